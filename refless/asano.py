@@ -22,20 +22,20 @@ from gecjury.scoring.scores import Statistics
 
 @dataclass(frozen=True)
 class Asano(WeighedAspects):
-    """Grammaticality by GUG, fluency by a language model, meaning by METEOR, weighed.
+    """Weighted sum of grammaticality by GUG, fluency by a language model and meaning by METEOR.
 
     Grammaticality is a regression trained on GUG and scaled to 0–1. Fluency is 1/(1 + H) with H
     the mean negative log probability of a word piece, which maps it to 0–1. Meaning is METEOR of
     the hypothesis against the source, exact and stem stages. Higher is better; the corpus score
-    is the mean. An aspect without weight is not computed.
+    is the mean. An aspect with weight 0 is not computed.
 
     Attributes:
-        model: folder of `gecjury train some gug -o DIR --aspects grammaticality`.
+        model: folder written by `gecjury train some gug -o DIR --aspects grammaticality`.
         language_model: folder or hub name of a causal language model.
         alpha: weight of grammaticality; defaults from Yoshimura's thesis (2021), table 6.3.
         beta: weight of fluency.
         gamma: weight of meaning.
-        dtype: numbers that both models compute with; see `SOME`.
+        dtype: precision of both models; see `SOME`.
     """
 
     name: ClassVar[str] = "asano"
@@ -53,7 +53,7 @@ class Asano(WeighedAspects):
 
     @property
     def loaded_models(self) -> tuple[str, ...]:
-        """The model of grammaticality with the encoders that it names; the language model."""
+        """The model of grammaticality, the encoders that it names, and the language model."""
         trained = bundle_models(self.model) if self.model and self.alpha else ()
         return (*trained, self.language_model) if self.beta else trained
 
@@ -80,7 +80,7 @@ class Asano(WeighedAspects):
                     "grammaticality (`gecjury train some gug`), or leave it out with alpha=0"
                 )
             notes = bundle.origin.notes(corpus)
-            # A regression that reads the source as well rates pairs, not lone sentences.
+            # A regression that also reads the source rates pairs, not single sentences.
             paired = "grammaticality" in bundle.pair_aspects
             pairs = (sources, hypotheses) if paired else ([], [])
             aspect = "grammaticality"
@@ -97,7 +97,7 @@ class Asano(WeighedAspects):
             meteor = Meteor(stems=english)
             sides: tuple[Sequence[str], ...] = (sources, hypotheses)
             if not english:
-                # METEOR takes what stands between blanks for words, which not all languages write.
+                # METEOR splits words at spaces, which not all languages write.
                 sides = tuple([" ".join(words_of_any(t)) for t in side] for side in sides)
             kept = [meteor.score(s, h) for s, h in zip(*sides, strict=True)]
             values[..., 2] = np.array(kept)[pair_of]

@@ -17,10 +17,10 @@ from gecjury.scoring.scores import Statistics
 class Changes(MeanScorer):
     """Tokens inserted, deleted or replaced: the Levenshtein distance from the source.
 
-    0 or more. It looks at no correction and is no measure of quality: where people prefer whoever
-    changes more, it agrees with them, so it is what other metrics have to beat there. A jury
-    learns from judgments whether more of it is better (`directed` is false). The corpus score is
-    the mean number a sentence.
+    0 or more. It does not check whether a change is right, so it does not measure quality. Where
+    people prefer systems that change more, it agrees with them, so it is a baseline for other
+    metrics to beat. A jury learns from judgments whether more changes are better (`directed` is
+    false). The corpus score is the mean number per sentence.
     """
 
     name: ClassVar[str] = "changes"
@@ -41,5 +41,5 @@ class Changes(MeanScorer):
         return Statistics(values)
 
     def by_parts(self, corpus: Corpus) -> bool:
-        """Return True, since every sentence is counted by itself."""
+        """Return True, since every sentence is counted separately."""
         return True

@@ -1,4 +1,4 @@
-"""IMPARA: a ranker of corrections trained on parallel text, with a meaning filter."""
+"""IMPARA: a ranker of corrections, trained on parallel text, with a filter for meaning."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ from gecjury.scoring.scores import Statistics
 class IMPARA(ModelScorer, MeanScorer):
     """Quality of the hypothesis if it keeps the source's meaning, else 0 (Maeda et al. 2022).
 
-    sigmoid(QE(hypothesis)) where cos(Enc(source), Enc(hypothesis)) ≥ `threshold`, with means of
+    sigmoid(QE(hypothesis)) if cos(Enc(source), Enc(hypothesis)) ≥ `threshold`, with means of
     the last hidden states as vectors. 0 to 1, higher is better. The corpus score is the mean.
     IMPARA-GED (Sakai et al. 2025) is a model trained after error detection, with threshold=none.
 
     Attributes:
         model: folder that `gecjury train impara` wrote, or the folder or hub name of any
             single-output sequence classification model.
-        encoder: for the similarity; empty takes the encoder that the training used, which lies in
-            the model's folder or is named by it, or bert-base-cased where that is not told.
-        threshold: least similarity; `none` reads no similarity, and needs no encoder for it.
+        encoder: encoder for the similarity; empty means the encoder used in training, which is in
+            the model's folder or named there, or bert-base-cased if the folder does not name one.
+        threshold: least similarity; `none` computes no similarity and needs no encoder.
         max_length: longest input in word pieces.
-        dtype: numbers that both networks compute with; `bfloat16` is several times as fast on
-            processors that have it and moves scores a little, `float16` is for GPUs;
-            `float32-onednn` differs in the last bits alone, and is faster on AMD's processors.
+        dtype: precision of both networks; `bfloat16` is several times as fast on processors that
+            support it and changes scores slightly, `float16` is for GPUs; `float32-onednn` differs
+            only in the last bits and is faster on AMD processors.
     """
 
     name: ClassVar[str] = "impara"
@@ -68,11 +68,12 @@ class IMPARA(ModelScorer, MeanScorer):
     def __post_init__(self) -> None:
         if self.threshold is not None and not -1 <= self.threshold <= 1:
             raise OptionError(
-                f"impara: threshold={self.threshold:g} is no cosine; expected −1 to 1, or none"
+                f"impara: threshold={self.threshold:g} is not a cosine; expected −1 to 1, or none"
             )
         if self.threshold is None and self.encoder:
             raise OptionError(
-                "impara: threshold=none reads no similarity, for which encoder= is; leave one out"
+                "impara: encoder= is for the similarity, which threshold=none does not use; leave "
+                "one of them out"
             )
         if not 0 < self.max_length <= 1_000_000:
             raise OptionError(f"impara: max_length={self.max_length}; expected 1 to 1000000")
@@ -85,7 +86,7 @@ class IMPARA(ModelScorer, MeanScorer):
         return (self.model,) if self.threshold is None else (self.model, self._encoder())
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """The trained weights' hash, or name and commit on the hub; the encoder's files."""
+        """The trained weights' hash, or name and commit on the hub; the encoder's identity."""
         if not self.model:
             return {}
         identity = {"weights": weights_identity(self.model)}
@@ -94,13 +95,13 @@ class IMPARA(ModelScorer, MeanScorer):
         return identity | {"encoder": EncoderSpec(self._encoder()).checkpoint().identity}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Scores, systems × sentences; details say how often the filter decided."""
+        """Scores, systems × sentences; `details` counts the sentences set to 0 by the filter."""
         self.refuse_unnamed("impara jfleg gmeg-dev")
         threshold = self.threshold
         encoder = "" if threshold is None else self._encoder()
         ranker, origin = _open(self.model, self.max_length, runtime.device, self.dtype)
         texts, (sources, hypotheses), text_of, pair_of = distinct_pairs(corpus)
-        # One output ranks by differences alone; the sigmoid makes it a score from 0 to 1.
+        # Only differences between outputs are trained; the sigmoid turns them into 0 to 1.
         quality = 1.0 / (1.0 + np.exp(-ranker.predict(texts, None, runtime)[:, 0]))
         notes = origin.notes(corpus)
         if threshold is None:
@@ -117,7 +118,7 @@ class IMPARA(ModelScorer, MeanScorer):
         """The encoder for similarities.
 
         Raises:
-            InputError: the model's folder names one that lies elsewhere.
+            InputError: the model's folder names an encoder in another folder.
         """
         if self.encoder:
             return self.encoder
@@ -135,7 +136,8 @@ class IMPARA(ModelScorer, MeanScorer):
         vectors = load_encoder(spec, runtime).encode(texts).vectors.astype(np.float64)
         if not np.isfinite(vectors).all():
             raise InputError(
-                f"the encoder {encoder} gives no numbers: its weights are damaged; copy it anew"
+                f"the encoder {encoder} gives no finite numbers: its weights are damaged; copy it "
+                "again"
             )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors = vectors / np.where(norms > 0, norms, 1.0)
@@ -145,12 +147,12 @@ class IMPARA(ModelScorer, MeanScorer):
 
 @lru_cache(maxsize=2)
 def _open(location: str, max_length: int, device: str, dtype: DType) -> tuple[Regressor, Origin]:
-    """Load the ranker, and what is known of its training."""
+    """Load the ranker and the origin of its training data."""
     device = pick_device(device)
     check_dtype(dtype, device)
     manifest = _manifest(location)
     checkpoint = resolve(location, packaged=False)
-    # Links in a folder of strangers must not lead out of it.
+    # Links in an untrusted folder must not lead out of it.
     inside(checkpoint.folder, ".")
     config = read_config(checkpoint)
     if manifest is not None and manifest.format == IMPARA_POOLED_FORMAT:
@@ -160,10 +162,10 @@ def _open(location: str, max_length: int, device: str, dtype: DType) -> tuple[Re
     if model.config.num_labels != 1:
         raise InputError(
             f"{location}: a model with {model.config.num_labels} outputs "
-            f"({', '.join(model.config.id2label.values())}); IMPARA's has one"
+            f"({', '.join(model.config.id2label.values())}); an IMPARA model has one"
         )
     tokenizer = read_tokenizer(checkpoint, config, padded=True)
-    # Of a folder all weights count: a mean's head lies beside the encoder's.
+    # The identity covers all weights of a folder: the head of a pooled ranker is a separate file.
     identity = f"{weights_identity(location)}|{dtype}"
     ranker = Regressor(placed(model, dtype, device), tokenizer, ("rank",), max_length, identity)
     if manifest is None:
@@ -172,7 +174,7 @@ def _open(location: str, max_length: int, device: str, dtype: DType) -> tuple[Re
 
 
 def _manifest(location: str) -> ImparaManifest | None:
-    """Return what a folder says of its training; None for a model that says nothing.
+    """Return the manifest of a folder; None for a model without one.
 
     Raises:
         InputError: no such folder, or not an IMPARA model.

@@ -1,4 +1,4 @@
-"""Scribendi score: a correction is good if a language model likes it better and it stays close."""
+"""Scribendi score: a good correction is more probable than its source and stays close to it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Scribendi(ModelScorer):
     0 if the hypothesis equals its source. 1 if its perplexity is lower and the greater of token
     sort ratio and Levenshtein ratio (substitutions at cost 2, over characters) reaches the
     threshold. Otherwise −1. An empty hypothesis or source has no perplexity: −1. Two texts of
-    punctuation alone have the same words, none, and are alike, as in fuzzywuzzy; of other languages
-    than English no letter is dropped, as fuzzywuzzy does. The default model is English.
+    punctuation alone count as alike, as in fuzzywuzzy, since neither contains a word. fuzzywuzzy
+    drops some letters; that is done for English only. The default model is English.
 
     Attributes:
         model: folder or hub name of a causal language model.
         threshold: least similarity to the source.
-        dtype: numbers that the language model computes with; see `SOME`.
+        dtype: precision of the language model; see `SOME`.
     """
 
     name: ClassVar[str] = "scribendi"
@@ -76,7 +76,7 @@ class Scribendi(ModelScorer):
         return Statistics(scores[pair_of], notes=english_model_notes(self.model, corpus))
 
     def _near(self, source: str, hypothesis: str, english: bool) -> bool:
-        # The token sort ratio sorts words, so it is asked only where the cheaper one says no.
+        # The token sort ratio is slower, so it is computed only if the other one is too low.
         return (
             indel_ratio(source, hypothesis) >= self.threshold
             or token_sort_ratio(source, hypothesis, english=english) >= self.threshold

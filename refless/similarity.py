@@ -13,11 +13,11 @@ from typing import Any
 _NO_BLANKS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 )
-"""Letters of scripts without blanks between words: Thai, Lao, Burmese, Khmer, kana, ideographs."""
+"""Letters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, ideographs."""
 
 
 def indel_ratio(first: str, second: str) -> float:
-    """1 − d/(|first| + |second|), d the Levenshtein distance with substitutions at cost 2.
+    """Return 1 − d/(|first| + |second|), d the Levenshtein distance with substitutions at cost 2.
 
     A substitution at cost 2 is a deletion and an insertion, so d = |first| + |second| − 2·LCS.
     Two empty strings are equal: 1.
@@ -25,22 +25,22 @@ def indel_ratio(first: str, second: str) -> float:
     from rapidfuzz.distance import LCSseq
 
     size = len(first) + len(second)
-    # Not `Indel.normalized_similarity`, which rounds otherwise in the last digit.
+    # `Indel.normalized_similarity` would round the last digit differently.
     return float(2 * LCSseq.similarity(first, second) / size) if size else 1.0
 
 
 def token_sort_ratio(first: str, second: str, *, english: bool = True) -> float:
-    """Ratio of the sorted words in lower case, in whole hundredths as its program gives it.
+    """Return the ratio of the sorted words in lower case, in whole hundredths.
 
-    Characters that are no letter, digit or underscore separate words; those from U+0080 to U+00FF
-    are dropped beforehand (fuzzywuzzy 0.18, `token_sort_ratio`). 0 where one has no word, 1 where
-    neither has: texts of punctuation alone are alike, whatever it is.
+    This is `token_sort_ratio` of fuzzywuzzy 0.18: characters from U+0080 to U+00FF are dropped,
+    then words are split at characters that are not letters, digits or underscores. The ratio is 0
+    if one text has no word, and 1 if neither has one: texts of punctuation alone count as alike.
 
     Args:
         first: a text.
-        second: another.
-        english: as the program does it. Other languages lose no letter (å, é, ö lie between these
-            characters), and a letter is a word where no blanks are written.
+        second: another text.
+        english: True to do exactly as fuzzywuzzy does. Otherwise no letter is dropped (å, é and ö
+            are in that range), and in scripts without spaces each letter is a word.
     """
     left, right = _sorted_words(first, english), _sorted_words(second, english)
     if left == right:
@@ -61,16 +61,16 @@ def _sorted_words(text: str, english: bool) -> str:
 class Meteor:
     """METEOR of two tokenised sentences (Banerjee and Lavie 2005); 0 to 1, higher is closer.
 
-    F = PR / (αP + (1−α)R) over matched words, times 1 − γ·(chunks/matches)^β. A stem match counts
-    `stem_weight`. The defaults are those of the first version; the tuned ones of METEOR 1.5 are
-    α=.85, β=.2, γ=.6, stem weight .6.
+    F = PR / (αP + (1−α)R) over matched words, times 1 − γ·(chunks/matches)^β. A match of stems
+    counts `stem_weight`. The defaults are those of the first version; the tuned values of METEOR
+    1.5 are α=.85, β=.2, γ=.6, stem weight .6.
 
     Attributes:
         alpha: weight of recall.
-        beta: how steeply fragmentation costs.
-        gamma: the greatest loss by fragmentation.
-        stem_weight: what a match of stems is worth beside an exact match.
-        stems: whether stems are matched, which are those of English.
+        beta: exponent of the fragmentation penalty.
+        gamma: greatest fragmentation penalty.
+        stem_weight: weight of a match of stems; an exact match counts 1.
+        stems: True to match English stems as well.
     """
 
     alpha: float = 0.9
@@ -80,7 +80,7 @@ class Meteor:
     stems: bool = True
 
     def score(self, reference: str, hypothesis: str) -> float:
-        """METEOR of a hypothesis; words are compared in lower case.
+        """Return the METEOR of a hypothesis; words are compared in lower case.
 
         Two empty sentences score 1, one empty sentence 0.
         """
@@ -96,7 +96,7 @@ class Meteor:
         chunks = 1 + sum(
             (i + 1, j + 1) != following for (i, j), following in itertools.pairwise(pairs)
         )
-        # An unbroken match is no fragmentation, however short the sentence.
+        # A single chunk is not fragmented, however short the sentence is.
         broken = 0.0 if chunks == 1 else (chunks / len(pairs)) ** self.beta
         return mean * (1 - self.gamma * broken)
 
@@ -104,12 +104,12 @@ class Meteor:
 def align_words(
     first: Sequence[str], second: Sequence[str], *, stems: bool = True
 ) -> list[tuple[int, int]]:
-    """One-to-one matches of words, exact ones first, then equal stems; sorted by `first`.
+    """Return one-to-one matches of words, exact ones before equal stems; sorted by `first`.
 
-    Of the many alignments with as many matches one with few chunks is wanted: the longest common
-    run is taken again and again.
+    Among alignments with the same number of matches, one with few chunks is wanted, so the longest
+    common run is matched first, then the longest of the rest, and so on.
     """
-    # Exact matches come first, so that no stem takes a word which stands there as it is.
+    # Exact matches come first, so that no stem match uses up a word that has an exact match.
     pairs: list[tuple[int, int]] = []
     free_first, free_second = [True] * len(first), [True] * len(second)
     sides = [(list(first), list(second))]
@@ -129,7 +129,7 @@ def align_words(
 def _longest_run(
     left: Sequence[str], right: Sequence[str], free_left: list[bool], free_right: list[bool]
 ) -> tuple[int, int, int]:
-    """Length and starts of the longest common run of free words; the first of equals."""
+    """Return length and starts of the longest common run of free words; the first if several."""
     best = (0, 0, 0)
     above: dict[int, int] = {}
     places: dict[str, list[int]] = {}
@@ -148,13 +148,16 @@ def _longest_run(
 
 
 def words_of_any(text: str) -> list[str]:
-    """Words and marks of any language; each letter is a word where the script has no blanks."""
+    """Split text of any language into words and marks.
+
+    In scripts without spaces between words, each letter is a word.
+    """
     words: list[str] = []
     joins = after_blank = False
     for character in text:
         kind = unicodedata.category(character)[0]
         if kind == "M" and words and not after_blank:
-            # A combining mark belongs to the letter before it, in scripts without blanks as well.
+            # A combining mark belongs to the letter before it, also in scripts without spaces.
             words[-1] += character
             continue
         after_blank = character.isspace()
@@ -171,15 +174,15 @@ def words_of_any(text: str) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    # Untokenised and tokenised text must give the same words.
+    # Tokenised and untokenised text must give the same words.
     return re.findall(r"\w+|[^\w\s]", text.lower())
 
 
 @lru_cache(maxsize=100_000)
 def porter_stem(word: str) -> str:
-    """The stem of a lower-case word by Porter's algorithm, as he published it in 1980.
+    """Return the stem of a lower-case word by Porter's algorithm as published in 1980.
 
-    Words of two letters, and what is not plain letters alone, are their own stems.
+    Words of up to two letters, and words with anything but ASCII letters, are their own stems.
     """
     if len(word) <= 2 or not word.isascii() or not word.isalpha():
         return word
@@ -188,8 +191,8 @@ def porter_stem(word: str) -> str:
 
 @cache
 def _stemmer() -> Any:
-    # Not Snowball's `porter`, though it loads sooner: it undoubles fewer letters than Porter's
-    # paper, so that misspelt words (`followwing`, `shokked`) keep other stems.
+    # Snowball's `porter` loads faster but undoubles fewer letters than Porter's paper, so that
+    # misspelt words (`followwing`, `shokked`) get other stems.
     from nltk.stem.porter import PorterStemmer
 
     return PorterStemmer(mode=PorterStemmer.ORIGINAL_ALGORITHM)

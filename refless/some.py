@@ -1,4 +1,4 @@
-"""SOME: grammaticality, fluency and meaning by trained regressors, weighed into one score."""
+"""SOME: grammaticality, fluency and meaning by trained regressors, weighted into one score."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gecjury.scoring.scores import Scores, Statistics
 
 
 class ModelScorer(Scorer):
-    """A metric whose networks read texts as they are written, on any device."""
+    """A metric whose networks read raw, untokenised texts, on any device."""
 
     family: ClassVar[str] = "refless"
     reads: ClassVar[Literal["tokens", "text"]] = "text"
@@ -36,25 +36,25 @@ class ModelScorer(Scorer):
     model: str
 
     def refuse_unnamed(self, train: str, otherwise: str = "") -> None:
-        """Refuse to score without a trained model.
+        """Raise an error if no trained model is named.
 
         Args:
-            train: what trains one: target and data of `gecjury train`.
-            otherwise: what else one may do.
+            train: target and data of the `gecjury train` command that trains one.
+            otherwise: another remedy, for the message.
 
         Raises:
-            OptionError: none is named.
+            OptionError: no model is named.
         """
         if not self.model:
             raise OptionError(
-                f"{self.name}: no model is named. Train one, e.g. "
+                f"{self.name}: no model is named. Train one, e.g. with "
                 f"`gecjury train {train} -o my-model --recipe small`, and score with "
                 f"-m {self.name}:model=my-model{otherwise}"
             )
 
 
 class WeighedAspects(ModelScorer, MeanScorer):
-    """A metric that weighs grammaticality, fluency and meaning."""
+    """A metric that is a weighted sum of grammaticality, fluency and meaning."""
 
     part_names: ClassVar[tuple[str, ...]] = ASPECTS
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
@@ -79,7 +79,7 @@ class WeighedAspects(ModelScorer, MeanScorer):
         return Scores(statistics.values @ self.weights)
 
     def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
-        """Return the aspects; NaN for one without weight, which is not asked."""
+        """Return the aspects; NaN for an aspect with weight 0, which need not be computed."""
         values = np.where(self.weights > 0, statistics.values, np.nan)
         return {aspect: values[:, :, column] for column, aspect in enumerate(ASPECTS)}
 
@@ -91,10 +91,10 @@ class SOME(WeighedAspects):
     Grammaticality and fluency read the hypothesis, meaning reads source and hypothesis; each
     prediction x is scaled to (x − low)/(high − low) of the rating scale, (x − 1)/3 for TMU-GFM.
     About 0 to 1, higher is better; predictions outside the scale are not clipped. The corpus
-    score is the mean. Statistics keep the three aspects, so that weights are searched without
-    scoring anew.
+    score is the mean. Statistics keep the three aspects, so that weights can be searched without
+    scoring again.
 
-    A model of one rating of the whole correction (`quality`, as of autoJQE) reads source and
+    A model of one rating of the whole correction (`quality`, as in autoJQE) reads source and
     hypothesis; its scaled prediction is the score, and there are no weights.
 
     Attributes:
@@ -105,10 +105,10 @@ class SOME(WeighedAspects):
             a tenth of GJG15. At system level, tuned on JFLEG, they are 0, 1, 0.
         beta: weight of fluency.
         gamma: weight of meaning.
-        max_length: longest input in word pieces; 0 takes what the model was trained with.
-        dtype: numbers that encoders compute with; `bfloat16` is several times as fast on processors
-            that have it and moves scores a little, `float16` is for GPUs;
-            `float32-onednn` differs in the last bits alone, and is faster on AMD's processors.
+        max_length: longest input in word pieces; 0 uses the length the model was trained with.
+        dtype: precision of the encoders; `bfloat16` is several times as fast on processors that
+            support it and changes scores slightly, `float16` is for GPUs; `float32-onednn` differs
+            only in the last bits and is faster on AMD processors.
     """
 
     name: ClassVar[str] = "some"
@@ -145,9 +145,9 @@ class SOME(WeighedAspects):
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Scaled predictions, systems × sentences × (grammaticality, fluency, meaning).
 
-        Of a model of quality, systems × sentences × 1.
+        For a model of quality: systems × sentences × 1.
         """
-        self.refuse_unnamed("some tmu-gfm", "; or take the packaged one, -m some:model=features")
+        self.refuse_unnamed("some tmu-gfm", "; or use the packaged one, -m some:model=features")
         bundle = _open(self.model, self.max_length, runtime.device, self.dtype)
         notes = bundle.origin.notes(corpus)
         weights = (self.alpha, self.beta, self.gamma)
@@ -156,19 +156,19 @@ class SOME(WeighedAspects):
             aspects = bundle.aspects
             if weights != USUAL_WEIGHTS:
                 raise OptionError(
-                    f"some: {self.model} rates one aspect, {QUALITY}, which has no weights: leave "
-                    "out alpha, beta and gamma"
+                    f"some: {self.model} rates one aspect, {QUALITY}, so there are no weights: "
+                    "leave out alpha, beta and gamma"
                 )
         for aspect, weight in zip(aspects, weights, strict=False):
             # An aspect without weight needs no model.
             if weight and aspect not in bundle.aspects:
                 raise OptionError(
-                    f"some: {self.model} has no model of {aspect}, whose weight is not 0; take "
+                    f"some: {self.model} has no model of {aspect}, whose weight is not 0; use "
                     f"-m {metric_for(self.model, bundle.aspects)}"
                 )
         texts, pairs, text_of, pair_of = distinct_pairs(corpus)
         predicted = bundle.predict(texts, pairs, runtime)
-        # Aspects without a model stay 0, which their weight of 0 makes harmless.
+        # Aspects without a model stay 0; their weight is 0 as well.
         values = np.zeros((*text_of.shape, len(aspects)))
         low, high = bundle.scale
         for column, aspect in enumerate(aspects):
@@ -176,32 +176,32 @@ class SOME(WeighedAspects):
                 rows = pair_of if aspect in bundle.pair_aspects else text_of
                 values[:, :, column] = (predicted[aspect][rows] - low) / (high - low)
         notes += [
-            f"{name}: {count} hypotheses are empty, and nothing empty was trained on: what a "
-            "regressor says of them means nothing"
+            f"{name}: {count} hypotheses are empty; the regressors were not trained on empty text, "
+            "so their predictions for them mean nothing"
             for name, version in corpus.systems.items()
             if (count := sum(not line.strip() for line in version.lines))
         ]
         return Statistics(values, notes=tuple(notes))
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
-        """Return weighted sums, systems × sentences; of a model of quality its ratings."""
+        """Return weighted sums, systems × sentences; for a model of quality, its ratings."""
         if statistics.values.shape[2] == 1:
             return Scores(statistics.values[:, :, 0])
         return super().sentence_scores(statistics)
 
     def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
-        """Return the aspects; a model of quality has none: all are NaN."""
+        """Return the aspects; all are NaN for a model of quality, which has none."""
         if statistics.values.shape[2] == 1:
             return {aspect: np.full(statistics.values.shape[:2], np.nan) for aspect in ASPECTS}
         return super().parts(statistics)
 
     def search(self, statistics: Statistics, benchmark: Any, measure: str) -> dict[str, float]:
-        """α, β and γ in hundredths, by the search that `gecjury train weights` does."""
+        """Search α, β and γ in hundredths, as `gecjury train weights` does."""
         if statistics.values.shape[2] == 1:
             raise OptionError(
-                f"some: {self.model} rates one aspect, {QUALITY}: there are no weights to search"
+                f"some: {self.model} rates one aspect, {QUALITY}, so there are no weights to search"
             )
-        # Scoring needs no judgments of people, so they are imported only here.
+        # Scoring needs no human judgments, so the code for them is imported only here.
         from gecjury.refless.training.weights import search_weights
 
         level: Literal["sentence", "system"] = "sentence" if measure == "accuracy" else "system"
@@ -215,11 +215,11 @@ _open = lru_cache(maxsize=2)(open_bundle)
 def distinct_pairs(
     corpus: Corpus,
 ) -> tuple[Sequence[str], tuple[Sequence[str], Sequence[str]], IntArray, IntArray]:
-    """Distinct hypotheses and distinct (source, hypothesis) pairs of a corpus.
+    """Return the distinct hypotheses and (source, hypothesis) pairs of a corpus.
 
     Returns:
-        The hypotheses; the pairs as two lists; and for each system and sentence the row in
-        either.
+        The hypotheses; the pairs as two lists; and for each system and sentence, the index into the
+        hypotheses and the index into the pairs.
     """
     texts: dict[str, int] = {}
     pairs: dict[tuple[str, str], int] = {}

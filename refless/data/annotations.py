@@ -1,4 +1,4 @@
-"""Rated sentences, and the tables they are read from: which columns hold what, on which scale."""
+"""Rated sentences, and the tables they are read from: the roles of columns and the scale."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ ASPECTS = ("grammaticality", "fluency", "meaning")
 """The aspects that SOME rates, in the order of its weights α, β, γ."""
 
 QUALITY = "quality"
-"""One rating of a correction as a whole, beside its source: an aspect that is trained by itself."""
+"""One rating of a whole correction, given its source: an aspect that is trained separately."""
 
 RATED = (*ASPECTS, QUALITY)
 """All aspects that a regressor can be trained on."""
 
 PAIRED = frozenset({"meaning", QUALITY})
-"""Aspects that are rated of pairs of source and output."""
+"""Aspects whose ratings are of pairs of source and output."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Lowest and highest rating, and whether 0 below it means "other"."""
+    """Lowest and highest rating, and whether a 0 below the lowest means "other"."""
 
     low: float = 1.0
     high: float = 4.0
@@ -42,7 +42,7 @@ class Scale:
 
     @classmethod
     def parse(cls, text: str) -> Scale:
-        """Read `LOW:HIGH`; 0 means "other" wherever it lies below LOW."""
+        """Parse `LOW:HIGH`; if LOW is above 0, 0 means "other"."""
         low, _, high = text.partition(":")
         try:
             scale = cls(float(low), float(high), float(low) > 0)
@@ -62,13 +62,13 @@ class Annotations:
     Attributes:
         aspects: names of the columns of `ratings`.
         outputs: N rated sentences.
-        sources: N sentences they correct; "" where there is none.
+        sources: N sentences they correct; "" if there is none.
         ratings: N × aspects, means over raters; NaN = not rated.
-        scale: of the ratings.
-        names: N entries `train`, `dev` or `test` where the data brings its split, else empty.
-        notes: what was left out, for people.
-        raters: by aspect the ratings that `ratings` are means of, N × raters, NaN for "other";
-            aspects of whose rows some have more ratings than others are absent.
+        scale: scale of the ratings.
+        names: N entries `train`, `dev` or `test` if the data has its own split, else empty.
+        notes: messages about rows and aspects that were left out.
+        raters: for each aspect, the ratings that `ratings` are means of, N × raters, NaN for
+            "other"; aspects with a varying number of ratings per row are missing.
     """
 
     aspects: tuple[str, ...]
@@ -96,16 +96,16 @@ class Annotations:
         )
 
     def groups(self) -> IntArray:
-        """Return the number of each row's source, from 0; rows without one are their own."""
+        """Number the sources from 0 and return each row's; rows without one use their output."""
         numbers: dict[str, int] = {}
         keys = [normalise(s or o) for s, o in zip(self.sources, self.outputs, strict=True)]
         return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
     def check_sources(self, paired: bool) -> None:
-        """Refuse rows without a source where an aspect is rated or read with it.
+        """Raise an error for rows without a source if an aspect needs it.
 
         Args:
-            paired: whether --read-source asks for it.
+            paired: True if --read-source is given, so that all aspects need it.
 
         Raises:
             InputError: names the aspect and the remedy.
@@ -113,8 +113,8 @@ class Annotations:
         pairs = [aspect for aspect in self.aspects if aspect in PAIRED]
         if (pairs or paired) and not all(self.sources):
             raise InputError(
-                f"{pairs[0] if pairs else 'meaning'} is rated of pairs, and --read-source reads "
-                "them: name the column of the sources (--column source=...)"
+                f"{pairs[0] if pairs else '--read-source'} needs sources, but some rows have none: "
+                "name the column of the sources (--column source=...)"
             )
 
     @property
@@ -134,9 +134,9 @@ class ColumnMap:
 
     Attributes:
         output: the rated sentence.
-        aspects: by aspect the columns with its ratings; a cell may hold several (`3,4,3`).
-        source: the sentence that was corrected; empty where ratings are of lone sentences.
-        split: a column that says `train`, `dev` or `test`; rows that say otherwise are left out.
+        aspects: for each aspect, the columns with its ratings; a cell may have several (`3,4,3`).
+        source: the sentence that was corrected; empty if ratings are of single sentences.
+        split: a column with `train`, `dev` or `test`; rows with other values are left out.
     """
 
     output: str
@@ -152,7 +152,7 @@ class ColumnMap:
 
     @classmethod
     def parse(cls, assignments: Sequence[str]) -> ColumnMap:
-        """Read `role=column` assignments; an aspect may name several columns (`fluency=f1,f2`)."""
+        """Parse `role=column` assignments; an aspect may have several columns (`fluency=f1,f2`)."""
         named: dict[str, str] = {}
         for text in assignments:
             role, _, column = text.partition("=")
@@ -166,19 +166,19 @@ class ColumnMap:
         aspects = {a: tuple(named[a].split(",")) for a in RATED if a in named}
         if QUALITY in aspects and len(aspects) > 1:
             raise OptionError(
-                f"--column: {QUALITY} is one rating of a correction as a whole and is trained by "
-                f"itself; leave out {', '.join(a for a in aspects if a != QUALITY)}, or {QUALITY}"
+                f"--column: {QUALITY} is one rating of a whole correction and is trained alone; "
+                f"leave out {', '.join(a for a in aspects if a != QUALITY)}, or {QUALITY}"
             )
         roles = {role: named.get(role, "") for role in ("output", "source", "split")}
         return cls(aspects=aspects, **roles)
 
     def completed(self, path: str, names: Sequence[str]) -> ColumnMap:
-        """Return it with the columns that are called what they hold, where no other is named.
+        """Return the map with missing roles filled in from columns named like them.
 
         Raises:
-            InputError: there is no sentence, or no rating, among the columns.
+            InputError: no column has the sentence, or none has a rating.
         """
-        # Who names an aspect wants that one, not whatever else the file rates.
+        # If aspects are named, only these are wanted, even if the file rates others.
         aspects = self.aspects or {a: (a,) for a in ASPECTS if a in names}
         if not aspects and QUALITY in names:
             aspects = {QUALITY: (QUALITY,)}
@@ -187,10 +187,10 @@ class ColumnMap:
             for role in ("output", "source", "split")
         }
         if not roles["output"] or not aspects:
-            lost = "a rating" if roles["output"] else "the rated sentence (output)"
+            missing = "a rating" if roles["output"] else "the rated sentence (output)"
             raise InputError(
-                f"{path}: columns {', '.join(names)} are neither TMU-GFM's nor GUG's, and none is "
-                f"called, or said to hold, {lost}; say which is which with --column output=... and "
+                f"{path}: no column is known to contain {missing}: {', '.join(names)}; expected "
+                "the columns of TMU-GFM, GUG or autoJQE, or name them with --column output=... and "
                 "at least one of " + ", ".join(f"--column {aspect}=..." for aspect in RATED)
             )
         return ColumnMap(aspects=aspects, **roles)
@@ -204,15 +204,14 @@ TMU_COLUMNS = ColumnMap(
 """TMU-GFM as released (its first rating column is spelt `grammer`)."""
 
 GUG_COLUMNS = ColumnMap("Sentence", {"grammaticality": ("Average",)}, split="Dataset")
-"""GUG as released: the mean of the expert and five crowd ratings, with its own split."""
-
+"""GUG as released: the mean of the expert's and five crowd ratings, with its own split."""
 
 JQE_COLUMNS = ColumnMap("訂正", {QUALITY: ("個別評価",)}, "原文")
-"""autoJQE as released: three ratings of a correction in one cell; 0 is left out of its means."""
+"""autoJQE as released: three ratings of a correction in one cell; means leave out 0."""
 
 
 def known_columns(names: Sequence[str]) -> ColumnMap:
-    """Return TMU-GFM's, autoJQE's or GUG's columns where they are these; else none."""
+    """Return the column map of TMU-GFM, autoJQE or GUG if the names match, else an empty one."""
     if "grammer" in names and TMU_COLUMNS.output in names:
         return TMU_COLUMNS
     if {"原文", "訂正", "個別評価"} <= set(names):
@@ -230,32 +229,31 @@ def read_annotations(
     """Read ratings from a CSV, TSV or JSON-lines file or from a Hugging Face dataset.
 
     Args:
-        path: a file (its kind is told by its ending), or `hf:NAME`, `hf:NAME:SPLIT` for a dataset
+        path: a file (its suffix determines its format), or `hf:NAME`, `hf:NAME:SPLIT` for a dataset
             of the `datasets` package: a hub name, or a folder written by `save_to_disk`.
-        columns: which columns hold what; by default TMU-GFM's, GUG's, autoJQE's, or columns that
-            are called what they hold (`output`, `source`, `split`, `grammaticality`, ...),
-            whichever fit.
-        scale: of the ratings; 1 to 4 with 0 for "other" by default.
-        aspects: those that are read, if the columns have them; None for all.
-        language: of the sentences. English ones lose doubled blanks, as they always have; others
-            are folded as the language says, and otherwise read as they stand, but for blanks at
-            either end and line breaks.
+        columns: roles of the columns; by default those of TMU-GFM, GUG or autoJQE, or columns named
+            like their roles (`output`, `source`, `split`, `grammaticality`, ...).
+        scale: scale of the ratings; by default 1 to 4, with 0 for "other".
+        aspects: aspects to read, if the columns have them; None for all.
+        language: language of the sentences. In English, repeated spaces become one. In other
+            languages, characters are folded as the language prescribes, and only line breaks and
+            spaces at either end are changed.
 
     Raises:
-        InputError: a column is absent, or a rating is missing, not a number or outside the scale
+        InputError: a column is missing, or a rating is missing, not a number or outside the scale
             (names row and column); no row is left; all ratings of an aspect are equal.
     """
     rows = _rows(str(path))
     if not rows:
-        raise InputError(f"{path}: holds no row; expected one rated sentence a row")
+        raise InputError(f"{path}: contains no row; expected one rated sentence per row")
     names = list(rows[0].cells)
-    # Columns that are known from released data sets rate aspects even where nobody named them:
-    # the user is told of those which are left.
+    # Known columns of released data sets rate aspects even if the user did not name them; a note
+    # reports those that are not used.
     usual = known_columns(names).aspects
-    asked = "--aspects says" if aspects else "--column says" if columns else "its columns say"
+    basis = "--aspects says" if aspects else "--column says" if columns else "its columns say"
     columns = (columns or known_columns(names)).completed(str(path), names)
     rated = {*columns.aspects, *usual, *names}
-    # Only what is trained is read, so that a flaw in another column refuses nothing.
+    # Only the aspects wanted are read, so that an error in another column does not matter.
     if aspects and set(aspects) & set(columns.aspects):
         chosen = {a: cells for a, cells in columns.aspects.items() if a in aspects}
         columns = replace(columns, aspects=chosen)
@@ -263,17 +261,17 @@ def read_annotations(
         if name not in names:
             raise InputError(f"{path}: has no column {name!r}; it has {', '.join(names)}")
     data = _collect(str(path), rows, columns, scale or Scale(), language)
-    # Correlations with a constant are undefined, and no epoch could be chosen by them.
+    # Correlations with a constant are undefined, so no epoch could be chosen.
     _refuse_constant(str(path), data)
-    left = [a for a in RATED if a in rated and a not in columns.aspects]
-    if not left:
+    unused = [a for a in RATED if a in rated and a not in columns.aspects]
+    if not unused:
         return data
-    more = (f"--column {a}={','.join(usual.get(a, (a,)))}" for a in left)
+    more = (f"--column {a}={','.join(usual.get(a, (a,)))}" for a in unused)
     hint = "name them with --aspects as well" if aspects else f"add {' '.join(more)}"
     note = (
-        f"rates {', '.join(a for a in RATED if a in rated)}; read: "
-        f"{', '.join(columns.aspects)}, as {asked}; "
-        f"left: {', '.join(left)} (to train {'it' if len(left) == 1 else 'them'} too, {hint})"
+        f"rates {', '.join(a for a in RATED if a in rated)}; used: "
+        f"{', '.join(columns.aspects)}, as {basis}; left out: {', '.join(unused)} "
+        f"(to train {'it' if len(unused) == 1 else 'them'} too, {hint})"
     )
     return replace(data, notes=(*data.notes, note))
 
@@ -281,7 +279,7 @@ def read_annotations(
 def _rows(path: str) -> Sequence[Row]:
     if path.startswith("hf:"):
         return [Row(path, n, dict(row), "row") for n, row in enumerate(hub_dataset(path), 1)]
-    return read_table(path, "a header and one rated sentence a row", texts=True).rows
+    return read_table(path, "a header and one rated sentence per row", texts=True).rows
 
 
 def _collect(
@@ -295,17 +293,17 @@ def _collect(
     others = elsewhere = 0
     wanted = columns.names
     for row in rows:
-        # Of JSON lines and data sets, each row brings its own columns.
+        # In JSON lines and data sets, each row has its own columns.
         lacking = [column for column in wanted if column not in row.cells]
         if lacking:
             row.refuse(lacking[0], f"{', '.join(wanted)} in every row, as in the first")
         name = str(row[columns.split]).strip().lower() if columns.split else ""
-        # Tables from the hub and from elsewhere call the same part by different names.
+        # Tables use different names for the same part.
         name = "dev" if name in ("validation", "valid") else name
         if columns.split and name not in ("train", "dev", "test"):
             elsewhere += 1
             continue
-        # Texts are checked before ratings: a row without a rating must still be a whole row.
+        # Texts are checked before ratings: a row without a rating must still be complete.
         output = _text(row, columns.output, language)
         source = _text(row, columns.source, language) if columns.source else ""
         single = [_row_ratings(row, cells, scale) for cells in columns.aspects.values()]
@@ -315,12 +313,17 @@ def _collect(
             continue
         kept.append((output, source, means, single, name))
     if not kept:
-        raise InputError(f"{path}: no rated sentence is left ({others} marked 0, other)")
+        raise InputError(
+            f"{path}: no rated sentence is left ({others} rows were marked 0, other); expected "
+            "one rated sentence per row"
+        )
     notes = []
     if others:
         notes.append(f"{others} rows left out: most raters marked them 0 (other)")
     if elsewhere:
-        notes.append(f"{elsewhere} rows left out: in no split by the column {columns.split}")
+        notes.append(
+            f"{elsewhere} rows left out: the column {columns.split} is not train, dev or test"
+        )
     outputs, sources, ratings, by_rater, names = zip(*kept, strict=True)
     return Annotations(
         tuple(columns.aspects),
@@ -337,7 +340,10 @@ def _collect(
 def _by_rater(
     aspects: Sequence[str], single: Sequence[Sequence[Sequence[float]]]
 ) -> dict[str, FloatArray]:
-    """The ratings of aspects of which every row has as many, and several; see `Annotations`."""
+    """Return the ratings of aspects with the same number, at least 2, in all rows.
+
+    See `Annotations.raters`.
+    """
     tables = {}
     for column, aspect in enumerate(aspects):
         widths = {len(row[column]) for row in single}
@@ -347,12 +353,12 @@ def _by_rater(
 
 
 def joined(parts: Sequence[Annotations]) -> Annotations:
-    """Several sets with the same aspects and scale as one, in order; without notes."""
+    """Join sets with the same aspects and scale, in order; notes are dropped."""
     first = parts[0]
     raters = {}
     for aspect in first.raters:
         tables = [part.raters[aspect] for part in parts if aspect in part.raters]
-        # Parts in which other numbers of people rated an aspect make no one table of it.
+        # Parts with different numbers of raters cannot be joined into one table.
         if len(tables) == len(parts) and len({table.shape[1] for table in tables}) == 1:
             raters[aspect] = np.concatenate(tables)
     return replace(
@@ -379,7 +385,7 @@ def _row_ratings(row: Row, columns: Sequence[str], scale: Scale) -> list[float]:
     """Return all ratings in the columns; NaN for "other"."""
     values: list[float] = []
     for column in columns:
-        # Where the scale begins above it, 0 stands for "other".
+        # If the scale starts above 0, 0 means "other".
         ratings = [
             math.nan if scale.zero_is_other and value == 0 else value
             for value in _numbers(row[column])
@@ -396,7 +402,7 @@ def _row_ratings(row: Row, columns: Sequence[str], scale: Scale) -> list[float]:
 
 
 def _mean_rating(values: Sequence[float]) -> float:
-    """The mean of a row's ratings; NaN where most raters said "other"."""
+    """Return the mean of a row's ratings; NaN if most raters said "other"."""
     kept = [value for value in values if not math.isnan(value)]
     if 2 * len(kept) < len(values):
         return math.nan
@@ -404,13 +410,13 @@ def _mean_rating(values: Sequence[float]) -> float:
 
 
 def _numbers(cell: object) -> list[float]:
-    """Return the ratings of a cell; none for an empty one, or where something is no number."""
+    """Return the ratings in a cell; an empty list if it is empty or contains a non-number."""
     if isinstance(cell, int | float):
         parts: list[object] = [cell]
     elif isinstance(cell, list | tuple):
         parts = list(cell)
     else:
-        # In tab-separated tables a quotation mark is no sign of the format: "3,4,3".
+        # In tab-separated tables, quotation marks are part of the cell: "3,4,3".
         text = "" if cell is None else str(cell).strip().strip('"').strip("[]")
         parts = [part for part in re.split(r"[,;\s]+", text) if part]
     try:
@@ -425,6 +431,6 @@ def _refuse_constant(path: str, data: Annotations) -> None:
         values = data.ratings[:, column]
         if len(values) > 1 and np.ptp(values) == 0:
             raise InputError(
-                f"{path}: all {len(values)} ratings of {aspect} are {values[0]:g}; "
-                "nothing can be learnt from a constant: leave the aspect out or check the columns"
+                f"{path}: all {len(values)} ratings of {aspect} are {values[0]:g}, so there is "
+                "nothing to learn: leave the aspect out or check the columns"
             )

@@ -1,9 +1,10 @@
-r"""Sentences with a label a token, right or wrong: MultiGED's two-column files, and M2.
+r"""Sentences with tokens labelled right or wrong: MultiGED's two-column files, and M2.
 
-A two-column file has a token, a tab and `c` (correct) or `i` (incorrect) a line, and a blank line
-after each sentence; a quotation mark stands as `\"`. Of an M2 file, the tokens that an edit covers
-are wrong, and an insertion marks the token to its right (at the end of a sentence the last one), as
-in MultiGED and in Rei and Yannakoudakis (2016); each annotator's reading is a sentence of its own.
+Each line of a two-column file has a token, a tab and `c` (correct) or `i` (incorrect); a blank line
+follows each sentence, and quotation marks are written as `\"`. In an M2 file, the tokens that an
+edit covers are wrong, and an insertion marks the token to its right (at the end of a sentence, the
+last one), as in MultiGED and in Rei and Yannakoudakis (2016); each annotator's reading becomes a
+separate sentence.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ LABELLED_SETS = {
         ("sv", "swedish", "swell"),
     )
 }
-"""Training parts of MultiGED-2023 by name, in the data folder; each has a dev part beside it."""
+"""Training parts of MultiGED-2023 by name, in the data folder; each has a dev part next to it."""
 
 
 def labelled_language(name: str) -> str | None:
-    """The language of labelled text that is known by name; None for files."""
+    """Return the language of a named set of labelled text; None for files."""
     return name.removeprefix("multiged-") if name in LABELLED_SETS else None
 
 
 @dataclass(frozen=True)
 class LabelledSentence:
-    """A sentence's tokens and, for each, whether it is wrong; and its language by its code."""
+    """A sentence's tokens, whether each of them is wrong, and the code of its language."""
 
     tokens: tuple[str, ...]
     wrong: tuple[bool, ...]
@@ -54,11 +55,11 @@ class LabelledSentence:
 
 @dataclass(frozen=True)
 class LabelledText:
-    """Data of error detection.
+    """Data for error detection.
 
     Attributes:
-        train: learnt from.
-        dev: chooses the epoch; where it is empty, a share of `train` is held out.
+        train: training part.
+        dev: part for choosing the epoch; if it is empty, a share of `train` is held out.
     """
 
     train: tuple[LabelledSentence, ...] = ()
@@ -71,7 +72,7 @@ class LabelledText:
 
 
 def labelled_print(sentences: Sequence[LabelledSentence]) -> str:
-    """Fingerprint of sentences with their labels: 16 hexadecimal digits."""
+    """Return the fingerprint of sentences with their labels: 16 hexadecimal digits."""
     return fingerprint(
         part for s in sentences for part in (s.text, "".join("ci"[wrong] for wrong in s.wrong))
     )
@@ -86,10 +87,11 @@ def read_labelled(
     """Read labelled sentences.
 
     Args:
-        names: each a set of `LABELLED_SETS`, a two-column file or an M2 file, told by content.
-        folder: where named sets are found; called only if one is named.
-        part: of named sets.
-        language: code of the language of files; a named set has its own.
+        names: sets of `LABELLED_SETS`, two-column files or M2 files; the content of a file
+            determines its format.
+        folder: returns the folder of named sets; called only if one is named.
+        part: part of named sets.
+        language: code of the language of files; named sets have their own.
 
     Raises:
         InputError: a file cannot be read or is malformed; names file, line and value.
@@ -113,27 +115,27 @@ def read_labelled(
 
 
 def dev_beside(name: str) -> str | None:
-    """The dev part that stands beside a training part, by name; None where there is none."""
+    """Return the name of the dev part next to a training part; None if there is none."""
     if name in LABELLED_SETS:
         return name
     path = Path(name)
     if "_train" not in path.name:
         return None
-    beside = path.with_name(path.name.replace("_train", "_dev"))
-    return str(beside) if beside.is_file() else None
+    dev = path.with_name(path.name.replace("_train", "_dev"))
+    return str(dev) if dev.is_file() else None
 
 
 def refuse_one_class(sentences: Sequence[LabelledSentence], what: str) -> None:
-    """Refuse text without a wrong token, or without a right one.
+    """Raise an error for text without a wrong token, or without a right one.
 
     Raises:
-        InputError: there is nothing to tell apart.
+        InputError: there is only one class, or no token.
     """
     labels = {wrong for sentence in sentences for wrong in sentence.wrong}
     if len(labels) < 2:
         only = "no token" if not labels else "wrong tokens only" if True in labels else "no error"
         raise InputError(
-            f"{what}: {len(sentences)} sentences with {only}, so there is nothing to tell apart; "
+            f"{what}: {len(sentences)} sentences with {only}, so there is nothing to learn; "
             "expected tokens labelled c and i, or M2 with edits"
         )
 
@@ -148,10 +150,10 @@ def _read_columns(lines: Sequence[str], path: str) -> list[LabelledSentence]:
                 sentences.append(LabelledSentence(tuple(tokens), tuple(wrong)))
             tokens, wrong = [], []
             continue
-        # MultiGED escapes quotation marks, and blanks within a token would part it again.
+        # MultiGED escapes quotation marks, and spaces within a token would split it again.
         cell, tab, label = line.partition("\t")
         token = " ".join(cell.replace('\\"', '"').split())
-        # Whatever stands behind a second tab makes another label than these two.
+        # Text after a second tab becomes part of the label, which is then not valid.
         if not tab or not token or label.strip() not in ("c", "i"):
             raise InputError(
                 f"{path}, line {number}: {line!r:.60}; expected TOKEN, tab, c (correct) or i "

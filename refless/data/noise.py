@@ -1,7 +1,7 @@
-"""Made-up learner errors: clean sentences spoilt by rule, for training error detection.
+"""Synthetic learner errors: clean sentences corrupted by rule, for training error detection.
 
-The rules follow what learners do often: articles, prepositions, number and verb endings, spelling,
-word order, doubled and missing words.
+The rules imitate frequent errors of learners: articles, prepositions, number and verb endings,
+spelling, word order, doubled and missing words.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _WORDS = {
 }  # fmt: skip
 
 Change = tuple[list[str], list[str]]
-"""The spoilt tokens, and those they are to be corrected to: one or both that a rule is given."""
+"""The corrupted tokens and their correction, which is the first or both of a rule's words."""
 
 
 def spoil(clean: str, rng: np.random.Generator, rate: float = 0.12) -> Correction:
-    """A spoilt sentence with the edits that repair it.
+    """Return a corrupted sentence with the edits that correct it.
 
     Args:
         clean: tokenised sentence.
-        rng: of the draws.
+        rng: random generator for the draws.
         rate: probability of an error at a token.
     """
     words = clean.split()
@@ -58,7 +58,7 @@ def spoil(clean: str, rng: np.random.Generator, rate: float = 0.12) -> Correctio
 
 
 Rule = Callable[[Sequence[str], np.random.Generator], Change | None]
-"""Changes a word, which it is given with the next one; None where it has nothing to say."""
+"""A function that corrupts a word, given with the next one; it returns None if inapplicable."""
 
 
 def _pick(options: Sequence[str], rng: np.random.Generator) -> str:
@@ -86,7 +86,7 @@ def _insertion(words: Sequence[str], rng: np.random.Generator) -> Change | None:
     if not word.isalpha() or word.lower() in _ARTICLES:
         return None
     extra = _pick(("the", "the", "a", "of", "to", "in", "for"), rng)
-    # The extra token is repaired by deleting it, together with what follows kept as it is.
+    # The edit covers the next word as well, which stays as it is.
     return [extra, word], [word]
 
 
@@ -137,7 +137,7 @@ def _doubled(words: Sequence[str], rng: np.random.Generator) -> Change | None:
     return [word, word], [word]
 
 
-# Listed as often as they are to be drawn.
+# Rules are listed several times to set their frequency.
 _RULES: tuple[Rule, ...] = (
     *[_function_word] * 8, *[_ending] * 6, *[_insertion] * 2, *[_spelling] * 3, _order, _dropped,
     _doubled,

@@ -1,8 +1,8 @@
-"""Training pairs from parallel text alone: the better of two partly corrected sentences.
+"""Training pairs from parallel text alone: two partly corrected sentences, one of them better.
 
-Two ways to know which is better. IMPARA (Maeda, Kaneko and Okazaki 2022) sums the impact of the
-edits applied: how far the meaning vector of the whole correction moves when an edit is left out.
-Nested pairs need no encoder: a sentence with more of one annotator's edits is the better.
+There are two ways to decide which is better. IMPARA (Maeda, Kaneko and Okazaki 2022) sums the
+impact of the edits applied: how far the meaning vector of the full correction moves when an edit is
+left out. Nested pairs need no encoder: the sentence with more of one annotator's edits is better.
 """
 
 from __future__ import annotations
@@ -48,25 +48,25 @@ PARALLEL_SETS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
 _GECCC, _UA_GEC = "geccc-dev", "ua-gec"
 
 PARALLEL_LANGUAGES = {"jfleg": "en", "gmeg-dev": "en", _GECCC: "cs", _UA_GEC: "uk"}
-"""The language of parallel text that is known by name: `PARALLEL_SETS`, GECCC's dev part, UA-GEC's
+"""The language of each named set of parallel text: `PARALLEL_SETS`, GECCC's dev part, UA-GEC's
 train part."""
 
 Encode = Callable[[Sequence[str]], FloatArray]
-"""Vectors of sentences, N × D."""
+"""A function that returns the vectors of sentences, N × D."""
 
 
 _BLOCK = 512
-"""Corrections whose edits are weighed together."""
+"""Number of corrections whose edits are weighed together."""
 
 
 @dataclass(frozen=True)
 class Correction:
-    """A source and the edits of one of its corrections, in order and apart.
+    """A source and the edits of one of its corrections, in order and without overlaps.
 
     Attributes:
         source: tokens joined by `blank`.
-        edits: with places in the tokens.
-        blank: what stands between tokens; empty for single characters of a script without blanks.
+        edits: edits with positions in the tokens.
+        blank: separator of tokens; empty if tokens are characters of a script without spaces.
     """
 
     source: str
@@ -79,11 +79,11 @@ class Correction:
         return self.source.split() if self.blank else list(self.source)
 
     def text(self, kept: Sequence[bool] | None = None) -> str:
-        """Return the sentence with all edits, or with those kept."""
+        """Return the sentence with all edits, or with those marked in `kept`."""
         edits = self.edits if kept is None else list(itertools.compress(self.edits, kept))
         if self.blank:
             return self.blank.join(apply_edits(self.tokens, edits))
-        # Blanks within a correction are characters like others.
+        # Spaces within a correction are ordinary characters.
         parts, done = [], 0
         for edit in edits:
             parts += [self.source[done : edit.start], edit.correction]
@@ -105,17 +105,17 @@ def read_parallel(
 ) -> list[Correction]:
     """Read parallel text.
 
-    Edits of texts are the runs that an alignment of their tokens leaves, in any language, those of
-    M2 files the annotators'. No tagger has a part in either.
+    The edits of text files are the runs that an alignment of the tokens leaves unmatched, in any
+    language; the edits of M2 files are the annotators'. Neither needs a tagger.
 
     Args:
-        names: each one of `PARALLEL_LANGUAGES`, an M2 file, or `SOURCE,REF[,REF...]` (text files).
-        folder: where named sets are found; called only if one is named.
-        language: of text files, which are folded as it says: characters are the tokens of those
-            that write no blanks, for all others what stands between blanks.
+        names: sets of `PARALLEL_LANGUAGES`, M2 files, or `SOURCE,REF[,REF...]` (text files).
+        folder: returns the folder of named sets; called only if one is named.
+        language: language of text files, which determines the folding of characters. Tokens are
+            separated by spaces; in languages without spaces they are single characters.
 
     Returns:
-        One entry a source and reference; unchanged sentences are among them.
+        One entry per source and reference, including unchanged sentences.
 
     Raises:
         InputError: a file cannot be read, or line counts differ.
@@ -125,7 +125,7 @@ def read_parallel(
     corrections: list[Correction] = []
     for name in names:
         if name in (_GECCC, _UA_GEC):
-            # Fluency edits are among UA-GEC's, since what sounds better is better here.
+            # UA-GEC's fluency edits are included: more fluent counts as better here.
             text = (
                 read_geccc(folder(), "dev")
                 if name == _GECCC
@@ -159,7 +159,7 @@ def read_parallel(
 
 
 def _corrected(source: str, target: str, language: Language = ENGLISH) -> Correction:
-    """A correction from two texts; see `read_parallel`."""
+    """Return a correction from two texts; see `read_parallel`."""
     source, target = (folded(text, language.fold) for text in (source, target))
     if language.blanks:
         return Correction(" ".join(source.split()), token_edits(source.split(), target.split()))
@@ -194,7 +194,7 @@ def _read_m2(path: str) -> list[Correction]:
     corrections = []
     for block in parse_m2(lines, path, overlaps="keep"):
         for annotator in block.annotators or (0,):
-            # Overlapping edits cannot be applied in part: the text they make is aligned anew.
+            # Overlapping edits cannot be applied separately, so the corrected text is realigned.
             edits = block.edits(annotator)
             apart = all(a.end <= b.start for a, b in itertools.pairwise(edits))
             if not apart:
@@ -204,12 +204,12 @@ def _read_m2(path: str) -> list[Correction]:
 
 
 def token_edits(source: Sequence[str], target: Sequence[str], blank: str = " ") -> tuple[Edit, ...]:
-    """Edits between two tokenised sentences: the runs that a longest-match alignment leaves.
+    """Return the edits between two sentences: runs that a longest-match alignment leaves unmatched.
 
     Args:
         source: tokens, or characters.
-        target: likewise.
-        blank: what stands between them.
+        target: tokens, or characters.
+        blank: separator of tokens.
     """
     matcher = SequenceMatcher(None, source, target, autojunk=False)
     return tuple(
@@ -220,14 +220,14 @@ def token_edits(source: Sequence[str], target: Sequence[str], blank: str = " ") 
 
 
 def edit_impacts(corrections: Sequence[Correction], encode: Encode) -> list[FloatArray]:
-    """Impact of each edit: 1 − cos(Enc(corrected), Enc(corrected without the edit)).
+    """Return the impact of each edit: 1 − cos(Enc(corrected), Enc(corrected without the edit)).
 
     Args:
-        corrections: what to weigh.
-        encode: meaning vectors; each distinct sentence is encoded once.
+        corrections: corrections whose edits are weighed.
+        encode: returns meaning vectors; each distinct sentence is encoded once.
 
     Returns:
-        For each correction one number an edit, 0 or more but for rounding.
+        For each correction, one number per edit, 0 or more except for rounding.
     """
     texts: dict[str, int] = {}
     wanted = []
@@ -254,15 +254,15 @@ def ranked_pairs(
 ) -> list[RankedPair]:
     """Return pairs of two random subsets of a correction's edits.
 
-    With an encoder these are IMPARA's pairs: the larger summed impact is the better. Without one
-    they are nested: the worse lacks some of the better one's edits.
+    With an encoder these are IMPARA's pairs: the subset with the larger total impact is better.
+    Without one they are nested: the worse sentence lacks some edits of the better one.
 
     Args:
         corrections: parallel text.
-        rng: of the draws.
-        count: pairs wanted; fewer are made where the text does not give them.
+        rng: random generator for the draws.
+        count: number of pairs wanted; fewer if the text does not have enough.
         encode: see `edit_impacts`; None for nested pairs.
-        tries: draws a correction before it is passed over.
+        tries: draws per correction before it is skipped.
     """
     edited = [correction for correction in corrections if correction.edits]
     impacts: dict[int, FloatArray] = {}
@@ -272,7 +272,7 @@ def ranked_pairs(
         before = len(pairs)
         order = rng.permutation(len(edited)).tolist()
         for place, row in enumerate(order):
-            # Only what is drawn is weighed: parallel text mostly holds more than is wanted.
+            # Impacts are only computed where needed: parallel text usually has more than enough.
             if encode is not None and place % _BLOCK == 0:
                 unknown = [r for r in order[place : place + _BLOCK] if r not in impacts]
                 weighed = edit_impacts([edited[r] for r in unknown], encode) if unknown else []
@@ -283,7 +283,7 @@ def ranked_pairs(
                 seen.add((pair.better, pair.worse))
             if len(pairs) == count:
                 break
-        # A whole round without a new pair: the text gives no more.
+        # A whole round without a new pair: the text has no more.
         if len(pairs) == before:
             break
     return pairs
@@ -296,7 +296,7 @@ def _try(
     tries: int,
     seen: set[tuple[str, str]],
 ) -> RankedPair | None:
-    """Return a new pair of a correction, nested where no impacts are told; None without luck."""
+    """Try to draw a new pair, nested if `impacts` is None; return None if all tries fail."""
     size = len(correction.edits)
     for _ in range(tries):
         first, second = rng.integers(0, 2, (2, size)).astype(np.float64)
@@ -314,11 +314,11 @@ def _try(
 
 
 def detection_labels(correction: Correction) -> list[int]:
-    """For each source token whether an edit replaces or deletes it or inserts before it."""
+    """Return 1 for each source token that an edit replaces, deletes or inserts before, else 0."""
     tokens = correction.tokens
     labels = [0] * len(tokens)
     for edit in correction.edits:
-        # An insertion is marked on the token that it precedes, at the end on the last one.
+        # An insertion marks the token after it, or the last one at the end of the sentence.
         stop = edit.end if edit.end > edit.start else edit.start + 1
         for index in range(min(edit.start, len(tokens) - 1), min(stop, len(tokens))):
             labels[index] = 1
@@ -326,16 +326,16 @@ def detection_labels(correction: Correction) -> list[int]:
 
 
 def pairs_print(pairs: Sequence[RankedPair]) -> str:
-    """Fingerprint of pairs: 16 hexadecimal digits."""
+    """Return the fingerprint of pairs: 16 hexadecimal digits."""
     return fingerprint(part for pair in pairs for part in (pair.better, pair.worse))
 
 
 def detection_examples(
     corrections: Sequence[Correction], tokenizer: Any, max_length: int
 ) -> Iterator[dict[str, Any]]:
-    """Tokenised sources with a label a word piece; special pieces are not counted (−100).
+    """Yield tokenised sources with a label per word piece; special pieces get −100, not counted.
 
-    Corrections that leave their source as it is are passed over where another corrects it.
+    A correction that leaves its source unchanged is skipped if another one changes it.
     """
     refuse_wordless(tokenizer)
     corrected = {c.source for c in corrections if c.edits}

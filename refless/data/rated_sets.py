@@ -1,4 +1,4 @@
-"""Training data besides one table: splits by source, parts in files, rated sets, clean text."""
+"""Further training data: named sets, parts in separate files, splits by source, clean text."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ NAMED_SETS: Mapping[str, tuple[str, ...]] = {
     "gug": ("gug-data/gug_annotations.tsv",),
     "autojqe": AUTOJQE_FILES,
 }
-"""Sets of rated sentences that are known by name, and their files in the data folder."""
+"""Named sets of rated sentences, and their files in the data folder."""
 
 SET_LANGUAGES = {"tmu-gfm": "en", "gug": "en", "autojqe": "ja"}
 """The language of each of `NAMED_SETS`."""
 
 _RATED_BENCHMARKS = ("gmeg-dev-fce", "gmeg-dev-wiki")
 _LENGTHS = range(5, 46)
-_LEAST = 2  # rows of a part
+_LEAST = 2  # fewest rows of a part
 
 
 def read_named(name: str, folder: DataFolder, aspects: Sequence[str] | None = None) -> Annotations:
-    """A set of `NAMED_SETS`; see `read_annotations` for the arguments and errors."""
+    """Read a set of `NAMED_SETS`; see `read_annotations` for the arguments and errors."""
     paths = folder.paths(list(NAMED_SETS[name]), wanted_by=name)
     language = language_of(SET_LANGUAGES[name])
     parts = [read_annotations(path, aspects=aspects, language=language) for path in paths.values()]
@@ -50,10 +50,10 @@ def read_named(name: str, folder: DataFolder, aspects: Sequence[str] | None = No
 
 
 def refuse_absent(data: Annotations, aspects: Sequence[str]) -> None:
-    """Refuse data that lacks aspects which it was read for.
+    """Raise an error if data lacks an aspect that was requested.
 
     Raises:
-        OptionError: the data does not rate one of them.
+        OptionError: the data does not rate one of the aspects.
     """
     if absent := [aspect for aspect in aspects if aspect not in data.aspects]:
         raise OptionError(f"--aspects {absent[0]}: the data rates {', '.join(data.aspects)} only")
@@ -62,10 +62,10 @@ def refuse_absent(data: Annotations, aspects: Sequence[str]) -> None:
 def join_parts(
     train: Annotations, dev: Annotations, test: Annotations
 ) -> tuple[Annotations, Split]:
-    """One set and its split, from three files.
+    """Join the data of three files into one set with a split.
 
     Raises:
-        InputError: the files rate other aspects, hold fewer than two rows, or share a source.
+        InputError: the files rate different aspects, have fewer than two rows, or share a source.
     """
     parts = {"train": train, "dev": dev, "test": test}
     keys = {}
@@ -80,12 +80,12 @@ def join_parts(
         shared = keys[first] & keys[second]
         if shared:
             raise InputError(
-                f"{len(shared)} sources stand in both the {first} and the {second} file, e.g. "
+                f"{len(shared)} sources are in both the {first} and the {second} file, e.g. "
                 f"{min(shared)[:60]!r} (normalised): a source must be in one part only"
             )
     sizes = np.cumsum([0, len(train), len(dev), len(test)])
     rows = [np.arange(a, b) for a, b in itertools.pairwise(sizes)]
-    # Names of parts would be those of the files' own columns, which the files overrule.
+    # Drop the names of parts from split columns: the files determine the split.
     whole = replace(joined([train, dev, test]), names=(), notes=train.notes)
     return whole, _checked(Split(*rows), "the files")
 
@@ -93,7 +93,7 @@ def join_parts(
 def read_rated_sets(
     data: str | Path | None = None, cache: str | Path | None = None
 ) -> list[Annotations]:
-    """The ratings of other kinds that the data folder holds.
+    """Read the sets in the data folder that have ratings of other kinds.
 
     Returns:
         GMEG dev (FCE and Wiki): outputs of six systems and sources with mean ratings from 0 to
@@ -122,7 +122,7 @@ def read_rated_sets(
 
 
 def read_treebank_text(path: str | Path) -> list[str]:
-    """Sentences of a CoNLL-U file as tokens, those of 5 to 45 tokens."""
+    """Return the sentences of 5 to 45 tokens in a CoNLL-U file, tokens joined by spaces."""
     sentences: list[str] = []
     tokens: list[str] = []
     for line in [*read_lines(path), ""]:
@@ -138,16 +138,16 @@ def read_treebank_text(path: str | Path) -> list[str]:
 
 
 def split_by_source(data: Annotations, seed: int = 0) -> Split:
-    """Draw a split in which each source, and so all its corrections, stands in one part.
+    """Draw a split in which each source with all its corrections is in one part.
 
     Rows without a source are grouped by their own text; see `gecjury.corpus.splits.split_sources`.
 
     Args:
-        data: what to split.
-        seed: of the draw.
+        data: data to split.
+        seed: seed for the draw.
 
     Raises:
-        InputError: a part would hold fewer than two rows.
+        InputError: a part would have fewer than two rows.
     """
     keys = [source or output for source, output in zip(data.sources, data.outputs, strict=True)]
     sources = len(set(data.groups()))
@@ -155,10 +155,10 @@ def split_by_source(data: Annotations, seed: int = 0) -> Split:
 
 
 def split_as_named(data: Annotations) -> Split:
-    """The split that the data brings along (`Annotations.names`).
+    """Return the split that comes with the data (`Annotations.names`).
 
     Raises:
-        InputError: a part holds fewer than two rows.
+        InputError: a part has fewer than two rows.
     """
     names = np.array(data.names, dtype=np.str_)
     parts = {part: np.flatnonzero(names == part) for part in ("train", "dev", "test")}

@@ -1,12 +1,12 @@
-"""A trained SOME on disk: one or several plain transformers folders and what joins them.
+"""A trained SOME on disk: one or several plain transformers folders and a manifest that joins them.
 
     my-some/
       gecjury.json           members, scale, features, what it was trained on
       README.md              the model card
-      config.json, model.safetensors, tokenizer...   the model itself, or one folder a member
+      config.json, model.safetensors, tokenizer...   the model itself, or one folder per member
       training-sentences.txt hashes of the sentences trained on, for the leakage check
 
-A member is a model whose outputs are named aspects. Several members of one aspect are averaged.
+A member is a model whose outputs are named aspects. Several members with one aspect are averaged.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ PACKAGED = {
 """Trained models that come with the package, by name."""
 
 USUAL_WEIGHTS = (0.55, 0.43, 0.02)
-"""Of grammaticality, fluency and meaning: the paper's at sentence level."""
+"""Weights of grammaticality, fluency and meaning: the paper's at sentence level."""
 
 _FOLDERS = {
     "grammaticality": ("grammaticality", "grammer", "grammar"),
@@ -61,15 +61,15 @@ _FOLDERS = {
 
 @dataclass(frozen=True)
 class Bundle:
-    """Loaded members.
+    """A loaded SOME.
 
     Attributes:
         members: the models; each predicts the aspects that it names.
         scale: see `SomeManifest`, also for `features` and `shares`.
-        features: what features add.
+        features: linear regressions on features, by aspect.
         probe: kernel regressions.
-        shares: of the kernel regressions.
-        origin: what is known of the training.
+        shares: shares of the kernel regressions in the predictions.
+        origin: origin of the training data.
         paired: see `SomeManifest`.
     """
 
@@ -83,7 +83,7 @@ class Bundle:
 
     @property
     def features_alone(self) -> bool:
-        """True if the features predict by themselves, without an encoder."""
+        """True if the features predict alone, without an encoder."""
         return not self.members and self.probe is None
 
     @property
@@ -96,7 +96,7 @@ class Bundle:
 
     @property
     def pair_aspects(self) -> frozenset[str]:
-        """The aspects that are predicted of pairs."""
+        """The aspects that are predicted for pairs."""
         if self.paired:
             return frozenset(self.features)
         return self.probe.pair_aspects if self.probe else PAIRED
@@ -114,23 +114,23 @@ class Bundle:
             texts: T hypotheses, for aspects that are not among `pair_aspects`.
             pairs: P sources and hypotheses, for those that are.
             runtime: batch size and progress.
-            aspects: what is predicted, of those that the models know.
+            aspects: aspects wanted; those that the models do not predict are ignored.
 
         Returns:
-            T or P numbers an aspect.
+            T or P numbers for each aspect.
         """
         return self.mixed(*self.parts(texts, pairs, runtime, aspects))
 
     def mixed(
         self, tuned: Mapping[str, FloatArray], fitted: Mapping[str, FloatArray]
     ) -> dict[str, FloatArray]:
-        """Return ratings with both ways weighed where both predict an aspect; see `parts`."""
-        both = {
+        """Return ratings as weighted means where both parts predict an aspect; see `parts`."""
+        averaged = {
             aspect: (1 - share) * tuned[aspect] + share * fitted[aspect]
             for aspect, share in self.shares.items()
             if aspect in tuned and aspect in fitted
         }
-        return {**tuned, **fitted, **both}
+        return {**tuned, **fitted, **averaged}
 
     def parts(
         self,
@@ -141,15 +141,15 @@ class Bundle:
     ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
         """Return the ratings of the members, features included, and of the kernel regressions.
 
-        Features that predict by themselves stand in the place of members. A part whose share in an
-        aspect is 0 is not asked for it. See `predict` for the rest.
+        Features that predict alone take the place of members. A part whose share in an aspect is 0
+        is not computed for it. See `predict` for the rest.
         """
-        asked = [aspect for aspect in aspects if self.shares.get(aspect) != 1]
-        tuned = self._member_ratings(texts, pairs, runtime, asked)
+        wanted = [aspect for aspect in aspects if self.shares.get(aspect) != 1]
+        tuned = self._member_ratings(texts, pairs, runtime, wanted)
         if self.probe is None:
             return tuned, {}
-        asked = [aspect for aspect in aspects if self.shares.get(aspect) != 0]
-        models = {a: m for a, m in self.probe.models.items() if a in asked}
+        wanted = [aspect for aspect in aspects if self.shares.get(aspect) != 0]
+        models = {a: m for a, m in self.probe.models.items() if a in wanted}
         return tuned, replace(self.probe, models=models).predict(texts, pairs, runtime)
 
     def _member_ratings(
@@ -159,21 +159,21 @@ class Bundle:
         runtime: Runtime,
         aspects: Collection[str],
     ) -> dict[str, FloatArray]:
-        """Return mean ratings of the members, with what features add."""
+        """Return mean ratings of the members, including what features add."""
         if self.features_alone:
             wanted = {a: linear for a, linear in self.features.items() if a in aspects}
             tables = feature_tables(wanted, texts, pairs, None, self.origin.language, self.paired)
             return {a: linear(tables[reading(a, self.paired)]) for a, linear in wanted.items()}
-        # Where the regressions read pairs, there is a rating a pair of the hypothesis as well.
+        # If the regressions read pairs, ratings of hypotheses must also be one per pair.
         paired = self.probe is not None and self.probe.paired
         lone = pairs[1] if paired else texts
         sums: dict[str, FloatArray] = {}
         counts: Counter[str] = Counter()
         for member in self.members:
-            asked = [aspect for aspect in member.aspects if aspect in aspects]
-            # A member with aspects of both kinds reads lone hypotheses and pairs.
+            rated = [aspect for aspect in member.aspects if aspect in aspects]
+            # A member with aspects of both kinds reads hypotheses alone and pairs.
             for first, second, of_pairs in ((lone, None, False), (*pairs, True)):
-                read = [aspect for aspect in asked if (aspect in PAIRED) == of_pairs]
+                read = [aspect for aspect in rated if (aspect in PAIRED) == of_pairs]
                 if read:
                     outputs = member.predict(first, second, runtime)
                 for aspect in read:
@@ -195,17 +195,17 @@ def open_bundle(
     """Load a trained SOME from a folder or from the hub.
 
     Args:
-        location: a folder written by `gecjury train some`; a folder with one plain model an
+        location: a folder written by `gecjury train some`; a folder with one plain model per
             aspect; or a hub name of either.
-        max_length: longest input; 0 takes what the training used, 128 where that is not told.
+        max_length: longest input; 0 uses the length of the training, or 128 if it is not recorded.
         device: as `Runtime.device`.
-        dtype: numbers that the encoders compute with; see `gecjury.models.precision`.
+        dtype: precision of the encoders; see `gecjury.models.precision`.
 
     Raises:
-        OptionError: numbers that the device does not compute with.
+        OptionError: the device does not support the precision.
         InputError: no such folder, a damaged or incomplete one, a checkpoint of another kind or
             aspect, or weights that would need full unpickling.
-        DataError: the hub cannot be reached, or the download was cut off.
+        DataError: the hub cannot be reached, or the download was interrupted.
     """
     folder, _ = _repository(location)
     manifest = _manifest(folder) or _foreign(folder, location)
@@ -216,14 +216,14 @@ def open_bundle(
 
 
 def metric_for(model: str, aspects: Sequence[str]) -> str:
-    """Return the metric to name for a folder: with weights of its own where it lacks an aspect.
+    """Return the metric to use a folder with: with weights, if the folder lacks an aspect.
 
-    They are the usual weights of the aspects that there are, made to sum to 1. One of quality needs
+    These are the usual weights of the aspects it has, scaled to sum to 1. A model of quality needs
     none.
 
     Args:
         model: the folder.
-        aspects: those that it has.
+        aspects: the aspects that it has.
     """
     named = f"some:model={model}".replace(",", "\\,")
     if set(aspects) >= set(ASPECTS) or not set(aspects) & set(ASPECTS):
@@ -237,7 +237,7 @@ def aspect_weights(aspects: Sequence[str]) -> dict[str, float]:
     """Return the weight of each aspect in the score that `metric_for` names.
 
     Args:
-        aspects: those that the folder has; the usual weights of these, made to sum to 1.
+        aspects: the aspects that the folder has; their usual weights are scaled to sum to 1.
     """
     kept = {
         aspect: weight
@@ -249,7 +249,7 @@ def aspect_weights(aspects: Sequence[str]) -> dict[str, float]:
     # A model of quality has none of the paper's aspects.
     if not kept:
         return dict.fromkeys(aspects, 1 / len(aspects))
-    # To two digits, the heaviest taking what rounding leaves.
+    # Rounded to two digits; the largest weight absorbs the rounding error.
     shares = {aspect: round(weight / sum(kept.values()), 2) for aspect, weight in kept.items()}
     heaviest = max(shares, key=lambda aspect: shares[aspect])
     shares[heaviest] = round(1 - sum(shares.values()) + shares[heaviest], 2)
@@ -257,20 +257,20 @@ def aspect_weights(aspects: Sequence[str]) -> dict[str, float]:
 
 
 def bundle_identity(location: str) -> dict[str, str]:
-    """Return what pins a trained SOME, for signatures.
+    """Return the identity of a trained SOME, for signatures.
 
     Args:
         location: see `open_bundle`, also for the errors.
 
     Returns:
-        `weights`, and with kernel regression `encoder` and `base`, where these lie elsewhere; where
-        fine-tuned models have a part as well, `kernel`, its shares by aspect.
+        `weights`; with kernel regression, also `encoder` and `base` if these are not in the folder;
+        and if fine-tuned models are averaged with it, `kernel`, its shares by aspect.
     """
     folder, weights = _repository(location)
     manifest = _manifest(folder)
     identity = {"weights": weights}
     if manifest is not None and manifest.features_alone:
-        # There are no weights but those in the manifest.
+        # The only weights are those in the manifest.
         identity["weights"] = fingerprint([json.dumps(asdict(manifest), sort_keys=True)])
     elif manifest is not None:
         names = _encoders_elsewhere(folder, manifest)
@@ -295,14 +295,14 @@ def bundle_models(location: str) -> tuple[str, ...]:
 
 
 def _encoders_elsewhere(folder: Path, manifest: SomeManifest) -> dict[str, str]:
-    """Return the encoders of kernel regression that lie outside the folder, by their use."""
+    """Return the encoders of kernel regression that are not in the folder, by their use."""
     if manifest.kernel is None:
         return {}
-    # Without steps both are one, which is named once.
+    # Without intermediate steps both are the same, which is named once.
     names = {"encoder": manifest.kernel.encoder, "base": manifest.kernel.base}
     if names["base"] == names["encoder"]:
         del names["base"]
-    # An encoder that lies in the folder is among its weights.
+    # An encoder in the folder is part of its weights.
     return {key: name for key, name in names.items() if not inside(folder, name).is_dir()}
 
 
@@ -317,13 +317,13 @@ def assemble(
     """Load what a manifest lists; see `open_bundle`."""
     length = max_length or manifest.max_length
     language = manifest.language
-    # Weights stand for features by their place alone: of another count they are another version's.
+    # Weights belong to features by position; another number of them comes from another version.
     for aspect, linear in manifest.features.items():
         count = len(feature_names(reading(aspect, manifest.paired), language))
         if len(linear.weights) != count:
             raise InputError(
-                f"{folder / MANIFEST}: {len(linear.weights)} feature weights for {aspect:.60}, "
-                f"this version has {count} features; train the model anew"
+                f"{folder / MANIFEST}: {len(linear.weights)} feature weights for {aspect:.60}, but "
+                f"this version has {count} features; train the model again"
             )
     members = [
         _member(inside(folder, member.path), member.aspects, length, device, dtype)
@@ -353,16 +353,16 @@ def _manifest(folder: Path) -> SomeManifest | None:
 
 
 def _foreign(folder: Path, location: str) -> SomeManifest:
-    """Return a manifest of models that others trained: one folder an aspect, with one output."""
+    """Return a manifest for third-party models: one folder per aspect, each with one output."""
     members = tuple(
-        Member(there[0], (aspect,))
+        Member(present[0], (aspect,))
         for aspect, names in _FOLDERS.items()
-        if (there := [name for name in names if (folder / name / "config.json").exists()])
+        if (present := [name for name in names if (folder / name / "config.json").exists()])
     )
     if not members:
         raise InputError(
-            f"{location}: holds neither {MANIFEST} nor folders grammaticality, fluency, meaning: "
-            "not a trained SOME. Train one, e.g. `gecjury train some tmu-gfm -o my-some`"
+            f"{location}: contains neither {MANIFEST} nor folders grammaticality, fluency, "
+            "meaning: not a trained SOME. Train one, e.g. `gecjury train some tmu-gfm -o my-some`"
         )
     return SomeManifest((1.0, 4.0), 128, members, language="und")
 
@@ -371,7 +371,7 @@ def _member(
     folder: Path, aspects: tuple[str, ...], max_length: int, device: str, dtype: DType
 ) -> Regressor:
     if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder; the model is incomplete: copy it anew")
+        raise InputError(f"{folder}: no such folder; the model is incomplete: copy it again")
     device = pick_device(device)
     checkpoint = resolve(str(folder))
     config = read_config(checkpoint)
@@ -380,14 +380,14 @@ def _member(
     anonymous = len(aspects) == 1 and labels == ("LABEL_0",)
     if labels != aspects and not anonymous:
         raise InputError(
-            f"{folder}: a checkpoint of {', '.join(labels)}, expected {', '.join(aspects)}: it "
-            "has another head than its place says"
+            f"{folder}: a checkpoint for {', '.join(labels)}, but its place in the model calls for "
+            f"{', '.join(aspects)}: copy or train the model again"
         )
-    # A base encoder loads with a head drawn at random: its scores would be noise.
+    # A base encoder would be loaded with a random head, whose scores would be noise.
     encoder = f"{model.base_model_prefix}."
     if any(not name.startswith(encoder) for name in missing):
         raise InputError(
-            f"{folder}: holds an encoder without a trained head; train it with "
+            f"{folder}: contains an encoder without a trained head; train it with "
             "`gecjury train some --encoder ...`"
         )
     tokenizer = read_tokenizer(checkpoint, config, padded=True)

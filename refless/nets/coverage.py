@@ -1,4 +1,4 @@
-"""How well an encoder's tokeniser reads texts: what it does not know, and what it folds away."""
+"""How well an encoder's tokeniser covers texts: unknown word pieces and dropped diacritics."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _TOLD = 0.01
 
 
 def unknown_share(tokenizer: Any, texts: Sequence[str]) -> float:
-    """The share of word pieces of some texts, special ones not counted, that are the unknown one.
+    """Return the share of word pieces of texts that are the unknown one, without special pieces.
 
     Args:
-        tokenizer: of the encoder.
-        texts: sentences; none give 0.
+        tokenizer: the encoder's tokenizer.
+        texts: sentences; 0 is returned if there are none.
     """
     unknown = getattr(tokenizer, "unk_token_id", None)
     if unknown is None:
@@ -26,12 +26,12 @@ def unknown_share(tokenizer: Any, texts: Sequence[str]) -> float:
 
 
 def reading_notes(tokenizer: Any, texts: Sequence[str], encoder: str) -> list[str]:
-    """Warnings where an encoder was made for other languages.
+    """Return warnings if an encoder was made for other languages.
 
     Args:
-        tokenizer: of the encoder.
-        texts: sentences; the first thousand are looked at.
-        encoder: its name, for the messages.
+        tokenizer: the encoder's tokenizer.
+        texts: sentences; the first thousand are checked.
+        encoder: name of the encoder, for the messages.
     """
     seen = list(texts[:_SAMPLE])
     notes = []
@@ -39,20 +39,20 @@ def reading_notes(tokenizer: Any, texts: Sequence[str], encoder: str) -> list[st
     if share > _TOLD:
         notes.append(
             f"{encoder} does not know {share:.0%} of the word pieces of this text: it was made for "
-            "other languages; name one that was made for this (--encoder)"
+            "other languages; name one that was made for this language (--encoder)"
         )
     changed = next((pair for text in seen if (pair := _dropped(tokenizer, text))), None)
     if changed is not None:
         old, new = changed
         notes.append(
-            f"the tokeniser of {encoder} drops marks of letters: {old!r} is read as {new!r}, so "
-            "that words that differ by them alone are one to it"
+            f"the tokeniser of {encoder} drops diacritics: {old!r} is read as {new!r}, so it does "
+            "not distinguish words that differ only by them"
         )
     return notes
 
 
 def _dropped(tokenizer: Any, text: str) -> tuple[str, str] | None:
-    """A letter as written and as it is read, where it loses more than case and width."""
+    """Return the first letter that loses more than case and width, as written and as read."""
     normalizer = getattr(getattr(tokenizer, "backend_tokenizer", None), "normalizer", None)
     if normalizer is None:
         return None

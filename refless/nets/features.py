@@ -1,12 +1,12 @@
-"""Features that a small uncased encoder sees badly: case, spelling, and the edits made.
+"""Features that a small uncased encoder hardly sees: case, spelling, and the edits made.
 
-Three groups: of the hypothesis alone, of the pair (source, hypothesis), and both. Tokenised and
-untokenised forms of one sentence have nearly the same features, since training data may be of one
-kind and benchmarks of the other.
+There are three groups: features of the hypothesis alone, of the pair (source, hypothesis), and of
+both. Tokenised and untokenised forms of a sentence have nearly the same features, because training
+data may be of one kind and benchmarks of the other.
 
-Of English some features know the words. Other languages have features of their own that know none:
-words are runs of letters with the marks that combine with them, or single letters in scripts that
-write no blanks.
+Some features use lists of English words. Other languages have separate features without such
+lists: their words are runs of letters with combining marks, or single letters in scripts without
+spaces between words.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ FOREIGN_PAIR_FEATURES = (
 )  # fmt: skip
 
 _Pieces = Callable[[str], int] | None
-"""How many word pieces the encoder makes of a word; None without an encoder.
+"""A function from a word to its number of word pieces; None without an encoder.
 
-Without an encoder no further package is wanted, either: words are one piece, and stems are not
-matched.
+Without an encoder, no extra package is needed either: each word counts as one piece, and stems are
+not matched.
 """
 
 _RIDGES = (10.0, 30.0, 100.0, 300.0)
@@ -84,26 +84,29 @@ _NEGATIONS = frozenset(
 
 
 def piece_counter(tokenizer: Any) -> _Pieces:
-    """A function that says how many word pieces a tokenizer makes of a word."""
+    """Return a function that counts the word pieces into which a tokenizer splits a word."""
     return lru_cache(maxsize=None)(lambda word: len(tokenizer.tokenize(word)))
 
 
 def words_of(text: str) -> list[str]:
-    """Words and marks, the same for tokenised and untokenised text but for contractions."""
+    """Split English text into words and marks.
+
+    Tokenised and untokenised text give the same result, except for contractions.
+    """
     text = text.replace("``", '"').replace("''", '"')
     return re.findall(r"n['’]t\b|\w+(?=n['’]t\b)|['’]\w+|\w+|[^\w\s]", text)
 
 
 Reading = Literal["sentences", "pairs", "both"]
-"""Texts that features are read of: lone sentences, pairs, or pairs and their hypotheses."""
+"""Texts that features are computed from: single sentences, pairs, or pairs and their hypotheses."""
 
 
 def reading(aspect: str, paired: bool = False) -> Reading:
-    """Return what the features of an aspect are read of.
+    """Return which texts the features of an aspect are computed from.
 
     Args:
-        aspect: meaning reads pairs, quality both, the others sentences.
-        paired: whether every aspect reads both.
+        aspect: the aspect: meaning reads pairs, quality both, the others sentences.
+        paired: True if every aspect reads both.
     """
     if paired or aspect == QUALITY:
         return "both"
@@ -126,14 +129,14 @@ def features_of(
     """Return features of sentences or of pairs.
 
     Args:
-        of: what is read.
+        of: which texts the features are computed from.
         texts: T sentences.
         pairs: P sources and hypotheses.
         pieces: see `sentence_features`.
         language: code of their language.
 
     Returns:
-        T rows of sentences, or P rows of pairs or both, × `feature_names`.
+        T rows for sentences, or P rows for pairs or both, × `feature_names`.
     """
     if of == "sentences":
         return sentence_features(texts, pieces, language)
@@ -147,7 +150,7 @@ def _names(paired: bool, language: str) -> tuple[str, ...]:
     """Return the names of the columns of features.
 
     Args:
-        paired: of `pair_features`, else of `sentence_features`.
+        paired: True for `pair_features`, False for `sentence_features`.
         language: code of the sentences' language.
     """
     if language == "en":
@@ -162,26 +165,25 @@ def _table(rows: Sequence[Mapping[str, float]], paired: bool, language: str) -> 
 
 
 def sentence_features(texts: Sequence[str], pieces: _Pieces, language: str = "en") -> FloatArray:
-    """Features of lone sentences.
+    """Return features of single sentences.
 
     Args:
         texts: N sentences.
-        pieces: see `_Pieces`; words that the encoder must cut up are rare or misspelt.
+        pieces: see `_Pieces`; words that the encoder must split are rare or misspelt.
         language: code of their language.
 
     Returns:
-        N × `SENTENCE_FEATURES`, or what takes their place in other languages.
+        N × `SENTENCE_FEATURES`, or × `FOREIGN_SENTENCE_FEATURES` for other languages.
     """
     return _table([_sentence(text, pieces, language == "en") for text in texts], False, language)
 
 
 def _sentence(text: str, pieces: _Pieces, english: bool) -> dict[str, float]:
-    """Return the features of a lone sentence by name."""
+    """Return the features of a single sentence by name."""
     words = words_of(text) if english else words_of_any(text)
-    # Marks count where they are asked for; all rates are of words, of which an empty sentence has
-    # none, so that they are divided by one at least.
+    # All rates are per word without marks. An empty sentence has no word, hence the minimum of 1.
     plain = [word for word in words if _is_word(word)]
-    # Lower-casing is not every encoder's way, nor every language's.
+    # Only English words are lower-cased: not every encoder or language does that.
     counts = [pieces(word.lower() if english else word) if pieces else 1 for word in plain]
     size = max(len(plain), 1)
     follow = list(itertools.pairwise(words))
@@ -221,16 +223,16 @@ def _sentence(text: str, pieces: _Pieces, english: bool) -> dict[str, float]:
 def pair_features(
     sources: Sequence[str], hypotheses: Sequence[str], language: str = "en", *, stems: bool = True
 ) -> FloatArray:
-    """Features of what a correction did to its source.
+    """Return features of the changes that corrections made to their sources.
 
     Args:
         sources: N sentences.
         hypotheses: their corrections.
         language: code of their language.
-        stems: whether English words with one stem count as alike.
+        stems: True if English words with the same stem count as alike.
 
     Returns:
-        N × `PAIR_FEATURES`, or what takes their place in other languages.
+        N × `PAIR_FEATURES`, or × `FOREIGN_PAIR_FEATURES` for other languages.
     """
     pairs = zip(sources, hypotheses, strict=True)
     english = language == "en"
@@ -242,20 +244,20 @@ def _pair(source: str, hypothesis: str, english: bool, stems: bool) -> dict[str,
     old, new = (words_of(t) if english else words_of_any(t) for t in (source, hypothesis))
     low_old, low_new = [w.lower() for w in old], [w.lower() for w in new]
     plain_old, plain_new = " ".join(low_old), " ".join(low_new)
-    # Words are matched in lower case: a change of case alone has a feature of its own.
+    # Words are matched in lower case: a change of case alone has a separate feature.
     matched = align_words(low_old, low_new, stems=stems)
     exact = sum(low_old[i] == low_new[j] for i, j in matched)
     size = max(len(old), 1)
     gap = 0
     changes: list[tuple[str, str, str]] = []
-    # Letters are compared as they stand in languages whose case is not folded everywhere.
+    # Outside English, letters are compared as they are written, with their case.
     left, right = (low_old, low_new) if english else (old, new)
     for kind, i, k, j, m in SequenceMatcher(None, low_old, low_new, autojunk=False).get_opcodes():
         if kind != "equal":
             gap = max(gap, k - i, m - j)
             changes.append((kind, "".join(left[i:k]), "".join(right[j:m])))
     count = Counter(kind for kind, _, _ in changes)
-    # A replacement by something spelt alike is a spelling correction rather than another word.
+    # A replacement with similar spelling is a spelling correction rather than another word.
     close = sum(kind == "replace" and indel_ratio(a, b) > 0.7 for kind, a, b in changes)
     values = {
         "word_f1": 2 * exact / max(len(old) + len(new), 1),
@@ -314,7 +316,7 @@ def _is_word(word: str) -> bool:
 
 
 def _scripts(text: str) -> int:
-    """Return how many scripts a text mixes: Latin, Cyrillic, ...; kana and ideographs are one."""
+    """Return how many scripts a text mixes; kana and ideographs count as one."""
     names = {re.split("[ -]", unicodedata.name(c, "?"))[0] for c in text if c.isalpha()}
     return len({"CJK" if n in ("HIRAGANA", "KATAKANA", "IDEOGRAPHIC") else n for n in names})
 
@@ -327,9 +329,9 @@ def _ideographs(text: str) -> int:
 class Linear:
     """A linear regression on features: `bias` + `weights` · (features − `mean`) / `deviation`.
 
-    Beside a fine-tuned model the bias is 0: what is added then has the mean 0 over the training
-    data, so that the model's own output stays on the rating scale. Without a model it is the mean
-    rating.
+    With a fine-tuned model the bias is 0, so that the sum added to the model's output has mean 0
+    over the training data and the output alone stays on the rating scale. Without a model, the bias
+    is the mean rating.
     """
 
     mean: tuple[float, ...]
@@ -361,7 +363,7 @@ def fit_features(
     paired: bool = False,
     within: float = 0.0,
 ) -> tuple[dict[str, Linear], dict[str, dict[str, float]]]:
-    """Fit a ridge regression of each aspect on its features; the penalty by dev Spearman.
+    """Fit a ridge regression of each aspect on its features; choose the penalty by dev Spearman.
 
     Args:
         data: rated sentences.
@@ -372,8 +374,8 @@ def fit_features(
         within: see `gecjury.refless.nets.kernel.fit_kernel`; corrections of one source are a group.
 
     Returns:
-        By aspect what the features add to the mean rating; and the dev `score` with the `penalty`
-        chosen by it.
+        For each aspect, what the features add to the mean rating; and the dev `score` with the
+        `penalty` chosen by it.
     """
     fitted, chosen = {}, {}
     pairs = (data.sources, data.outputs)
@@ -392,7 +394,7 @@ def fit_features(
             gram = gram + within * inner.T @ inner
             target = target + within * inner.T @ deviations(y, groups)
         best = (-np.inf, 0.0, np.zeros(x.shape[1]))
-        # The dev part chooses by Spearman, as it chooses epochs: the order of outputs counts.
+        # Spearman on the dev part decides, as for epochs, because the order of outputs matters.
         for penalty in _RIDGES:
             weights = np.linalg.solve(gram + penalty * np.eye(x.shape[1]), target)
             rho = spearman(data.ratings[split.dev, column], scaled[split.dev] @ weights)
@@ -413,7 +415,7 @@ def feature_tables(
     language: str,
     paired: bool = False,
 ) -> dict[Reading, FloatArray]:
-    """Return the features that aspects read, each table once; see `features_of`."""
+    """Return the features that aspects read, computing each table once; see `features_of`."""
     wanted = dict.fromkeys(reading(aspect, paired) for aspect in aspects)
     return {of: features_of(of, texts, pairs, pieces, language) for of in wanted}
 
@@ -421,7 +423,7 @@ def feature_tables(
 def additions(
     data: Annotations, linear: Mapping[str, Linear], tokenizer: Any, language: str = "en"
 ) -> FloatArray:
-    """Return what features add, rows × aspects; 0 without features."""
+    """Return what the features add to the outputs, rows × aspects; 0 without features."""
     values = np.zeros_like(data.ratings)
     pairs = (data.sources, data.outputs)
     tables = feature_tables(linear, data.outputs, pairs, piece_counter(tokenizer), language)

@@ -1,6 +1,6 @@
-"""Kernel ridge regression with a Gaussian kernel: fitted in seconds, exact, without torch.
+"""Kernel ridge regression with a Gaussian kernel: exact, fitted in seconds, without torch.
 
-Not scikit-learn's, whose loss has no term for differences between corrections of one source.
+scikit-learn's version has no loss term for differences between corrections of one source.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ PENALTIES = (0.75, 1.5, 3.0, 6.0)
 """Ridge penalties tried."""
 
 WIDTHS = (0.6, 1.0, 1.6)
-"""Factors on the weights of the blocks that are tried."""
+"""Factors tried on the weights of the blocks."""
 
 TRIED = len(PENALTIES) * len(WIDTHS)
-"""Settings tried by a fit."""
+"""Number of settings tried by a fit."""
 
 _CLIP = 5.0
 _ROWS = 1024
 _DIGITS = 5
 
 Block = tuple[FloatArray, float]
-"""N × columns, and their weight γ: the kernel is exp(−Σ γ · mean squared difference)."""
+"""N × columns, and the block's weight γ: the kernel is exp(−Σ γ · mean squared difference)."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,12 @@ class KernelModel:
     """A fitted regression.
 
     Attributes:
-        mean: of each column over the training rows.
-        deviation: of each column over the training rows; columns are cut at ±5 deviations.
+        mean: mean of each column over the training rows.
+        deviation: deviation of each column over the training rows; values are clipped at ±5
+            deviations.
         factor: √(γ/columns) of each column's block.
         points: training rows, standardised and multiplied by `factor`, n × columns.
-        weights: of the training rows.
+        weights: weights of the training rows.
         bias: mean rating.
     """
 
@@ -52,7 +53,7 @@ class KernelModel:
     bias: float
 
     def __call__(self, inputs: FloatArray) -> FloatArray:
-        """Predicted ratings of rows, rounded to five digits: encoders' last bits vary."""
+        """Return predicted ratings of rows, rounded to five digits as encoders' last bits vary."""
         rows = _place(inputs, self.mean, self.deviation, self.factor)
         ratings = np.empty(len(rows))
         for start in range(0, len(rows), _ROWS):
@@ -61,23 +62,23 @@ class KernelModel:
         return (ratings + self.bias).round(_DIGITS)
 
     def arrays(self) -> dict[str, FloatArray]:
-        """Everything as arrays, for a file."""
+        """Return all attributes as arrays, for a file."""
         return {**vars(self), "bias": np.array([self.bias])}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> KernelModel:
-        """The inverse of `arrays`.
+        """Create a model from the result of `arrays`.
 
         Raises:
-            KeyError: one is absent.
-            ValueError: their shapes do not fit together.
+            KeyError: an array is missing.
+            ValueError: the shapes do not fit together, or values are not valid.
         """
         parts = [np.asarray(arrays[key], dtype=np.float64) for key in _ARRAYS]
         columns, rows = len(parts[0]), len(parts[4])
         if parts[3].shape != (rows, columns) or any(len(p) != columns for p in parts[:3]):
             raise ValueError(f"points of shape {parts[3].shape} for {rows} weights")
         if not all(np.isfinite(part).all() for part in parts) or not (parts[1] > 0).all():
-            raise ValueError("numbers that are none, or a column without deviation")
+            raise ValueError("values that are not finite, or a column without deviation")
         mean, deviation, factor, points, weights = parts
         return cls(mean, deviation, factor, points, weights, float(arrays["bias"][0]))
 
@@ -86,7 +87,7 @@ _ARRAYS = ("mean", "deviation", "factor", "points", "weights")
 
 
 def joined(blocks: Sequence[Block]) -> FloatArray:
-    """Return the columns of all blocks side by side, as 64-bit numbers."""
+    """Return the columns of all blocks side by side, in 64 bits."""
     return np.concatenate([values for values, _ in blocks], axis=1).astype(np.float64)
 
 
@@ -101,33 +102,33 @@ def fit_kernel(
     most: int = 0,
     bar: Bar | None = None,
 ) -> tuple[KernelModel, dict[str, float]]:
-    """Fit on the train rows; penalty and width by dev Spearman.
+    """Fit on the train rows; choose penalty and width by dev Spearman.
 
     The loss is Σ (y − f)² + within · Σ (ỹ − f̃)², where ỹ and f̃ are deviations from the mean of
     a row's group.
 
     Args:
-        blocks: what is known of the rows of all parts.
-        ratings: one a row.
-        train: rows to learn from.
-        dev: rows to choose by.
+        blocks: inputs for the rows of all parts.
+        ratings: one per row.
+        train: rows to fit on.
+        dev: rows to choose the settings by.
         groups: number of each row's source; needed for `within`.
-        within: how much more differences between corrections of one source count.
-        most: keep at most so many training rows as points, of 16-bit numbers: those that span the
-            kernel best (Nyström's approximation by pivoted Cholesky); 0 keeps all.
-        bar: advances `TRIED` steps, one for every penalty and width.
+        within: extra weight of differences between corrections of one source.
+        most: keep at most this many training rows as points, in 16 bits: those that span the kernel
+            best (Nyström's approximation by pivoted Cholesky); 0 keeps all.
+        bar: progress bar; advances `TRIED` steps, one for every penalty and width.
 
     Returns:
         The model, and the dev `score` with the `penalty` and `width` chosen.
     """
     inputs = joined(blocks)
-    # A block weighs the same however many columns it has: γ is shared out among them.
+    # γ is divided among a block's columns, so that its weight does not depend on their number.
     factor = np.concatenate(
         [np.full(values.shape[1], (weight / values.shape[1]) ** 0.5) for values, weight in blocks]
     )
     mean, deviation = inputs[train].mean(axis=0), inputs[train].std(axis=0)
     deviation[deviation == 0] = 1.0
-    # Stored as 16- or 32-bit numbers: what is fitted must be what is read back.
+    # Points are stored in 16 or 32 bits, so they must be rounded like that before the fit.
     kind = np.float16 if most else np.float32
     points = _place(inputs[train], mean, deviation, factor).astype(kind).astype(np.float64)
     others = _place(inputs[dev], mean, deviation, factor)
@@ -159,7 +160,7 @@ def _spanning(kernel: FloatArray, most: int) -> IntArray:
     """Return the rows whose columns of the kernel span it best, found by pivoted Cholesky."""
     from scipy.linalg.lapack import dpstrf
 
-    # LAPACK counts from 1, and orders the rows by what they add to those before them.
+    # LAPACK counts from 1. Its pivots order the rows by what each adds to those before it.
     order: IntArray = dpstrf(kernel)[1].astype(np.int64) - 1
     return order[:most]
 
@@ -174,8 +175,8 @@ def _solve(
 ) -> FloatArray:
     """Return the weights of the rows that are kept.
 
-    Of all rows: (W K + penalty · I)⁻¹ W y with W = I + within · centring. Of some, with the columns
-    C of the kernel and the square K of both: (Cᵀ W C + penalty · K)⁻¹ Cᵀ W y.
+    For all rows: (W K + penalty · I)⁻¹ W y with W = I + within · centring. For some rows, with
+    their columns C of the kernel and their square K: (Cᵀ W C + penalty · K)⁻¹ Cᵀ W y.
     """
     from scipy.linalg import solve
 
@@ -198,7 +199,7 @@ def _solve(
 
 
 def deviations(values: FloatArray, groups: IntArray) -> FloatArray:
-    """Return rows less the mean row of their group."""
+    """Return each row minus the mean row of its group."""
     _, place, counts = np.unique(groups, return_inverse=True, return_counts=True)
     sums = np.zeros((len(counts), *values.shape[1:]))
     np.add.at(sums, place, values)
@@ -210,13 +211,13 @@ def deviations(values: FloatArray, groups: IntArray) -> FloatArray:
 def _place(
     inputs: FloatArray, mean: FloatArray, deviation: FloatArray, factor: FloatArray
 ) -> FloatArray:
-    """Rows as points between which plain squared distances count."""
+    """Return standardised, clipped and scaled rows, between which squared distances are taken."""
     placed: FloatArray = np.clip((inputs - mean) / deviation, -_CLIP, _CLIP) * factor
     return placed
 
 
 def _distances(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Squared distances, rows of `left` × rows of `right`."""
+    """Return squared distances, rows of `left` × rows of `right`."""
     squares = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
     distances: FloatArray = np.maximum(squares - 2.0 * left @ right.T, 0.0)
     return distances

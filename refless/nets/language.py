@@ -22,37 +22,38 @@ _ENGLISH_MODELS = frozenset({"gpt2", "openai-community/gpt2"})
 
 
 def english_model_notes(model: str, corpus: Corpus) -> tuple[str, ...]:
-    """A warning where GPT-2, the default model, is to say how probable other languages are."""
+    """Return a warning if GPT-2, the default model, is used for texts that are not English."""
     if model not in _ENGLISH_MODELS or corpus.language.code in ("en", "und"):
         return ()
     name = corpus.language.name
     return (
-        f"language: {model} has learnt English, and the texts are {name}: what it finds probable "
-        "says little of them; name a model that has learnt the language",
+        f"language: {model} was trained on English, and the texts are {name}: its probabilities "
+        "say little about them; name a model that was trained on the language",
     )
 
 
 def mean_log_probabilities(
     model: str, texts: Sequence[str], runtime: Runtime, dtype: DType = "float32"
 ) -> FloatArray:
-    """Mean log probability of the word pieces of each sentence, after a start-of-text piece.
+    """Return the mean log probability of each sentence's word pieces, after a start-of-text piece.
 
     Args:
         model: folder or hub name of a causal language model.
         texts: N sentences.
         runtime: device, batch size and cache.
-        dtype: numbers that the model computes with; see `gecjury.models.precision`.
+        dtype: precision of the model; see `gecjury.models.precision`.
 
     Returns:
-        N numbers, 0 or less; perplexity is exp(−x). An empty sentence has no piece: NaN.
+        N numbers, 0 or less; perplexity is exp(−x). NaN for an empty sentence, which has no pieces.
 
     Raises:
-        GecjuryError: the model cannot be had, or is no whole language model.
+        GecjuryError: the model cannot be found, or is not a complete language model.
     """
     device = pick_device(runtime.device)
     checkpoint = resolve(model, packaged=False)
     tokenizer, network = _open(checkpoint, device, dtype)
-    # A first word has a probability only after something: what begins texts, or else ends them.
+    # The first word needs a piece before it to have a probability: the token that begins texts, or
+    # else the one that ends them.
     start = tokenizer.bos_token or tokenizer.eos_token or ""
     encoded = tokenizer(
         [start + text for text in texts], truncation=True, max_length=tokenizer.model_max_length
@@ -68,14 +69,14 @@ def mean_log_probabilities(
                 means[kept, 0] = _score(network, [encoded[places[row]] for row in kept])
         return means
 
-    # Sentences of the same pieces must have the very same number, whatever batch they are in.
+    # Sentences with the same pieces must get exactly the same value, whatever batch they are in.
     identity = f"{checkpoint.identity}|mean log probability|{dtype}"
     keys = [input_key(identity, ids) for ids in encoded]
     return kept_rows(keys, 1, _DIGITS, compute, runtime)[:, 0]
 
 
 def _score(network: Any, batch: Sequence[Sequence[int]]) -> FloatArray:
-    """Mean log probability of each sequence's pieces but the first."""
+    """Return the mean log probability of each sequence's pieces except the first."""
     import torch
 
     pieces = [torch.tensor(ids) for ids in batch]
@@ -99,5 +100,5 @@ def _open(checkpoint: Checkpoint, device: str, dtype: DType) -> tuple[Any, Any]:
     config = read_config(checkpoint)
     network, missing = read_network(checkpoint, config, "next-word")
     refuse_missing(checkpoint, config, missing, "a whole causal language model")
-    # A fifth of a small model is the matrix of its words.
+    # `whole`, because the output matrix is a fifth of a small model.
     return read_tokenizer(checkpoint, config), placed(network, dtype, device, whole=True)

@@ -1,6 +1,6 @@
-"""The manifests of trained folders.
+"""The manifests of folders of trained models.
 
-Folders may come from strangers: whatever they hold, a typed record is read or an error is raised.
+Folders may come from untrusted sources: a manifest is either read as a typed record or rejected.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BUNDLE_FORMAT = "gecjury-some/1"
 IMPARA_FORMAT = "gecjury-impara/1"
 
 IMPARA_POOLED_FORMAT = "gecjury-impara/2"
-"""Of a ranker that reads means, which versions that know the former alone would misread."""
+"""Format for rankers that read means; versions that know only the first would misread them."""
 
 _T = TypeVar("_T")
 
@@ -33,7 +33,7 @@ _LONGEST_NAME = 1000
 
 @dataclass(frozen=True)
 class Member:
-    """A fine-tuned model of a SOME: its folder within the SOME's, and what its outputs rate."""
+    """A fine-tuned model of a SOME: its folder within the SOME's, and the aspects it rates."""
 
     path: str
     aspects: tuple[str, ...]
@@ -43,7 +43,7 @@ class Member:
 class Kernel:
     """Kernel regressions of a SOME; see `gecjury.refless.nets.probe.Probe`.
 
-    Encoders that lie in the folder are named relative to it.
+    Encoders in the folder are named relative to it.
     """
 
     aspects: tuple[str, ...]
@@ -60,13 +60,13 @@ class SomeManifest:
         scale: lowest and highest rating.
         max_length: longest input in word pieces.
         members: the fine-tuned models.
-        features: by aspect what its features add; aspects without an entry use none. Where there
-            are neither members nor kernel regressions, the predictions themselves.
+        features: for each aspect, the regression whose prediction is added; aspects without an
+            entry use no features. Without members and kernel regressions, these predict alone.
         kernel: the kernel regressions.
-        shares: by aspect the share that its kernel regression has in the prediction, for aspects
-            that members predict as well; the others are predicted by one of the two alone.
+        shares: for each aspect, the share of its kernel regression in the prediction, if members
+            predict it as well; other aspects are predicted by only one of the two.
         language: code of the language trained on; `mul` for several.
-        paired: whether features that predict by themselves read pairs in every aspect.
+        paired: True if features that predict alone read pairs for every aspect.
     """
 
     scale: tuple[float, ...]
@@ -94,7 +94,7 @@ class SomeManifest:
             "no member": not self.members and self.kernel is None and not self.features,
             f"aspects are {', '.join(sorted(named | fitted)):.60}": named | fitted > {QUALITY}
             or not named | fitted <= {*RATED},
-            f"shares are {dict(self.shares)!s:.80}, expected 0 to 1 of what two parts predict": (
+            f"shares are {dict(self.shares)!s:.80}, expected 0 to 1 for aspects of two parts": (
                 not shared or not set(self.shares) <= named & fitted
             ),
             f"language is {self.language!r:.60}": not 0 < len(self.language) < 40,
@@ -105,7 +105,7 @@ class SomeManifest:
 
     @property
     def features_alone(self) -> bool:
-        """True if the features predict by themselves, without an encoder."""
+        """True if the features predict alone, without an encoder."""
         return not self.members and self.kernel is None
 
 
@@ -131,49 +131,49 @@ class ImparaManifest:
 
 
 def folder_of(location: str, train: str) -> Path:
-    """Return the path of a trained model, which is no folder if it is one of the hub.
+    """Return the path of a trained model; for a hub name, there is no folder at this path.
 
     Args:
-        location: folder or hub name, as typed.
-        train: what trains one: target and data of `gecjury train`.
+        location: folder or hub name, as given on the command line.
+        train: target and data of the `gecjury train` command that trains such a model.
 
     Raises:
-        InputError: a path at which there is no folder.
+        InputError: a path without a folder.
     """
     folder = Path(location).expanduser()
     if location.startswith((".", "/", "~")) and not folder.is_dir():
         raise InputError(
-            f"{location}: no such folder. Train a model, e.g. `gecjury train {train} -o {location} "
-            "--recipe small`, or correct the path"
+            f"{location}: no such folder. Train a model, e.g. with `gecjury train {train} -o "
+            f"{location} --recipe small`, or correct the path"
         )
     return folder
 
 
 def read_manifest(folder: Path, kind: type[_T], formats: Sequence[str]) -> _T | None:
-    """Return what a trained folder says of itself; None if it says nothing.
+    """Return the manifest of a trained model's folder; None if there is none.
 
     Args:
-        folder: of the model.
+        folder: folder of the model.
         kind: `SomeManifest` or `ImparaManifest`.
-        formats: those that are read.
+        formats: formats that are accepted.
 
     Raises:
         InputError: the manifest is of another kind, or damaged.
     """
-    # A shared folder could name a file of the reader's own machine by a link.
+    # In a shared folder, the manifest could be a link to a file of the user's machine.
     path = inside(folder, MANIFEST)
     if not path.exists():
         return None
-    record = read_json(path, "the manifest of a trained model; train or copy the model anew")
+    record = read_json(path, "the manifest of a trained model; train or copy the model again")
     version = record.get("format") if isinstance(record, dict) else record
-    # A text alone may read like the format.
+    # A JSON document that is only a string could equal the format.
     if version not in formats or not isinstance(record, dict):
         raise InputError(
             f"{path}: not a finished model of this kind and version (format {version!s:.60}, "
-            f"expected {formats[0]!r}); an interrupted training is finished by running its command "
-            "again, a SOME is used with -m some:model=..., an IMPARA with -m impara:model=..."
+            f"expected {formats[0]!r}); to finish an interrupted training, run its command again; "
+            "use a SOME with -m some:model=..., an IMPARA with -m impara:model=..."
         )
     try:
         return from_record(kind, record)
     except ValueError as error:
-        raise InputError(f"{path}: damaged ({error}); train or copy the model anew") from None
+        raise InputError(f"{path}: damaged ({error}); train or copy the model again") from None

@@ -1,7 +1,7 @@
 """A ranker that reads the mean of an encoder's last hidden states (transformers has no such class).
 
-On disk it is a plain transformers folder, which `AutoModel` loads, and the linear head beside it in
-`head.safetensors`: `weight`, one row an output × hidden size, and `bias`.
+On disk it is a plain transformers folder, which `AutoModel` can load, with the linear head in
+`head.safetensors`: `weight`, outputs × hidden size, and `bias`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DROPOUT = 0.1
 
 
 class _Pooled:
-    """Put before torch's Module: mean of the last hidden states over word pieces → linear head."""
+    """A mixin for torch's Module: a linear head on the mean of the last hidden states."""
 
     encoder: Any
     config: Any
@@ -35,7 +35,7 @@ class _Pooled:
         return self.encoder
 
     def forward(self, input_ids: Any, attention_mask: Any, **others: Any) -> Any:
-        """Outputs, batch × outputs, as `logits`."""
+        """Return the outputs, batch × outputs, as `logits`."""
         from transformers.modeling_outputs import SequenceClassifierOutput
 
         outputs = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **others)
@@ -46,13 +46,13 @@ class _Pooled:
 
 
 def _joined(encoder: Any, outputs: int) -> Any:
-    """The encoder with a fresh head."""
+    """Return the encoder with a randomly initialised head."""
     from torch import nn
 
-    # Nothing reads a pooler here; one drawn at random would be kept with the weights.
+    # A pooler is not used here; a random one would be saved with the weights.
     if getattr(encoder, "pooler", None) is not None:
         encoder.pooler = None
-    # torch is imported only here, so its class joins ours here.
+    # torch is only imported here, so the class can only be built here.
     model: Any = type("PooledRanker", (_Pooled, nn.Module), {})()
     model.encoder, model.config = encoder, encoder.config
     share = getattr(encoder.config, "hidden_dropout_prob", None)
@@ -71,12 +71,12 @@ def _encoder(checkpoint: Checkpoint, config: Any) -> Any:
 
 
 def fresh_pooled(location: str, names: Sequence[str], *, seed: int = 0) -> Any:
-    """Load an encoder with a fresh head on the mean of its states.
+    """Load an encoder with a randomly initialised head on the mean of its states.
 
     Args:
         location: folder or hub name, or `embedded`.
-        names: of the outputs.
-        seed: that the head is drawn by.
+        names: names of the outputs.
+        seed: seed of the initialisation.
 
     Raises:
         GecjuryError: see `gecjury.refless.nets.regressor.load_model`.
@@ -90,7 +90,7 @@ def fresh_pooled(location: str, names: Sequence[str], *, seed: int = 0) -> Any:
 
 
 def save_pooled(model: Any, tokenizer: Any, folder: Path) -> None:
-    """Write the encoder as a plain transformers folder, and the head beside it.
+    """Write the encoder as a plain transformers folder, and the head into the same folder.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -104,10 +104,10 @@ def save_pooled(model: Any, tokenizer: Any, folder: Path) -> None:
 
 
 def open_pooled(checkpoint: Checkpoint, config: Any) -> Any:
-    """Read what `save_pooled` wrote, in evaluation mode.
+    """Read a model that `save_pooled` wrote, in evaluation mode.
 
     Raises:
-        InputError: the head or the encoder is absent or damaged.
+        InputError: the head or the encoder is missing or damaged.
     """
     import torch
     from safetensors.numpy import load_file

@@ -1,10 +1,10 @@
-"""A SOME without fine-tuning: kernel regression on what encoders hold of a sentence.
+"""A SOME without fine-tuning: kernel regression on encoders' hidden states.
 
-Grammaticality and fluency read the hidden states of the hypothesis two thirds of the way up an
-encoder that learnt to detect errors and, where that is another one, of the encoder it came from.
-Meaning reads how far the hypothesis moves from its source in the last layer. Quality reads what
-grammaticality reads, and how far the hypothesis moves from its source there. All read the features
-of `gecjury.refless.nets.features`; where there is no source, those of the hypothesis alone.
+Grammaticality and fluency read hidden states of the hypothesis two thirds of the way up an encoder
+trained for error detection and, if that is another one, of the encoder it was trained from.
+Meaning reads the difference between hypothesis and source in the last layer. Quality reads what
+grammaticality reads, and the difference between hypothesis and source in those states. All also
+read the features of `gecjury.refless.nets.features`; without a source, those of the hypothesis.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Probe:
     """Fitted regressions with the encoders that they read.
 
     Attributes:
-        models: by aspect.
-        encoder: name or folder of the encoder that learnt to detect errors, or of the base.
-        base: name or folder of the encoder that it came from.
+        models: the regressions by aspect.
+        encoder: name or folder of the encoder trained for error detection, or of the base.
+        base: name or folder of the encoder that it was trained from.
         max_length: longest input in word pieces.
-        paired: whether grammaticality and fluency read features of the pair as well. That predicts
-            ratings better, but by what corrections say of their source: a source that was corrected
-            much was bad. Among corrections of one source it then prefers those that do little.
+        paired: True if grammaticality and fluency also read features of the pair. That predicts
+            ratings better, but through what a correction reveals about its source: a source with
+            many corrections was bad. Among corrections of one source, small ones are then favoured.
         dtype: see `gecjury.models.encoder.EncoderSpec`.
         language: code of the sentences' language; English ones are read with plain quotation marks.
     """
@@ -63,7 +63,7 @@ class Probe:
     def predict(
         self, texts: Sequence[str], pairs: tuple[Sequence[str], Sequence[str]], runtime: Runtime
     ) -> dict[str, FloatArray]:
-        """Predicted ratings by aspect, one a text, or one a pair for `pair_aspects`."""
+        """Return ratings by aspect, one per text, or one per pair for `pair_aspects`."""
         paired = self.pair_aspects
         inputs = {aspect: pairs if aspect in paired else (texts, texts) for aspect in self.models}
         reader = _Reader(self, runtime)
@@ -71,11 +71,11 @@ class Probe:
 
     @property
     def pair_aspects(self) -> frozenset[str]:
-        """The aspects that are predicted of pairs."""
+        """The aspects that are predicted for pairs."""
         return frozenset(self.models) if self.paired else PAIRED
 
     def record(self, folder: Path) -> Kernel:
-        """Return what the manifest of a folder says; encoders in it are named from there."""
+        """Return the entry for a folder's manifest; encoders in the folder get relative names."""
         encoder, base = (
             Path(name).relative_to(folder).as_posix() if is_folder(name) else name
             for name in (self.encoder, self.base)
@@ -84,14 +84,14 @@ class Probe:
 
 
 def plain_text(text: str) -> str:
-    """A sentence with quotation marks and contractions as in untokenised text."""
+    """Return a sentence with quotation marks and contractions as in untokenised text."""
     text = text.replace("``", '"').replace("''", '"').replace("’", "'")
     text = text.replace("“", '"').replace("”", '"')
     return " ".join(re.sub(r"(?<=\w) (?=n't\b)", "", text).split())
 
 
 class _Reader:
-    """Makes the blocks of aspects; each sentence is read once, for all the layers wanted of it."""
+    """Computes the blocks of aspects; an encoder reads each sentence once for all layers wanted."""
 
     def __init__(self, probe: Probe, runtime: Runtime) -> None:
         self.probe = probe
@@ -102,15 +102,15 @@ class _Reader:
     def read(
         self, inputs: Mapping[str, tuple[Sequence[str], Sequence[str]]]
     ) -> Iterator[tuple[str, list[Block]]]:
-        """Make the blocks of aspects, from one pass of each encoder.
+        """Compute the blocks of aspects in one pass of each encoder.
 
         Args:
-            inputs: by aspect the sources and outputs.
+            inputs: the sources and outputs for each aspect.
 
         Yields:
             Each aspect, and its blocks with their weights.
         """
-        # Aspects share encoders, layers and texts; dicts keep each once, in the order of asking.
+        # Aspects share encoders, layers and texts; dicts keep each once, in order of first use.
         wanted: dict[str, dict[int, None]] = {}
         texts: dict[str, dict[str, None]] = {}
         for aspect, (sources, outputs) in inputs.items():
@@ -146,7 +146,7 @@ class _Reader:
             features = np.column_stack([self._features(sources, outputs), cosine])
             return [(features, _FEATURES), (after - before, _CHANGE)]
         weights = (_STATES, _BASE_STATES)
-        # Without steps there is one encoder, which has the first weight.
+        # Without intermediate steps there is one encoder, which has the first weight.
         blocks = [(self._states(p, new), w) for p, w in zip(places, weights, strict=False)]
         if aspect == QUALITY:
             blocks += [(self._states(p, new) - self._states(p, old), _CHANGE) for p in places]
@@ -168,12 +168,12 @@ class _Reader:
         return [(name, states_layer(_layers(name))) for name in names]
 
     def _states(self, place: tuple[str, int], texts: Sequence[str]) -> FloatArray:
-        """Means over word pieces of the states of a layer."""
+        """Return the means of a layer's states over word pieces."""
         rows, vectors = self._tables[place]
         return vectors[[rows[text] for text in texts]].astype(np.float64)
 
     def _features(self, *sides: Sequence[str]) -> FloatArray:
-        """Return the features of sentences, or of sources and outputs, which aspects share."""
+        """Return the features of sentences, or of sources and outputs; cached for all aspects."""
         key = tuple(map(tuple, sides))
         if key not in self._made:
             language = self.probe.language
@@ -186,7 +186,7 @@ class _Reader:
 
 
 _Table = tuple[dict[str, int], Float32Array]
-"""The row of each text, and the vectors."""
+"""The row of each text, and the matrix of vectors."""
 
 
 def states_layer(layers: int) -> int:
@@ -217,34 +217,34 @@ def fit_probe(
     language: str = "en",
     most: int = 0,
 ) -> tuple[Probe, dict[str, dict[str, float]], dict[str, dict[int, float]]]:
-    """Fit one regression an aspect.
+    """Fit one regression for each aspect.
 
     Args:
         data: rated sentences.
         split: its parts.
         encoder: name or folder of the encoder after intermediate steps.
-        base: name or folder of the encoder before them; the same where there were none.
+        base: name or folder of the encoder before them; the same if there were none.
         max_length: longest input in word pieces.
         runtime: device, batch size, caches.
         within: see `gecjury.refless.nets.kernel.fit_kernel`; corrections of one source are a group.
         paired: see `Probe`.
-        shares: of the sources of the training rows, for a learning curve; each share contains the
+        shares: shares of the training sources, for a learning curve; each share contains the
             smaller ones.
         language: code of the sentences' language.
         most: see `gecjury.refless.nets.kernel.fit_kernel`.
 
     Returns:
-        The regressions; for each aspect the dev score and what was chosen by it; and, with
-        `shares`, for each aspect the dev score by rows learnt from, all rows among them.
+        The regressions; for each aspect, the dev score and the settings chosen by it; and, with
+        `shares`, for each aspect the dev score by number of training rows, including all rows.
     """
-    # The reader needs to know how inputs are read, which a probe without regressions says as well.
+    # The reader takes its settings from a probe; one without regressions is enough.
     reader = _Reader(Probe({}, encoder, base, max_length, paired, language=language), runtime)
     groups = data.groups()
     blocks_of = reader.read(dict.fromkeys(data.aspects, (data.sources, data.outputs)))
     models: dict[str, KernelModel] = {}
     chosen = {}
     curves: dict[str, dict[int, float]] = {}
-    # Sources are drawn, not rows: corrections of one source tell nearly the same.
+    # Sources are drawn, not rows: corrections of one source carry nearly the same information.
     order = np.random.default_rng(0).permutation(np.unique(groups[split.train]))
     for (aspect, blocks), ratings in zip(blocks_of, data.ratings.T, strict=True):
         label, total = f"kernel regression: {aspect}", TRIED * (1 + len(shares))
@@ -254,13 +254,13 @@ def fit_probe(
                 most=most, bar=bar,
             )  # fmt: skip
             models[aspect], chosen[aspect] = fit(split.train)
-            # Each share takes the beginning of one order, so that larger ones contain smaller ones.
+            # Each share is a prefix of the same order, so that larger ones contain smaller ones.
             for share in shares:
                 kept = order[: max(1, round(share * len(order)))]
                 rows = split.train[np.isin(groups[split.train], kept)]
                 _, figures = fit(rows)
                 curves.setdefault(aspect, {})[len(rows)] = figures["score"]
-        # The whole training part is the curve's last point, and is not fitted twice.
+        # The whole training part is the curve's last point; it was fitted above.
         if shares:
             curves[aspect][len(split.train)] = chosen[aspect]["score"]
     probe = Probe(models, encoder, base, max_length, paired, language=language)
@@ -268,12 +268,12 @@ def fit_probe(
 
 
 def save_probe(probe: Probe, folder: Path, *, half: bool = False) -> None:
-    """Write the regressions as safetensors of 32-bit numbers, the weights as 64-bit ones.
+    """Write the regressions as safetensors: the points in 32 bits, everything else in 64 bits.
 
     Args:
         probe: the regressions.
-        folder: of the model.
-        half: True if the points were fitted as 16-bit numbers.
+        folder: folder of the model.
+        half: True to write the points in 16 bits, if they were fitted so.
     """
     small = np.float16 if half else np.float32
     tensors = {}
@@ -291,17 +291,17 @@ def open_probe(
     dtype: DType = "float32",
     language: str = "en",
 ) -> Probe:
-    """Read what `save_probe` wrote.
+    """Read the regressions that `save_probe` wrote.
 
     Args:
-        folder: of the bundle.
+        folder: folder of the model.
         record: see `Probe.record`.
         max_length: longest input in word pieces.
-        dtype: numbers that the encoders compute with.
+        dtype: precision of the encoders.
         language: code of the language trained on.
 
     Raises:
-        InputError: the file is absent or damaged.
+        InputError: the file is missing or damaged.
     """
     from safetensors.numpy import load_file
 

@@ -1,7 +1,7 @@
-"""Encoders with regression heads: running in sorted batches, saving as plain folders.
+"""Encoders with regression heads: run them in sorted batches, save them as plain folders.
 
-A model here is transformers' sequence classification model with one output for each aspect, whose
-names stand in the configuration (`id2label`), so that plain transformers loads it as well.
+A model here is a transformers sequence classification model with one output for each aspect. The
+names of the outputs are in its configuration (`id2label`), so that plain transformers can load it.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Regressor:
         tokenizer: its tokenizer.
         aspects: names of its outputs, in order.
         max_length: longest input in word pieces; longer ones are cut.
-        identity: what pins the weights and the numbers that they are computed with; its outputs
-            are then kept between runs. Empty while a model is trained.
+        identity: identity of the weights and of the precision; if given, outputs are cached
+            between runs. Empty while a model is trained.
     """
 
     model: Any
@@ -54,7 +54,7 @@ class Regressor:
     def predict(
         self, first: Sequence[str], second: Sequence[str] | None, runtime: Runtime
     ) -> FloatArray:
-        """Outputs for lone texts, or for pairs; inputs of the same word pieces are read once.
+        """Return outputs for single texts or for pairs; equal inputs are read only once.
 
         Args:
             first: N texts.
@@ -65,7 +65,7 @@ class Regressor:
             N × aspects; rounded to six digits, since the last bits depend on the batch.
 
         Raises:
-            InputError: an output is no number.
+            InputError: an output is not a finite number.
         """
         encoded = tokenise(self.tokenizer, first, second, self.max_length)
         keys = [
@@ -83,14 +83,14 @@ class Regressor:
         if not np.isfinite(outputs).all():
             row = int(np.flatnonzero(~np.isfinite(outputs).all(axis=1))[0])
             raise InputError(
-                f"the model of {' and '.join(self.aspects)} gives no number for "
-                f"{first[row]!r:.60}: its weights are damaged; train or copy it anew"
+                f"the model of {' and '.join(self.aspects)} gives no finite number for "
+                f"{first[row]!r:.60}: its weights are damaged; train or copy it again"
             )
         return outputs
 
 
 Inputs = Mapping[str, Any]
-"""A tokenised text or pair: `input_ids` and what else the model reads of it, without tensors."""
+"""A tokenised text or pair: lists under `input_ids` and the names of the model's other inputs."""
 
 
 def tokenise(
@@ -108,20 +108,20 @@ def tokenise(
 
 def padded(tokenizer: Any, inputs: Sequence[Inputs]) -> Any:
     """Return inputs as one batch of tensors; their labels, if any, are left out."""
-    read = [{key: one[key] for key in one if key != "labels"} for one in inputs]
-    return tokenizer.pad(read, return_tensors="pt")
+    unlabelled = [{key: row[key] for key in row if key != "labels"} for row in inputs]
+    return tokenizer.pad(unlabelled, return_tensors="pt")
 
 
 def batch_logits(
     model: Any, tokenizer: Any, inputs: Sequence[Inputs], batches: Iterable[Sequence[int]]
 ) -> Iterator[tuple[Sequence[int], Any]]:
-    """Yield the places of each batch and the model's 32-bit outputs for them, as a tensor.
+    """Yield the positions of each batch and the model's 32-bit outputs for them, as a tensor.
 
     Args:
-        model: in evaluation mode or not: it is put there and left there.
-        tokenizer: pads.
-        inputs: of the model.
-        batches: places in `inputs`.
+        model: the model; it is put into evaluation mode and stays in it.
+        tokenizer: pads the batches.
+        inputs: inputs of the model.
+        batches: positions in `inputs`.
     """
     import torch
 
@@ -129,16 +129,16 @@ def batch_logits(
     device = next(model.parameters()).device
     for rows in batches:
         batch = padded(tokenizer, [inputs[row] for row in rows]).to(device)
-        # A generator that paused within would leave the mode on for whoever reads from it.
+        # Not around the `yield`: the mode would stay on in the caller while the generator waits.
         with torch.inference_mode():
             logits = model(**batch).logits.float()
         yield rows, logits
 
 
 def predict(model: Any, tokenizer: Any, inputs: Sequence[Inputs], runtime: Runtime) -> FloatArray:
-    """Return logits of sentences or pairs, N × outputs, longest first; see `batch_logits`."""
+    """Return logits of sentences or pairs, N × outputs; the longest inputs are read first."""
     result = np.empty((len(inputs), model.config.num_labels))
-    batches = padded_batches([len(one["input_ids"]) for one in inputs], runtime.batch_size)
+    batches = padded_batches([len(row["input_ids"]) for row in inputs], runtime.batch_size)
     for rows, logits in batch_logits(model, tokenizer, inputs, batches):
         result[rows] = logits.cpu().numpy().astype(np.float64).round(_DIGITS)
     return result
@@ -147,13 +147,13 @@ def predict(model: Any, tokenizer: Any, inputs: Sequence[Inputs], runtime: Runti
 def load_model(
     location: str, names: Sequence[str], *, seed: int = 0, kind: NetworkKind = "sentences"
 ) -> Any:
-    """Load a model with fresh heads.
+    """Load a model with randomly initialised heads.
 
     Args:
         location: folder or hub name, or `embedded`.
-        names: of the outputs.
-        seed: that the heads are drawn by.
-        kind: `sentences` for regression, or `word-pieces` for one label a token.
+        names: names of the outputs.
+        seed: seed of the initialisation.
+        kind: `sentences` for regression, or `word-pieces` for one label per token.
 
     Raises:
         GecjuryError: see `gecjury.models.checkpoints.resolve` and
@@ -167,12 +167,12 @@ def load_model(
         heads["problem_type"] = "regression"
     config = read_config(checkpoint, **heads)
     set_seed(seed)
-    # A detector that is started from has a head of another size, which is thrown away.
+    # An error detector as the starting point has a head of another size, which is discarded.
     return read_network(checkpoint, config, kind, ignore_mismatched_sizes=True)[0]
 
 
 def head_config(names: Sequence[str]) -> dict[str, Any]:
-    """Return the entries of a configuration that name a network's outputs."""
+    """Return the configuration entries that name a network's outputs."""
     return {
         "num_labels": len(names),
         "id2label": dict(enumerate(names)),
@@ -181,10 +181,10 @@ def head_config(names: Sequence[str]) -> dict[str, Any]:
 
 
 def load_tokenizer(location: str) -> Any:
-    """Load a tokenizer that can pad and knows how long an input its model takes.
+    """Load a tokenizer that can pad and that limits inputs to the length its model accepts.
 
     Raises:
-        GecjuryError: as `load_model`; or it cannot pad.
+        GecjuryError: as `load_model`; or the tokenizer cannot pad.
     """
     checkpoint = resolve(location)
     config = read_config(checkpoint)
@@ -225,14 +225,14 @@ def save_tensors(tensors: Mapping[str, NDArray[Any]], path: Path) -> None:
 
 @contextmanager
 def damaged_tensors(path: Path) -> Iterator[None]:
-    """Turn failures of reading a file of arrays, and of what is made of them, into `InputError`."""
+    """Turn failures of reading and using a file of arrays into `InputError`."""
     try:
         yield
     except Exception as error:
-        # safetensors reports a damaged file by an error class of its own.
+        # safetensors reports a damaged file by its own error class.
         raise InputError(
-            f"{path}: absent or damaged ({type(error).__name__}: {error!s:.200}); copy or train "
-            "the model anew"
+            f"{path}: missing or damaged ({type(error).__name__}: {error!s:.200}); copy or train "
+            "the model again"
         ) from None
 
 
@@ -244,7 +244,7 @@ def output_errors(folder: Path) -> Iterator[None]:
     except GecjuryError:
         raise
     except Exception as error:
-        # safetensors reports a full disk by an error class of its own, torch by RuntimeError.
+        # safetensors reports a full disk by its own error class, torch by RuntimeError.
         text = str(error)
         full = "No space left" in text or "os error 28" in text or "PytorchStreamWriter" in text
         if not isinstance(error, OSError) and not full:
@@ -252,5 +252,5 @@ def output_errors(folder: Path) -> Iterator[None]:
         reason = "no space left on the disk" if full else text
         raise OutputError(
             f"{folder}: cannot be written ({reason}); what was saved before is kept: free space "
-            "or name another folder, and run the command again to go on"
+            "or name another folder, and run the command again to continue"
         ) from None

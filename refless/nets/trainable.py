@@ -1,8 +1,8 @@
 """Trainable parts of a network, their learning rates, and their memory.
 
-Base-size encoders outgrow small machines by their gradients, their optimiser's states and what each
-layer keeps for the way back. Freezing the lowest layers spares all three, recomputing layers the
-last one alone.
+On small machines, base-size encoders run out of memory because of their gradients, the optimiser's
+states and the activations kept for the backward pass. Freezing the lowest layers saves all three;
+recomputing layers (gradient checkpointing) saves the activations.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from gecjury.errors import OptionError
 
 
 def check_layers(config: Any, count: int) -> None:
-    """Refuse to freeze more layers than an encoder has.
+    """Raise an error if more layers are to be frozen than an encoder has.
 
     Args:
-        config: of the model.
-        count: layers to freeze.
+        config: configuration of the model.
+        count: number of layers to freeze.
 
     Raises:
         OptionError: the encoder has fewer.
@@ -33,10 +33,10 @@ def check_layers(config: Any, count: int) -> None:
 
 
 def encoder_layers(model: Any) -> list[Any]:
-    """The layers of a model's encoder, the lowest first.
+    """Return the layers of a model's encoder, the lowest first.
 
     Raises:
-        OptionError: the architecture keeps no list of its layers.
+        OptionError: the architecture has no list of its layers.
     """
     from torch.nn import ModuleList
 
@@ -45,15 +45,15 @@ def encoder_layers(model: Any) -> list[Any]:
         if isinstance(module, ModuleList) and len(module) == count:
             return list(module)
     raise OptionError(
-        f"a {model.config.model_type} model keeps no list of its layers: leave out "
+        f"a {model.config.model_type} model has no list of its layers: leave out "
         "--freeze-layers, --gradient-checkpointing and --layer-decay"
     )
 
 
 def output_layer(model: Any) -> Any | None:
-    """The last linear layer of a model's head, which gives its outputs.
+    """Return the last linear layer of a model's head, which computes its outputs.
 
-    Its place depends on the architecture: `classifier` (BERT, DistilBERT), `classifier.out_proj`
+    Its name depends on the architecture: `classifier` (BERT, DistilBERT), `classifier.out_proj`
     (RoBERTa, ELECTRA, MPNet), `classification_head.out_proj` (BART), `score` (GPT-2), ...
 
     Returns:
@@ -73,19 +73,19 @@ def output_layer(model: Any) -> Any | None:
 
 
 def freeze_embeddings(model: Any) -> None:
-    """Keep the embeddings out of training: less memory and time, and rare words stay put."""
-    # Language models keep no module of embeddings beside the matrix of their words.
+    """Freeze the embeddings: this saves memory and time, and rare words keep their vectors."""
+    # Language models have no embeddings module other than the matrix of word vectors.
     embeddings = getattr(model.base_model, "embeddings", None) or model.get_input_embeddings()
     for parameter in embeddings.parameters():
         parameter.requires_grad_(False)
 
 
 def freeze_lowest(model: Any, count: int) -> None:
-    """Keep the lowest layers and all that feeds them (embeddings, position biases) as they are.
+    """Freeze the lowest layers and everything below them (embeddings, position biases).
 
     Args:
-        model: what is to be trained.
-        count: layers; 0 freezes nothing.
+        model: the model to train.
+        count: number of layers; 0 freezes nothing.
 
     Raises:
         OptionError: see `check_layers` and `encoder_layers`.
@@ -102,9 +102,9 @@ def freeze_lowest(model: Any, count: int) -> None:
 
 
 def word_embeddings(model: Any) -> Any | None:
-    """Return the matrix of word embeddings, or None if it is frozen or has other uses.
+    """Return the word embeddings, or None if they are frozen or also used elsewhere.
 
-    A language model often reads the matrix as its last layer as well, where every row learns.
+    A language model often uses the same matrix as its last layer, where every row is trained.
     """
     from torch.nn import Embedding
 
@@ -119,13 +119,13 @@ def word_embeddings(model: Any) -> Any | None:
 
 
 class _OccurringRows:
-    """Word embeddings of which some rows, those that are trained, are a matrix of their own.
+    """Word embeddings whose trained rows are a separate matrix.
 
-    Put before torch's Module, which is imported where this is used.
+    A mixin for torch's Module, which is only imported where this class is used.
 
     Attributes:
-        weight: all rows; it is not trained.
-        rows: those that are trained, by id.
+        weight: all rows; not trained.
+        rows: the trained rows, sorted by id.
         places: each id's row in `rows`, or −1.
     """
 
@@ -134,7 +134,7 @@ class _OccurringRows:
     places: Any
 
     def forward(self, input_ids: Any) -> Any:
-        """Embeddings of word pieces."""
+        """Return the embeddings of word pieces."""
         import torch
         from torch.nn.functional import embedding
 
@@ -143,7 +143,7 @@ class _OccurringRows:
         return torch.where((places < 0).unsqueeze(-1), embedding(input_ids, self.weight), trained)
 
     def write_back(self) -> None:
-        """Copy the trained rows into the matrix of all."""
+        """Copy the trained rows into the matrix of all rows."""
         self.weight.data[self.places >= 0] = self.rows.data
 
 
@@ -151,11 +151,12 @@ class _OccurringRows:
 def only_occurring(model: Any, occurring: Collection[int]) -> Iterator[None]:
     """Train only those rows of the word embeddings that occur.
 
-    No other row has a gradient, but every step would fill one with zeros and update the row. State
-    dicts hold the whole matrix under its usual name, and the model ends with its usual modules.
+    The gradients of all other rows are zero, but every step would compute them and update the rows.
+    State dicts contain the whole matrix under its usual name. On exit, the model has its usual
+    modules again.
 
     Args:
-        model: see `word_embeddings` for those that are left as they are.
+        model: see `word_embeddings` for models that are left unchanged.
         occurring: ids of the word pieces in the examples.
     """
     import torch
@@ -166,7 +167,7 @@ def only_occurring(model: Any, occurring: Collection[int]) -> Iterator[None]:
         yield
         return
     split: Any = type("OccurringRows", (_OccurringRows, nn.Module), {})()
-    # Padding is never trained, nor is it in a plain matrix.
+    # Padding is never trained: torch's Embedding does not train it either.
     ids = torch.tensor(sorted(set(occurring) - {whole.padding_idx}), device=whole.weight.device)
     places = torch.full((whole.num_embeddings,), -1, device=ids.device)
     places[ids] = torch.arange(len(ids), device=ids.device)
@@ -194,10 +195,10 @@ def only_occurring(model: Any, occurring: Collection[int]) -> Iterator[None]:
 
 
 def recompute_layers(model: Any) -> None:
-    """Gradient checkpointing: a layer keeps its input alone and is computed again on the way back.
+    """Turn on gradient checkpointing: layers keep only their inputs and are recomputed backward.
 
-    Also for architectures for which transformers has none (MPNet). Dropout draws the same numbers
-    again, so that the weights are those of a training without.
+    This also works for architectures for which transformers lacks it (MPNet). Dropout repeats its
+    random numbers, so the resulting weights are the same as without checkpointing.
 
     Raises:
         OptionError: see `encoder_layers`.
@@ -223,15 +224,16 @@ def keep_layers(model: Any) -> None:
 
 
 def rates_by_layer(model: Any, decay: float) -> dict[int, float]:
-    """The share of the learning rate that each parameter gets, by `id`.
+    """Return the share of the learning rate for each parameter, by `id`.
 
-    Head and pooler get all of it, each layer `decay` times what the layer above it gets, and what
-    lies below the lowest layer `decay` times that layer's share.
+    Head and pooler have share 1, each layer has `decay` times the share of the layer above it, and
+    parameters below the lowest layer have `decay` times that layer's share.
 
     Raises:
         OptionError: see `encoder_layers`.
     """
-    # Later entries overrule: what lies in no layer is below them, but the pooler, which is above.
+    # Later entries overwrite earlier ones. Parameters in no layer are below the lowest one, except
+    # the pooler's, which are above the highest.
     layers = encoder_layers(model)
     levels = {id(p): -1 for p in model.base_model.parameters()}
     levels |= {id(p): row for row, layer in enumerate(layers) for p in layer.parameters()}

@@ -1,4 +1,4 @@
-"""A SOME on the packaged encoder in little space: what its training altered, and few points."""
+"""A compact SOME on the packaged encoder: the changes made by its training, and few points."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gecjury.models.checkpoints import CHANGE_FILE, EMBEDDED, resolve
 from gecjury.models.networks import read_config, read_network
 from gecjury.refless.nets.probe import states_layer
 
-# Chosen on the dev part of TMU-GFM among ranks 4, 8, 16 and 200 or 400 points: more of either
-# gave nothing. See docs/measured/packaged-models.md.
+# Chosen on the dev part of TMU-GFM among ranks 4, 8, 16 and 200 or 400 points: larger values gave
+# no improvement. See docs/measured/packaged-models.md.
 RANK = 8
 POINTS = 200
 
@@ -21,18 +21,18 @@ _LAYER = re.compile(r"\blayers?\.(\d+)\.")
 
 
 def layers_read() -> int:
-    """Return how many of the packaged encoder's lowest layers lead to the states that are read."""
+    """Return how many of the packaged encoder's lowest layers compute the states that are read."""
     return states_layer(int(read_config(resolve(EMBEDDED)).num_hidden_layers))
 
 
 def save_change(tuned: str, folder: Path, *, rank: int, layers: int) -> None:
-    """Write what a training altered in the packaged encoder.
+    """Write the changes that a training made to the packaged encoder.
 
     Args:
         tuned: folder of the trained encoder.
-        folder: where the change is written.
-        rank: of what is kept of a matrix's change: the largest singular values.
-        layers: how many of the lowest layers are kept, as the ones above are not read.
+        folder: folder to write the change to.
+        rank: number of singular values kept of a matrix's change.
+        layers: number of the lowest layers whose changes are kept; those above are not used.
     """
     from safetensors.numpy import save_file
 
@@ -47,7 +47,7 @@ def save_change(tuned: str, folder: Path, *, rank: int, layers: int) -> None:
             tensors[name] = change.astype(np.float16)
             continue
         left, sizes, right = np.linalg.svd(change, full_matrices=False)
-        # The root on both sides keeps numbers within what 16 bits hold.
+        # The root on both sides keeps values within the range of 16 bits.
         root = np.sqrt(sizes[:rank])
         tensors[f"{name}.left"] = (left[:, :rank] * root).astype(np.float16)
         tensors[f"{name}.right"] = (root[:, None] * right[:rank]).astype(np.float16)
@@ -56,7 +56,7 @@ def save_change(tuned: str, folder: Path, *, rank: int, layers: int) -> None:
 
 
 def _weights(name: str) -> dict[str, Any]:
-    """Return an encoder's parameters as arrays of 64-bit numbers, without a prefix of its head."""
+    """Return an encoder's parameters as 64-bit arrays, by their names in the encoder alone."""
     checkpoint = resolve(name)
     network, _ = read_network(checkpoint, read_config(checkpoint), "encoder")
     return {key: value.detach().double().numpy() for key, value in network.named_parameters()}

@@ -1,6 +1,6 @@
-"""An error detector of its own: labelled text in, a plain token classification model out.
+"""Train a separate error detector: labelled text in, a plain token classification model out.
 
-`gecjury train some` and `train impara` start from it, so that it is trained once for both.
+`gecjury train some` and `train impara` can both start from it, so it is trained only once.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class DetectorJob(TrainingJob):
     """The input of one training of a detector; the best epoch is that with the best dev F0.5.
 
     Attributes:
-        recipe: how.
-        text: labelled sentences; without a dev part a tenth is held out.
+        recipe: how the detector is trained.
+        text: labelled sentences; without a dev part, a tenth is held out.
     """
 
     recipe: DetectorRecipe
@@ -41,19 +41,19 @@ class _Report:
 
 
 def train_detector(job: DetectorJob) -> dict[str, float]:
-    """Train, evaluate and save; a killed run goes on where it stopped.
+    """Train, evaluate and save; a killed run resumes where it stopped.
 
     Returns:
         Dev figures, see `gecjury.refless.training.steps.detection.detection_scores`.
 
     Raises:
-        InputError: too few sentences, or one class only.
-        OptionError: the folder holds another model.
+        InputError: too few sentences, or only one class.
+        OptionError: the folder contains another model.
     """
     recipe, settings = job.recipe, job.recipe.settings
     text = with_dev(job.text, settings.seed)
     weight = recipe.detection_weight
-    # In the order of earlier versions, whose folders are still recognised by this fingerprint.
+    # The fingerprint keeps the order of earlier versions, so that their folders are recognised.
     choices = {"frozen": settings.freeze_embeddings, "error_weight": weight}
     decided = json.dumps(settings.recorded() | choices)
     run = fingerprint([recipe.encoder, text.print, decided])
@@ -74,12 +74,12 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
         result, tokenizer = learn(step)
     names = ("f0.5", "precision", "recall", "ap", "tokens")
     figures = {name: float(result.best[name]) for name in names}
-    # The detector itself lies in the top folder, for `train some` and `train impara` to load.
+    # The detector itself is in the top folder, where `train some` and `train impara` load it.
     if is_main_process():
         save_model(result.model, tokenizer, job.folder)
         effort = watch.ledger.rounded()
         record = {"format": DETECTOR_FORMAT, "encoder": shown_name(recipe.encoder), "run": run}
-        # The dev part chose the epoch: a model must not be tried on it either.
+        # The dev part chose the epoch, so models must not be evaluated on it either.
         texts = [sentence.text for part in (text.train, text.dev) for sentence in part]
         card = _card(job, text, figures, effort)
         job.finish(texts, record | {"figures": figures, "effort": effort}, card)
@@ -109,10 +109,9 @@ def _card(
         usage=f"gecjury train some tmu-gfm -o my-some --kernel --detector {job.folder.name} "
         "--encoder BASE",
         notes=[
-            "Two classes, c (correct) and i (incorrect). A token's first and last word piece carry "
-            "its label; its probability is the mean of theirs, and from one half on it counts as "
-            "wrong",
-            "The figures are of the part that chose the epoch, not of unseen text",
+            "Two classes, c (correct) and i (incorrect). A token's first and last word piece have "
+            "its label; its probability is the mean of theirs, and from .5 on it counts as wrong",
+            "The figures are for the part that chose the epoch, not for unseen text",
         ],
         effort=effort,
     )

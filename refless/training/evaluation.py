@@ -27,19 +27,20 @@ from gecjury.stats.correlation import pearson, spearman
 
 @dataclass(frozen=True)
 class Report:
-    """The report of a training, which the manifest of its folder holds.
+    """The report of a training, which is part of the manifest of its folder.
 
     Attributes:
         figures: `dev` and `test`, then aspect, then pearson, spearman, rmse, rows.
-        trained: for each trained model its best dev score and its epochs.
+        trained: for each trained model, its best dev score and its epochs.
         steps: dev score of each intermediate step.
-        alone: the figures of `fine-tuning` and of the `kernel` regression by themselves, where
-            both were trained.
-        shares: by aspect the kernel regression's share in the prediction, where both were trained.
+        alone: separate figures of `fine-tuning` and of the `kernel` regression, if both were
+            trained.
+        shares: for each aspect, the kernel regression's share in the prediction, if both were
+            trained.
         effort: seconds and memory by stage; see `Ledger`.
-        beside: of quality, what plain counts and the raters themselves reach on the test part.
-        worth: the test part's pairs in order, beside chance and counting changes; None in folders
-            of earlier versions.
+        beside: for quality, figures of simple counts and of the raters on the test part.
+        worth: the share of the test part's pairs in the right order, compared with chance and with
+            counting changes; None in folders of earlier versions.
     """
 
     figures: Figures
@@ -55,17 +56,17 @@ class Report:
 def evaluate(job: Job, bundle: Bundle, report: Report) -> Report:
     """Return a report with figures on dev and test.
 
-    Where a model has two parts, it has their shares by dev Spearman as well.
+    If a model has two parts, their shares are chosen by dev Spearman and are in the report as well.
 
     Args:
         job: the training.
-        bundle: what was trained.
-        report: what is reported of the training so far.
+        bundle: the trained model.
+        report: the report so far.
     """
     both = bool(bundle.members) and bundle.probe is not None
     shares: dict[str, float] = {}
     figures: dict[str, dict[str, Mapping[str, Mapping[str, float]]]] = {}
-    # Dev comes first: the shares that it chooses are those that test is tried with.
+    # Dev comes first: the shares chosen on it are used for test.
     for part, rows in (("dev", job.split.dev), ("test", job.split.test)):
         chosen = job.data.take(rows)
         ratings = dict(zip(job.data.aspects, chosen.ratings.T, strict=True))
@@ -77,7 +78,7 @@ def evaluate(job: Job, bundle: Bundle, report: Report) -> Report:
         for way, values in {"": predicted, **ways}.items():
             by_aspect = {a: aspect_figures(ratings[a], values[a]) for a in ratings}
             figures.setdefault(way, {})[part] = by_aspect
-    # `chosen` and `predicted` are now those of the test part, which the loop ends with.
+    # `chosen` and `predicted` now belong to the test part, the last of the loop.
     language = job.recipe.language
     beside = figures_beside(chosen, predicted[QUALITY], language) if QUALITY in predicted else ()
     train = job.data.take(job.split.train)
@@ -92,12 +93,12 @@ def evaluate(job: Job, bundle: Bundle, report: Report) -> Report:
 
 
 def best_share(ratings: FloatArray, tuned: FloatArray, fitted: FloatArray) -> float:
-    """Return the share of `fitted`, in tenths, with which the mean orders rows best, by Spearman.
+    """Return the share of `fitted`, in tenths, whose weighted mean has the best Spearman.
 
-    Of shares that do as well, it is the most even.
+    If several shares are equally good, the one nearest to one half is returned.
 
     Args:
-        ratings: one a row.
+        ratings: one per row.
         tuned: predictions of fine-tuned models.
         fitted: predictions of the kernel regression.
     """
@@ -107,7 +108,7 @@ def best_share(ratings: FloatArray, tuned: FloatArray, fitted: FloatArray) -> fl
         rho = spearman(ratings, (1 - share) * tuned + share * fitted)
         return -np.inf if np.isnan(rho) else rho
 
-    # Of equals the first is taken.
+    # `max` returns the first of equals.
     return max((5, 4, 6, 3, 7, 2, 8, 1, 9, 0, 10), key=order) / 10
 
 
@@ -126,32 +127,32 @@ def some_card(job: Job, report: Report) -> str:
     notes = []
     if job.recipe.features:
         notes.append(
-            "Case, spelling and edit features are added by gecjury; plain transformers gives the "
-            "model's part alone, on the same scale"
+            "gecjury adds case, spelling and edit features; plain transformers gives only the "
+            "model's own prediction, on the same scale"
         )
-    # Plain transformers knows no kernel regression: whoever loads the folder so must be told.
+    # Plain transformers cannot use the kernel regression, so the card must say so.
     if job.recipe.kernel:
         notes.append(
             "The ratings come from kernel regression (kernel.safetensors) on the encoders' hidden "
             "states"
             + (", averaged with the fine-tuned models" if job.recipe.fine_tune else "")
-            + "; plain transformers loads the "
+            + "; plain transformers loads only the "
             + ("models" if job.recipe.fine_tune else "encoders")
-            + " alone"
         )
-    # See `Probe.paired`: this reading orders sources rather than corrections of one source.
+    # See `Probe.paired`: such models order sources rather than corrections of one source.
     if job.recipe.read_source:
         notes.append(
-            "Grammaticality and fluency read the source as well, and may rate what a correction "
-            "says of its source; compare no systems with it unless differences within a source "
-            f"were weighed up (within is {job.recipe.within:g})"
+            "Grammaticality and fluency also read the source and may rate what a correction "
+            "reveals about it; do not compare systems with this model unless differences within a "
+            f"source had extra weight in training (here: within={job.recipe.within:g})"
         )
     notes += [
-        "The dev part chose epochs, penalties and shares: the figures on test are the fair ones",
-        "Nothing empty, generic or foreign was trained on: an empty output, or one sentence that "
-        "suits every source, may be rated above a true correction (`gecjury attack` tries that). "
-        "Do not rank systems with this metric alone",
-        "Other languages, writers and scales than those of the ratings were not tried",
+        "Epochs, penalties and shares were chosen on the dev part: only the figures on test are "
+        "unbiased",
+        "The training data has no empty, generic or unrelated outputs: an empty output, or one "
+        "sentence that suits every source, may be rated above a real correction (`gecjury attack` "
+        "tests this). Do not rank systems with this metric alone",
+        "Languages, writers and scales other than those of the ratings were not tested",
     ]
     results = [
         *([worth_table(report.worth)] if report.worth else []),
@@ -180,21 +181,21 @@ def some_card(job: Job, report: Report) -> str:
 
 
 def _beside(job: Job, report: Report) -> str:
-    """Return what to hold the figures against, and the parts' shares."""
+    """Return the parts' shares, and published figures for comparison."""
     lines = []
     if report.shares:
         shares = ", ".join(f"{aspect} {share:g}" for aspect, share in report.shares.items())
         lines.append(
-            "The kernel regression's share in the prediction, in tenths by dev Spearman: "
-            f"{shares}; the rest is the fine-tuned models'."
+            "The kernel regression's share in the prediction, in tenths, chosen by dev Spearman: "
+            f"{shares}; the rest is the share of the fine-tuned models."
         )
     if job.origin.get("data") == "tmu-gfm":
         lines.append(
-            "Beside them, test Pearson/Spearman in Yoshimura's thesis (2021, table 6.1; "
+            "For comparison, test Pearson/Spearman in Yoshimura's thesis (2021, table 6.1; "
             "bert-base-cased, another draw of the split): grammaticality .700/.719, fluency "
             ".676/.696, meaning .639/.619. One rater's score correlates with the mean of the other "
             "four by .364, .315 and .291; the mean of five has a reliability of .61, .55 and .51 "
-            "(Spearman-Brown), so that no metric can reach more than about .78, .74 and .71."
+            "(Spearman-Brown), so no metric can reach more than about .78, .74 and .71."
         )
     return "".join(f"\n\n{line}" for line in lines)
 
@@ -202,7 +203,7 @@ def _beside(job: Job, report: Report) -> str:
 _ABOUT = """\
 Predicts how people would rate a correction of a sentence, aspect by aspect, without a reference.
 
-**Meant for** comparing grammatical error correction systems on many sentences, beside other
+**Meant for** comparing grammatical error correction systems on many sentences, together with other
 metrics, and for ordering corrections of one sentence. **Not meant for** grading people's writing,
 for judging a single sentence, or for deciding anything about a person."""
 

@@ -27,7 +27,7 @@ GRID: Mapping[str, tuple[float, ...]] = {
 
 @dataclass(frozen=True)
 class GridTrial:
-    """One aspect in one run: Spearman on dev, by which the best is chosen, and on test."""
+    """One aspect in one run: Spearman on dev, which decides the choice, and on test."""
 
     aspect: str
     max_length: int
@@ -42,22 +42,22 @@ class GridTrial:
 def train_grid(
     job: Job, grid: Mapping[str, Sequence[float]] = GRID
 ) -> tuple[list[GridTrial], Report]:
-    """Train every combination and put the one with the best mean dev Spearman into the folder.
+    """Train every combination and copy the one with the best mean dev Spearman into the folder.
 
-    Combinations lie in `grid` in the folder; those that are finished are not run again.
+    Combinations are trained in the subfolder `grid`; those that are finished are not run again.
 
     Args:
-        job: what is trained; its recipe's settings are replaced where the grid says so.
+        job: the training; settings of its recipe that are in the grid are replaced.
         grid: values to combine, by setting.
 
     Returns:
-        One entry a combination and aspect, of which the chosen ones are marked; and the report of
-        the chosen combination.
+        One entry per combination and aspect, with the chosen ones marked; and the report of the
+        chosen combination.
     """
     if job.recipe.kernel:
-        raise OptionError("the grid is of fine-tuning; kernel regression chooses its own settings")
+        raise OptionError("the grid is for fine-tuning; kernel regression chooses its own settings")
     runs: list[tuple[float, Path, Report, list[GridTrial]]] = []
-    # Epochs are no axis of the grid: each run keeps its best one.
+    # Epochs are not an axis of the grid: each run keeps its best epoch.
     for max_length, batch, rate in itertools.product(*(grid[key] for key in GRID)):
         settings = replace(
             job.recipe.settings,
@@ -65,7 +65,7 @@ def train_grid(
             train_batch=int(batch),
             learning_rate=float(rate),
         )
-        # A folder a combination: each is resumed, and recognised as finished, by itself.
+        # One folder per combination, so that each can be resumed and recognised as finished.
         place = job.folder / "grid" / f"length{max_length}-batch{batch}-rate{rate:g}"
         recipe = replace(job.recipe, settings=settings)
         report = train_some(replace(job, recipe=recipe, folder=place))
@@ -77,7 +77,7 @@ def train_grid(
             trials.append(GridTrial(aspect, *axes, epochs, *reached))
         mean = sum(trial.dev for trial in trials) / max(len(trials), 1)
         runs.append((mean, place, report, trials))
-    # By dev alone: the figures on test are not looked at for the choice.
+    # Chosen by the dev score alone; the figures on test have no influence.
     _, chosen, best, _ = max(runs, key=lambda entry: entry[0])
     rows = [replace(t, chosen=one is best) for _, _, one, trials in runs for t in trials]
     if is_main_process():

@@ -1,4 +1,4 @@
-"""IMPARA trained: from parallel text to pairs to a ranker."""
+"""Train an IMPARA: parallel text to pairs to a ranker."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def split_corrections(corrections: Sequence[Correction], seed: int) -> dict[str,
 class RankerJob(TrainingJob):
     """The input of one training of an IMPARA; the best epoch is that with the best dev accuracy.
 
-    The recipe's encoder weighs the edits and is then trained. With `steps` an error detector is
-    trained beforehand.
+    The recipe's encoder weighs the edits and is then trained. With `steps`, an error detector is
+    trained first.
 
     Attributes:
-        recipe: how.
+        recipe: how the model is trained.
         corrections: parallel text.
     """
 
@@ -60,12 +60,12 @@ class RankerJob(TrainingJob):
 
     @property
     def run(self) -> str:
-        """Fingerprint of everything that decides the weights."""
+        """Fingerprint of everything that determines the weights."""
         recipe = self.recipe
         settings = recipe.settings.deciding()
         parts = [recipe.encoder, str(recipe.pairs), json.dumps(settings)]
-        # What joined later has a part only where it differs from what was done before, so that
-        # folders of earlier versions are recognised.
+        # Later settings are included only if they differ from the earlier behaviour, so that
+        # folders of earlier versions are still recognised.
         parts += [recipe.pooling] if recipe.pooling != "cls" else []
         parts += [f"detector {recipe.detector}"] if recipe.detector else []
         parts += [f"language {recipe.language}"] if recipe.language != "en" else []
@@ -79,12 +79,12 @@ class RankerJob(TrainingJob):
 
 @dataclass(frozen=True)
 class RankerReport:
-    """The report of a training, which the manifest of its folder holds.
+    """The report of a training, which is part of the manifest of its folder.
 
     Attributes:
-        figures: for dev and test the share of pairs in the right order, and the number of pairs.
-        worth: the test part's pairs beside chance and counting changes; None in folders of earlier
-            versions.
+        figures: for dev and test, the share of pairs in the right order, and the number of pairs.
+        worth: the share on the test part, compared with chance and with counting changes; None in
+            folders of earlier versions.
     """
 
     figures: tuple[Mapping[str, Any], ...]
@@ -92,17 +92,17 @@ class RankerReport:
 
 
 def train_impara(job: RankerJob) -> RankerReport:
-    """Make pairs, train on them, evaluate and save; a killed run goes on where it stopped.
+    """Generate pairs, train on them, evaluate and save; a killed run resumes where it stopped.
 
     Raises:
-        InputError: fewer than eight pairs can be made for a part.
+        InputError: fewer than eight pairs can be generated for a part.
         OptionError: the folder holds another model.
     """
     recipe, settings = job.recipe, job.recipe.settings
     if (earlier := job.finished(job.run, RankerReport)) is not None:
         return earlier
     watch = job.watch()
-    # Impacts are measured by the encoder as it comes, before anything is trained.
+    # Impacts are measured with the pretrained encoder, before anything is trained.
     with watch.ledger.stage("weighing of edits"):
         pairs = _make_pairs(job)
     start, detected = _detect(job, watch)
@@ -124,7 +124,7 @@ def train_impara(job: RankerJob) -> RankerReport:
     with watch.ledger.stage("training"):
         place = job.work if job.steps is None else job.work / "ranker"
         result = fit(task, settings, place, job.runtime, watch.of("ranker"))
-    # Computed once for accuracy and worth, by the best epoch's model.
+    # Computed once for accuracy and worth, with the best epoch's model.
     reached = {part: gaps(result.model, part) for part in ("dev", "test")}
     figures = [
         {"part": part, "accuracy": pair_accuracy(values), "pairs": len(values)}
@@ -144,11 +144,11 @@ def train_impara(job: RankerJob) -> RankerReport:
         card = _card(job, pairs, report, detected, effort)
         encoder = recipe.encoder
         if is_folder(encoder):
-            # One that lies only on this machine goes with the model, which names it.
+            # An encoder that is only on this machine is copied into the model's folder.
             with output_errors(job.folder / _ENCODER):
                 shutil.copytree(encoder, job.folder / _ENCODER, dirs_exist_ok=True)
             encoder = _ENCODER
-        # The format tells older versions to keep off a head that they would misread.
+        # The format keeps older versions from loading a head that they would misread.
         record = {
             "format": IMPARA_POOLED_FORMAT if pooled else IMPARA_FORMAT,
             "encoder": encoder,
@@ -165,12 +165,12 @@ def train_impara(job: RankerJob) -> RankerReport:
 
 
 def _detect(job: RankerJob, watch: Watch) -> tuple[str, dict[str, float]]:
-    """Train the error detector that is wanted; returns where the ranker starts, and its figures."""
+    """Train the error detector, if wanted; return the ranker's starting point and dev figures."""
     recipe = job.recipe
     start = recipe.detector or recipe.encoder
     if job.steps is None:
         return start, {}
-    # The ranker is tried on sentences that the detector must not have learnt from.
+    # The detector must not learn from sentences that the ranker is evaluated on.
     parts = split_corrections(job.corrections, recipe.settings.seed)
     tried = [*parts["dev"], *parts["test"]]
     held = {normalise(text) for c in tried for text in (c.source, c.text())}
@@ -213,8 +213,8 @@ def _card(
     worth = [worth_table(report.worth)] if report.worth else []
     made = ", ".join(f"{part} {len(p)} ({pairs_print(p)})" for part, p in pairs.items())
     reads_means = (
-        f"The ranker reads the mean of the last hidden states through {HEAD_FILE}; plain "
-        "transformers loads the encoder alone"
+        f"The ranker reads the mean of the last hidden states, with the head in {HEAD_FILE}; plain "
+        "transformers loads only the encoder"
     )
     return model_card(
         job,
@@ -229,6 +229,6 @@ def _card(
 
 
 def ranker_metric(model: str, pooling: RankerPooling) -> str:
-    """Return the metric to name for a folder: with means, as IMPARA-GED, without similarity."""
+    """Return the metric to use a folder with; a ranker of means gets no threshold (IMPARA-GED)."""
     named = f"impara:model={model}".replace(",", "\\,")
     return named if pooling == "cls" else f"{named},threshold=none"

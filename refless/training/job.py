@@ -1,4 +1,4 @@
-"""A training as it is ordered, and its folder: what every kind of model is given and leaves."""
+"""Training jobs: the input and the output folder that all kinds of models have in common."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ class TrainingJob:
     """The input of every training besides its data.
 
     Attributes:
-        recipe: how.
-        folder: output; checkpoints lie in `checkpoints` in it until the end.
+        recipe: how the model is trained.
+        folder: output folder; its subfolder `checkpoints` exists until the training ends.
         runtime: device, batch size for evaluation, progress.
-        steps: what steps beforehand learn from.
+        steps: data for the steps before the main training.
         origin: names of the data, for the model card.
-        notes: warnings for the model card, e.g. of leakage.
+        notes: warnings for the model card, e.g. about leakage.
         recipe_name: the named recipe that the options came from, for card and manifest; empty for
             none.
-        license: of the model, for its card; empty for none.
+        license: licence of the model, for its card; empty for none.
         report_to: services that transformers reports to while it trains (`tensorboard`, ...).
         logs: folder for TensorBoard; None for `logs` in the output folder.
-        drawn: called with the history (see `History`) whenever something has come.
-        told: called with a line for each part that an earlier run finished or began.
+        drawn: called with the history (see `History`) whenever it has changed.
+        told: called with a message for each part that an earlier run finished or started.
     """
 
     recipe: BaseRecipe
@@ -64,15 +64,15 @@ class TrainingJob:
 
     @property
     def work(self) -> Path:
-        """Where checkpoints lie until the end."""
+        """The folder for checkpoints, which is deleted at the end."""
         return self.folder / "checkpoints"
 
     def watch(self) -> Watch:
-        """Return who is told how the run goes, going on with what an earlier run wrote.
+        """Return the watch that records the run; it continues the records of an earlier run.
 
         Raises:
             OptionError: the encoder has fewer layers than are to be frozen, or transformers
-                reports to no such service.
+                does not know a service.
             MissingExtraError: the package of a service is not installed.
         """
         check_reporting(self.report_to)
@@ -90,10 +90,10 @@ class TrainingJob:
     def run_step(
         self, kind: Intermediate, start: str, folder: Path, data: IntermediateData, watch: Watch
     ) -> tuple[str, dict[str, float]]:
-        """Run a step before the training; see `run_intermediate`.
+        """Run a step before the main training; see `run_intermediate`.
 
         Returns:
-            The folder of the model, from which what follows starts; and the dev figures.
+            The folder of the model, from which the next step starts; and the dev figures.
         """
         step = Step(
             kind=kind,
@@ -109,14 +109,14 @@ class TrainingJob:
             return str(folder / "model"), run_intermediate(step)
 
     def finished(self, run: str, report: type[_T]) -> _T | None:
-        """Return the report of an earlier run that came to its end in the folder.
+        """Return the report of an earlier, finished run in the folder; None if there is none.
 
         Args:
             run: fingerprint of this run.
-            report: type of the report, which the manifest holds.
+            report: type of the report, which is part of the manifest.
 
         Raises:
-            OptionError: the folder holds another model.
+            OptionError: the folder contains another model.
         """
         path = self.folder / MANIFEST
         if not path.exists():
@@ -126,27 +126,27 @@ class TrainingJob:
             if isinstance(record, dict) and run in (record.get("asked"), record.get("run")):
                 return from_record(report, record)
         except ValueError:
-            pass  # As for another model, the folder must not be overwritten.
+            pass  # A damaged report is treated like another model: it must not be overwritten.
         raise OptionError(
-            f"{self.folder}: holds a model of other settings or data; name another folder, or "
+            f"{self.folder}: contains a model of other settings or data; name another folder, or "
             "remove this one"
         )
 
     def finish(self, texts: Iterable[str], record: Mapping[str, Any], card: str) -> None:
-        """Write what says that the model is whole, the manifest last, and drop the checkpoints.
+        """Write hashes, card and manifest, which mark the model as complete; delete checkpoints.
 
         Args:
-            texts: sentences that were trained or chosen on; their hashes are kept.
-            record: the manifest, without what all manifests hold.
+            texts: sentences that were used for training or for choices; their hashes are stored.
+            record: the manifest, without the entries that all manifests have.
             card: the model card.
         """
         common = {"language": self.recipe.language}
         common |= {"recipe": self.recipe_name} if self.recipe_name else {}
         labelled = None if self.steps is None else self.steps.labelled
         keys = {sentence_key(text) for text in texts if text}
-        # A detector has learnt from sentences, too, which the model thereby knows.
+        # The sentences that a detector was trained on are training data of the model as well.
         keys |= detection_keys(labelled, self.recipe.detector)
-        # The manifest comes last: a folder without it is no finished model, and is gone on with.
+        # The manifest comes last: without it, the folder is not finished and can be resumed.
         write_text(self.folder / KEYS_FILE, "\n".join(sorted(keys)) + "\n")
         write_text(self.folder / "README.md", card)
         kept = {name: value for name, value in {**record, **common}.items() if value is not None}
@@ -161,7 +161,7 @@ class Job(TrainingJob):
     With `drawn`, kernel regression is also fitted to parts of the data, for a learning curve.
 
     Attributes:
-        recipe: how.
+        recipe: how the model is trained.
         data: rated sentences.
         split: its parts.
         extra: further rated sentences of some of the aspects, for training only.

@@ -1,6 +1,7 @@
-"""A judge taught: questions with shares of answers in, a plain causal language model out.
+"""Teach a judge: questions with target probabilities in, a plain causal language model out.
 
-From the top: the lessons and the job, the run, the questions as word pieces, figures and card.
+The module has, in this order, the lessons and the job, the run, the questions as word pieces,
+figures and card.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class Lesson:
 
     Attributes:
         messages: the conversation up to the answer.
-        rows: of the data, the corrections that the question shows.
-        shares: how probable each answer should be, in the order of `JudgeJob.answers`; sums to 1.
+        rows: rows of the data with the corrections that the question shows.
+        shares: target probability of each answer, in the order of `JudgeJob.answers`; sums to 1.
     """
 
     messages: tuple[Mapping[str, str], ...]
@@ -66,13 +67,13 @@ class JudgeJob(TrainingJob):
     """The input of one training of a judge; the best epoch is that with the best dev Spearman.
 
     Attributes:
-        recipe: how.
+        recipe: how the judge is trained.
         data: corrections with one rating each, `quality`, from 1 to 5.
         split: its parts.
         lessons: questions about the data.
-        answers: the answers, each with its worth.
-        metric: the judge to score with, as `-m` takes it.
-        prompt: id of the wording that is taught.
+        answers: the answers, each with its value.
+        metric: the judge to score with, written as `-m` accepts it.
+        prompt: id of the prompt that is taught.
     """
 
     recipe: JudgeRecipe
@@ -85,7 +86,7 @@ class JudgeJob(TrainingJob):
 
     @property
     def run(self) -> str:
-        """Fingerprint of everything that decides the weights."""
+        """Fingerprint of everything that determines the weights."""
         parts = [
             self.data.print,
             json.dumps(self.recipe.deciding()),
@@ -98,13 +99,14 @@ class JudgeJob(TrainingJob):
 
 @dataclass(frozen=True)
 class JudgeReport:
-    """The report of a training, which the manifest of its folder holds.
+    """The report of a training, which is part of the manifest of its folder.
 
     Attributes:
         figures: `dev` and `test`, then `quality`, then pearson, spearman, rmse, rows.
-        untaught: the same of the model before the training.
+        untaught: the same figures for the model before the training.
         best: dev figures of the epoch that was kept.
-        worth: the test part's pairs in order, beside chance and counting changes.
+        worth: the share of the test part's pairs in the right order, compared with chance and with
+            counting changes.
     """
 
     figures: Mapping[str, Mapping[str, Mapping[str, float]]]
@@ -114,12 +116,12 @@ class JudgeReport:
 
 
 def train_judge(job: JudgeJob) -> JudgeReport:
-    """Train, evaluate and save; a killed run goes on where it stopped.
+    """Train, evaluate and save; a killed run resumes where it stopped.
 
     Raises:
-        InputError: the model's word pieces cannot tell the answers apart, or it has no chat
-            template; fewer questions than can be learnt from.
-        OptionError: the folder holds another model.
+        InputError: the model's word pieces do not distinguish the answers, it has no chat
+            template, or there are too few questions to learn from.
+        OptionError: the folder contains another model.
         MissingExtraError: --lora without the package peft.
     """
     recipe, settings = job.recipe, job.recipe.settings
@@ -133,19 +135,19 @@ def train_judge(job: JudgeJob) -> JudgeReport:
     refuse_missing(checkpoint, config, missing, "a whole causal language model")
     stored = config.dtype
     answers, pieces = answer_pieces(tokenizer, job.answers, recipe.encoder)
-    # Answers about pairs are differences themselves.
+    # Answers about pairs are already differences.
     within = recipe.within if recipe.protocol == "pointwise" else 0.0
     answers = replace(answers, within=within)
     examples, left_out = _examples(job, tokenizer, pieces)
     if left_out:
-        watch.told(f"{left_out} questions are longer than --max-length and are left out")
+        watch.told(f"{left_out} questions are longer than --max-length and were left out")
     part_of = {row: name for name, rows in vars(job.split).items() for row in rows.tolist()}
     parts: dict[str, list[dict[str, Any]]] = {"train": [], "dev": [], "test": []}
     for lesson, example in zip(job.lessons, examples, strict=True):
         if example is not None:
             parts[part_of[lesson.rows[0]]].append(example)
-    for name, asked in parts.items():
-        refuse_few(len(asked), f"questions for {name}")
+    for name, questions in parts.items():
+        refuse_few(len(questions), f"questions for {name}")
 
     def scores(model: Any, part: str) -> FloatArray:
         return _row_scores(model, tokenizer, parts[part], answers, job)
@@ -172,14 +174,15 @@ def train_judge(job: JudgeJob) -> JudgeReport:
     model = result.model.merge_and_unload() if recipe.lora else result.model
     with watch.ledger.stage("evaluation"):
         predicted = scores(model, "test")
-    # The dev part was tried when the best epoch was chosen.
+    # The dev part was evaluated when the best epoch was chosen.
     after = {"dev": {n: result.best[n] for n in before["dev"]}, "test": _figures(job, predicted)}
     reached, untaught = (
-        {part: {QUALITY: figures} for part, figures in both.items()} for both in (after, before)
+        {part: {QUALITY: figures} for part, figures in by_part.items()}
+        for by_part in (after, before)
     )
     report = JudgeReport(reached, untaught, dict(result.best), _worth(job, predicted))
     if is_main_process():
-        # The numbers are those of the model that was taught, however it was computed with.
+        # The weights are saved in the number format of the original model.
         save_model(model.to(stored) if stored is not None else model, tokenizer, job.folder)
         effort = watch.ledger.rounded()
         seen = job.data.take([*job.split.train, *job.split.dev])
@@ -199,15 +202,15 @@ def train_judge(job: JudgeJob) -> JudgeReport:
 def answer_pieces(
     tokenizer: Any, values: Mapping[str, float], model: str
 ) -> tuple[Answers, dict[str, list[int]]]:
-    """Return the word piece that decides among answers, and the word pieces of each answer.
+    """Return the answers with their deciding word pieces, and all word pieces of each answer.
 
     Args:
-        tokenizer: of the model.
-        values: the worth of each answer.
-        model: its name, for errors.
+        tokenizer: the model's tokenizer.
+        values: the value of each answer.
+        model: name of the model, for errors.
 
     Raises:
-        InputError: no single word piece tells all answers apart.
+        InputError: no single word piece distinguishes all answers.
     """
     pieces = {
         answer: list(tokenizer(answer, add_special_tokens=False)["input_ids"]) for answer in values
@@ -218,8 +221,8 @@ def answer_pieces(
     deciding = tuple(ids[place] if place < len(ids) else -1 for ids in pieces.values())
     if len(set(deciding)) < len(deciding) or -1 in deciding:
         raise InputError(
-            f"{model}: its tokenizer writes the answers {', '.join(values)} with equal beginnings, "
-            "so that no single word piece tells them apart; teach another model or protocol"
+            f"{model}: its tokenizer encodes the answers {', '.join(values)} in such a way that no "
+            "single word piece distinguishes them; teach another model or protocol"
         )
     if tokenizer.eos_token_id is not None:
         pieces = {answer: [*ids, tokenizer.eos_token_id] for answer, ids in pieces.items()}
@@ -229,11 +232,11 @@ def answer_pieces(
 def _examples(
     job: JudgeJob, tokenizer: Any, pieces: Mapping[str, Sequence[int]]
 ) -> tuple[list[dict[str, Any] | None], int]:
-    """Return the word pieces of each lesson, None for those that are too long, and how many are."""
+    """Return an example for each lesson, None if it is too long, and how many are too long."""
     longest = cut_length(tokenizer, job.recipe.settings.max_length)
     if not getattr(tokenizer, "chat_template", None):
         raise InputError(
-            f"{job.recipe.encoder}: has no chat template, so that servers could not ask it; take "
+            f"{job.recipe.encoder}: has no chat template, so servers could not use it; choose "
             "a model that was trained to follow instructions"
         )
     groups = job.data.groups()
@@ -246,7 +249,7 @@ def _examples(
             add_generation_prompt=True,
             enable_thinking=False,
         )
-        # As servers do, the answer is begun after the question's word pieces.
+        # As on servers, the answer is tokenised separately from the question.
         question = tokenizer(text, add_special_tokens=False)["input_ids"]
         answer = pieces[names[int(np.argmax(lesson.shares))]]
         ids = [*question, *answer]
@@ -270,14 +273,14 @@ def _row_scores(
 ) -> FloatArray:
     """Return the mean score of each row of the data; NaN for rows that no question shows.
 
-    Of a question about two corrections the first gets the score, the second what is left of 1;
-    the mean share of wins is put on the scale of the ratings.
+    In a question about two corrections, the first gets the score and the second 1 minus the score;
+    the mean share of wins is mapped to the scale of the ratings.
     """
     import torch
 
     totals, counts = np.zeros((2, len(job.data)))
     model.eval()
-    lengths = [len(one["input_ids"]) for one in examples]
+    lengths = [len(example["input_ids"]) for example in examples]
     batches = padded_batches(lengths, job.runtime.batch_size)
     half = torch.autocast(model.device.type, torch.bfloat16, enabled=job.recipe.settings.bf16)
     for batch in job.runtime.track(batches, "judge: evaluation"):
@@ -286,11 +289,11 @@ def _row_scores(
         inputs |= {name: inputs[name].to(model.device) for name in ("input_ids", "attention_mask")}
         with torch.inference_mode(), half:
             logits = model(**inputs).logits
-        shares = answer_shares(logits, [int(one["answer"]) for one in chosen], answers)
+        shares = answer_shares(logits, [int(example["answer"]) for example in chosen], answers)
         values = (shares @ torch.tensor(answers.values, device=shares.device)).cpu().double()
-        for one, value in zip(chosen, values.tolist(), strict=True):
-            both = (value, 1 - value)
-            for row, score in zip(one["rows"], both, strict=False):
+        for example, value in zip(chosen, values.tolist(), strict=True):
+            row_scores = (value, 1 - value)
+            for row, score in zip(example["rows"], row_scores, strict=False):
                 totals[row] += score
                 counts[row] += 1
     with np.errstate(invalid="ignore"):
@@ -301,7 +304,7 @@ def _row_scores(
 
 
 def _figures(job: JudgeJob, scores: FloatArray) -> dict[str, float]:
-    """Return the figures of the rows that have scores."""
+    """Return the figures for the rows that have scores."""
     scored = np.isfinite(scores)
     return aspect_figures(job.data.ratings[scored, 0], scores[scored])
 
@@ -314,7 +317,7 @@ def _worth(job: JudgeJob, predicted: FloatArray) -> Worth | None:
 
 
 def _with_adapter(model: Any, rank: int) -> Any:
-    """Return the model with low-rank adapters (LoRA) at its linear layers, which alone learn.
+    """Return the model with low-rank adapters (LoRA) at its linear layers; only these are trained.
 
     Raises:
         MissingExtraError: peft is not installed.
@@ -329,7 +332,7 @@ def _with_adapter(model: Any, rank: int) -> Any:
         r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM"
     )
     with warnings.catch_warnings():
-        # peft asks transformers 5 by names that are to be dropped.
+        # peft uses names that are deprecated in transformers 5.
         warnings.simplefilter("ignore", FutureWarning)
         return get_peft_model(model, adapter)
 
@@ -355,9 +358,9 @@ def _card(job: JudgeJob, report: JudgeReport, effort: Mapping[str, Any]) -> str:
         results="\n\n".join([*worth, results]),
         usage=f"gecjury score SOURCE HYP -m {job.metric}",
         notes=[
-            "Only this prompt and this form of answer were taught; other prompts were not tried",
-            "The dev part chose the epoch: the figures on test are the fair ones",
-            "Other languages, writers and scales than those of the ratings were not tried",
+            "Only this prompt and this form of answer were taught; other prompts were not tested",
+            "The epoch was chosen on the dev part: only the figures on test are unbiased",
+            "Languages, writers and scales other than those of the ratings were not tested",
         ],
         about=_ABOUT,
         figures=report.figures,
@@ -370,6 +373,6 @@ def _card(job: JudgeJob, report: JudgeReport, effort: Mapping[str, Any]) -> str:
 _ABOUT = """\
 Scores corrections of sentences as an LLM judge of gecjury, without a reference.
 
-**Meant for** comparing grammatical error correction systems on many sentences, beside other
+**Meant for** comparing grammatical error correction systems on many sentences, together with other
 metrics. **Not meant for** grading people's writing, for judging a single sentence, or for deciding
 anything about a person."""

@@ -1,4 +1,4 @@
-"""Model cards: what a folder holds, what it was trained on and how well it does."""
+"""Model cards: the contents of a folder, the training data and the results of a model."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) ->
     """Return a Markdown table.
 
     Args:
-        headings: of the columns.
-        rows: cells; numbers with a fraction get three digits.
+        headings: names of the columns.
+        rows: cells; floats are written with three digits.
     """
     cells = [
         [f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows
@@ -44,18 +44,18 @@ def figures_table(figures: Figures, alone: Mapping[str, Figures] | None = None) 
     """Return a Markdown table of figures[part][aspect][name]; parts are `dev` and `test`.
 
     Args:
-        figures: of the whole model.
-        alone: of its parts by themselves, by name, if it has several.
+        figures: figures of the whole model.
+        alone: figures of its parts alone, by name, if it has several.
     """
     headings = ("what", "part", "aspect", "Pearson", "Spearman", "RMSE", "rows")
     rows = [list(row.values()) for row in figure_rows(figures, alone or {})]
-    # Without parts there is nothing to tell apart in the first column.
+    # Without parts, the first column would be the same in all rows.
     first = 0 if alone else 1
     return markdown_table(headings[first:], [[*row[first:-1], int(row[-1])] for row in rows])
 
 
 def figure_rows(figures: Figures, alone: Mapping[str, Figures]) -> list[dict[str, Any]]:
-    """Return one row a part and aspect: both ways together first, then each alone."""
+    """Return one row per part and aspect: the whole model first, then each part alone."""
     named = {"both": figures, **{f"{name} alone": f for name, f in alone.items()}}
     keys = ("pearson", "spearman", "rmse", "rows")
     return [
@@ -72,36 +72,39 @@ def _effort_table(effort: Mapping[str, Mapping[str, float]]) -> str:
     for name, stage in effort.items():
         memory = f"{stage['gigabytes']:.2f}" if stage["gigabytes"] else "unknown"
         rows.append((name, f"{stage['seconds']:.0f}", f"{stage['processor']:.0f}", memory))
-    headings = ("stage", "seconds", "processor seconds", "most memory by then, GB")
+    headings = ("stage", "seconds", "processor seconds", "peak memory so far, GB")
     return markdown_table(headings, rows) + (
-        "\n\nOf the process that computes; where a run was killed and went on, both are counted, "
-        "but for what was done again."
+        "\n\nMeasured in the main process; if a run was killed and resumed, both runs are counted, "
+        "except for work that was repeated."
     )
 
 
 def shown_name(name: str) -> str:
-    """Return a name as cards give it: of local files and folders, no more than their last part."""
+    """Return a name as cards show it: for local files and folders, only the last part of the path.
+
+    A name may be several, separated by commas.
+    """
     return ",".join(Path(part).name if Path(part).exists() else part for part in name.split(","))
 
 
 _KNOWN = {
-    MANIFEST: "what gecjury reads: the parts, the scale of the ratings, the record of the training",
-    KEYS_FILE: "hashes of the sentences trained on, by which gecjury warns of leakage",
+    MANIFEST: "read by gecjury: the parts, the scale of the ratings, the record of the training",
+    KEYS_FILE: "hashes of the sentences trained on, which gecjury uses to warn about leakage",
     KERNEL_FILE: "kernel regression on the encoders' hidden states",
     HEAD_FILE: "the linear head on the mean of the encoder's last hidden states",
     "config.json": "configuration of a transformers model",
     "model.safetensors": "its weights",
-    "grid.json": "what each combination of the grid reached",
-    HISTORY_FILE: "losses and dev scores while it was trained",
+    "grid.json": "results of each combination of the grid",
+    HISTORY_FILE: "losses and dev scores during the training",
 }
 
 
 def _parts(folder: Path) -> str:
-    """Return a list of what a model's folder holds when it is finished, in Markdown."""
+    """Return a Markdown list of the files in a model's folder once it is finished."""
     lines = []
-    there = folder.iterdir() if folder.is_dir() else ()
-    # The card is written before the files that say that the model is whole.
-    names = {path.name for path in there if not path.name.startswith(".")} | {MANIFEST, KEYS_FILE}
+    paths = folder.iterdir() if folder.is_dir() else ()
+    # The card is written before the files that mark the model as complete.
+    names = {path.name for path in paths if not path.name.startswith(".")} | {MANIFEST, KEYS_FILE}
     for name in sorted(names - {"README.md", "checkpoints", "intermediate"}):
         path = folder / name
         if not path.is_dir():
@@ -110,7 +113,7 @@ def _parts(folder: Path) -> str:
             lines.append(f"- `{name}`" + (f": {about}" if about else ""))
             continue
         if name == "logs":
-            lines.append("- `logs/`: what TensorBoard shows of the training")
+            lines.append("- `logs/`: logs of the training for TensorBoard")
             continue
         if (path / "config.json").exists() and any(path.glob("*.safetensors")):
             config = read_json(path / "config.json", "a model's configuration")
@@ -141,23 +144,23 @@ def model_card(
     """Return a README.md with the metadata that model hubs read.
 
     Args:
-        job: the training, whose notes, origin, language and licence are named. The parts of its
-            folder are listed as they lie there, the encoder only if it is a hub name.
+        job: the training, whose notes, origin, language and licence are on the card. The files in
+            its folder are listed; the encoder is named as the base model only if it is a hub name.
         title: heading.
         metric: `some`, `impara`, `detector` or `judge`.
-        data: further entries on what was trained on: fingerprint, split.
+        data: further entries about the training data: fingerprint, split.
         results: Markdown with the figures.
         usage: the commands that use the model.
-        notes: further limits that a user must know.
-        about: what the model is for, and what not.
-        figures: see `figures_table`; those on test are shown on hubs.
+        notes: further limitations that users should know.
+        about: what the model is and is not meant for.
+        figures: see `figures_table`; model hubs show those on test.
         effort: seconds and memory by stage.
         citation: BibTeX of the metric's paper.
         extra: the extra of gecjury that the model needs; empty for none.
         pipeline: kind of task, as hubs name it.
     """
     base = job.recipe.encoder
-    # Hubs link the base model by its name, which a folder of this machine has not.
+    # Hubs link the base model by its hub name, which a folder on this machine lacks.
     hub = not is_folder(base) and ("/" in base or base.startswith("bert-"))
     base = shown_name(base)
     head = ["---", "library_name: transformers", f"language: {job.recipe.language}"]
@@ -167,7 +170,7 @@ def model_card(
     if hub:
         head.append(f"base_model: {base}")
     origin = job.origin.get("data", "")
-    # Only data of a hub has a name that a hub can link.
+    # A hub can only link data sets of the hub.
     if origin.startswith("hf:"):
         head.append(f"datasets: [{_quoted(origin.split(':')[1])}]")
     if figures:
@@ -176,12 +179,12 @@ def model_card(
     named = {"recipe": job.recipe_name} if job.recipe_name else {}
     versions = {"python": platform.python_version(), **package_versions(_PACKAGES)}
     needed = f" and its extra `{extra}`" if extra else ""
-    # A section without content is left out.
+    # Empty sections are left out.
     sections = {
         "Use": f"With gecjury{needed} installed:\n\n```\n{usage}\n```",
         "Figures": results,
         "Limits": "\n".join(f"- {note}" for note in (*job.notes, *notes)),
-        "What lies here": _parts(job.folder),
+        "Files": _parts(job.folder),
         "Data": "\n".join(f"- {key}: {value}" for key, value in {**job.origin, **data}.items()),
         "Time and memory": _effort_table(effort) if effort else "",
         "Settings": "```json\n"
@@ -195,7 +198,7 @@ def model_card(
 
 
 def _quoted(text: str) -> str:
-    """Return a text as YAML takes it whatever stands in it."""
+    """Return a text quoted for YAML; a JSON string is safe there, whatever its content."""
     return json.dumps(text, ensure_ascii=True)
 
 

@@ -1,6 +1,6 @@
-"""How a model is trained: everything that decides its weights besides the data.
+"""Recipes of training: everything that determines a model's weights besides the data.
 
-Plain values that import nothing heavy. Their fields are the options of `gecjury train`.
+Recipes are plain values that import nothing heavy. Their fields are the options of `gecjury train`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ Intermediate = Literal["detection", "ranking", "ratings"]
 """A step between the pretrained encoder and the regression; see `intermediate`."""
 
 Loss = Literal["mse", "huber"]
-"""Of the regression; huber with δ = 1."""
+"""Loss of the regression; huber with δ = 1."""
 
 RankerPooling = Literal["cls", "mean"]
-"""State that IMPARA's ranker reads: of the first token (the paper), or the mean (IMPARA-GED)."""
+"""State that IMPARA's ranker reads: the first token's (the paper), or the mean (IMPARA-GED)."""
 
 WeightsFor = Literal["sentence", "system"]
 """Targets of the search for SOME's weights: judged pairs of sentences, or scores of systems."""
 
-# Fingerprints and folders of earlier versions know these fields by other names.
+# Fingerprints and folders of earlier versions use other names for these fields.
 _EARLIER_NAMES = {
     "train_batch": "batch_size",
     "freeze_layers": "frozen_layers",
@@ -39,7 +39,7 @@ _BEYOND = "beyond the paper (see docs/guides/train-options.md for what each give
 _PARTLY_TRAINED = ("freeze_layers", "layer_decay", "gradient_checkpointing")
 
 FEATURES = "features"
-"""The encoder that is none."""
+"""Value of `encoder` that means no encoder."""
 
 # Seeds of scikit-learn and transformers have 32 bits.
 MOST_SEED = 2**32 - 1
@@ -59,21 +59,21 @@ class TrainSettings:
 
     Attributes:
         max_length: longest input in word pieces.
-        train_batch: examples a step and process.
-        accumulation: batches a step.
-        learning_rate: its peak; the rate rises to it at first, and falls to 0 linearly.
-        epochs: at most this many.
+        train_batch: examples per batch and process.
+        accumulation: batches per step.
+        learning_rate: peak learning rate, reached after the warm-up; then it falls linearly to 0.
+        epochs: most epochs.
         patience: stop after this many epochs without a better dev score; 0 never stops early.
-        warmup: share of steps.
-        weight_decay: of AdamW.
-        seed: of fresh heads, order and dropout.
-        bf16: bfloat16 arithmetic.
+        warmup: share of steps for the warm-up.
+        weight_decay: weight decay of AdamW.
+        seed: seed of new heads, order and dropout.
+        bf16: compute in bfloat16.
         loss: mean squared error, or huber with δ = 1.
-        freeze_embeddings: leave word embeddings as they are.
-        freeze_layers: leave this many of the lowest layers, and all below them, as they are: less
+        freeze_embeddings: do not train the word embeddings.
+        freeze_layers: do not train this many of the lowest layers and everything below them: less
             memory and time.
-        layer_decay: each layer learns at this share of the rate of the layer above it.
-        gradient_checkpointing: compute layers again on the way back: less memory, more time, the
+        layer_decay: learning rate of each layer as a share of that of the layer above it.
+        gradient_checkpointing: recompute layers in the backward pass: less memory, more time, the
             same weights.
     """
 
@@ -101,19 +101,19 @@ class TrainSettings:
         check(self)
 
     def recorded(self) -> dict[str, Any]:
-        """Return all settings by the names that fingerprints know them by.
+        """Return all settings by the names that fingerprints use.
 
-        The embeddings are not among them: whoever makes a fingerprint names them apart.
+        `freeze_embeddings` is not among them; callers add it to the fingerprint separately.
         """
         values = {_EARLIER_NAMES.get(name, name): value for name, value in asdict(self).items()}
         values.pop("frozen")
         return values
 
     def deciding(self) -> dict[str, Any]:
-        """Return the settings that decide the weights, by which a run is recognised.
+        """Return the settings that determine the weights, by which a run is recognised.
 
-        Settings that joined later are named only where they differ from what was done before, so
-        that folders of earlier versions are recognised as well.
+        Later settings are included only if they differ from the earlier behaviour, so that folders
+        of earlier versions are still recognised.
         """
         values = self.recorded()
         values.pop("recompute")
@@ -121,7 +121,7 @@ class TrainSettings:
 
 
 def _without(values: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
-    """Return values without those that are as usual."""
+    """Return the values that differ from the usual ones."""
     return {name: v for name, v in values.items() if name not in usual or usual[name] != v}
 
 
@@ -134,14 +134,14 @@ class BaseRecipe:
 
     Attributes:
         encoder: hub name or folder; `embedded` is the packaged one.
-        settings: of the main training; their seed is the first of `seeds`.
-        seeds: of fresh heads, order and dropout; one, since one model is trained.
-        detector: start from what `gecjury train detector` made of the encoder.
+        settings: settings of the main training; their seed is the first of `seeds`.
+        seeds: seed of new heads, order and dropout; only one, since one model is trained.
+        detector: start from an error detector trained by `gecjury train detector`.
         intermediate: steps before the main training, in order.
-        intermediate_epochs: of each step.
+        intermediate_epochs: epochs of each step.
         intermediate_rate: peak learning rate of each step.
-        detection_weight: weight of errors in the loss of detection learnt from labelled tokens.
-        language: code of the sentences' language, which decides what features there are.
+        detection_weight: weight of errors in the loss of error detection on labelled tokens.
+        language: code of the sentences' language, which determines the features.
     """
 
     encoder: str = option("bert-base-cased", heading=_MODEL)
@@ -167,20 +167,20 @@ class BaseRecipe:
         check(self)
         typed = " ".join(map(str, self.seeds))
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
-            raise OptionError(f"--seeds {typed}: expected one or more different numbers")
+            raise OptionError(f"--seeds {typed}: expected one or more numbers, all different")
         if len(self.seeds) > 1 and not self.averaged:
-            raise OptionError(f"--seeds {typed}: expected one, since one model is trained")
-        # A frozen class sets its own fields in no other way.
+            raise OptionError(f"--seeds {typed}: expected one seed, since one model is trained")
+        # The only way to set a field of a frozen dataclass.
         object.__setattr__(self, "settings", replace(self.settings, seed=self.seeds[0]))
 
     @property
     def averaged(self) -> bool:
-        """Return True if predictions of several models can be averaged."""
+        """True if predictions of several models can be averaged."""
         return False
 
     @property
     def step_settings(self) -> TrainSettings:
-        """Settings of a step: the main training's but for epochs, rate and stopping."""
+        """Settings of a step: the main training's except for epochs, rate and patience."""
         return replace(
             self.settings,
             epochs=self.intermediate_epochs,
@@ -191,7 +191,7 @@ class BaseRecipe:
 
 @dataclass(frozen=True)
 class DetectorRecipe(BaseRecipe):
-    """How an error detector is trained, which no step stands before."""
+    """How an error detector is trained; there are no steps before it."""
 
     settings: TrainSettings = option(TrainSettings(epochs=3, train_batch=32), offers=_ANY_LOSS)
     detector: str = option("", hidden=True)
@@ -206,12 +206,12 @@ class JudgeRecipe(BaseRecipe):
 
     Attributes:
         encoder: causal language model with a chat template: hub name or folder.
-        protocol: pointwise, for which each correction is graded; or pairwise, for which two
-            corrections of a source are compared.
-        prompt: your own wording instead of ours; see `gecjury judgments prompt`.
+        protocol: pointwise, which grades each correction; or pairwise, which compares two
+            corrections of a source.
+        prompt: your own prompt instead of the built-in one; see `gecjury judgments prompt`.
         criterion: what to focus on: grammaticality, fluency or meaning as published, a file or a
             sentence.
-        within: how much differences between corrections of one source count beside the scores.
+        within: weight of differences between corrections of one source, relative to the scores.
         lora: rank of low-rank adapters (LoRA), which are trained instead of the weights and then
             added to them; 0 trains the weights.
     """
@@ -232,7 +232,7 @@ class JudgeRecipe(BaseRecipe):
     detection_weight: float = option(1.5, hidden=True)
 
     def deciding(self) -> dict[str, Any]:
-        """Return what decides the weights; see `TrainSettings.deciding`."""
+        """Return what determines the weights; see `TrainSettings.deciding`."""
         names = ("encoder", "protocol", "criterion", "within", "lora", "language")
         values: dict[str, Any] = {name: getattr(self, name) for name in names}
         frozen = self.settings.freeze_embeddings
@@ -244,10 +244,10 @@ class RankerRecipe(BaseRecipe):
     """How an IMPARA is trained; the defaults are the paper's.
 
     Attributes:
-        intermediate: error detection before the ranking, on the parallel text where --detection
-            names nothing.
+        intermediate: error detection before the ranking, on the parallel text unless --detection
+            names other data.
         pooling: what the ranker reads: the first token, or the mean of all.
-        pairs: pairs to make for training; an eighth each for dev and test.
+        pairs: pairs to generate for training; dev and test get an eighth of that each.
     """
 
     intermediate: tuple[Literal["detection"], ...] = option((), several=True)
@@ -260,19 +260,19 @@ class Recipe(BaseRecipe):
     """How a SOME is trained; the defaults are the paper's.
 
     Attributes:
-        encoder: hub name or folder; `embedded` is the packaged one; `features` is none: ridge
-            regression on case, spelling and edit features alone.
-        seeds: one model, or set of models, each; predictions are averaged.
-        shared: one encoder with all heads instead of a model each.
-        features: add case, spelling and edit features, fitted beforehand by ridge regression.
+        encoder: hub name or folder; `embedded` is the packaged one; `features` means no encoder:
+            ridge regression on case, spelling and edit features alone.
+        seeds: train one model, or set of models, per seed; predictions are averaged.
+        shared: one encoder with all heads instead of one model per aspect.
+        features: add case, spelling and edit features, fitted first by ridge regression.
         kernel: kernel regression on hidden states and features instead of fine-tuning.
-        fine_tune: with --kernel: fine-tune too, and average both, weighed on the dev part.
-        within: with --kernel or --encoder features: how much more differences between corrections
-            of one source count.
-        compact: with --kernel and --encoder embedded: keep 2 MB: changes of the encoder of a low
-            rank, and a part of the rated sentences.
+        fine_tune: with --kernel: fine-tune as well and average both, weighted on the dev part.
+        within: with --kernel or --encoder features: extra weight of differences between corrections
+            of one source.
+        compact: with --kernel and --encoder embedded: keep only 2 MB: low-rank changes of the
+            encoder, and some of the rated sentences.
         read_source: with --kernel or --encoder features: grammaticality and fluency read the
-            source (without --within not to compare systems).
+            source, too (without --within, do not compare systems with the model).
     """
 
     encoder: str = option("bert-base-cased", heading=_MODEL)
@@ -289,31 +289,31 @@ class Recipe(BaseRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # What else would do nothing is refused of the command line alone: a recipe in Python may
-        # be another one with a field replaced.
+        # Other options without effect are refused only on the command line: in Python, a recipe
+        # may be a copy of another one with a field replaced.
         check_needs(self, "kernel", "fine_tune", "within", *_PARTLY_TRAINED)
 
     @property
     def averaged(self) -> bool:
-        """Return True if predictions of several models can be averaged."""
+        """True if predictions of several models can be averaged."""
         return self.tuned
 
     @property
     def tuned(self) -> bool:
-        """Return True if models are fine-tuned on the ratings."""
+        """True if models are fine-tuned on the ratings."""
         return self.fine_tune or not (self.kernel or self.features_alone)
 
     @property
     def features_alone(self) -> bool:
-        """Return True if features are all that is learnt from."""
+        """True if only features are used, without an encoder."""
         return self.encoder == FEATURES
 
     def deciding(self) -> dict[str, Any]:
-        """Return what decides the weights; see `TrainSettings.deciding`."""
+        """Return what determines the weights; see `TrainSettings.deciding`."""
         values = {_EARLIER_NAMES.get(name, name): value for name, value in asdict(self).items()}
         values["frozen"] = self.settings.freeze_embeddings
         values["settings"] = self.settings.deciding()
-        # Fingerprints depend on the order as well, which is that of earlier versions.
+        # Fingerprints depend on the order, too, so it must be that of earlier versions.
         ordered = {name: values[name] for name in _RECORDED}
         usual = {
             "compact": False,

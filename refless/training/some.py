@@ -1,7 +1,7 @@
-"""SOME trained: rated sentences in, a folder with a model of each aspect out.
+"""Train a SOME: rated sentences in, a folder with a model of each aspect out.
 
-From the top: the run, then the two ways to train: fine-tuning a model for
-each aspect and seed, and kernel regression. Figures and card are in `evaluation`.
+The run comes first, then the two ways to train: fine-tuning a model for each aspect and seed, and
+kernel regression. Figures and card are in `evaluation`.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ from gecjury.refless.training.watching import Watch, kept_record
 from gecjury.textfiles import write_text
 
 _CURVE = (1 / 8, 1 / 4, 1 / 2)
-"""Shares of the training rows that a learning curve of kernel regression has, beside all."""
+"""Shares of the training rows in the learning curve of kernel regression, in addition to all."""
 
 
 def train_some(job: Job) -> Report:
-    """Train, evaluate and save; a killed run goes on where it stopped.
+    """Train, evaluate and save; a killed run resumes where it stopped.
 
     Raises:
-        OptionError: the folder holds another model, or checkpoints of another run.
-        InputError: ratings are of pairs, and there is no source.
+        OptionError: the folder contains another model, or checkpoints of another run.
+        InputError: ratings are of pairs, but there is no source.
         DataError, OutputError: see `gecjury.refless.training.trainer.fit` and
         `gecjury.refless.nets.regressor`.
     """
@@ -65,8 +65,8 @@ def train_some(job: Job) -> Report:
     if (earlier := job.finished(run, Report)) is not None:
         return earlier
     watch = job.watch()
-    # Steps, fine-tuning and regression each start from what the one before has left on disk:
-    # a run that was killed passes over what is finished.
+    # Steps, fine-tuning and regression each start from what the previous one saved on disk, so a
+    # run that was killed skips what is finished.
     start, steps = _run_steps(job, watch)
     trained: dict[str, Mapping[str, float]] = {}
     members: list[Member] = []
@@ -86,7 +86,7 @@ def train_some(job: Job) -> Report:
         with watch.ledger.stage("fine-tuning"):
             trained, members, linear = _fine_tune(job, watch, start)
     if recipe.kernel:
-        # Last, since it takes seconds, and a run that goes on fits it anew.
+        # Last, since it only takes seconds and a resumed run repeats it.
         with watch.ledger.stage("kernel regression"):
             chosen, kernel = _fit_kernel(job, watch, start)
         prefix = "kernel/" if recipe.tuned else ""
@@ -101,7 +101,7 @@ def train_some(job: Job) -> Report:
         with watch.ledger.stage("evaluation"):
             report = evaluate(job, assemble(job.folder, manifest), report)
         report = replace(report, effort=watch.ledger.rounded())
-        # The test part is what a model may be tried on: no hash of it is kept.
+        # Models may be evaluated on the test part, so its hashes are not stored.
         seen = [job.data.take([*job.split.train, *job.split.dev]), *job.extra]
         texts = {text for part in seen for side in (part.sources, part.outputs) for text in side}
         record = {"format": BUNDLE_FORMAT, "run": run, **asdict(manifest), **asdict(report)}
@@ -111,7 +111,7 @@ def train_some(job: Job) -> Report:
 
 
 def _run_print(job: Job) -> str:
-    """Return the fingerprint of everything that decides the weights."""
+    """Return the fingerprint of everything that determines the weights."""
     split, steps = job.split, job.steps
     parts = [job.data.print, json.dumps(job.recipe.deciding()), *(e.print for e in job.extra)]
     parts += [",".join(map(str, rows)) for rows in (split.train, split.dev, split.test)]
@@ -124,7 +124,7 @@ def _run_print(job: Job) -> str:
 
 
 def _run_steps(job: Job, watch: Watch) -> tuple[str, dict[str, float]]:
-    """Run the intermediate steps; returns where the regression starts, and dev scores."""
+    """Run the intermediate steps; return the encoder to start from, and dev scores."""
     recipe = job.recipe
     start = recipe.detector or recipe.encoder
     scores: dict[str, float] = {}
@@ -148,11 +148,11 @@ def _fine_tune(
     added = additions(job.data, linear, tokenizer, language)
     trained: dict[str, Mapping[str, float]] = {}
     members = []
-    # Features are fitted once: all models learn what the same ones leave over.
+    # Features are fitted once: all models learn the residuals of the same regression.
     outputs = [job.data.aspects] if recipe.shared else [(a,) for a in job.data.aspects]
     count = len(recipe.seeds) * len(outputs)
     for seed, aspects in itertools.product(recipe.seeds, outputs):
-        # The only model of all stands in the top folder itself.
+        # If there is only one model, it is in the top folder itself.
         parts = [] if len(recipe.seeds) == 1 else [f"seed-{seed}"]
         parts += [] if recipe.shared else [aspects[0]]
         member = Member("/".join(parts) or ".", aspects)
@@ -167,34 +167,34 @@ def _fine_tune(
 def _train_model(
     job: Job, watch: Watch, member: Member, seed: int, start: str, added: FloatArray, label: str
 ) -> Mapping[str, float]:
-    """Train one model; one that was finished before the run was killed is not trained again.
+    """Train one model; a model that an earlier, killed run finished is not trained again.
 
     Args:
-        job: that it belongs to.
-        watch: told how the training goes.
+        job: the training that it belongs to.
+        watch: receives progress reports.
         member: which model.
-        seed: of the model.
-        start: folder or hub name of the model that it starts from.
-        added: rows × aspects of the data, what features add to the model's outputs.
-        label: for people.
+        seed: seed of the model.
+        start: folder or hub name of the model to start from.
+        added: what features add to the model's outputs, rows × aspects of the data.
+        label: name for progress bars and messages.
     """
     aspects, data, split = member.aspects, job.data, job.split
     settings = replace(job.recipe.settings, seed=seed)
     work = job.work / watch.name.replace("/", "-")
     marker = work / "finished.json"
     if marker.exists():
-        watch.told(f"{label}: trained by an earlier run")
+        watch.told(f"{label}: already trained by an earlier run")
         return dict(kept_record(Mapping[str, float], marker))
     tokenizer = load_tokenizer(start)
     model = load_model(start, aspects, seed=seed)
     columns = [data.aspects.index(aspect) for aspect in aspects]
-    # The model learns what the features leave over, since their part is added to its outputs.
+    # The model learns the residuals of the features, whose predictions are added to its outputs.
     targets = data.ratings[:, columns] - added[:, columns]
     _start_at_mean(model, targets[split.train].mean(axis=0))
     inputs = _inputs(data, aspects, tokenizer, settings.max_length)
     examples = []
     for group, encoded in inputs.items():
-        # A row teaches its lone reading what is rated of that, and the pair what is rated of pairs.
+        # Inputs of single sentences get the ratings of sentences, pairs get the ratings of pairs.
         rated = [aspect in group for aspect in aspects]
         for row in split.train.tolist():
             labels = np.where(rated, targets[row], np.nan).tolist()
@@ -226,7 +226,7 @@ def _train_model(
     )
     result = fit(task, settings, work, job.runtime, watch)
     summary = {**result.best, "epochs": float(len(result.history))}
-    # The marker comes last: where it stands, the model is whole.
+    # The marker is written last: if it exists, the model is complete.
     if is_main_process():
         save_model(result.model, tokenizer, job.folder / member.path)
         write_text(marker, json.dumps(summary))
@@ -235,9 +235,9 @@ def _train_model(
 
 
 def _start_at_mean(model: Any, means: FloatArray) -> None:
-    """Let fresh heads begin at the mean rating, which would take many steps to reach.
+    """Set the bias of new heads to the mean rating, which would take many steps to learn.
 
-    A head without a bias (GPT-2's) begins where it was drawn.
+    A head without a bias (GPT-2's) is left as it is.
     """
     import torch
 
@@ -250,7 +250,7 @@ def _start_at_mean(model: Any, means: FloatArray) -> None:
 def _inputs(
     data: Annotations, aspects: tuple[str, ...], tokenizer: Any, max_length: int
 ) -> dict[tuple[str, ...], list[dict[str, Any]]]:
-    """Tokenised rows by the aspects that read them: lone hypotheses, or pairs (`PAIRED`)."""
+    """Return tokenised rows by the aspects that read them: single texts, or pairs (`PAIRED`)."""
     inputs = {}
     sides = ((data.outputs, None, False), (data.sources, data.outputs, True))
     for first, second, paired in sides:
@@ -260,10 +260,10 @@ def _inputs(
 
 
 def _fit_kernel(job: Job, watch: Watch, start: str) -> tuple[dict[str, dict[str, float]], Kernel]:
-    """Return dev figures by aspect, and the regressions as the manifest names them."""
+    """Return dev figures by aspect, and the manifest's entry for the regressions."""
     recipe, folder = job.recipe, job.folder
     if job.extra and not recipe.tuned:
-        raise OptionError("kernel regression learns from one set of ratings: leave out --gug")
+        raise OptionError("kernel regression uses only one set of ratings: leave out --gug")
     base = encoder = recipe.encoder
     if is_folder(base):
         base = encoder = _keep(base, folder / "base")
@@ -288,7 +288,7 @@ def _fit_kernel(job: Job, watch: Watch, start: str) -> tuple[dict[str, dict[str,
 
 
 def _keep_change(encoder: str, place: Path) -> str:
-    """Write what the steps altered in the packaged encoder, in the layers that are read."""
+    """Write the changes that the steps made to the packaged encoder, in the layers used."""
     if is_main_process():
         with output_errors(place):
             save_change(encoder, place, rank=RANK, layers=layers_read())
@@ -297,7 +297,7 @@ def _keep_change(encoder: str, place: Path) -> str:
 
 
 def _keep(encoder: str, place: Path) -> str:
-    """Copy an encoder that lies only on this machine into the trained folder."""
+    """Copy an encoder that is only on this machine into the model's folder."""
     if is_main_process():
         with output_errors(place):
             shutil.copytree(encoder, place, dirs_exist_ok=True)

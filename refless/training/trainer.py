@@ -1,7 +1,8 @@
-"""Training one model: examples in, the best checkpoint out, resumed where a killed run stopped.
+"""Train one model: examples in, the best checkpoint out; a killed run resumes where it stopped.
 
-From the top: the order (`LearningTask`) and the result (`Fit`), the run and its checkpoints, what
-our training adds to the Trainer of transformers, then batches: their order, padding and losses.
+The module has, in this order, the task (`LearningTask`) and its result (`Fit`), the run and its
+checkpoints, our additions to the Trainer of transformers, and the order, padding and losses of
+batches.
 """
 
 from __future__ import annotations
@@ -38,18 +39,18 @@ from gecjury.textfiles import read_text, write_text
 Objective = Literal["regression", "ranking", "detection", "answers"]
 
 Evaluate = Callable[[Any], Mapping[str, float]]
-"""Gives dev figures of a model; `score` decides which checkpoint is best (higher is better)."""
+"""A function that returns dev figures of a model; the best checkpoint has the highest `score`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """The answers that a language model chooses among, by the one word piece that decides.
+    """The answers that a language model chooses from, distinguished by one word piece.
 
     Attributes:
         pieces: the deciding word piece of each answer.
-        place: its place in every answer.
-        values: the worth of each answer, whose mean by probability is the model's score.
-        within: weight of differences between the scores of one group, beside the answers' own.
+        place: its position in every answer.
+        values: the value of each answer; the model's score is their mean, weighted by probability.
+        within: weight of score differences within a group, relative to the answers themselves.
     """
 
     pieces: tuple[int, ...]
@@ -63,19 +64,19 @@ class LearningTask:
     """A learning task.
 
     Attributes:
-        model: what is trained; its head's outputs suit the objective.
+        model: the model to train; its head's outputs suit the objective.
         tokenizer: pads batches.
-        examples: `regression`: `input_ids`, ... and `labels`, one number an output, NaN = not
+        examples: `regression`: `input_ids`, ... and `labels`, one number per output, NaN = not
             rated. `ranking`: `better` and `worse`, each a tokenised text. `detection`:
-            `input_ids`, ... and `labels`, one 0, 1 or −100 (not counted) a word piece. `answers`:
-            `input_ids`, a question and its most probable answer; `answer`, how many of them are the
-            answer's; `shares`, how probable each answer should be; `group`, equal for what is
-            compared.
+            `input_ids`, ... and `labels`, one 0, 1 or −100 (not counted) per word piece. `answers`:
+            `input_ids`, a question and its most probable answer; `answer`, the number of the
+            answer's word pieces; `shares`, the target probability of each answer; `group`, equal
+            for questions whose scores are compared.
         evaluate: see `Evaluate`.
         objective: the loss.
-        label: for people.
-        error_weight: of `detection`: how much word pieces labelled 1 weigh in the loss.
-        answers: of `answers`: the answers, and how much their differences weigh.
+        label: name for progress bars and messages.
+        error_weight: for `detection`: weight of word pieces labelled 1 in the loss.
+        answers: for `answers`: the answers, and the weight of their differences.
     """
 
     model: Any
@@ -110,24 +111,24 @@ def fit(
     runtime: Runtime,
     watch: Watch | None = None,
 ) -> Fit:
-    """Train a model, or go on where a killed run stopped.
+    """Train a model, or resume a killed run where it stopped.
 
     Args:
         task: the model, its examples and its dev score.
         settings: see `TrainSettings`.
-        folder: for checkpoints; a folder of a run with other settings or data is refused.
+        folder: folder for checkpoints; a folder of a run with other settings or data is refused.
         runtime: device and progress.
-        watch: told how the training goes.
+        watch: receives progress reports.
 
     Raises:
         KeyboardInterrupt: names the checkpoint that is kept.
         DataError: the loss is no longer a number; the last good checkpoint is kept.
         OutputError: a checkpoint cannot be written.
-        OptionError: the folder holds checkpoints of another run; or the encoder has fewer layers
+        OptionError: the folder contains checkpoints of another run; or the encoder has fewer layers
             than are to be frozen.
     """
     quiet_transformers()
-    # What is frozen must be so before the optimiser is made, which takes what requires gradients.
+    # Frozen before the optimiser is created, which collects the parameters with gradients.
     if settings.freeze_embeddings:
         freeze_embeddings(task.model)
     freeze_lowest(task.model, settings.freeze_layers)
@@ -137,7 +138,7 @@ def fit(
     last = _last_checkpoint(folder)
     watch = watch if is_main_process() else None
     if last and watch is not None:
-        watch.told(f"{task.label} goes on after {_reached(last)}")
+        watch.told(f"{task.label} resumes after {_reached(last)}")
     with (
         ExitStack() as open_until_trained,
         only_occurring(task.model, word_pieces_of(task.examples)),
@@ -154,7 +155,7 @@ def fit(
                 trainer.train(resume_from_checkpoint=last)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(_told_at_interrupt(task.label, folder)) from None
-    # The model that is returned is saved and tried as any other: its layers are whole again.
+    # The returned model is saved and used like any other, so its layers are restored.
     if settings.gradient_checkpointing:
         keep_layers(task.model)
     history = dev_figures(trainer.state.log_history)
@@ -176,7 +177,7 @@ def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
         record["error_weight"] = task.error_weight
     if task.answers is not None:
         record["answers"] = asdict(task.answers)
-    # Checkpoints of earlier versions hold an optimiser's state of every row.
+    # Checkpoints of earlier versions contain optimiser states for every row.
     if word_embeddings(task.model) is not None:
         record["word_embeddings"] = "rows that occur"
     text = json.dumps(record, sort_keys=True, indent=1)
@@ -184,15 +185,15 @@ def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
     if path.exists():
         if read_text(path) != text:
             raise OptionError(
-                f"{folder}: holds checkpoints of a run with other settings or data; give the "
-                "settings of that run to go on with it, or another output folder"
+                f"{folder}: contains checkpoints of a run with other settings or data; give the "
+                "settings of that run to resume it, or another output folder"
             )
     elif is_main_process():
         write_text(path, text)
 
 
 def _last_checkpoint(folder: Path) -> str | None:
-    """The newest checkpoint that was written to its end (the trainer's state is written last)."""
+    """Return the newest complete checkpoint, or None; incomplete ones are deleted."""
     numbered = {p.name.rpartition("-")[2]: p for p in folder.glob("checkpoint-*")}
     for number in sorted(filter(str.isdecimal, numbered), key=int, reverse=True):
         path = numbered[number]
@@ -204,27 +205,27 @@ def _last_checkpoint(folder: Path) -> str | None:
 
 
 def _reached(checkpoint: str) -> str:
-    """Return how far a checkpoint has come: `step 36 of 90`."""
+    """Return the progress of a checkpoint: `step 36 of 90`."""
     state = json.loads(read_text(Path(checkpoint) / "trainer_state.json"))
     return f"step {state['global_step']} of {state['max_steps']}"
 
 
 def _told_at_interrupt(label: str, folder: Path) -> str:
-    """Return what an interrupted training keeps, and where the same command goes on."""
+    """Return the message for an interrupted training: what is saved, and how to resume."""
     last = _last_checkpoint(folder)
     if last is None:
         kept = "has no checkpoint yet, since its first epoch is not finished"
-        return f"{label} {kept}. The same command starts this part anew"
-    return f"{label} keeps {_reached(last)}. The same command goes on there"
+        return f"{label} {kept}. Run the same command to start this part again"
+    return f"{label} is saved up to {_reached(last)}. Run the same command to resume"
 
 
 def _complete(path: Path) -> bool:
-    # A process killed while writing leaves a file short or absent.
+    # A process killed while writing leaves a file incomplete or missing.
     try:
         json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    # Of an adapter (LoRA) the checkpoint holds nothing else.
+    # With an adapter (LoRA), the checkpoint contains only the adapter's weights.
     weights = ("model.safetensors", "adapter_model.safetensors")
     return any((path / name).exists() for name in weights) and any(path.glob("rng_state*"))
 
@@ -246,7 +247,7 @@ def _build_trainer(
     )
 
     set_seed(settings.seed)
-    # transformers is imported only here, so its classes join ours here.
+    # transformers is only imported here, so the subclasses can only be built here.
     trainer = type("OurTrainer", (_OurTraining, Trainer), {})(
         model=task.model,
         args=_arguments(settings, folder, runtime),
@@ -260,7 +261,7 @@ def _build_trainer(
         trainer.loss_of = losses(settings.loss, task.error_weight)[task.objective]
     else:
         trainer.loss_of = answer_loss(task.answers)
-    # The losses here are means over a batch, which the Trainer must scale by the accumulation.
+    # These losses are means over a batch, so the Trainer must divide them by `accumulation`.
     trainer.model_accepts_loss_kwargs = False
     trainer.remove_callback(PrinterCallback)
     if settings.patience:
@@ -285,7 +286,7 @@ def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
         data_seed=settings.seed,
         bf16=settings.bf16,
         use_cpu=pick_device(runtime.device) == "cpu",
-        # An epoch is what is saved, tried and gone on from; two checkpoints are the best and the
+        # Evaluation and checkpoints are per epoch; the two checkpoints kept are the best and the
         # last.
         eval_strategy="epoch",
         save_strategy="epoch",
@@ -294,10 +295,10 @@ def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
         metric_for_best_model="score",
         greater_is_better=True,
         logging_steps=10,
-        # Services are told by callbacks of our own, and our bar stands in for theirs.
+        # Services are reported to by our own callbacks, and our progress bar replaces theirs.
         report_to=[],
         disable_tqdm=True,
-        # Examples are dicts of our own making, whose keys no signature of a model lists.
+        # Examples have keys that are not in the signature of a model.
         remove_unused_columns=False,
         dataloader_pin_memory=False,
         ddp_find_unused_parameters=False,
@@ -314,7 +315,7 @@ def _refuse_loss(folder: Path, step: int) -> None:
 
 
 class _OurTraining:
-    """Our losses, our order and our dev score, put before the methods of the Trainer.
+    """A mixin for the Trainer: our losses, order of batches and dev score.
 
     `task`, `settings`, `folder` and `loss_of` are set by `_build_trainer`, the rest by the Trainer.
     """
@@ -370,7 +371,7 @@ class _OurTraining:
         optimizer = super().create_optimizer(*inputs, **named)  # type: ignore[misc]
         decay = self.settings.layer_decay
         if decay != 1:
-            # Before the scheduler is made, which takes what stands here for the peak.
+            # Set before the scheduler is created, which uses these rates as the peaks.
             shares = rates_by_layer(self.model, decay)
             groups = [
                 {
@@ -397,9 +398,9 @@ class _OurTraining:
 
 
 class _Progress:
-    """Shows steps, loss and dev figures on our bar, and tells a watch of every checkpoint.
+    """A mixin for TrainerCallback: shows steps, loss and dev figures on our progress bar.
 
-    Put before the methods of the TrainerCallback.
+    It also reports every checkpoint to the watch.
     """
 
     loss = dev = ""
@@ -410,7 +411,7 @@ class _Progress:
         self.watch = watch
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        # Only now the Trainer has counted its steps, and read those of an earlier run.
+        # Only now has the Trainer counted its steps and read those of an earlier run.
         self.bar = self.open_bar(state.max_steps)
         self.bar.advance(state.global_step)
 
@@ -431,10 +432,11 @@ class _Progress:
 
 
 class EpochOrder:
-    """Row numbers in an order drawn from seed and epoch; rows of like length stand together.
+    """A sampler that shuffles rows by seed and epoch and puts rows of similar length together.
 
-    Shuffled rows are cut into stretches of fifty batches, each sorted by length and its batches
-    shuffled, so that little is padded. Rows of one group stay together, by their longest one.
+    Shuffled rows are cut into stretches of fifty batches. Each stretch is sorted by length and cut
+    into batches, and all batches are shuffled, so that little padding is needed. Rows of one group
+    stay together and are sorted by the longest of them.
     """
 
     def __init__(
@@ -444,7 +446,7 @@ class EpochOrder:
         if groups is None:
             groups = range(len(lengths))
         _, self.groups = np.unique(np.array(groups), return_inverse=True)
-        # Of a group all rows are sorted as its longest.
+        # All rows of a group are sorted by the length of its longest row.
         longest = np.zeros(len(lengths), dtype=np.int64)
         np.maximum.at(longest, self.groups, self.lengths)
         self.sorted_as = longest[self.groups]
@@ -453,7 +455,7 @@ class EpochOrder:
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Called by the Trainer before each epoch."""
+        """Set the epoch; the Trainer calls this before each epoch."""
         self.epoch = epoch
 
     def __len__(self) -> int:
@@ -469,7 +471,7 @@ class EpochOrder:
             rows = order[start : start + stretch]
             rows = rows[np.argsort(-self.sorted_as[rows], kind="stable")]
             batches += [rows[i : i + self.batch] for i in range(0, len(rows), self.batch)]
-        # The short batch must stay last, or batches would be cut at other places.
+        # The short batch must stay last, or the loader would cut batches at other positions.
         full = [batch for batch in batches if len(batch) == self.batch]
         rest = [batch for batch in batches if len(batch) < self.batch]
         rng.shuffle(full)
@@ -478,13 +480,13 @@ class EpochOrder:
 
 
 def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Inputs]], Any]:
-    """A function that pads examples into a batch; pairs become better ones, then worse ones."""
+    """Return a function that pads examples into a batch; better texts come before worse ones."""
     import torch
 
     def collate(examples: Sequence[Inputs]) -> dict[str, Any]:
         if objective == "ranking":
-            both = [e["better"] for e in examples] + [e["worse"] for e in examples]
-            batch = dict(padded(tokenizer, both))
+            texts = [e["better"] for e in examples] + [e["worse"] for e in examples]
+            batch = dict(padded(tokenizer, texts))
             batch["labels"] = torch.tensor([1.0] * len(examples) + [-1.0] * len(examples))
             return batch
         if objective == "answers":
@@ -513,8 +515,8 @@ def answer_batch(tokenizer: Any, examples: Sequence[Inputs]) -> dict[str, Any]:
     """Return questions with their answers, padded on the left so that answers end together.
 
     Returns:
-        What a causal language model reads. `logits_to_keep` spares it all logits but those from
-        the last word piece of the question on.
+        The inputs of a causal language model. `logits_to_keep` limits its outputs to those from the
+        last word piece of the question on.
     """
     import torch
 
@@ -535,22 +537,22 @@ def answer_shares(logits: Any, lengths: Sequence[int], answers: Answers) -> Any:
 
     Args:
         logits: rows × word pieces kept × vocabulary.
-        lengths: word pieces of each row's answer.
-        answers: that the model chooses among.
+        lengths: number of word pieces of each row's answer.
+        answers: the answers to choose from.
 
     Returns:
         Rows × answers.
     """
     import torch
 
-    # The logits before a word piece are those that it is drawn by; the last are of what follows.
+    # A word piece is predicted by the logits before it; the last logits predict what follows.
     at = torch.tensor([logits.shape[1] - 1 - length + answers.place for length in lengths])
     deciding = logits[torch.arange(len(lengths)), at]
     return deciding[:, list(answers.pieces)].float().softmax(-1)
 
 
 def length_of(example: Inputs) -> int:
-    """Word pieces of an example; of a pair those of the longer sentence."""
+    """Return the number of word pieces of an example; of the longer sentence for a pair."""
     if "better" in example:
         return max(len(example[side]["input_ids"]) for side in ("better", "worse"))
     return len(example["input_ids"])
@@ -564,18 +566,18 @@ def word_pieces_of(examples: Sequence[Inputs]) -> set[int]:
 
 
 def losses(kind: Loss, error_weight: float = 1.0) -> dict[str, Callable[[Any, Any], Any]]:
-    """Mean loss of a batch's outputs and labels, by objective.
+    """Return for each objective a function for the mean loss of a batch's outputs and labels.
 
     Args:
-        kind: of the regression; cells without a rating do not count.
-        error_weight: of word pieces labelled 1, in detection's weighted mean.
+        kind: loss of the regression; cells without a rating do not count.
+        error_weight: weight of word pieces labelled 1 in the mean for detection.
     """
     import torch
     from torch.nn import functional
 
     def regression(logits: Any, labels: Any) -> Any:
         rated = ~labels.isnan()
-        # Adding nothing keeps every head in the graph, as distributed training expects.
+        # Adding 0 times the sum keeps every head in the graph, as distributed training expects.
         if not bool(rated.any()):
             return 0.0 * logits.sum()
         pointwise = functional.huber_loss if kind == "huber" else functional.mse_loss
@@ -598,15 +600,15 @@ def losses(kind: Loss, error_weight: float = 1.0) -> dict[str, Callable[[Any, An
 
 
 _WORDING = 0.1
-"""Weight of the word pieces around the deciding one, so that answers keep their form."""
+"""Weight of the word pieces other than the deciding one, so that answers keep their form."""
 
 
 def answer_loss(answers: Answers) -> Callable[[Any, Any], Any]:
     """Return the loss of a batch of answers.
 
-    It is the cross-entropy between the shares wanted and the probabilities of the deciding word
-    piece, plus the squared error of the differences between scores of one group, plus a small part
-    for the answer's other word pieces.
+    It is the cross-entropy between the target shares and the probabilities of the deciding word
+    piece, plus the squared error of score differences within a group, plus a small term for the
+    answer's other word pieces.
     """
     import torch
     from torch.nn import functional
@@ -616,12 +618,12 @@ def answer_loss(answers: Answers) -> Callable[[Any, Any], Any]:
         kept = ids.shape[1]
         rows = torch.arange(len(ids), device=ids.device)
         deciding = kept - lengths + answers.place
-        # The last logits are of what follows the answer.
+        # The last logits predict what follows the answer.
         logits = logits[:, :-1]
         pieces = torch.tensor(answers.pieces, device=ids.device)
         at = logits[rows, deciding].log_softmax(-1)[:, pieces]
         loss = -(shares * at).sum(-1).mean()
-        # Padding before shorter answers does not count, nor does what the shares speak of.
+        # Padding before shorter answers does not count, nor does the deciding word piece.
         places = torch.arange(kept, device=ids.device)[None]
         form = (places >= kept - lengths[:, None]) & (places != deciding[:, None])
         loss = loss + _WORDING * functional.cross_entropy(logits[form], ids[form])
@@ -639,12 +641,12 @@ def answer_loss(answers: Answers) -> Callable[[Any, Any], Any]:
 
 
 def is_main_process() -> bool:
-    """Return True if this process writes; the others of a distributed run only compute."""
+    """Return True if this process writes files; others of a distributed run only compute."""
     return int(os.environ.get("RANK", "0")) == 0
 
 
 def wait_for_all() -> None:
-    """In a distributed run, wait until every process has come here."""
+    """In a distributed run, wait until all processes have reached this point."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return
     import torch.distributed

@@ -1,6 +1,6 @@
-"""Reports of a training while it runs: curves, seconds and memory, logs for TensorBoard and others.
+"""Reports of a running training: curves, seconds and memory, logs for TensorBoard and others.
 
-Nothing here reads or decides what is learnt, and no text that is learnt from is reported.
+Nothing here affects the training, and no training text is reported.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ from gecjury.textfiles import write_text
 HISTORY_FILE = "history.json"
 
 Stage = Mapping[str, float]
-"""`seconds` and `processor` seconds, added up over runs that went on, and `gigabytes`."""
+"""`seconds` and `processor` seconds, summed over resumed runs, and `gigabytes`."""
 
 
 def kept_record(kind: Any, path: Path | None) -> Any:
-    """Return what an earlier run wrote into a file of its own; an empty record without a file.
+    """Return the record that an earlier run wrote to a file; an empty record without a file.
 
     Args:
         kind: type of the record; see `gecjury.records.from_record`.
-        path: of the file.
+        path: path of the file.
 
     Raises:
-        InputError: the file holds something else.
+        InputError: the file contains something else.
     """
     if path is None or not path.exists():
         return {}
-    return read_record(kind, path, "a record of a training", "remove it and train anew")
+    return read_record(kind, path, "a record of a training", "remove it and train again")
 
 
 class History:
-    """Losses and dev figures of every model of a run, as they come, in a file.
+    """Losses and dev figures of every model of a run, written to a file while it runs.
 
-    The file holds `models`, by name each with `losses` (step, epoch, loss, learning rate), `dev`
-    (step, epoch, score and what it is the mean of) and `best`, the epoch that was kept; and
-    `kernel`, dev Spearman of each aspect by rows learnt from.
+    The file contains `models`, by name, each with `losses` (step, epoch, loss, learning rate),
+    `dev` (step, epoch, score and the figures that it is the mean of) and `best`, the epoch that was
+    kept; and `kernel`, the dev Spearman of each aspect by number of training rows.
     """
 
     def __init__(
         self, path: Path, drawn: Callable[[Mapping[str, Any]], None] | None = None
     ) -> None:
-        """Go on with what an earlier run wrote.
+        """Continue the history that an earlier run wrote.
 
         Args:
-            path: of the file.
-            drawn: called with everything whenever something has come.
+            path: path of the file.
+            drawn: called with the whole history whenever it has changed.
         """
         self.path = path
         self.drawn = drawn
@@ -62,11 +62,11 @@ class History:
         self.content: dict[str, Any] = {"models": {}, **earlier}
 
     def note(self, model: str, log: Sequence[Mapping[str, Any]]) -> None:
-        """Keep a model's history.
+        """Record a model's history.
 
         Args:
-            model: name.
-            log: everything that the Trainer has logged of it so far.
+            model: name of the model.
+            log: everything that the Trainer has logged for it so far.
         """
         columns = ("step", "epoch", "loss", "learning_rate")
         losses = [
@@ -75,7 +75,7 @@ class History:
             if "loss" in entry
         ]
         dev = dev_figures(log)
-        # Of equal scores the first epoch, as the Trainer keeps it.
+        # The first epoch among equal scores, which is the one that the Trainer keeps.
         best = max(range(len(dev)), key=lambda row: dev[row]["score"], default=None)
         self.content["models"][model] = {
             "losses": losses,
@@ -85,7 +85,7 @@ class History:
         self._write()
 
     def note_kernel(self, curves: Mapping[str, Mapping[int, float]]) -> None:
-        """Keep dev Spearman by rows learnt from, of each aspect."""
+        """Record the dev Spearman of each aspect by number of training rows."""
         self.content["kernel"] = {
             aspect: [{"rows": rows, "score": score} for rows, score in sorted(curve.items())]
             for aspect, curve in curves.items()
@@ -99,7 +99,7 @@ class History:
 
 
 def dev_figures(log: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
-    """Return the dev figures among all that the Trainer has logged, where `eval_` marks them."""
+    """Return the dev figures in the Trainer's log, where they have the prefix `eval_`."""
     return [
         {key.removeprefix("eval_"): value for key, value in entry.items()}
         for entry in log
@@ -108,7 +108,7 @@ def dev_figures(log: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
 
 
 def held_memory() -> float:
-    """Return the most memory held by this process so far, in gigabytes; 0 where it is unknown."""
+    """Return the peak memory of this process so far, in gigabytes; 0 if it is unknown."""
     import sys
 
     try:
@@ -120,17 +120,17 @@ def held_memory() -> float:
 
 
 class Ledger:
-    """Seconds and memory of each stage of a run, added up over runs that went on.
+    """Seconds and memory of each stage of a run, summed over resumed runs.
 
-    They are written where checkpoints are: what a killed run did since is done again, and its first
-    time is not counted.
+    They are written whenever a checkpoint is. Work that a killed run did after its last checkpoint
+    is repeated, and its first time is not counted.
     """
 
     def __init__(self, path: Path | None) -> None:
-        """Go on with what an earlier run wrote.
+        """Continue the ledger that an earlier run wrote.
 
         Args:
-            path: of the file; None writes none, as in further processes of a distributed run.
+            path: path of the file; None writes none, as in other processes of a distributed run.
         """
         self.path = path
         earlier = kept_record(Mapping[str, Mapping[str, float]], path)
@@ -139,7 +139,7 @@ class Ledger:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Count what is done within as this stage's."""
+        """Count the time of the `with` block for a stage."""
         self._running = (name, time.perf_counter(), time.process_time())
         try:
             yield
@@ -148,10 +148,10 @@ class Ledger:
             self._running = None
 
     def mark(self) -> None:
-        """Write what has been done so far: it will not be done again."""
+        """Write the effort so far, because the work until now will not be repeated."""
         if self._running is None:
             return
-        # What follows is counted from here, so that a stage may be marked after every epoch.
+        # Counting restarts here, so that a stage can be marked after every epoch.
         name, wall, processor = self._running
         self._running = (name, time.perf_counter(), time.process_time())
         stage = self.stages.setdefault(name, {"seconds": 0.0, "processor": 0.0, "gigabytes": 0.0})
@@ -162,7 +162,7 @@ class Ledger:
             write_text(self.path, json.dumps(self.stages, indent=1))
 
     def rounded(self) -> dict[str, dict[str, float]]:
-        """Return the stages, in tenths of a second and hundredths of a gigabyte."""
+        """Return the stages, rounded to tenths of a second and hundredths of a gigabyte."""
         return {
             name: {key: round(value, 2 if key == "gigabytes" else 1) for key, value in s.items()}
             for name, s in self.stages.items()
@@ -171,15 +171,15 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Watch:
-    """The history, the ledger and the services that are told how a run goes, or one model of it.
+    """The history, the ledger and the services that follow a run, or one model of it.
 
     Attributes:
-        history: keeps the curves of all models of the run.
-        ledger: counts its time.
-        report_to: what transformers reports to (`tensorboard`, `wandb`, ...).
-        logs: folder for TensorBoard; of a run, with one folder a model.
-        name: of the model; empty for the run.
-        told: called with a line for each part that an earlier run finished or began.
+        history: records the curves of all models of the run.
+        ledger: records its time and memory.
+        report_to: services that transformers reports to (`tensorboard`, `wandb`, ...).
+        logs: folder for TensorBoard; the folder of a run contains one folder per model.
+        name: name of the model; empty for the run.
+        told: called with a message for each part that an earlier run finished or started.
     """
 
     history: History
@@ -190,26 +190,26 @@ class Watch:
     told: Callable[[str], None] = lambda line: None
 
     def of(self, name: str) -> Watch:
-        """Return the watch of the training of one model.
+        """Return the watch for the training of one model.
 
         Args:
-            name: of the model.
+            name: name of the model.
         """
         place = self.logs / name.replace(" ", "-").replace("/", "-")
         return replace(self, name=name, logs=place)
 
     def epoch(self, log: Sequence[Mapping[str, Any]]) -> None:
-        """Note that a checkpoint was written; `log` is all that was logged so far."""
+        """Record that a checkpoint was written; `log` is everything logged so far."""
         self.ledger.mark()
         self.history.note(self.name, log)
 
 
 def check_reporting(names: Sequence[str]) -> None:
-    """Refuse what transformers cannot report to, before anything is trained.
+    """Raise an error for services that transformers cannot report to, before anything is trained.
 
     Raises:
-        OptionError: transformers knows no such name.
-        MissingExtraError: its package is not installed.
+        OptionError: transformers does not know the name.
+        MissingExtraError: the service's package is not installed.
     """
     if not names:
         return
@@ -217,10 +217,10 @@ def check_reporting(names: Sequence[str]) -> None:
     from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
 
     services = sorted(INTEGRATION_TO_CALLBACK)
-    # Of flyte transformers does not ask whether it is there.
-    there = {*get_available_reporting_integrations(), "flyte"}
+    # transformers does not check whether flyte is installed.
+    available = {*get_available_reporting_integrations(), "flyte"}
     for name in names:
-        if known_name("service for --report-to", name, services) not in there:
+        if known_name("service for --report-to", name, services) not in available:
             package = {"azure_ml": "azureml-mlflow"}.get(name, name)
             raise MissingExtraError(
                 f"--report-to {name}: its package is not installed: pip install {package}"
@@ -228,11 +228,11 @@ def check_reporting(names: Sequence[str]) -> None:
 
 
 def reporters(watch: Watch, checkpoint: str | None) -> list[Any]:
-    """Return callbacks of transformers' Trainer for what it is to report to.
+    """Return callbacks of transformers' Trainer for the services to report to.
 
     Args:
-        watch: says to what, and where logs lie.
-        checkpoint: that a broken run goes on from; what it logged after it is taken back.
+        watch: names the services and the folder for logs.
+        checkpoint: checkpoint that an interrupted run resumes from; later log entries are dropped.
 
     Raises:
         OutputError: the folder for logs cannot be written.
@@ -244,7 +244,8 @@ def reporters(watch: Watch, checkpoint: str | None) -> list[Any]:
     callbacks = []
     for name in watch.report_to:
         if name == "tensorboard":
-            # A writer of our own, since the place and what is taken back are options of it alone.
+            # Our own writer, since only its constructor accepts the folder and the step to resume
+            # from.
             with output_errors(watch.logs):
                 watch.logs.mkdir(parents=True, exist_ok=True)
                 writer = _summary_writer()(str(watch.logs), purge_step=after)

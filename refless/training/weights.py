@@ -1,4 +1,4 @@
-"""SOME's weights on a benchmark: all α, β, γ in hundredths, without scoring anything anew."""
+"""Search SOME's weights on a benchmark: all α, β, γ in hundredths, without scoring again."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _BLOCK = 256
 
 @dataclass(frozen=True, kw_only=True)
 class WeightSearch:
-    """The model whose weights are searched, and the judgments that they are searched on.
+    """The model whose weights are searched, and the judgments to search them on.
 
     Attributes:
         model: the trained SOME.
-        level: Kendall τ over judged pairs, or Pearson over systems.
+        level: sentence maximises Kendall τ over judged pairs, system Pearson over systems.
         share: search on this share of judgments.
         human: which judgments.
         systems: system set of the benchmark.
-        seed: seed of the share drawn.
+        seed: seed for drawing the share.
     """
 
     model: str | None = option(None, metavar="DIR")
@@ -48,7 +48,7 @@ class WeightSearch:
 
 
 def simplex(steps: int = 100) -> FloatArray:
-    """All (α, β, γ) of whole steps that sum to 1; for 100 steps 5,151 rows."""
+    """Return all (α, β, γ) in multiples of 1/steps that sum to 1; for 100 steps, 5,151 rows."""
     rows = [(a, b, steps - a - b) for a in range(steps + 1) for b in range(steps + 1 - a)]
     return np.array(rows) / steps
 
@@ -67,24 +67,24 @@ def search_weights(
         values: systems × sentences × 3, SOME's statistics.
         benchmark: the judgments; its chosen view is used.
         level: `sentence` maximises Kendall τ over judged pairs (ties of the metric count
-            neither way), `system` Pearson of mean scores with the human scores.
-        share: share of the judged sentences that is searched; the rest is held out. At system
-            level everything is used.
-        seed: of the draw.
+            as 0), `system` Pearson of mean scores with the human scores.
+        share: share of the judged sentences to search on; the rest is held out. At system level,
+            everything is used.
+        seed: seed for drawing the share.
 
     Returns:
-        Rows `found` and `paper` with alpha, beta, gamma and the measure on what was searched and
-        on what was held out (NaN without any). Of equally good weights the ones nearest to the
-        paper's are taken.
+        Rows `found` and `paper` with alpha, beta, gamma and the measure on the judgments searched
+        and on those held out (NaN without any). Among equally good weights, the ones nearest to the
+        paper's are chosen.
 
     Raises:
-        OptionError: the scores are of a SOME of one aspect.
+        OptionError: the scores are from a SOME of one aspect.
         InputError: the benchmark has no judged pairs of its systems.
     """
     if values.shape[2] != len(PAPER_WEIGHTS[level]):
-        raise OptionError("a SOME of one aspect has no weights to search: score with it as it is")
+        raise OptionError("a SOME of one aspect has no weights to search: use it as it is")
     if level == "system":
-        # Benchmarks differ in what their judgments give: the first of these that there is.
+        # Benchmarks differ in the human scores they have: the first available kind is used.
         view = benchmark.human[benchmark.view]
         kind = next(kind for kind in ("trueskill", "expected-wins", "mean") if kind in view)
         means = values.mean(axis=1)
@@ -92,14 +92,14 @@ def search_weights(
         held_out: _Measure = partial(_tau, np.empty((0, 3)))
     else:
         gaps, sentence = _gaps(values, benchmark)
-        # Sentences are drawn, not pairs: pairs of one sentence are no independent evidence.
+        # Sentences are drawn, not pairs: pairs of one sentence are not independent.
         judged = np.random.default_rng(seed).permutation(np.unique(sentence))
         chosen = np.isin(sentence, judged[: max(1, round(share * len(judged)))])
         searched, held_out = partial(_tau, gaps[chosen]), partial(_tau, gaps[~chosen])
     grid, paper = simplex(), np.array(PAPER_WEIGHTS[level])
     scores = searched(grid)
     equal = np.flatnonzero(scores >= np.nanmax(scores) - 1e-12)
-    # Many weights do equally well; the nearest to the paper's claim least.
+    # Many weights do equally well; those nearest to the paper's are the most conservative choice.
     best = grid[min(equal, key=lambda row: float(np.abs(grid[row] - paper).sum()))]
     shown = np.stack([best, paper])
     columns = [*shown.T, searched(shown), held_out(shown)]
@@ -109,11 +109,11 @@ def search_weights(
 
 
 def _gaps(values: FloatArray, benchmark: Benchmark) -> tuple[FloatArray, IntArray]:
-    """Score differences, winner minus loser, for each decided pair; and the pairs' sentences."""
+    """Return score differences, winner minus loser, of all decided pairs, and their sentences."""
     pairs = expand_pairs(benchmark.rankings[benchmark.view], benchmark.corpus.names)
     decided = pairs.preference != 0
     if not decided.any():
-        raise InputError(f"{benchmark.name} has no decided pairs of the systems chosen")
+        raise InputError(f"{benchmark.name} has no decided pairs of the chosen systems")
     first = values[pairs.first[decided], pairs.sentence[decided]]
     second = values[pairs.second[decided], pairs.sentence[decided]]
     sign = np.sign(pairs.preference[decided])[:, None]
@@ -121,11 +121,11 @@ def _gaps(values: FloatArray, benchmark: Benchmark) -> tuple[FloatArray, IntArra
 
 
 _Measure = Callable[[FloatArray], FloatArray]
-"""Gives one number for each row of weights."""
+"""A function that returns one number for each row of weights."""
 
 
 def _pearson(means: FloatArray, human: FloatArray, grid: FloatArray) -> FloatArray:
-    """Return Pearson of weighed mean scores with those of people."""
+    """Return the Pearson correlations of weighted mean scores with human scores."""
     return np.array([pearson(human, means @ weights) for weights in grid])
 
 

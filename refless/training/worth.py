@@ -1,14 +1,15 @@
-"""Worth of a trained metric, on held-out sources: beside chance, plain counting and the raters.
+"""Worth of a trained metric on held-out sources, compared with chance, simple counts and raters.
 
-People and commands choose between corrections of one source. A correlation over all rows hides how
-well a metric does that, since most of the variance of ratings lies between sources: a regressor
-with a Spearman of .5 may order corrections of one source no better than a coin. So training reports
-the share of held-out pairs in the right order, with an interval by bootstrap over sources, beside
-chance (.5) and the number of changed tokens, and states in one sentence whether it beats them.
+Metrics are used to choose between corrections of one source. A correlation over all rows does not
+show how well a metric does that, since most of the variance of ratings is between sources: a
+regressor with a Spearman of .5 may order corrections of one source no better than a coin. So
+training reports the share of held-out pairs in the right order, with an interval by bootstrap over
+sources, compares it with chance (.5) and with counting changed tokens, and states in one sentence
+whether the model beats them.
 
-Of a regressor of quality it reports Pearson as well, beside that of plain counts and of the raters
-against each other. Intervals are by bootstrap over sources there, too: corrections of one source
-are no independent draws.
+For a regressor of quality, it also reports Pearson, compared with that of simple counts and that of
+the raters among each other. These intervals are by bootstrap over sources, too, because corrections
+of one source are not independent.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class WorthRow:
 class Worth:
     """Agreement of a metric with held-out pairs of corrections of one source.
 
-    `rows` holds the metric, counting changes, and the difference of the two; it is empty without
-    pairs. `above_chance` and `above_changes` are None where there are too few sources to say.
+    `rows` are the metric, counting changes, and the difference of the two; it is empty without
+    pairs. `above_chance` and `above_changes` are None if there are too few sources to decide.
     """
 
     judged: str
@@ -68,11 +69,11 @@ class Worth:
 def rated_pairs(
     sources: Sequence[str], outputs: Sequence[str], ratings: FloatArray
 ) -> tuple[IntArray, IntArray]:
-    """Return every two different corrections of one source that people rated apart.
+    """Return all pairs of different corrections of one source that people rated differently.
 
     Args:
-        sources: one a row; rows without one are left out.
-        outputs: one a row.
+        sources: one per row; rows without one are left out.
+        outputs: one per row.
         ratings: shape (rows,).
 
     Returns:
@@ -82,7 +83,7 @@ def rated_pairs(
     for row, source in enumerate(sources):
         if source:
             rows_by_source.setdefault(normalise(source), []).append(row)
-    # Means over raters that are equal but for the last bit are a tie, and no pair.
+    # Means over raters that differ only in the last bit are ties.
     rounded = settled(ratings)
     pairs = [
         (first, second) if rounded[first] > rounded[second] else (second, first)
@@ -101,16 +102,17 @@ def worth_of_ratings(
     language: str,
     judged: str = "people's ratings",
 ) -> Worth:
-    """Hold a SOME against chance and against counting changes, on the pairs of its test part.
+    """Compare a SOME with chance and with counting changes, on the pairs of its test part.
 
-    A correction is better if its ratings, weighted as the model's predictions are, sum to more.
+    The better correction of a pair is the one with the larger sum of ratings, weighted like the
+    model's predictions.
 
     Args:
-        train: training part, whose pairs tell whether more changes are better or fewer.
+        train: training part, whose pairs determine whether more or fewer changes are better.
         test: test part.
         predicted: ratings of the test part's rows by aspect.
         language: code of the sentences' language.
-        judged: what the ratings are.
+        judged: name of the ratings.
     """
     weights = aspect_weights(test.aspects)
     score = settled(np.sum([weights[aspect] * predicted[aspect] for aspect in weights], axis=0))
@@ -139,20 +141,20 @@ def worth_of(
     judged: str,
     language: str = "en",
 ) -> Worth:
-    """Hold a metric against chance and against counting changes.
+    """Compare a metric with chance and with counting changes.
 
     Args:
         gaps: score of each pair's better correction minus that of the worse; 0 counts as half
             right.
-        pairs: of the test part.
-        learnt: of the training part: they decide whether more changes are taken for better, or
-            fewer.
-        judged: what says which correction is better, for tables.
+        pairs: pairs of the test part.
+        learnt: pairs of the training part, which determine whether more or fewer changes count as
+            better.
+        judged: name of the judgments that say which correction is better, for tables.
         language: code of the sentences' language.
     """
     changes, known_changes = _more_changes(pairs, language), _more_changes(learnt, language)
-    # The direction is learnt from the training part: chosen on the test part, it would flatter
-    # counting, which the model is to beat.
+    # The direction comes from the training part: chosen on the test part, it would favour
+    # counting, which the model has to beat.
     more = float(np.sign(known_changes).sum()) >= 0
     sources = [normalise(pair.source) for pair in pairs]
     _, numbers = np.unique(sources, return_inverse=True)
@@ -161,7 +163,7 @@ def worth_of(
     if count:
         right = np.stack([_right(gaps), _right(changes if more else -changes)])
         right = np.concatenate([right, right[:1] - right[1:]])
-        # Sums by source keep what is held small, however many pairs a source has.
+        # Sums by source need little memory, however many pairs a source has.
         sums = np.stack([np.bincount(numbers, row) for row in right], axis=1)
         times = sentence_counts(count, _RESAMPLES, _SEED)
         drawn = (times @ sums) / (times @ np.bincount(numbers))[:, None]
@@ -187,7 +189,7 @@ def _verdict(worth: Worth) -> str:
     if worth.above_chance is None:
         return (
             f"Verdict: {pairs} are too few to say whether this model beats chance or counting "
-            "changes; try it on a benchmark with `gecjury compare` before you use it"
+            "changes; test it on a benchmark with `gecjury compare` before you use it"
         )
     model, changes, _ = worth.rows
     shown = (
@@ -219,7 +221,7 @@ def worth_table(worth: Worth) -> str:
 
 @dataclass(frozen=True)
 class BesideRow:
-    """One line: what predicts, what is predicted, and how well (interval of 95%)."""
+    """One row of a table: the predictor, what it predicts, and how well, with a 95% interval."""
 
     what: str
     of: str
@@ -232,18 +234,18 @@ class BesideRow:
 def figures_beside(
     data: Annotations, predicted: FloatArray, language: str = "en"
 ) -> list[BesideRow]:
-    """Return figures of a model and of what it has to beat.
+    """Return figures of a model and of baselines.
 
     Args:
         data: rated corrections of held-out sources.
-        predicted: quality of each.
-        language: code of the sentences' language. What was changed is counted in its tokens, in
-            characters where its tokeniser is not installed.
+        predicted: predicted quality of each.
+        language: code of the sentences' language. Changes are counted in its tokens, or in
+            characters if its tokeniser is not installed.
 
     Returns:
-        The model; how much was changed, the length of the source, the ratio of the lengths, and
-        whether nothing was changed; and, where every row has as many ratings, each rater against
-        the mean of the others.
+        The model; the number of changes, the length of the source, the ratio of the lengths, and
+        whether nothing was changed; and, if all rows have the same number of ratings, each rater
+        against the mean of the others.
     """
     mean = data.ratings[:, data.aspects.index(QUALITY)]
     sources = data.groups()
@@ -255,7 +257,7 @@ def figures_beside(
         return rows
     rated = ~np.isnan(ratings)
     sums = np.nansum(ratings, axis=1, keepdims=True) - np.nan_to_num(ratings)
-    # A row that no other rater rated divides 0 by 0, and is left out.
+    # A row without other raters becomes 0 / 0 = NaN and is left out.
     with np.errstate(invalid="ignore"):
         others = sums / (rated.sum(axis=1, keepdims=True) - rated)
     for number, (single, rest) in enumerate(zip(ratings.T, others.T, strict=True), 1):
@@ -264,7 +266,7 @@ def figures_beside(
 
 
 def _more_changes(pairs: Sequence[RankedPair], language: str) -> FloatArray:
-    """Return by how much each pair's better correction has more changed tokens than the worse."""
+    """Return the changed tokens of each pair's better correction minus those of the worse."""
     sources = [pair.source for pair in pairs]
     sides = ([pair.better for pair in pairs], [pair.worse for pair in pairs])
     better, worse = (_distances(_tokens((sources, side), language)[0]) for side in sides)
@@ -278,7 +280,7 @@ def _distances(sides: Sequence[Sequence[Sequence[str]]]) -> FloatArray:
 
 
 def _counts(data: Annotations, language: str) -> dict[str, FloatArray]:
-    """Return by name what a program that reads nothing can count of each row."""
+    """Return simple counts for each row, by name; none of them depends on the words."""
     sides, unit = _tokens((data.sources, data.outputs), language)
     before, after = (np.array([len(line) for line in side], dtype=np.float64) for side in sides)
     same = [old == new for old, new in zip(*sides, strict=True)]
@@ -301,10 +303,10 @@ def _tokens(sides: Sequence[Sequence[str]], language: str) -> tuple[list[list[li
 
 
 def _row(what: str, of: str, x: FloatArray, y: FloatArray, draws: FloatArray) -> BesideRow:
-    both = ~(np.isnan(x) | np.isnan(y))
-    x, y = x[both], y[both]
+    present = ~(np.isnan(x) | np.isnan(y))
+    x, y = x[present], y[present]
     value = pearson(x, y)
-    bounds, _ = interval(pearsons(x[None], y[None], draws[:, both]), observed=value)
+    bounds, _ = interval(pearsons(x[None], y[None], draws[:, present]), observed=value)
     return BesideRow(what, of, value, bounds, spearman(x, y), len(x))
 
 
@@ -313,8 +315,8 @@ def beside_table(rows: Sequence[BesideRow]) -> str:
     headings = ("on the test part", "agrees with", "Pearson", "95%", "Spearman", "rows")
     cells = [(r.what, r.of, r.pearson, in_words(r.interval), r.spearman, r.rows) for r in rows]
     return markdown_table(headings, cells) + (
-        "\n\nIntervals by bootstrap over sources. A rater agrees with the mean of two or more "
-        "others less than a metric can with the mean of all, which is less noisy."
+        "\n\nIntervals are by bootstrap over sources. A rater's agreement with the mean of the "
+        "others is lower than what a metric can reach with the mean of all, which is less noisy."
     )
 
 

@@ -204,7 +204,7 @@ def test_an_encoder_elsewhere_needs_the_users_word(
     monkeypatch.chdir(tmp_path)
     folder = impara(tmp_path / "model", str(outside) if encoder == "ABSOLUTE" else encoder)
     runtime = Runtime(device="cpu", use_cache=False)
-    with pytest.raises(InputError, match="which does not lie in it; say yourself"):
+    with pytest.raises(InputError, match="which is not in the folder; name the encoder yourself"):
         load("impara", model=str(folder)).score_corpus(CORPUS, runtime)
     chosen = load("impara", model=str(folder), encoder=str(outside))
     assert chosen.score_corpus(CORPUS, runtime).sentences.shape == (1, 1)
@@ -228,5 +228,5 @@ def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
     save_file({n: values * np.float32("nan") for n, values in load_file(path).items()}, path,
               metadata={"format": "pt"})  # fmt: skip
     bundle = open_bundle(str(folder))
-    with pytest.raises(InputError, match="of fluency gives no number for 'I like cats"):
+    with pytest.raises(InputError, match="of fluency gives no finite number for 'I like cats"):
         bundle.predict(["I like cats ."], ([], []), Runtime(device="cpu"))

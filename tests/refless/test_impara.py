@@ -79,7 +79,7 @@ def test_refusals(tmp_path: Path) -> None:
         load("impara", model=str(tmp_path / "three")).score_corpus(corpus, RUNTIME)
     with pytest.raises(InputError, match="no such folder"):
         load("impara", model=str(tmp_path / "none")).score_corpus(corpus, RUNTIME)
-    with pytest.raises(OptionError, match="no cosine"):
+    with pytest.raises(OptionError, match="not a cosine"):
         load("impara:threshold=1.5")
 
 
@@ -130,7 +130,9 @@ def test_without_a_threshold_no_similarity_is_read(tmp_path: Path) -> None:
     signature = str(scorer.signature(corpus, RUNTIME))
     assert "threshold=None" in signature
     assert "|encoder=" not in signature
-    with pytest.raises(OptionError, match="reads no similarity"):
+    with pytest.raises(
+        OptionError, match="encoder= is for the similarity, which threshold=none does not use"
+    ):
         load("impara", model=model, encoder=model, threshold=None)
 
 

@@ -1,6 +1,6 @@
-"""Error detection learnt from labelled tokens, in two classes: examples, dev figures, the parts.
+"""Error detection from labelled tokens, with two classes: parts, examples and dev figures.
 
-A token's first and last word piece carry its label (those between are not counted), and its
+A token's first and last word piece have its label (those between are not counted), and its
 probability of being wrong is the mean of theirs.
 """
 
@@ -27,21 +27,21 @@ from gecjury.runtime import Runtime
 from gecjury.textfiles import read_text
 
 LABELS = ("c", "i")
-"""Names of the two outputs, as MultiGED's files have them: correct, incorrect."""
+"""Names of the two outputs, as in MultiGED's files: correct, incorrect."""
 
 LEAST = 8
-"""Examples that a step, or a part of the data, must have."""
+"""Fewest examples that a step, or a part of the data, must have."""
 
 _T = TypeVar("_T")
 
 
 def with_dev(text: LabelledText, seed: int) -> LabelledText:
-    """The text with a dev part: its own, or a tenth of its sentences, drawn by the seed.
+    """Return the text with a dev part: its own, or a tenth of its sentences, drawn by the seed.
 
-    Equal sentences stand in one part.
+    Equal sentences are in the same part.
 
     Raises:
-        InputError: too few sentences, or a part without errors or with errors only.
+        InputError: too few sentences, or a part with no errors or only errors.
     """
     what = "labelled sentences to learn error detection from"
     refuse_few(len(text.train), what)
@@ -58,14 +58,14 @@ def with_dev(text: LabelledText, seed: int) -> LabelledText:
 def drawn_parts(
     items: Sequence[_T], keys: Sequence[Hashable], seed: int, tenths: int, *, least: int = 0
 ) -> list[list[_T]]:
-    """Return as many tenths of the keys as asked for, and the rest; items of one key in one part.
+    """Return some random tenths of the keys, and the rest; items with equal keys stay together.
 
     Args:
-        items: what is parted.
-        keys: of the items.
-        seed: of the order that keys are drawn in.
-        tenths: how many.
-        least: keys that a tenth has at least.
+        items: items to divide.
+        keys: key of each item.
+        seed: seed for the order in which keys are drawn.
+        tenths: number of tenths.
+        least: fewest keys of a tenth.
     """
     groups: dict[Hashable, list[_T]] = {}
     for item, key in zip(items, keys, strict=True):
@@ -79,7 +79,7 @@ def drawn_parts(
 
 
 def refuse_few(count: int, what: str) -> None:
-    """Refuse fewer examples than anything can be learnt from.
+    """Raise an error if there are too few examples to learn from.
 
     Raises:
         InputError: there are fewer than `LEAST`.
@@ -89,15 +89,15 @@ def refuse_few(count: int, what: str) -> None:
 
 
 def joined_words(sentence: LabelledSentence) -> tuple[str, list[tuple[int, int]], list[int]]:
-    """A sentence as encoders read it, and where its tokens went.
+    """Return a sentence as encoders read it, and the words that its tokens are in.
 
-    Quotation marks and contractions are as `gecjury.refless.nets.probe.plain_text` makes them, for
-    what is learnt is later read of such texts: `do` and `n't` become one word. Other languages than
-    English are read as they are, there as here.
+    Quotation marks and contractions are changed as by `gecjury.refless.nets.probe.plain_text`,
+    because the trained encoder later reads such texts: `do` and `n't` become one word. Languages
+    other than English are left as they are, here and there.
 
     Returns:
-        The text; for each of its words the first and the last character's place (half open); for
-        each token the number of its word.
+        The text; for each of its words the span of its characters (half open); for each token the
+        number of its word.
     """
     text = ""
     spans: list[tuple[int, int]] = []
@@ -119,19 +119,19 @@ def joined_words(sentence: LabelledSentence) -> tuple[str, list[tuple[int, int]]
 def piece_spans(
     sentences: Sequence[LabelledSentence], tokenizer: Any, max_length: int
 ) -> Iterator[tuple[dict[str, Any], list[tuple[int, int] | None], list[int]]]:
-    """Tokenised sentences with the word pieces of their words.
+    """Tokenise sentences and find the word pieces of their words.
 
     Args:
-        sentences: what is tokenised.
-        tokenizer: a fast one.
-        max_length: in word pieces.
+        sentences: sentences to tokenise.
+        tokenizer: a fast tokenizer.
+        max_length: longest input in word pieces.
 
     Yields:
-        What the model reads; for each word the places of its first and last word piece, None for
-        one that was cut off or has none; for each token the number of its word.
+        The model's inputs; for each word the positions of its first and last word piece, None if it
+        was cut off or has none; for each token the number of its word.
 
     Raises:
-        InputError: the tokenizer does not tell where word pieces come from.
+        InputError: the tokenizer does not give the offsets of word pieces.
     """
     refuse_wordless(tokenizer)
     for sentence in sentences:
@@ -158,9 +158,9 @@ def piece_spans(
 def labelled_examples(
     sentences: Sequence[LabelledSentence], tokenizer: Any, max_length: int
 ) -> list[dict[str, Any]]:
-    """Tokenised sentences with `labels`, 0 or 1 on words' first and last pieces, else −100.
+    """Return tokenised sentences with `labels`: 0 or 1 on words' first and last pieces, else −100.
 
-    A word made of several tokens (`do n't`) is wrong if one of them is.
+    A word that consists of several tokens (`do n't`) is wrong if one of them is.
     """
     examples = []
     tokenised = piece_spans(sentences, tokenizer, max_length)
@@ -183,7 +183,7 @@ def error_probabilities(
     settings: TrainSettings,
     runtime: Runtime,
 ) -> list[FloatArray]:
-    """Return for each sentence the probability that each token is wrong; 0 for tokens cut off."""
+    """Return each sentence's probabilities that its tokens are wrong; 0 for tokens cut off."""
     import torch
 
     encoded = list(piece_spans(sentences, tokenizer, settings.max_length))
@@ -208,7 +208,7 @@ def labelled_figures(
     settings: TrainSettings,
     runtime: Runtime,
 ) -> dict[str, float]:
-    """Dev figures of a model; see `detection_scores`, whose F0.5 is the `score`."""
+    """Return dev figures of a model; see `detection_scores`, whose F0.5 is the `score`."""
     by_sentence = error_probabilities(model, tokenizer, sentences, settings, runtime)
     marks = np.array([mark for s in sentences for mark in s.wrong], dtype=np.int64)
     probabilities = np.concatenate(by_sentence)
@@ -219,10 +219,10 @@ def labelled_figures(
 
 
 def detection_scores(probabilities: FloatArray, marks: IntArray) -> Mapping[str, float]:
-    """How well wrong tokens are found, as the shared task MultiGED-2023 counts it.
+    """Measure how well wrong tokens are found, in the way of the shared task MultiGED-2023.
 
     Args:
-        probabilities: of being wrong, one a token; from one half on a token is called wrong.
+        probabilities: probability of being wrong, one per token; a token counts as wrong from .5.
         marks: 1 for wrong tokens, 0 for right ones.
 
     Returns:
@@ -245,24 +245,24 @@ def detection_scores(probabilities: FloatArray, marks: IntArray) -> Mapping[str,
 
 
 def average_precision(scores: FloatArray, marks: IntArray) -> float:
-    """Return the average precision of finding what is marked 1, by falling score; 0 without it."""
+    """Return the average precision of ranking entries marked 1 by score; 0 if there are none."""
     ranked = marks[np.argsort(-scores, kind="stable")]
     at = np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
     return float(at[ranked == 1].mean()) if ranked.any() else 0.0
 
 
 def step_figures(kind: str, figures: Mapping[str, float]) -> dict[str, float]:
-    """Dev figures of a step on labelled text, named after it; F0.5 has its name alone."""
+    """Return dev figures of a step on labelled text; F0.5 has the name of the step alone."""
     parts = {f"{kind} {name}": figures[name] for name in ("precision", "recall", "ap")}
     return {kind: figures["f0.5"], **parts}
 
 
 def detection_keys(text: LabelledText | None, detector: str) -> set[str]:
-    """Hashes of the sentences that detection learnt from or was chosen on.
+    """Return hashes of the sentences that a detector was trained or chosen on.
 
     Args:
-        text: learnt from in this run; None for no text.
-        detector: folder of one that was trained before; empty for none.
+        text: labelled text of this run; None for none.
+        detector: folder of a detector that was trained before; empty for none.
     """
     keys = set()
     if text is not None:
@@ -274,11 +274,11 @@ def detection_keys(text: LabelledText | None, detector: str) -> set[str]:
 
 
 def figures_in_words(steps: Mapping[str, float]) -> list[str]:
-    """A line for model cards on what `step_figures` gave; none where text was not labelled."""
+    """Return a line for model cards with the figures of `step_figures`; none without them."""
     if "detection precision" not in steps:
         return []
     return [
-        f"Error detection beforehand, on the dev part of its data: F0.5 {steps['detection']:.3f}, "
+        f"Preceding error detection, on the dev part of its data: F0.5 {steps['detection']:.3f}, "
         f"precision {steps['detection precision']:.3f}, recall {steps['detection recall']:.3f}, "
         f"average precision {steps['detection ap']:.3f}."
     ]

@@ -1,8 +1,8 @@
 """Steps between a pretrained encoder and the regression on ratings, each a plain model folder.
 
 - `detection`: which word pieces of a sentence an edit changes, on parallel text whose sources
-  keep some of their errors, and on clean sentences spoilt by rule; or, where there is labelled
-  text, which of its tokens are wrong (see `detection` beside this module).
+  keep some of their errors, and on clean sentences corrupted by rule; or, with labelled text,
+  which of its tokens are wrong (see the module `detection`).
 - `ranking`: which of two versions of a sentence has more of one annotator's edits (IMPARA's loss).
 - `ratings`: sentence ratings of other kinds (GMEG's 0 to 100 and GUG), one head each.
 """
@@ -62,10 +62,10 @@ class IntermediateData:
 
     Attributes:
         corrections: parallel text, for `detection` and `ranking`.
-        clean: further sentences to spoil, for `detection`.
+        clean: further sentences to corrupt, for `detection`.
         rated: sets of rated sentences, each of one aspect, for `ratings`.
-        labelled: sentences with a label a token, for `detection` instead of the former two.
-        language: code of the text's language; only English is spoilt, which has rules for it.
+        labelled: sentences with a label per token, for `detection` instead of the first two.
+        language: code of the text's language; only English has rules for corrupting sentences.
     """
 
     corrections: Sequence[Correction] = ()
@@ -81,13 +81,13 @@ class Step:
 
     Attributes:
         kind: which step.
-        start: folder or hub name of the model that it starts from.
-        folder: checkpoints lie in its `checkpoints`, the model of a finished step in its `model`.
-        data: what it learns from.
-        settings: epochs, learning rate and the like.
+        start: folder or hub name of the model to start from.
+        folder: its subfolder `checkpoints` has checkpoints, `model` the model of a finished step.
+        data: training data.
+        settings: epochs, learning rate and so on.
         runtime: device and progress.
-        watch: told how the training goes.
-        error_weight: how much errors weigh in the loss, where text is labelled.
+        watch: receives progress reports.
+        error_weight: weight of errors in the loss, for labelled text.
     """
 
     kind: Intermediate
@@ -101,7 +101,7 @@ class Step:
 
     @property
     def labelled(self) -> bool:
-        """Return True if the step learns from labelled tokens."""
+        """True if the step learns from labelled tokens."""
         return self.kind == "detection" and self.data.labelled is not None
 
 
@@ -109,11 +109,11 @@ def run_intermediate(step: Step) -> dict[str, float]:
     """Train one step and save its model; a step that was finished before is not run again.
 
     Returns:
-        Dev figures of the step, of which the one with its name chose the epoch: average precision
-        (F0.5 where text is labelled, beside `detection_scores`), accuracy or mean Spearman.
+        Dev figures of the step. The one with the step's name chose the epoch: average precision
+        (F0.5 for labelled text, with the other `detection_scores`), accuracy or mean Spearman.
     """
     path = step.folder / "score.json"
-    # The score is written last: where it stands, the model is whole.
+    # The score is written last: if it exists, the model is complete.
     if not path.exists():
         result, tokenizer = learn(step)
         if is_main_process():
@@ -123,12 +123,12 @@ def run_intermediate(step: Step) -> dict[str, float]:
             write_text(path, json.dumps(figures))
         wait_for_all()
     elif step.watch is not None:
-        step.watch.told(f"{step.kind}: trained by an earlier run")
+        step.watch.told(f"{step.kind}: already trained by an earlier run")
     return dict(kept_record(Mapping[str, float], path))
 
 
 def learn(step: Step) -> tuple[Fit, Any]:
-    """Train the model of a step; returns it with its dev figures, and its tokenizer."""
+    """Train the model of a step; return it with its dev figures, and its tokenizer."""
     tokenizer = load_tokenizer(step.start)
     prepare = {"detection": _detection, "ranking": _ranking, "ratings": _ratings}[step.kind]
     model, examples, evaluate = prepare(step, tokenizer)
@@ -170,15 +170,15 @@ def _detection(step: Step, tokenizer: Any) -> Prepared:
     items: list[Correction] = []
     for correction in step.data.corrections:
         if correction.edits:
-            # Partly corrected sources: a detector must find few errors as well as many.
+            # Some sources are partly corrected: a detector must find few errors as well as many.
             share = rng.choice([0.0, 0.3, 0.6])
             partly = correction.text([bool(k) for k in rng.random(len(correction.edits)) < share])
             items.append(Correction(partly, token_edits(partly.split(), correction.text().split())))
     clean = sorted({correction.text() for correction in step.data.corrections})
-    # The rules that spoil are of English.
+    # The rules for corrupting sentences are for English.
     if step.data.language == "en":
         items += [spoil(text, rng) for text in [*clean, *step.data.clean]]
-    # Some sentences without any error, or every text would hold one.
+    # Include some sentences without errors; otherwise every text would have one.
     items += [Correction(text, ()) for text in clean[::6]]
     examples = list(detection_examples(items, tokenizer, step.settings.max_length))
     order = rng.permutation(len(examples))
@@ -196,8 +196,8 @@ def _detection(step: Step, tokenizer: Any) -> Prepared:
 
 
 def _average_precision(model: Any, tokenizer: Any, dev: Sequence[Mapping[str, Any]]) -> float:
-    """Average precision of finding changed word pieces."""
-    # In batches as they come: of another shape, the last bits of what is ranked would differ.
+    """Return the average precision of finding changed word pieces."""
+    # Not sorted by length: other batches would change the last bits of the scores.
     places = range(len(dev))
     batches = [places[start : start + 64] for start in range(0, len(dev), 64)]
     scores, marks = [], []
@@ -228,14 +228,14 @@ def _ranking(step: Step, tokenizer: Any) -> Prepared:
 def pair_examples(
     tokenizer: Any, pairs: Sequence[RankedPair], max_length: int
 ) -> list[dict[str, Any]]:
-    """Pairs as `gecjury.refless.training.trainer.fit` takes them for ranking."""
+    """Return pairs in the form that `gecjury.refless.training.trainer.fit` needs for ranking."""
     better = tokenise(tokenizer, [pair.better for pair in pairs], None, max_length)
     worse = tokenise(tokenizer, [pair.worse for pair in pairs], None, max_length)
     return [{"better": b, "worse": w} for b, w in zip(better, worse, strict=True)]
 
 
 def pair_accuracy(gaps: FloatArray) -> float:
-    """Return the share of pairs whose better sentence has the higher output; equal ones are half.
+    """Return the share of pairs whose better sentence has the higher output; ties count half.
 
     Args:
         gaps: see `pair_gaps`.
@@ -270,10 +270,10 @@ def _ratings(step: Step, tokenizer: Any) -> Prepared:
     texts: list[str] = []
     rows: list[FloatArray] = []
     for column, rated in enumerate(step.data.rated):
-        # Sets differ in their scales: each is learnt in deviations from its own mean.
+        # Sets have different scales, so each is standardised.
         values = rated.ratings[:, 0]
         deviation = float(values.std()) or 1.0
-        # Equal sentences with different ratings (by different sources) are one example.
+        # Equal sentences with different ratings (from different sources) become one example.
         mean: dict[str, list[float]] = {}
         for text, value in zip(rated.outputs, (values - values.mean()) / deviation, strict=True):
             mean.setdefault(text, []).append(float(value))
@@ -304,14 +304,14 @@ def _ratings(step: Step, tokenizer: Any) -> Prepared:
 def rank_figures(
     outputs: Iterable[FloatArray], ratings: Iterable[FloatArray], names: Iterable[str] = ()
 ) -> dict[str, float]:
-    """Return Spearman of each head by name, 0 where it is undefined, and their mean as `score`.
+    """Return Spearman of each head by name, 0 if it is undefined, and their mean as `score`.
 
-    A model that diverged must not pass for one without correlation: its score is NaN.
+    The score of a model that diverged is NaN, which distinguishes it from one without correlation.
 
     Args:
-        outputs: of each head, one a row.
-        ratings: for each head, NaN for rows without one.
-        names: of the heads.
+        outputs: outputs of each head, one per row.
+        ratings: ratings for each head, NaN for rows without one.
+        names: names of the heads.
     """
     figures = []
     for values, wanted in zip(outputs, ratings, strict=True):

@@ -107,7 +107,7 @@ def test_what_is_recommended_for_one_aspect_works(
     (tmp_path / "s").write_text("the cat .\n")
     texts = [str(tmp_path / "s"), str(tmp_path / "s"), "--device", "cpu"]
     _, err = shell.ended("score", *texts, "-m", f"some:model={folder}", status=2)
-    assert f"take -m {metric}" in err
+    assert f"use -m {metric}" in err
     shell.ended("score", *texts, "-m", metric)
     card = (folder / "README.md").read_text()
     assert "-m some:model=some,alpha=1,beta=0,gamma=0" in card
@@ -229,7 +229,7 @@ def test_the_grid_s_table_marks_the_chosen_combination(
         ),
         (
             ["some", "r.tsv", "-o", "out", "--column", "quality=g", "--column", "fluency=f"],
-            "quality is one rating of a correction as a whole",
+            "quality is one rating of a whole correction",
         ),
     ],
 )
@@ -317,7 +317,7 @@ def test_detection_from_labelled_tokens(shell: Shell, tmp_path: Path, encoder: s
     names = ["detection", "detection precision", "detection recall", "detection ap"]
     assert list(json.loads(out)["steps"]) == names
     card = (tmp_path / "some" / "README.md").read_text()
-    assert "Error detection beforehand, on the dev part of its data: F0.5" in card
+    assert "Preceding error detection, on the dev part of its data: F0.5" in card
     assert "- error detection: xx_train.tsv\n" in card
     assert str(tmp_path) not in card
     config = json.loads((tmp_path / "some" / "encoder" / "config.json").read_text())
@@ -448,7 +448,7 @@ def test_columns_of_a_named_set_are_refused(shell: Shell, tmp_path: Path) -> Non
     [
         ("we\tc\tx\n", "line 1: 'we\\tc\\tx'; expected TOKEN"),
         ("we\tw\n", "line 1: 'we\\tw'; expected TOKEN, tab, c"),
-        ("we\tc\n\nthey\tc\n", "2 sentences with no error, so there is nothing to tell apart"),
+        ("we\tc\n\nthey\tc\n", "2 sentences with no error, so there is nothing to learn"),
         ("S we go\n\nS we\n\n", "2 sentences with no error"),
         ("we\tc\ngoes\ti\n", "1 labelled sentences to learn error detection from: too few"),
     ],
@@ -484,7 +484,7 @@ def test_quality_in_japanese_from_a_table_to_scores(shell: Shell, tmp_path: Path
     assert "lang=ja" in row["signature"]
     assert "was trained on Japanese" not in out + err
     out, err = shell.ended(*score, *metric)
-    assert "was trained on Japanese, and the texts are English" in out + err
+    assert "was trained on Japanese, but the texts are English" in out + err
     _, err = shell.ended("train", "weights", "sample", "--model", str(folder), status=2)
     assert "has no weights" in err or "no weights to search" in err
 
@@ -514,7 +514,7 @@ def test_a_ranker_tells_its_language(shell: Shell, tmp_path: Path, encoder: str)
     score = ["score", str(tmp_path / "s"), str(tmp_path / "t"), "--device", "cpu"]
     metric = ["-m", f"impara:model={folder},threshold=none", "--format", "json"]
     out, err = shell.ended(*score, *metric)
-    assert "was trained on Swedish, and the texts are English" in out + err
+    assert "was trained on Swedish, but the texts are English" in out + err
     out, err = shell.ended(*score, *metric, "--lang", "sv")
     assert "was trained on Swedish" not in out + err
 

@@ -73,11 +73,11 @@ def test_bad_ratings_name_line_and_column(tmp_path: Path, cell: str, message: st
 
 
 def test_tables_that_are_no_ratings_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="neither TMU-GFM's nor GUG's"):
+    with pytest.raises(InputError, match="no column is known to contain the rated sentence"):
         read_annotations(write(tmp_path, "a,b", "1,2"))
-    with pytest.raises(InputError, match="holds no row"):
+    with pytest.raises(InputError, match="contains no row"):
         read_annotations(write(tmp_path, HEADER))
-    with pytest.raises(InputError, match="all 2 ratings of fluency are 2; nothing can be learnt"):
+    with pytest.raises(InputError, match="all 2 ratings of fluency are 2, so there is nothing to"):
         read_annotations(write(tmp_path, HEADER, "A .,A .,1,2,1,x", "B .,B .,2,2,3,x"))
     with pytest.raises(InputError, match="line 2, column output: ''; expected a sentence"):
         read_annotations(write(tmp_path, HEADER, "A .,,1,2,1,x"))
@@ -121,19 +121,23 @@ def test_a_map_is_completed_by_columns_called_what_they_hold(tmp_path: Path) -> 
     # Who names an aspect wants that one alone.
     found = read_annotations(path, ColumnMap.parse(["output=hyp", "grammaticality=fluency"]))
     assert found.aspects == ("grammaticality",)
-    with pytest.raises(InputError, match=r"ratings.csv: columns hyp.* hold, the rated sentence"):
+    with pytest.raises(
+        InputError, match=r"ratings.csv: no column .* the rated sentence \(output\): hyp"
+    ):
         read_annotations(path, ColumnMap.parse(["fluency=fluency"]))
     bare = write(tmp_path, "hyp,text", "a,b", name="b.csv")
-    with pytest.raises(InputError, match=r"b.csv: columns hyp, text .* hold, a rating"):
+    with pytest.raises(
+        InputError, match=r"b.csv: no column is known to contain a rating: hyp, text"
+    ):
         read_annotations(bare, ColumnMap.parse(["output=hyp"]))
 
 
 @pytest.mark.parametrize(
     ("columns", "aspects", "told"),
     [
-        (["grammaticality=grammar", "output=output"], None, "--column says; left: fluency, meaning "
-         "(to train them too, add --column fluency=fluency --column meaning=meaning)"),
-        (None, ["meaning"], "--aspects says; left: fluency (to train it too, name them with"),
+        (["grammaticality=grammar", "output=output"], None, "--column says; left out: fluency, "
+         "meaning (to train them too, add --column fluency=fluency --column meaning=meaning)"),
+        (None, ["meaning"], "--aspects says; left out: fluency (to train it too, name them with"),
         (None, None, ""),
     ],
 )  # fmt: skip
@@ -147,7 +151,7 @@ def test_the_aspects_found_asked_and_left_are_told(
     assert len(notes) == bool(told)
     assert told in "".join(notes)
     if columns:
-        assert "rates grammaticality, fluency, meaning; read: grammaticality, as" in notes[0]
+        assert "rates grammaticality, fluency, meaning; used: grammaticality, as" in notes[0]
 
 
 def test_aspects_that_are_not_wanted_need_no_ratings(tmp_path: Path) -> None:
@@ -227,7 +231,7 @@ def test_parts_in_files_must_be_apart() -> None:
     assert [rows.tolist() for rows in (split.train, split.dev, split.test)] == [
         [0, 1, 2], [3, 4, 5], [6, 7, 8],
     ]  # fmt: skip
-    with pytest.raises(InputError, match="1 sources stand in both the train and the test file"):
+    with pytest.raises(InputError, match="1 sources are in both the train and the test file"):
         join_parts(a, b, table(["c 0", "A 2", "c 1"]))
     with pytest.raises(InputError, match="must rate the same"):
         join_parts(a, table(["x", "y"], ("meaning",)), c)
@@ -297,7 +301,7 @@ def test_quality_by_a_column_of_ones_own(tmp_path: Path) -> None:
     assert found.take([1]).raters["quality"].tolist() == [[3, 4]]
     named = write(tmp_path, "source,output,quality", "x,y,1", "x,z,4", name="named.csv")
     assert read_annotations(named).aspects == ("quality",)
-    with pytest.raises(OptionError, match="quality is one rating of a correction as a whole"):
+    with pytest.raises(OptionError, match="quality is one rating of a whole correction"):
         ColumnMap.parse(["output=h", "quality=a", "fluency=b"])
 
 
@@ -305,7 +309,7 @@ def test_aspects_come_before_quality_where_columns_are_not_named(tmp_path: Path)
     path = write(tmp_path, "output,fluency,quality", "x,1,3", "y,2,1")
     found = read_annotations(path)
     assert found.aspects == ("fluency",)
-    assert "left: quality" in found.notes[-1]
+    assert "left out: quality" in found.notes[-1]
 
 
 def test_raters_are_kept_where_every_row_has_as_many(tmp_path: Path) -> None:

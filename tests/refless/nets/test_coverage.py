@@ -39,6 +39,6 @@ def test_marks_that_are_dropped_are_told() -> None:
     from gecjury.refless.nets.coverage import reading_notes
 
     notes = reading_notes(folding(), ["が"], "mine")
-    assert "drops marks of letters: 'が' is read as 'か'" in notes[-1]
+    assert "drops diacritics: 'が' is read as 'か'" in notes[-1]
     # Case and width are no marks.
     assert not any("marks" in note for note in reading_notes(folding(), ["Ka ｋａ"], "mine"))

@@ -123,7 +123,7 @@ def test_an_english_model_is_told_where_texts_are_not() -> None:
     texts = Corpus(("jag ser",), {"a": Version(("jag ser dig",))})
     swedish = in_language(texts, language_of("sv"))
     (note,) = english_model_notes("openai-community/gpt2", swedish)
-    assert "has learnt English, and the texts are Swedish" in note
+    assert "was trained on English, and the texts are Swedish" in note
     assert english_model_notes("openai-community/gpt2", texts) == ()
     assert english_model_notes("my-swedish-model", swedish) == ()
 

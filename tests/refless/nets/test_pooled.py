@@ -52,9 +52,9 @@ def test_outputs_by_hand_and_after_reading_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda path: path.unlink(), "absent or damaged"),
-        (lambda path: path.write_bytes(path.read_bytes()[:-7]), "absent or damaged"),
-        (lambda path: path.write_bytes(b"\x80\x04."), "absent or damaged"),
+        (lambda path: path.unlink(), "missing or damaged"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-7]), "missing or damaged"),
+        (lambda path: path.write_bytes(b"\x80\x04."), "missing or damaged"),
     ],
 )
 def test_a_damaged_head_is_told(tmp_path: Path, damage: object, message: str) -> None:

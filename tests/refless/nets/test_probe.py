@@ -210,10 +210,10 @@ def test_a_damaged_kernel_is_refused(trained: tuple[Path, Annotations], tmp_path
 
     copied = shutil.copytree(trained[0], tmp_path / "copy")
     (copied / KERNEL_FILE).write_bytes(b"12345678")
-    with pytest.raises(InputError, match="absent or damaged"):
+    with pytest.raises(InputError, match="missing or damaged"):
         open_bundle(str(copied))
     (copied / KERNEL_FILE).unlink()
-    with pytest.raises(InputError, match="absent or damaged"):
+    with pytest.raises(InputError, match="missing or damaged"):
         open_bundle(str(copied))
 
 

@@ -147,7 +147,7 @@ def test_best_share_by_hand() -> None:
         ([0.5], "shares is"),
         ({"fluency": 1.5}, "expected 0 to 1"),
         ({"fluency": True}, r"shares\.fluency is True; expected a number"),
-        ({"colour": 0.5}, "'colour': 0.5}, expected 0 to 1 of what two parts predict"),
+        ({"colour": 0.5}, "'colour': 0.5}, expected 0 to 1 for aspects of two parts"),
     ],
 )
 def test_damaged_shares_are_told(

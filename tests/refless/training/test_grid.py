@@ -50,5 +50,5 @@ def test_combinations_are_trained_once_and_the_best_is_kept(job: Job) -> None:
 
 
 def test_kernel_regression_has_no_grid(job: Job) -> None:
-    with pytest.raises(OptionError, match="the grid is of fine-tuning"):
+    with pytest.raises(OptionError, match="the grid is for fine-tuning"):
         train_grid(replace(job, recipe=replace(job.recipe, kernel=True)), SMALL)

@@ -204,7 +204,7 @@ def test_answers_that_begin_alike_are_refused(tiny: Path) -> None:
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(tiny)
-    with pytest.raises(InputError, match="no single word piece tells them apart"):
+    with pytest.raises(InputError, match="no single word piece distinguishes them"):
         answer_pieces(tokenizer, {"10": 1.0, "11": 2.0, "21": 3.0}, "tiny")
 
 
@@ -243,6 +243,6 @@ def test_an_interrupted_training_goes_on_to_the_same_judge(
     assert list((broken / "checkpoints").glob("checkpoint-*"))
     told: list[str] = []
     train_judge(replace(job(tiny, broken, data, lora=lora), told=told.append))
-    assert any("goes on after step" in line for line in told)
+    assert any("resumes after step" in line for line in told)
     name = "model.safetensors"
     assert (broken / name).read_bytes() == (whole / name).read_bytes()

@@ -104,7 +104,7 @@ def test_texts_of_another_language_are_told(folder: Path) -> None:
     scorer = load("some", model=str(folder / "some"))
     swedish = scorer.score_corpus(corpus(language_of("sv", tokens="space")), RUNTIME)
     assert any(
-        "trained on Japanese, and the texts are Swedish" in n for n in swedish.statistics.notes
+        "trained on Japanese, but the texts are Swedish" in n for n in swedish.statistics.notes
     )
     same = scorer.score_corpus(corpus(), RUNTIME)
     unknown = scorer.score_corpus(corpus(language_of("und")), RUNTIME)
@@ -115,7 +115,7 @@ def test_texts_of_another_language_are_told(folder: Path) -> None:
 
 def test_weights_and_asano_are_refused(folder: Path) -> None:
     model = str(folder / "some")
-    with pytest.raises(OptionError, match="rates one aspect, quality, which has no weights"):
+    with pytest.raises(OptionError, match="rates one aspect, quality, so there are no weights"):
         load("some", model=model, alpha=1.0, beta=0.0, gamma=0.0).score_corpus(corpus(), RUNTIME)
     with pytest.raises(OptionError, match="rates quality; expected a model of grammaticality"):
         load("asano", model=model, alpha=1.0, beta=0.0, gamma=0.0).score_corpus(corpus(), RUNTIME)
@@ -140,7 +140,7 @@ def test_without_sources_quality_cannot_be_learnt(folder: Path) -> None:
     for changes in ({"kernel": True, "fine_tune": False}, {"kernel": False, "fine_tune": False}):
         recipe = replace(given.recipe, **changes, features=False)  # type: ignore[arg-type]
         other = replace(given, data=alone, recipe=recipe, folder=folder / "other")
-        with pytest.raises(InputError, match="quality is rated of pairs"):
+        with pytest.raises(InputError, match="quality needs sources"):
             train_some(other)
 
 

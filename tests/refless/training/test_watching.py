@@ -203,13 +203,15 @@ def test_an_interrupt_tells_what_is_kept_and_the_next_run_where_it_goes_on(job: 
     with pytest.raises(KeyboardInterrupt, match=f"{first} has no checkpoint yet, since its first"):
         run(Bars(first, 5))
     bars = Bars(second, 15)
-    with pytest.raises(KeyboardInterrupt, match=f"{second} keeps step 12 of 36. The same command"):
+    with pytest.raises(
+        KeyboardInterrupt, match=f"{second} is saved up to step 12 of 36. Run the same command"
+    ):
         run(bars)
     assert [bars.totals[label] for label in (first, second)] == [36, 36]
     bars = Bars()
     assert run(bars) == [
-        "fluency, model 1 of 2: trained by an earlier run",
-        f"{second} goes on after step 12 of 36",
+        "fluency, model 1 of 2: already trained by an earlier run",
+        f"{second} resumes after step 12 of 36",
     ]
     assert (bars.totals[second], bars.first[second]) == (36, 12)
     assert first not in bars.totals
@@ -259,4 +261,4 @@ def test_tensorboard_gets_curves_and_no_text(job: Job) -> None:
     for text in (*job.data.sources, *job.data.outputs):
         assert text.encode() not in content
     card = (job.folder / "README.md").read_text()
-    assert "- `logs/`: what TensorBoard shows" in card
+    assert "- `logs/`: logs of the training for TensorBoard" in card
