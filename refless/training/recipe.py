@@ -62,7 +62,7 @@ class TrainSettings:
         train_batch: examples per batch and process.
         accumulation: batches per step.
         learning_rate: peak learning rate, reached after the warm-up; then it falls linearly to 0.
-        epochs: most epochs.
+        epochs: largest number of epochs.
         patience: stop after this many epochs without a better dev score; 0 never stops early.
         warmup: share of steps for the warm-up.
         weight_decay: weight decay of AdamW.

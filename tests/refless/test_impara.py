@@ -162,7 +162,7 @@ def test_means_after_detection_as_in_impara_ged(tmp_path: Path) -> None:
         "detection", "detection precision", "detection recall", "detection ap"
     }  # fmt: skip
     card = (tmp_path / "out" / "README.md").read_text()
-    assert "Error detection beforehand" in card
+    assert "Preceding error detection" in card
     assert "-m impara:model=out,threshold=none" in card
     from safetensors.numpy import load_file
     from transformers import AutoModel, AutoTokenizer

@@ -102,7 +102,7 @@ def test_help_tells_defaults(shell: Shell) -> None:
     assert "--batch-size N texts a model reads at once (default: 64)" in words
     assert words.count("(default: half)") == 1
     _, out, _ = shell("train", "some", "--help")
-    assert "--epochs N at most this many (default: 10)" in " ".join(out.split())
+    assert "--epochs N largest number of epochs (default: 10)" in " ".join(out.split())
 
 
 def test_a_package_missed_late_is_told_with_its_extra(
