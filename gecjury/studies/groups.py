@@ -1,4 +1,4 @@
-"""Labels that sentences are told apart by: a file of labels, or a column beside the source."""
+"""Groups of sentences, by labels in a file or in a column of a table."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from gecjury.errors import InputError, OptionError, nearest
 from gecjury.textfiles import read_lines
 
 MOST_GROUPS = 50
-"""The most groups: more leave nothing to read of a table, and hardly a sentence in each."""
+"""The largest number of groups; with more, tables are unreadable and groups are too small."""
 
 _TABLES = (".tsv", ".csv", ".jsonl")
 _NONE = "(none)"
 
 
 Groups = dict[str, list[int]]
-"""The numbers of the sentences of each group, groups by name."""
+"""The indices of the sentences of each group, by the group's name."""
 
 
 def read_groups(
     named: str, sentences: int, flag: str = "--by", most: int = MOST_GROUPS
 ) -> tuple[str, Groups]:
-    """Read a label for each sentence, and return what labels are called, and the groups they make.
+    """Read a label for each sentence; return the name of the labels, and the groups.
 
     Args:
-        named: `FILE`, of one label a line, or `FILE:COLUMN`: a table with a header (tabs, or
-            commas) or JSON lines, of one row a sentence.
-        sentences: N.
+        named: `FILE`, with one label per line, or `FILE:COLUMN`: a table with a header (tabs or
+            commas) or JSON lines, with one row per sentence.
+        sentences: the number of sentences.
         flag: the option that names the file.
-        most: the most groups.
+        most: the largest number of groups.
 
     Raises:
-        InputError: no such file, another number of rows, no such table, or a table without a
+        InputError: the file does not exist, has another number of rows, is not a table, or lacks a
             header; names file and line.
         OptionError: no such column, or more than `most` groups.
     """
     path, column = _split(named)
-    # A table needs a column named; any other file has a label on each line.
+    # A column has to be named for a table; any other file has one label per line.
     if column or path.removesuffix(".gz").endswith(_TABLES):
         table = read_table(path, "a header with the names of the columns", texts=True)
         if not column:
             raise OptionError(
-                f"{flag} {named}: is a table; name a column of it, as {path}:COLUMN "
+                f"{flag} {named}: the file is a table; name one of its columns, as {path}:COLUMN "
                 f"({', '.join(table.columns)})"
             )
         if column not in table.columns:
@@ -71,7 +71,7 @@ def read_groups(
 
 
 def _split(named: str) -> tuple[str, str]:
-    # A name with a colon may be a file's own.
+    # The name of a file may itself contain a colon.
     if Path(named).is_file():
         return named, ""
     path, separator, column = named.rpartition(":")

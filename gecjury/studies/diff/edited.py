@@ -17,20 +17,20 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.studies.system_tests import scores_without
 
 Move = Literal["kept", "came", "went"]
-"""Edits that both systems make, that only the NEW one makes, that only the OLD one made."""
+"""Edits that both systems make, that only the NEW one makes, or that only the OLD one made."""
 
-_CANDIDATES = 200  # sentences whose weight in the difference is looked at
+_CANDIDATES = 200  # sentences whose effect on the difference is computed
 
 
 @dataclass(frozen=True)
 class EditChange:
-    """One edit of one sentence, by the system that makes it.
+    """One edit of one sentence, with the systems that make it.
 
     Attributes:
-        line: of the source, from 1.
+        line: line of the source, from 1.
         edit: as `[old→new]`.
-        type: the error type, empty where it has none.
-        move: who makes it.
+        type: the error type; empty if it has none.
+        move: which systems make it.
         right: whether some reference has it; None without references.
     """
 
@@ -46,7 +46,7 @@ class EditChanges:
     """The edits of two systems.
 
     Attributes:
-        edits: by line, those of one line from left to right.
+        edits: sorted by line, and from left to right within a line.
         notes: remarks for the user.
     """
 
@@ -54,7 +54,7 @@ class EditChanges:
     notes: tuple[str, ...] = ()
 
     def totals(self) -> list[dict[str, Any]]:
-        """Return a record each for `kept`, `came` and `went`: how many, and how many are right."""
+        """Return one record per move: the number of edits, and how many of them are right."""
         rows = []
         for move in get_args(Move):
             counted = _counted([edit.right for edit in self.edits if edit.move == move])
@@ -64,10 +64,12 @@ class EditChanges:
         return rows
 
     def most_frequent(self, count: int) -> list[dict[str, Any]]:
-        """Return the edits that came or went most often, alike in words and type; each move apart.
+        """Return the edits that came most often, then those that went most often.
+
+        Edits with the same words and type are counted together.
 
         Args:
-            count: of those that came, and of those that went.
+            count: number of edits for each of the two.
         """
         rows: list[dict[str, Any]] = []
         for move in ("came", "went"):
@@ -95,12 +97,12 @@ def edit_changes(
 ) -> EditChanges:
     """Return the edits that two systems share, and those that only one of them makes.
 
-    Edits are the same where span and correction are; an edit is right where any reference has it.
+    Edits are the same if span and correction are; an edit is right if any reference has it.
 
     Args:
-        corpus: of the OLD and the NEW system.
+        corpus: corpus of the OLD and the NEW system.
         runtime: workers and cache.
-        tagger: of edits that have to be extracted; see `gecjury.extraction.extract`.
+        tagger: tagger for edits that have to be extracted; see `gecjury.extraction.extract`.
         pos: part-of-speech scheme of the embedded tagger.
 
     Raises:
@@ -114,7 +116,7 @@ def edit_changes(
         wanted = {key for lines in typed.references for key in _by_key(lines[row])}
         tokens = source.split()
         for key in sorted({*before, *after}):
-            # Types may differ where words do not: the NEW one's is shown.
+            # Equal edits may have different types: the type of the NEW system is shown.
             edit = after.get(key) or before[key]
             move: Move = "went" if key not in after else "came" if key not in before else "kept"
             right = key in wanted if corpus.references else None
@@ -132,31 +134,32 @@ def moved_sentences(
 ) -> list[dict[str, Any]]:
     """Return the sentences that lowered a metric's difference most, then those that raised it.
 
-    A record has the `metric`, the `line` from 1, its `effect` (how much of NEW − OLD is gone
+    A record has the `metric`, the `line` from 1, its `effect` (how much of NEW − OLD disappears
     without the sentence), the `old` and the `new` score, the `source`, and both corrections as
-    `old_marked` and `new_marked`, their edits as `[old→new]`.
+    `old_marked` and `new_marked`, with their edits as `[old→new]`.
 
-    Looked at are the five times `count`, 200 at least, with the largest differences of sentence
-    scores, of equal ones the longest; sentences that both systems correct alike do not move.
+    Only the sentences with the largest differences of sentence scores are tried: five times
+    `count`, but at least 200. Among equal differences, the longest sentences are tried first;
+    sentences that both systems correct in the same way are never tried.
 
     Args:
-        scorer: what made the table.
+        scorer: the metric that scored the table.
         table: scores of the OLD and the NEW system.
         corpus: the texts.
-        count: of each direction; fewer where fewer moved it.
+        count: number of sentences in each direction; fewer if fewer have an effect.
     """
-    one, two = corpus.systems.values()
+    old, new = corpus.systems.values()
     language = corpus.language
-    # Sentences that both correct alike do not move the difference of any metric.
+    # Sentences that both correct in the same way do not affect the difference of any metric.
     apart = [
         row
-        for row, (a, b) in enumerate(zip(one.lines, two.lines, strict=True))
+        for row, (a, b) in enumerate(zip(old.lines, new.lines, strict=True))
         if a.split() != b.split()
     ]
     scores = table.sentences
     change = np.nan_to_num(np.abs(scores[1] - scores[0]))
     sizes = [len(text.split()) for text in corpus.sources]
-    # The largest changes are the likeliest to matter; a trial of every line takes long.
+    # Large changes are most likely to matter, and trying every line would take long.
     apart.sort(key=lambda row: (-change[row], -sizes[row]))
     tried = apart[: max(_CANDIDATES, 5 * count)]
     whole = table.by_system.score[1] - table.by_system.score[0]
@@ -164,10 +167,10 @@ def moved_sentences(
     if len(corpus) > 1:
         without = scores_without(scorer, table, tried)
         effects = np.nan_to_num(whole - (without[:, 1] - without[:, 0]))
-        effects[np.abs(effects) < 1e-12] = 0.0  # what rounding leaves of nothing
+        effects[np.abs(effects) < 1e-12] = 0.0  # zero except for rounding
     order = sorted(zip(effects.tolist(), tried, strict=True))
-    down = [one for one in order if one[0] < 0][:count]
-    up = [one for one in sorted(order, key=lambda e: (-e[0], e[1])) if one[0] > 0][:count]
+    down = [pair for pair in order if pair[0] < 0][:count]
+    up = [pair for pair in sorted(order, key=lambda e: (-e[0], e[1])) if pair[0] > 0][:count]
     return [
         {
             "metric": table.signature.label,
@@ -176,8 +179,8 @@ def moved_sentences(
             "old": float(scores[0, row]),
             "new": float(scores[1, row]),
             "source": language.joined(corpus.sources[row]),
-            "old_marked": one.marked(corpus.sources[row], row, language),
-            "new_marked": two.marked(corpus.sources[row], row, language),
+            "old_marked": old.marked(corpus.sources[row], row, language),
+            "new_marked": new.marked(corpus.sources[row], row, language),
         }
         for effect, row in (*down, *up)
     ]

@@ -1,7 +1,7 @@
-"""Conditions on differences, for a gate: which hold, with their values, and what is missing.
+"""Conditions on differences, for a gate: which are true, with their values, and what is missing.
 
-A gate says yes only of what was scored: a figure that is named and not defined is missing, and a
-gate with something missing neither holds nor passes.
+A gate judges only what was scored: a figure that is named but not defined is missing, and a gate
+with missing figures does not pass, even if no condition is true.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from gecjury.scoring.conditions import Condition, parse_condition
 from gecjury.studies.diff.paired import RATES, Paired
 
 PARTS = ("old", "new", "low", "high", "p")
-"""Suffixes of a figure's name, behind a dot; the bare name is the difference, NEW − OLD."""
+"""Suffixes of a figure's name, after a dot; the bare name means the difference, NEW − OLD."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Conditions of a gate that hold, and figures that it misses.
+    """Conditions of a gate that are true, and figures that are missing.
 
     Attributes:
-        tripped: the parts that hold, as typed, with the values of what they name.
-        missing: names that are not defined, for which nothing can be said.
-        values: of every figure named; NaN where it is not defined.
+        tripped: the conditions that are true, as given on the command line, with the values of the
+            figures that they name.
+        missing: names of figures that are not defined.
+        values: values of every figure named; NaN if it is not defined.
     """
 
     tripped: tuple[tuple[str, Mapping[str, float]], ...]
@@ -36,38 +37,38 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """True where everything named is defined and nothing holds."""
+        """True if all named figures are defined and no condition is true."""
         return not self.tripped and not self.missing
 
 
 Gate = tuple[Condition, ...]
-"""Conditions any of which is to fail a release; those that `or` joins at the top stand apart."""
+"""Conditions, any of which fails a release; `or` at the top level joins separate conditions."""
 
 
 def parse_gate(texts: Sequence[str]) -> Gate:
-    """Read conditions, any of which fails; see `gecjury.scoring.conditions`.
+    """Parse conditions, any of which fails; see `gecjury.scoring.conditions`.
 
     Args:
-        texts: as typed, at least one.
+        texts: conditions as given on the command line.
 
     Raises:
-        OptionError: one cannot be read; says at which column.
+        OptionError: a condition cannot be parsed; names the column.
     """
     return tuple(part for text in texts for part in parse_condition(text).alternatives)
 
 
 def check_gate(gate: Gate, names: Sequence[str]) -> None:
-    """Refuse names of figures that there will not be.
+    """Refuse unknown names of figures.
 
     Args:
         gate: the conditions.
-        names: of all figures.
+        names: names of all figures.
 
     Raises:
-        OptionError: names the condition, and near names.
+        OptionError: names the condition, and similar names.
     """
     for part in gate:
-        # The commonest mistake, for which near names would be no help.
+        # This is the most common mistake, and similar names would not help.
         rates = [n for n in part.names if n.partition(".")[0] in RATES and n not in names]
         if rates and rates[0].partition(".")[2] in ("", *PARTS):
             raise OptionError(
@@ -78,7 +79,7 @@ def check_gate(gate: Gate, names: Sequence[str]) -> None:
 
 
 def judge_gate(gate: Gate, figures: Mapping[str, float]) -> Verdict:
-    """Return which conditions hold.
+    """Return which conditions are true.
 
     Args:
         gate: the conditions.
@@ -96,27 +97,27 @@ def judge_gate(gate: Gate, figures: Mapping[str, float]) -> Verdict:
 
 
 def figure_names(labels: Sequence[str], names: Mapping[str, str], rates: bool) -> list[str]:
-    """Return what conditions may name.
+    """Return the names that conditions may use.
 
     Args:
-        labels: of the metrics, as tables show them.
-        names: further names of metrics, with the label that each stands for.
-        rates: whether there are references, and rates with them.
+        labels: labels of the metrics, as in tables.
+        names: further names of metrics, with the label of each.
+        rates: whether there are references, and therefore rates.
     """
     firsts = dict.fromkeys((*labels, *names, *(RATES if rates else ())))
     return [name for first in firsts for name in (first, *(f"{first}.{p}" for p in PARTS))]
 
 
 def figures_of(differences: Mapping[str, Paired], names: Mapping[str, str]) -> dict[str, float]:
-    """Return figures by the names that conditions have for them.
+    """Return figures by the names that conditions use for them.
 
     Args:
         differences: by the label of the metric, or by the name of the rate.
         names: see `figure_names`.
     """
-    both = {**differences, **{name: differences[label] for name, label in names.items()}}
+    named = {**differences, **{name: differences[label] for name, label in names.items()}}
     figures: dict[str, float] = {}
-    for name, one in both.items():
+    for name, one in named.items():
         low, high = one.interval
         parts = (one.old, one.new, low, high, one.p)
         figures[name] = one.difference

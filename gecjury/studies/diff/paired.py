@@ -1,6 +1,6 @@
 """Differences of two systems on the same sentences: of scores, of counts by type, of rates.
 
-Row 0 of every array is the OLD system, row 1 the NEW one; a difference is NEW less OLD.
+Row 0 of every array is the OLD system, row 1 the NEW one; a difference is NEW minus OLD.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from gecjury.stats.resampling import Resampling
 from gecjury.studies.system_tests import pair_tests
 
 RATES: Mapping[str, str] = {
-    "over-correction": "share of the sentences that every reference leaves unchanged which the "
-    "system changes (less is better)",
-    "under-correction": "share of the sentences that every reference changes which the system "
-    "leaves unchanged (less is better)",
-    "success": "share of the sentences that every reference changes which the system corrects as "
-    "one of them",
+    "over-correction": "of the sentences that every reference leaves unchanged, the share that the "
+    "system changes (lower is better)",
+    "under-correction": "of the sentences that every reference changes, the share that the system "
+    "leaves unchanged (lower is better)",
+    "success": "of the sentences that every reference changes, the share that the system corrects "
+    "exactly as one of them does",
 }
-"""Rates by name, with what they are."""
+"""Rates by name, with their meaning."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Paired:
         old: of the OLD system; NaN where it is not defined.
         new: of the NEW system.
         interval: percentile bootstrap bounds of the difference.
-        p: of the difference, two-sided, by swapping the outputs of sentences.
-        sentences: that it rests on.
-        dropped: resamples that did not define it.
+        p: two-sided p of the difference, by swapping the outputs of sentences.
+        sentences: number of sentences that it is computed from.
+        dropped: number of resamples in which it is not defined.
     """
 
     old: float
@@ -55,7 +55,7 @@ class Paired:
 
     @property
     def difference(self) -> float:
-        """NEW less OLD."""
+        """NEW minus OLD."""
         return self.new - self.old
 
     def row(self) -> dict[str, Any]:
@@ -80,17 +80,17 @@ def metric_difference(
     """Return the difference of two corpus scores.
 
     Args:
-        scorer: what made the table.
+        scorer: the metric that scored the table.
         table: scores of the OLD and the NEW system.
         how: resamples, permutations and confidence.
-        seed: of both.
-        rows: sentences that are looked at, by number; by default all. Scores of single sentences
-            stay what they are, the corpus score is that of these sentences alone.
+        seed: seed of resamples and permutations.
+        rows: indices of the sentences to use; by default all. Scores of single sentences stay the
+            same; the corpus score is that of these sentences alone.
     """
     if rows is not None:
         table = _of_rows(scorer, table, rows)
     lines = table.sentences.shape[1]
-    # Both systems meet the same resampled sentences, which makes the interval paired.
+    # Both systems use the same resampled sentences, which makes the interval paired.
     draws = sentence_draws(lines, how.resamples, seed)
     drawn = scorer.corpus_scores(table.statistics, draws).score
     bounds, dropped = interval(drawn[:, 1] - drawn[:, 0], how.confidence)
@@ -114,11 +114,11 @@ def _of_rows(scorer: Scorer, table: ScoreTable, rows: Sequence[int]) -> ScoreTab
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Sentences whose references agree that they need a change or none, and what became of them.
+    """Sentences whose references agree on whether to change them, and what the systems did.
 
     Attributes:
-        asked: by rate, shape (N,): the sentences that it is a share of.
-        met: by rate, shape (2, N): where it is so.
+        asked: by rate, shape (N,): the sentences that the rate is a share of.
+        met: by rate, shape (2, N): the sentences that count towards the rate of each system.
     """
 
     asked: Mapping[str, BoolArray]
@@ -128,10 +128,10 @@ class Outcomes:
 def outcomes_of(corpus: Corpus) -> Outcomes | None:
     """Return which sentences two systems change, leave and correct; None without references.
 
-    Sentences are compared token by token; how tokens are spaced is no change.
+    Sentences are compared token by token; other spacing is not a change.
 
     Args:
-        corpus: of two systems.
+        corpus: a corpus of two systems.
     """
     if not corpus.references:
         return None
@@ -147,7 +147,7 @@ def outcomes_of(corpus: Corpus) -> Outcomes | None:
             for lines in systems
         ]
     )
-    # A rate asks where the references agree: all change the sentence, or none does.
+    # Rates use the sentences on which references agree: all change the sentence, or none does.
     wanted: BoolArray = np.asarray(~kept.any(axis=0))
     unwanted: BoolArray = np.asarray(kept.all(axis=0))
     return Outcomes(
@@ -163,14 +163,14 @@ def rate_difference(
     seed: int,
     rows: Sequence[int] | None = None,
 ) -> Paired:
-    """Return the difference of two rates, which needs sentences that they are shares of.
+    """Return the difference of two rates; NaN if there are no sentences to take a share of.
 
     Args:
-        outcomes: of all sentences.
-        name: of `RATES`.
+        outcomes: outcomes of all sentences.
+        name: a name from `RATES`.
         how: resamples, permutations and confidence.
-        seed: of both.
-        rows: sentences that are looked at, by number; by default all.
+        seed: seed of resamples and permutations.
+        rows: indices of the sentences to use; by default all.
     """
     every = len(outcomes.asked[name])
     chosen = np.arange(every) if rows is None else np.array(rows, dtype=np.int64)
@@ -187,22 +187,22 @@ def rate_difference(
         gained = counts @ (met[1] - met[0])
         drawn[part] = ratio(gained, total, np.nan)
     bounds, dropped = interval(drawn, how.confidence)
-    both = met[:, asked]
-    change = both[1] - both[0]
+    counted = met[:, asked]
+    change = counted[1] - counted[0]
     # Only sentences that the rate is a share of can be swapped.
     signs, exact = permutation_signs(count, how.permutations, seed)
     p = float(tail_p(*swapped_means(change[:, None], signs), exact)[0])
-    old, new = both.mean(axis=1).tolist()
+    old, new = counted.mean(axis=1).tolist()
     return Paired(old, new, bounds, p, count, dropped)
 
 
 def type_counts(table: ScoreTable, level: TypeLevel) -> tuple[tuple[str, ...], FloatArray] | None:
-    """Return what a metric counted of each error type; None where it does not tell.
+    """Return a metric's counts by error type; None if it does not count types.
 
-    The references are those that the corpus score took.
+    The references are those that the corpus score used.
 
     Args:
-        table: of two systems, just scored.
+        table: scores of two systems, just computed and not read from a file.
         level: 1 operation (M, R, U), 2 category, 3 both.
 
     Returns:
@@ -213,7 +213,7 @@ def type_counts(table: ScoreTable, level: TypeLevel) -> tuple[tuple[str, ...], F
         return None
     lines = table.sentences.shape[1]
     cells = [[count(system, row) for row in range(lines)] for system in (0, 1)]
-    # Types that the level does not tell apart share a column.
+    # Types that the level does not distinguish share a column.
     names = {kind: merged_type(kind, level) for rows in cells for cell in rows for kind, _ in cell}
     kinds = tuple(sorted(set(names.values())))
     place = {kind: kinds.index(name) for kind, name in names.items()}
@@ -229,9 +229,9 @@ def type_differences(counts: FloatArray, how: Resampling, seed: int) -> list[Pai
     """Return the differences of F0.5 by error type.
 
     Args:
-        counts: of two systems; see `type_counts`.
+        counts: counts of two systems; see `type_counts`.
         how: resamples, permutations and confidence.
-        seed: of both.
+        seed: seed of resamples and permutations.
     """
     _, lines, size, _ = counts.shape
     flat = counts.reshape(2, lines, size * 3)
@@ -242,7 +242,7 @@ def type_differences(counts: FloatArray, how: Resampling, seed: int) -> list[Pai
     signs, exact = permutation_signs(lines, how.permutations, seed)
     change, middle = (flat[1] - flat[0]) / 2, totals.sum(axis=0) / 2
     moved = np.concatenate([signs[part] @ change for part in blocks(len(signs), size * 3 + lines)])
-    # Halves of whole numbers are exact; weights may leave a trace of rounding in place of nothing.
+    # Halves of whole numbers are exact; with weights, rounding may leave a trace instead of zero.
     null = _f(np.round(middle + moved, 12)) - _f(np.round(middle - moved, 12))
     old, new = _f(totals[:1])[0], _f(totals[1:])[0]
     p = tail_p(null, new - old, exact)
@@ -262,7 +262,7 @@ def _f(counts: FloatArray) -> FloatArray:
 
 
 def _counts(draws: IntArray) -> Iterator[tuple[slice, FloatArray]]:
-    """Yield how often each sentence stands in each draw, a block of draws at a time."""
+    """Yield how often each sentence occurs in each draw, a block of draws at a time."""
     width = draws.shape[1]
     for part in blocks(len(draws), width):
         yield part, draw_weights(draws[part], width)

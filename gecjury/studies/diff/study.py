@@ -1,8 +1,8 @@
-"""Two systems compared: what a NEW output gains and loses against an OLD one (`gecjury diff`).
+"""Compare two systems: what a NEW output gains and loses against an OLD one (`gecjury diff`).
 
-Everything comes of one scoring: corpus scores, and those of error types and groups of sentences,
-with paired intervals and tests; how often either system changes what is right and leaves what is
-wrong; the edits that came and went; the sentences that moved most.
+The systems are scored once. The results are corpus scores and those of error types and groups of
+sentences, with paired intervals and tests; how often either system changes correct sentences and
+leaves incorrect ones; the edits that came and went; and the sentences that moved most.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ from gecjury.studies.study import Study, Takes, Work, function_of
 from gecjury.wording import number
 
 TypeLevels = Literal[0, 1, 2, 3]
-"""As `TypeLevel`; 0: error types are not told apart."""
+"""The levels of `TypeLevel`, or 0 for no error types."""
 
 TRIPPED = 3
-"""Exit status where a condition of `--fail-if` holds."""
+"""Exit status if a condition of `--fail-if` is true."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,17 +62,19 @@ class Diff(Study):
     """Gains and losses of a new output against an old one, and a gate for releases.
 
     Attributes:
-        by: groups of sentences (domain, level), each compared by itself: a file of one label a
-            source line, or a column of a table (TSV, CSV, JSON lines) of one row a source line.
-        by_type: how error types are told apart: 1 operation (M, R, U), 2 category, 3 both, 0 not
-            at all.
-        show: error types, edits and sentences that are listed; with --verbose sentences of each
-            direction and metric, and all types.
+        by: groups of sentences (domain, level), each compared separately: a file with one label
+            for each source line, or a column of a table (TSV, CSV, JSON lines) with one row for
+            each source line.
+        by_type: how error types are distinguished: 1 operation (M, R, U), 2 category, 3 both, 0
+            not at all.
+        show: number of error types, edits and sentences that are listed; with --verbose sentences
+            of each direction and metric, and all types.
         resampling: the paired bootstrap over sentences, and the paired tests.
         seed: seed of the resampling and of the tests.
-        fail_if: end with status 3 where this holds, with 2 where something could not be scored,
-            as in 'errant < -0.005 or over-correction > 0.01'. A name is the difference NEW − OLD;
-            behind a dot old, new, low and high (bounds of the interval) or p; repeat for more.
+        fail_if: exit with status 3 if this condition is true, with 2 if something could not be
+            scored, as in 'errant < -0.005 or over-correction > 0.01'. A name means the difference
+            NEW − OLD; after a dot come old, new, low and high (bounds of the interval) or p;
+            repeat for more.
     """
 
     takes: ClassVar[Takes] = "two outputs"
@@ -93,10 +95,10 @@ class Diff(Study):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self._gate  # what cannot be read is refused before anything is scored
+        _ = self._gate  # refuses malformed conditions before anything is scored
 
     def plans(self, work: Work) -> list[Plan]:
-        """Return what judges would be asked, which leaves a gate nothing to judge."""
+        """Return the requests of the metrics; refuse a gate, which would have no scores."""
         if self.fail_if:
             raise OptionError(
                 "--dry-run scores nothing, so --fail-if has nothing to judge: leave one out"
@@ -120,16 +122,17 @@ class Diff(Study):
     def run(self, work: Work) -> Result:
         """Score both systems and compare them.
 
-        Tables by name: `rows` has a record a metric, with its signature, and a rate (old, new,
-        difference, `ci95`, p); `types` the same of F0.5 by error type, `groups` by group of
-        sentences, with p after Holm's correction; `moved` the sentences that moved most.
+        Table `rows` has one record per metric, with its signature, and per rate (old, new,
+        difference, `ci95`, p). Table `types` has the same for F0.5 by error type, and `groups` by
+        group of sentences, with p after Holm's correction; `moved` has the sentences that moved
+        most.
 
         Raises:
-            InputError: a score is missing that a condition of the gate needs.
+            InputError: a score that a condition of the gate needs is missing.
         """
         corpus = work.corpus
         by, groups = read_groups(self.by, len(corpus)) if self.by else (None, {})
-        # One seed for all: every figure meets the same resamples and the same swaps.
+        # One seed for all, so that every figure uses the same resamples and the same swaps.
         how = (self.resampling, self.seed)
         try:
             tables = tuple(table.settled() for table in work.scores())
@@ -148,11 +151,11 @@ class Diff(Study):
         remarks = [*_remarks(corpus, figures, outcomes), *without]
         notes = [*remarks, *(note for table in tables for note in table.statistics.notes)]
         notes = list(dict.fromkeys([*notes, *(edits.notes if edits is not None else ())]))
-        # With nothing to be listed, no sentence is left out to see what moves.
+        # If no sentences are listed, their effects are not computed.
         shown_of = named if self.show else []
         moved = [row for pair in shown_of for row in moved_sentences(*pair, corpus, self.show)]
         gate = self._gate
-        # Only now: a gate may name any metric and rate.
+        # Judged only now, since a gate may name any metric and rate.
         verdict = judge_gate(gate, figures_of(figures, _metric_names(work))) if gate else None
         old, new = corpus.names
         shown = [
@@ -169,7 +172,7 @@ class Diff(Study):
             if table.unanswered
         ]
         status, said = int(bool(unscored)), tuple[str, ...]()
-        # The tables named here fill their places, which keeps the order of the keys.
+        # Tables of these names replace the empty values, which fixes the order of the keys.
         facts: dict[str, Any] = {
             "old": old,
             "new": new,
@@ -212,7 +215,7 @@ class Diff(Study):
         )
 
     def _verdict(self, metrics: Mapping[str, Paired], old: str, new: str) -> Iterator[str]:
-        """Yield whether NEW is better by a metric, by how much and how certainly."""
+        """Yield a sentence per metric on whether NEW is better, by how much and how certainly."""
         how = self.resampling
         for label, one in metrics.items():
             if isnan(one.p) or isnan(one.difference):
@@ -220,7 +223,7 @@ class Diff(Study):
             significant = one.p <= how.level and one.difference != 0
             low, high = (number(bound, 4) for bound in one.interval)
             p = "p < .0001" if one.p < LEAST_P else f"p = {number(one.p, 4)}"
-            relation = _better(one) if significant else "not told apart from"
+            relation = _better(one) if significant else "not significantly different from"
             yield (
                 f"{label}: {new} (NEW) is {relation} {old} (OLD): {number(one.new, 4)} "
                 f"against {number(one.old, 4)}, difference "
@@ -257,11 +260,11 @@ class Diff(Study):
         table = Table(columns, rows, title, [about, *meanings, *notes, *signatures], "rows")
         legend = f"low, high: {how.confidence:.0%} paired bootstrap; p: paired randomisation"
         if rates:
-            legend += "; of over-correction and under-correction less is better"
+            legend += "; over-correction and under-correction: lower is better"
         return replace(table, instead={"brief": replace(table, notes=[legend, *notes])})
 
     def _type_tables(self, tables: Sequence[ScoreTable]) -> Iterator[Table]:
-        """Yield F0.5 by error type, of each metric that counts types."""
+        """Yield F0.5 by error type, for each metric that counts types."""
         for table in tables:
             level = cast(TypeLevel, self.by_type)
             counted = type_counts(table, level) if self.by_type else None
@@ -282,9 +285,7 @@ class Diff(Study):
                 }
                 for kind, (old, new), one, p in zip(kinds, sums, differences, adjusted, strict=True)
             ]
-            note = (
-                "F0.5; p (Holm): corrected over the types; references as the corpus score took them"
-            )
+            note = "F0.5; p (Holm): corrected over the types; with the corpus score's references"
             columns = [
                 Column("type"),
                 Column("old tp/fp/fn", value=lambda row: three_counts(row, "old_")),
@@ -303,7 +304,7 @@ class Diff(Study):
         named: Sequence[tuple[Scorer, ScoreTable]],
         outcomes: Outcomes | None,
     ) -> Iterator[Table]:
-        """Yield the figures of each group of sentences, if groups are told apart."""
+        """Yield the figures of each group of sentences, if there are groups."""
         if by is None:
             return
         how = (self.resampling, self.seed)
@@ -332,7 +333,7 @@ class Diff(Study):
             Column("adjusted", "p (Holm)", digits=4, p_value=True),
             Column("sentences"),
         ]
-        note = "each group as a corpus of its own; p (Holm): corrected over the groups of a measure"
+        note = "each group is a separate corpus; p (Holm): corrected over the groups of a measure"
         table = Table(columns, rows, f"By {by}", [note], "groups")
         yield replace(table, instead={"brief": replace(table, columns=columns[:-1])})
 
@@ -356,8 +357,8 @@ def _most_certain(table: Table, show: int) -> Table:
     """Return the error types with the most certain differences, without their counts.
 
     Args:
-        table: of all types.
-        show: types that are listed; 0 for all.
+        table: the table of all types.
+        show: number of types that are listed; 0 for all.
     """
     rows = sorted(table.rows, key=lambda row: (row["adjusted"], row["p"], -abs(row["difference"])))
     columns = [column for column in table.columns if not column.key.endswith("tp/fp/fn")]
@@ -378,7 +379,7 @@ def _remarks(
 ) -> Iterator[str]:
     one, two = corpus.systems.values()
     if all(a.split() == b.split() for a, b in zip(one.lines, two.lines, strict=True)):
-        yield f"OLD and NEW hold the same corrections on all {len(corpus)} lines"
+        yield f"OLD and NEW have the same corrections on all {len(corpus)} lines"
     if outcomes is None:
         yield (
             "no references (-r): rates of over-correction, under-correction and success, and which "
@@ -386,14 +387,14 @@ def _remarks(
         )
     for name, figure in figures.items():
         if figure.dropped and figure.sentences:
-            yield f"{name}: {figure.dropped} resampled differences not defined, left out"
+            yield f"{name}: {figure.dropped} resampled differences are not defined and are left out"
 
 
 def _edits(
     corpus: Corpus, scorers: Sequence[Scorer], runtime: Runtime
 ) -> tuple[EditChanges | None, list[str]]:
-    """Return edits as the first metric over edits sees them, else by the language's tagger."""
-    # Edits are cut as the metric cut them that is printed above.
+    """Return edits as extracted by the first metric over edits, else by the default tagger."""
+    # Edits are extracted in the same way as by the metric that is printed above.
     first: Any = next((scorer for scorer in scorers if hasattr(scorer, "tagger")), None)
     tagger, pos = ("embedded", "spacy2") if first is None else (first.tagger, first.pos)
     try:
@@ -422,11 +423,11 @@ def _moved_table(moved: Sequence[Record], show: int) -> Table:
     columns += [Column("old", digits=4), Column("new", digits=4)]
     columns += [Column("old_marked", "OLD correction"), Column("new_marked", "NEW correction")]
     note = (
-        "effect: how much of NEW − OLD is gone without the sentence; old, new: its own scores; "
+        "effect: how much of NEW − OLD disappears without the sentence; old, new: its own scores; "
         "edits as [old→new]"
     )
     table = Table(columns, moved, "Sentences that moved most", [note], "moved")
-    # The sentences of one metric fill a screen.
+    # Sentences of one metric are enough for a screen.
     first = moved[0]["metric"]
     of_first = [row for row in moved if row["metric"] == first]
     most = sorted(of_first, key=lambda row: -abs(row["effect"]))[:show]
@@ -445,12 +446,12 @@ def _one_below_the_other(table: Table) -> Table:
             rows.append({**of_sentence, "side": side.upper(), **correction})
     columns = [Column("metric"), Column("line"), Column("effect", digits=5), Column("side", " ")]
     columns += [Column("score", digits=4), Column("marked", "correction")]
-    note = "effect: how much of NEW − OLD is gone without the sentence; edits as [old→new]"
+    note = "effect: how much of NEW − OLD disappears without the sentence; edits as [old→new]"
     return replace(table, columns=columns, rows=rows, notes=[note])
 
 
 def _metric_names(work: Work) -> dict[str, str]:
-    """Return labels of metrics by what they may be called: as typed, and shortly where clear."""
+    """Return labels of metrics by possible names: as given, and short names if unambiguous."""
     labels = [scorer.signature(work.corpus, work.runtime).label for scorer in work.scorers]
     short = [scorer.name for scorer in work.scorers]
     names = {text: labels[work.scorers.index(scorer)] for text, scorer in work.typed.items()} | {
@@ -463,7 +464,7 @@ def _metric_names(work: Work) -> dict[str, str]:
 
 
 def _judged(verdict: Verdict, unscored: Sequence[str]) -> tuple[int, tuple[str, ...]]:
-    """Return the exit status that the gate asks for, and what it says of the figures."""
+    """Return the exit status of the gate, and messages about the figures."""
     said = [f"gate: {text} holds: {_values(values)}" for text, values in verdict.tripped]
     missing = [*unscored, *(f"{name} is not defined" for name in verdict.missing)]
     if missing:

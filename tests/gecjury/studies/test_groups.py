@@ -30,7 +30,9 @@ def test_columns(here: Path, name: str) -> None:
     assert read_groups(f"{name}:domain", 3) == ("domain", groups)
     with pytest.raises(OptionError, match="no column is called 'domian': did you mean domain"):
         read_groups(f"{name}:domian", 3)
-    with pytest.raises(OptionError, match=rf"is a table; name a column of it, as {name}:COLUMN"):
+    with pytest.raises(
+        OptionError, match=rf"is a table; name one of its columns, as {name}:COLUMN"
+    ):
         read_groups(name, 3)
 
 

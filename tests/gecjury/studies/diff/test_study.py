@@ -165,7 +165,7 @@ def test_a_gate_does_not_pass_scores_that_are_missing(files: Shell) -> None:
         (["--fail-if", ""], "its value is empty"),
         (["--fail-if", "green < 0", "--dry-run"], "--dry-run scores nothing"),
         (["--by", "about.tsv:domian"], "no column is called 'domian': did you mean domain"),
-        (["--by", "about.tsv"], "name a column of it, as about.tsv:COLUMN (id, domain)"),
+        (["--by", "about.tsv"], "name one of its columns, as about.tsv:COLUMN (id, domain)"),
         (["--by", "old.txt:x"], "no column is called 'x'"),
         (["--by", "none.tsv"], "none.tsv: no such file"),
         (["--resamples", "0"], "--resamples 0: expected 1 or more"),
@@ -245,7 +245,7 @@ def test_outputs_of_other_lengths_are_refused(files: Shell) -> None:
 def test_outputs_that_are_alike_are_told(files: Shell) -> None:
     files.write("new.txt", lines(SOURCE))
     own = printed(files)
-    assert "OLD and NEW hold the same corrections on all 3 lines" in own["notes"]
+    assert "OLD and NEW have the same corrections on all 3 lines" in own["notes"]
     assert {(row["difference"], row["p"]) for row in own["rows"]} == {(0, 1)}
     assert own["moved"] == []
 
@@ -297,7 +297,7 @@ def test_the_verdict_is_the_test_of_the_table() -> None:
     for old, new, words in (
         ("careful", "fluent", "is worse than"),
         ("fluent", "careful", "is better than"),
-        ("careful", "careful", "is not told apart from"),
+        ("careful", "careful", "is not significantly different from"),
     ):
         both = corpus.with_systems([old, new]) if old != new else _twice(corpus, old)
         result = gecjury.diff(both, "green", Diff(resampling=how))
