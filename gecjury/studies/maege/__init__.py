@@ -1,1 +1,1 @@
-"""MAEGE: metrics against chains of one annotator's edits, whose order is known."""
+"""MAEGE: metrics compared with chains of one annotator's edits, whose order of quality is known."""

@@ -1,10 +1,10 @@
 """MAEGE: chains of one annotator's edits, whose order of quality is known (Choshen and Abend 2018).
 
 From an M2 corpus, each annotator's edits of a sentence are applied one after the other in a random
-order; the texts on the way form a chain from the source to the full correction, each better than
-the one before. Corpora of growing quality are made by applying a growing number of edits to every
-sentence. Nothing is scored here; `gecjury.studies.maege.scores` tries scores against these
-orders.
+order. The texts in between form a chain from the source to the full correction, each better than
+the one before. Corpora of increasing quality are built by applying an increasing number of edits to
+every sentence. Nothing is scored here: see `gecjury.studies.maege.scores` for scores, and
+`gecjury.studies.maege.measures` for their agreement with these orders.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
 
 SourceChoice = Literal["original", "random", "released"]
-"""Texts that scorers are shown as the source.
+"""Texts that scorers get as the source.
 
 - `original`: the learner's sentence.
-- `random`: any text of the chain, drawn uniformly; for the corpora any corpus' text of the
-  sentence. The released program's default.
+- `random`: any text of the chain, drawn uniformly; for the corpora, the sentence's text from any
+  corpus. The released program's default.
 - `released`: the same texts in sorted order, hence mostly of other sentences. The released program
-  sorts its sources in place when it makes gold edits for M2, and scores with them from then on.
+  sorts its sources in place when it builds gold edits for M2, and scores with them from then on.
 """
 
-# The corpora of the released program (github.com/borgr/EoE, compare_measures.py): edits a sentence
-# drawn from binomial distributions with these means and this variance.
+# The corpora of the released program (github.com/borgr/EoE, compare_measures.py): the number of
+# edits per sentence is drawn from binomial distributions with these means and this variance.
 MEANS: tuple[float, ...] = tuple(float(mean) for mean in range(11))
 VARIANCE = 0.9
 
 
 @dataclass(frozen=True)
 class Annotated:
-    """Sentences from which chains can be made.
+    """Sentences from which chains can be built.
 
     Attributes:
         sources: S sentences.
         rows: S line numbers (from 0) in the files.
-        edits: S tuples, by annotator, of the edits that can be used: in order of the file, not
-            overlapping, each changing the text and leaving some of it.
-        left_out: how many sentences and edits were left out, by reason.
+        edits: S tuples, by annotator, of the edits that can be used: in order of position, not
+            overlapping, each changing the text without emptying it.
+        left_out: number of sentences and edits that were left out, by reason.
     """
 
     sources: tuple[str, ...]
@@ -73,14 +73,14 @@ class Annotated:
 
 @dataclass(frozen=True)
 class Chain:
-    """Texts of growing quality from one source.
+    """Texts of increasing quality from one source.
 
     Attributes:
         sentence: index of the sentence in its `Annotated`.
-        annotator: whose edits were applied.
+        annotator: number of the annotator whose edits were applied.
         edits: k edits in the order in which they were applied.
         texts: k + 1 texts, the source first, the full correction last.
-        source: the text that scorers are shown as the source.
+        source: the text that scorers get as the source.
     """
 
     sentence: int
@@ -97,7 +97,7 @@ class Sampled:
     Attributes:
         chains: one or more for each annotator of each sentence.
         corpora: for each mean number of edits, S pairs of an annotator and a text.
-        sources: S texts that scorers are shown as the sources of the corpora.
+        sources: S texts that scorers get as the sources of the corpora.
     """
 
     chains: tuple[Chain, ...]
@@ -109,7 +109,7 @@ _MOST_EDITS = 10_000
 
 
 def count_annotators(blocks: Sequence[M2Sentence]) -> int:
-    """Return how many annotators a file numbers, with those below the highest that have no line."""
+    """Return the highest annotator number of a file plus 1, so that unused numbers count too."""
     return 1 + max((max(b.annotators, default=0) for b in blocks), default=0)
 
 
@@ -127,7 +127,7 @@ def annotated(blocks: Sequence[M2Sentence], count: int | None = None) -> Annotat
     left: Counter[str] = Counter()
     sources, rows, edits = [], [], []
     for row, block in enumerate(blocks):
-        # By those who are there: a file may number a single annotator in billions.
+        # Only annotators with a line: a file may give a single annotator a number in the billions.
         present = [annotator for annotator in block.annotators if annotator < width]
         usable = [_usable(block, annotator, left) for annotator in present]
         if len(present) < width or not all(usable):
@@ -149,7 +149,7 @@ def annotated(blocks: Sequence[M2Sentence], count: int | None = None) -> Annotat
 
 
 def _usable(block: M2Sentence, annotator: int, left: Counter[str]) -> tuple[Edit, ...]:
-    """Return an annotator's edits that change the text, leave some of it, and are apart."""
+    """Return an annotator's edits that change the text, do not empty it, and do not overlap."""
     tokens = block.source.split()
     kept: list[Edit] = []
     done = 0
@@ -171,13 +171,13 @@ def build_chain(source: str, edits: Sequence[Edit], order: Sequence[int]) -> Cha
 
     Args:
         source: the sentence.
-        edits: edits that are apart.
-        order: indices of the edits, in the order of their application. One that would leave
-            nothing of the sentence is skipped.
+        edits: edits that do not overlap.
+        order: indices of the edits, in the order of their application. An edit that would empty
+            the sentence is skipped.
 
     Returns:
-        A chain with sentence and annotator 0. Wherever `order` begins, its last text is the
-        full correction, since edits always stand in the text in their own order.
+        A chain with sentence and annotator 0. Its last text is the full correction whatever the
+        order, since the edits chosen so far are always applied in the order of `edits`.
     """
     tokens = source.split()
     chosen: list[int] = []
@@ -203,14 +203,14 @@ def sample(
 
     Args:
         corpus: from `annotated`.
-        rng: where chance comes from.
-        chains: orders drawn for each annotator of each sentence (equal ones may come again).
-        source: what scorers are shown as the source.
-        means: mean number of edits a sentence in each corpus; 0 leaves the sources as they are.
-        variance: of the binomial distribution that the number is drawn from.
+        rng: random number generator.
+        chains: number of orders drawn for each annotator of each sentence; they may be equal.
+        source: what scorers get as the source.
+        means: mean number of edits per sentence in each corpus; 0 leaves the sources as they are.
+        variance: variance of the binomial distribution that the number is drawn from.
 
     Raises:
-        OptionError: means or variance that no number of edits has.
+        OptionError: no distribution of a number of edits has these means or this variance.
     """
     drawn = _numbers(means, variance)
     made = []
@@ -225,7 +225,7 @@ def sample(
                 # Equal orders may be drawn again, as in the released program.
                 made.append(Chain(row, annotator, chain.edits, chain.texts, chain.texts[seen]))
     corpora = tuple(_corpus(corpus, *number, rng) for number in drawn)
-    # As the texts of the chains are written: their blanks are single.
+    # Written with single spaces, like the texts of the chains.
     shown = tuple(" ".join(text.split()) for text in corpus.sources)
     if source != "original":
         picks = rng.integers(len(corpora), size=len(corpus))
@@ -238,15 +238,15 @@ def sample(
 
 
 def _numbers(means: Sequence[float], variance: float) -> list[tuple[int, float]]:
-    """Return for each mean the binomial distribution of a number of edits: trials and share.
+    """Return for each mean the binomial distribution of the number of edits: trials and share.
 
-    Trials are cut to a whole number, as numpy's generator of the released program did, so that
-    the true mean lies a little below the one asked for.
+    Trials are truncated to a whole number, as numpy's generator did in the released program, so
+    that the actual mean is a little below the requested one.
     """
     if not variance > 0:
         raise OptionError(f"variance={variance}: expected a number above 0")
     if len(means) < 3 or list(means) != sorted(set(means)):
-        raise OptionError(f"means={list(means)}: expected three or more, growing")
+        raise OptionError(f"means={list(means)}: expected three or more in ascending order")
     drawn = []
     for mean in means:
         if mean == 0:
@@ -265,7 +265,7 @@ def _numbers(means: Sequence[float], variance: float) -> list[tuple[int, float]]
 def _corpus(
     corpus: Annotated, trials: int, share: float, rng: np.random.Generator
 ) -> tuple[tuple[int, str], ...]:
-    """Draw a corpus: for each sentence one annotator's first edits of a random order."""
+    """Draw a corpus: for each sentence, the first edits of one annotator in random order."""
     corrected = []
     for row, source in enumerate(corpus.sources):
         annotator = int(rng.integers(corpus.annotators))

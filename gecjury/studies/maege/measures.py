@@ -1,4 +1,4 @@
-"""Agreement of scores with MAEGE's orders, and the worth of an edit of each type."""
+"""Agreement of scores with MAEGE's orders, and the effect of an edit of each type."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class ChainAgreement:
     Attributes:
         pearson: correlation of all texts' scores with their gold scores, over all chains.
         kendall: (agree - disagree) / pairs over the pairs of texts of each chain; a pair that
-            the metric ties adds nothing above the line.
-        kendall_ties_agree: 1 - 2 · disagree / pairs: the released program's, which counts a tie
-            as agreement.
-        pairs: pairs of texts of one chain, both scored.
-        tied: those that the metric ties.
-        missing: pairs left out, since one of the two was not scored.
+            the metric ties adds nothing to the numerator.
+        kendall_ties_agree: 1 - 2 · disagree / pairs: the measure of the released program, which
+            counts a tie as agreement.
+        pairs: number of pairs of texts of one chain, both scored.
+        tied: number of pairs that the metric ties.
+        missing: number of pairs left out because a text was not scored.
     """
 
     pearson: float
@@ -63,10 +63,10 @@ def chain_sums(
     scores: Sequence[FloatArray],
     gold: Sequence[FloatArray],
 ) -> FloatArray:
-    """Sum what agreement is made of by sentence, so that sentences can be resampled.
+    """Sum the components of agreement by sentence, so that sentences can be resampled.
 
     Args:
-        corpus: from which the chains were made.
+        corpus: the corpus from which the chains were built.
         chains: one seed's chains.
         scores: of each chain's texts; NaN = not scored.
         gold: from `gold_scores`.
@@ -79,7 +79,7 @@ def chain_sums(
     every_x, every_y = np.concatenate(list(gold)), np.concatenate(list(scores))
     scored = ~np.isnan(every_y)
     shift = [float(every[scored].mean()) if scored.any() else 0.0 for every in (every_x, every_y)]
-    # Sums around the means: their squares lose nothing by cancellation.
+    # Sums are of deviations from the means, so that squares lose no digits by cancellation.
     for chain, values, truth in zip(chains, scores, gold, strict=True):
         first, second = np.triu_indices(len(values), 1)
         gains = values[second] - values[first]
@@ -106,7 +106,7 @@ def _measures(totals: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         pairs = t[_AGREE] + t[_TIED] + t[_DISAGREE]
         spread = (t[_XX] - t[_X] ** 2 / t[_N]) * (t[_YY] - t[_Y] ** 2 / t[_N])
-        # Rounding can leave a constant's spread a little off zero.
+        # Rounding can leave the spread of a constant slightly different from zero.
         r = np.where(spread > 1e-24 * t[_XX] * t[_YY], pearson_of_sums(t[_N], *t[_X:]), np.nan)
         strict, lenient = (t[_AGREE] - t[_DISAGREE]) / pairs, 1 - 2 * t[_DISAGREE] / pairs
     return np.stack([r, strict, lenient], axis=-1)
@@ -116,11 +116,11 @@ def chain_agreement(sums: Sequence[FloatArray]) -> ChainAgreement:
     """Return agreement averaged over seeds; counts are summed.
 
     Args:
-        sums: from `chain_sums`, one a seed.
+        sums: from `chain_sums`, one per seed.
     """
-    totals = np.array([one.sum(axis=0) for one in sums])
+    totals = np.array([of_seed.sum(axis=0) for of_seed in sums])
     pearson, kendall, lenient = _measures(totals).mean(axis=0)
-    # Figures are means over seeds, while counts are of all of them.
+    # Figures are means over seeds, but counts are sums over seeds.
     agree, tied, disagree, missing = (int(n) for n in totals.sum(axis=0)[:4])
     pairs = agree + tied + disagree
     return ChainAgreement(float(pearson), float(kendall), float(lenient), pairs, tied, missing)
@@ -132,10 +132,10 @@ def agreement_interval(
     """Return 95% intervals of `chain_agreement`'s correlations over resampled sentences.
 
     Args:
-        sums: from `chain_sums`, one a seed.
-        weights: resamples × sentences, how often each stands in a resample.
+        sums: from `chain_sums`, one per seed.
+        weights: resamples × sentences, how often each sentence occurs in a resample.
     """
-    drawn = np.mean([_measures(weights @ one) for one in sums], axis=0)
+    drawn = np.mean([_measures(weights @ of_seed) for of_seed in sums], axis=0)
     keys = ("pearson", "kendall", "kendall_ties_agree")
     return {key: interval(drawn[:, column])[0] for column, key in enumerate(keys)}
 
@@ -149,11 +149,11 @@ class TypeChange:
         error: its standard error: the bootstrap's standard deviation, over sentences.
         ci95: its 95% interval, over sentences.
         raised: share of the steps that raise the score.
-        lowered: share of them that lower it.
-        edits: how many edits of the type there are.
+        lowered: share of the steps that lower it.
+        edits: number of edits of the type.
         steps: how many times one was applied, over all seeds and chains.
-        sentences: in how many sentences they stand.
-        missing: steps left out, since one of the two texts was not scored.
+        sentences: number of sentences with such an edit.
+        missing: number of steps left out because one of the two texts was not scored.
     """
 
     mean: float
@@ -197,9 +197,9 @@ def _change(
     width = weights.shape[1]
     sums = np.bincount(sentence[scored], gains[scored], minlength=width)
     counts = np.bincount(sentence[scored], minlength=width)
-    # A resample may hold no sentence with the type.
+    # A resample may contain no sentence with the type.
     drawn = ratio(weights @ sums, weights @ counts, np.nan)
-    # One sentence alone shows no spread, which is not a spread of zero.
+    # The spread of a single sentence is undefined, not zero.
     defined = drawn[~np.isnan(drawn)] if (counts > 0).sum() > 1 else drawn[:0]
     total = int(scored.sum())
     return TypeChange(

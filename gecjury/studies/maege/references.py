@@ -1,4 +1,4 @@
-"""Reading M2 corpora to make chains of, and the references to measure against."""
+"""Read M2 corpora to build chains from, and the references to score them against."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gecjury.studies.maege.chains import Annotated, count_annotators
 from gecjury.textfiles import read_lines
 
 ALL = -1
-"""Number of the reference set that serves the chains of every annotator."""
+"""Number of the reference set that is used for the chains of every annotator."""
 
 _OFFICIAL = "conll14/official-2014.combined.m2"
 _WITH_SETS = "conll14"
@@ -35,7 +35,7 @@ CORPORA = tuple(_LANGUAGES)
 UA-GEC's test sentences, corrected for grammar alone or for fluency as well."""
 
 _TEN = tuple(f"conll14/10gec_annotations/A{number}.m2" for number in range(1, 11))
-# A7 and A3 of the ten are the official annotators 0 and 1, whose edits make the chains.
+# A7 and A3 of the ten are the official annotators 0 and 1, whose edits form the chains.
 _EIGHT = tuple(path for path in _TEN if Path(path).stem not in ("A3", "A7"))
 _SAKAGUCHI = tuple(
     f"reassess-gec/annotations/{folder}/{one}_{kind}/{name}_{kind}{letter}"
@@ -48,17 +48,17 @@ _SAKAGUCHI = tuple(
 )
 REFERENCE_SETS = {"8refs": _EIGHT, "10refs": _TEN, "18refs": (*_TEN, *_SAKAGUCHI)}
 """Reference sets of conll14: Bryant and Ng's (2015) eight further annotators, as in Choshen and
-Abend (2018); those and the two official ones; and Sakaguchi et al.'s (2016) eight with them."""
+Abend (2018); these and the two official ones; and all ten with Sakaguchi et al.'s (2016) eight."""
 
 
 @dataclass(frozen=True)
 class References:
-    """A set of references that texts are measured against.
+    """A set of references that texts are scored against.
 
     Attributes:
-        name: how they are called in a signature.
-        texts: R tuples of one text a sentence.
-        gold: where the references came as M2, one block a sentence with annotators 0 to R - 1.
+        name: name of the set in a signature.
+        texts: R tuples with one text per sentence.
+        gold: for references in M2, one block per sentence with annotators 0 to R - 1; else None.
     """
 
     name: str
@@ -69,21 +69,21 @@ class References:
 def read_annotated(
     names: Sequence[str], runtime: Runtime, language: Language | None = None
 ) -> Corpus:
-    """Read M2 files of the same sentences as one corpus, annotators numbered through.
+    """Read M2 files of the same sentences as one corpus, with annotators numbered consecutively.
 
     Args:
-        names: of `CORPORA`, or files: M2, or essays and behind them their references.
+        names: names from `CORPORA`, or files: M2, or essays followed by their references.
         runtime: folders of data and caches.
-        language: of the texts; by default that of the corpus by name, otherwise English.
+        language: language of the texts; by default that of a corpus by name, otherwise English.
 
     Raises:
         OptionError: neither a file nor a known name.
-        InputError: a file is malformed, or holds other sentences than the first.
+        InputError: a file is malformed, or contains other sentences than the first.
         DataError: files of a known corpus are missing.
     """
     merged: list[M2Sentence] = []
     base = 0
-    # All names are looked at before any file is read: a misspelt one then costs no time.
+    # All names are checked before any file is read, so that a misspelt one costs no time.
     for name in names:
         if name not in CORPORA and not Path(name).exists():
             known_name("corpus (and no file)", name, CORPORA)
@@ -94,16 +94,16 @@ def read_annotated(
         blocks = _known(name, runtime) if name in CORPORA else read_m2(name, overlaps="keep")
         if merged and [b.source.split() for b in blocks] != [b.source.split() for b in merged]:
             raise InputError(
-                f"{name} holds other sentences than {names[0]}: the M2 files of one corpus must "
+                f"{name} contains other sentences than {names[0]}: the M2 files of one corpus must "
                 "have the same S lines"
             )
-        # Annotators of later files are numbered behind those of the first.
+        # Annotators of later files are numbered after those of the first.
         merged = merged or [M2Sentence(block.source) for block in blocks]
         for row, block in enumerate(blocks):
             more = (replace(a, annotator=a.annotator + base) for a in block.annotations)
             merged[row] = M2Sentence(merged[row].source, (*merged[row].annotations, *more))
         base += count_annotators(blocks)
-    # The M2 of a corpus known by name holds tokens of its language; files are taken for English.
+    # The M2 of a corpus known by name has tokens of its language; files are assumed to be English.
     codes = {_LANGUAGES[name] for name in names if name in _LANGUAGES}
     if language is None:
         language = language_of(codes.pop(), tokens="space") if len(codes) == 1 else ENGLISH
@@ -112,19 +112,21 @@ def read_annotated(
 
 
 def _essay_blocks(names: Sequence[str], runtime: Runtime, language: Language) -> list[M2Sentence]:
-    """Return essays with the edits of their references, an annotator a file.
+    """Return essays with the edits of their references, one annotator per file.
 
     Args:
-        names: files of the original essays, and of references, which may lack some.
+        names: the file of the original essays, then those of references, which may lack some.
         runtime: workers and cache.
-        language: of the texts.
+        language: language of the texts.
 
     Raises:
         OptionError: there is no reference.
-        InputError: a file is malformed, or holds other essays.
+        InputError: a file is malformed, or contains other essays.
     """
     if len(names) < 2:
-        raise OptionError(f"{names[0]} holds essays; name the files of their references behind it")
+        raise OptionError(
+            f"{names[0]} contains essays; name the files of their references after it"
+        )
     corpus = read_corpus(names[0], [], names[1:], language=language)
     edits = corpus_edits(corpus, "embedded", "spacy2", runtime).references
     return [
@@ -142,7 +144,7 @@ def _essay_blocks(names: Sequence[str], runtime: Runtime, language: Language) ->
 
 
 def _known(name: str, runtime: Runtime) -> tuple[M2Sentence, ...]:
-    """Return the blocks of a corpus known by name; of GECCC those that two people corrected."""
+    """Return the blocks of a corpus known by name; for GECCC, those that two people corrected."""
     if name.startswith("ua-gec"):
         from gecjury.benchmarks.loaders.ua_gec import read_ua_gec
 
@@ -165,17 +167,17 @@ def named_references(
     runtime: Runtime,
     language: Language = ENGLISH,
 ) -> dict[int, References]:
-    """Return the references that were asked for.
+    """Return the requested references.
 
     Args:
-        names: `all` (the corpus' annotators), `others` (for the chains of each annotator the
-            others), a set of `REFERENCE_SETS`, or files; empty for the default: `8refs` for
+        names: `all` (the corpus' annotators), `others` (for each annotator's chains, the other
+            annotators), a set of `REFERENCE_SETS`, or files; empty for the default: `8refs` for
             conll14, otherwise `others`.
         corpus: the annotated corpus.
-        lines: how many sentences its files hold.
-        named: whether the corpus is conll14, which alone has reference sets.
+        lines: number of sentences in its files.
+        named: whether the corpus is conll14, the only one with reference sets.
         runtime: folders of data and caches.
-        language: says how texts are folded.
+        language: determines how texts are folded.
 
     Raises:
         OptionError: an unknown set, a mixture of kinds, or `others` with one annotator.
@@ -196,7 +198,7 @@ def named_references(
         if not Path(name).exists():
             known_name("reference set (and no file)", name, sets)
         if name in sets:
-            raise OptionError(f"--references {name}: stands alone, without other references")
+            raise OptionError(f"--references {name}: cannot be combined with other references")
     files = list(map(Path, chosen))
     return {ALL: _from_files(f"{len(chosen)} files", files, corpus, lines, language)}
 
@@ -208,7 +210,7 @@ def _from_files(
     lines: int,
     language: Language = ENGLISH,
 ) -> References:
-    """Return text or M2 files as references; gold edits only where all of them are M2."""
+    """Return text or M2 files as references, with gold edits only if all of them are M2."""
     versions: list[Version] = []
     for path in paths:
         for version in read_versions(path, overlaps="keep"):
@@ -221,7 +223,7 @@ def _from_files(
     texts = tuple(
         tuple(folded(line, language.fold) for line in version.lines) for version in versions
     )
-    # Gold edits serve M2 alone, which needs them of every reference.
+    # Only the metric M2 uses gold edits, and it needs them for every reference.
     sets = [version.edits for version in versions if version.edits is not None]
     if len(sets) < len(versions):
         return References(name, texts)
@@ -233,7 +235,7 @@ def _from_files(
 
 
 def in_fold(blocks: Sequence[M2Sentence], language: Language) -> tuple[M2Sentence, ...]:
-    """Fold M2 blocks as a language is; their tokens stay as many.
+    """Fold M2 blocks as their language requires; the number of tokens stays the same.
 
     Raises:
         InputError: folding changes the number of tokens.
@@ -246,20 +248,20 @@ def in_fold(blocks: Sequence[M2Sentence], language: Language) -> tuple[M2Sentenc
 
 def of_annotators(corpus: Annotated, chosen: Sequence[int]) -> References:
     """Return the full corrections of some annotators."""
-    both = list(zip(corpus.sources, corpus.edits, strict=True))
+    sentences = list(zip(corpus.sources, corpus.edits, strict=True))
     texts = tuple(
-        tuple(" ".join(apply_edits(source.split(), edits[one])) for source, edits in both)
-        for one in chosen
+        tuple(" ".join(apply_edits(source.split(), edits[who])) for source, edits in sentences)
+        for who in chosen
     )
-    gold = tuple(gold_block(source, [edits[one] for one in chosen]) for source, edits in both)
+    gold = tuple(gold_block(source, [edits[who] for who in chosen]) for source, edits in sentences)
     return References("annotators", texts, gold)
 
 
 def other_annotators(corpus: Annotated) -> dict[int, References]:
-    """Return for the chains of each annotator the corrections of the others.
+    """Return, for each annotator's chains, the corrections of the other annotators.
 
     Raises:
-        OptionError: there is no other.
+        OptionError: there is no other annotator.
     """
     everyone = range(corpus.annotators)
     if corpus.annotators < 2:
@@ -271,7 +273,7 @@ def other_annotators(corpus: Annotated) -> dict[int, References]:
 
 
 def gold_block(source: str, sets: Sequence[Sequence[Edit]]) -> M2Sentence:
-    """Return an M2 block of several annotators; one without edits says so with a noop."""
+    """Return an M2 block of several annotators; an annotator without edits gets a noop."""
     lines: list[M2Annotation] = []
     for annotator, edits in enumerate(sets):
         if not edits:

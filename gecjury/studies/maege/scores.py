@@ -1,4 +1,4 @@
-"""Scores of MAEGE's texts, each distinct one scored once, whatever the metric."""
+"""Scores of MAEGE's texts by any metric, with each distinct text scored once."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _Key = tuple[int, int, str, str]
 
 @dataclass(frozen=True)
 class Pool:
-    """Everything that is to be scored: every distinct text of all draws.
+    """All distinct texts of all draws, to be scored.
 
     Attributes:
-        annotated: the sentences from which the chains were made.
-        draws: what each seed drew of them.
+        annotated: the sentences from which the chains were built.
+        draws: the draw of each seed.
         references: by number of the set: `ALL`, or one for the chains of each annotator.
-        keys: what is scored, sorted.
-        language: of all texts.
+        keys: the keys of the texts to score, sorted.
+        language: language of all texts.
     """
 
     annotated: Annotated
@@ -63,24 +63,24 @@ class Pool:
 
         Args:
             wide: put the texts of one source side by side, for scorers that judge them together;
-                otherwise every text is a row of its own.
-            gold: whether gold edits are needed. Where the references did not come as M2, or the
-                source shown is not the one that they correct, ERRANT's edits are extracted.
+                otherwise every text has a separate row.
+            gold: whether gold edits are needed. If the references are not M2, or the source shown
+                is not the one that they correct, edits are extracted with ERRANT.
             runtime: workers and cache of the extraction.
         """
         contexts: dict[tuple[object, ...], int] = {}
         texts: list[list[str]] = []
         cells = np.empty((len(self.keys), 2), dtype=np.int64)
         for place, key in enumerate(self.keys):
-            # Side by side stand texts of one source with one set of references.
+            # Texts side by side share one source and one set of references.
             row = contexts.setdefault(key[:3] if wide else key, len(contexts))
             if row == len(texts):
                 texts.append([])
             cells[place] = len(texts[row]), row
             texts[row].append(key[3])
-        # The first key of each row stands for its source and references.
+        # The first key of each row gives its source and references.
         first = [self.keys[place] for place in np.unique(cells[:, 1], return_index=True)[1]]
-        # Rows with fewer texts repeat their first, which is scored and not read.
+        # Rows with fewer texts repeat their first; the additional scores are not read.
         width = max(map(len, texts))
         systems = {
             f"text {column + 1}": Version(tuple((line[column:] or line)[0] for line in texts))
@@ -102,7 +102,7 @@ class Pool:
     def _gold(
         self, first: Sequence[_Key], references: Sequence[Version], runtime: Runtime
     ) -> tuple[M2Sentence, ...]:
-        """Return gold blocks: of M2 where they belong to the source shown, others extracted."""
+        """Return gold blocks: from M2 if they belong to the source shown, otherwise extracted."""
         gold: dict[int, M2Sentence] = {}
         for row, (sentence, number, source, _) in enumerate(first):
             blocks = self.references[number].gold
@@ -147,10 +147,10 @@ def pool_texts(
     """Gather the distinct texts of all draws.
 
     Args:
-        corpus: the sentences from which the chains were made.
-        draws: what the seeds drew of them.
+        corpus: the sentences from which the chains were built.
+        draws: the draws of all seeds.
         references: see `Pool`.
-        language: of the texts.
+        language: language of the texts.
     """
     wanted: set[_Key] = set()
     for drawn in draws:
@@ -166,8 +166,8 @@ class PoolScores:
     """A scorer's scores of a pool.
 
     Attributes:
-        table: of the pool as a corpus.
-        values: one score a key; NaN = not scored.
+        table: scores of the pool as a corpus.
+        values: one score per key; NaN = not scored.
         corpora: for each draw, the scores of its corpora.
     """
 
@@ -177,7 +177,7 @@ class PoolScores:
 
     @property
     def unanswered(self) -> int:
-        """How many texts were to be scored and were not."""
+        """The number of texts that should have been scored but were not."""
         return int(np.isnan(self.values).sum())
 
 
@@ -189,13 +189,13 @@ def score_pool(
     folder: str | Path | None = None,
     runtime: Runtime,
 ) -> PoolScores:
-    """Score a pool in one pass; the corpora are put together from its statistics.
+    """Score a pool in one pass; the scores of corpora are computed from its statistics.
 
     Args:
         scorer: any metric.
         pool: from `pool_texts`.
-        mean: a corpus scores the mean of its sentences, as in the released program, instead of
-            what the metric makes of the corpus. Side-by-side scorers always take the mean.
+        mean: score a corpus by the mean of its sentences, as in the released program, instead of
+            the metric's corpus score. Side-by-side scorers always use the mean.
         folder: where score files are kept.
         runtime: device, workers and the like.
     """
@@ -209,7 +209,7 @@ def score_pool(
             corpora.append(defined_mean(values[places], 1))
         else:
             every = table.statistics.values
-            # Not as `draws`: a resample gets one random choice of references, a corpus all.
+            # Not passed as `draws`: a resample uses one random choice of references, a corpus all.
             parts = [replace(table.statistics, values=every[:, cells[p, 1]]) for p in places]
             corpora.append(np.array([scorer.corpus_scores(part).score[0] for part in parts]))
     return PoolScores(table, values, tuple(corpora))

@@ -1,4 +1,4 @@
-"""MAEGE from draw to figures: chains drawn, scored by several metrics, measured."""
+"""Draw MAEGE's chains, score them with several metrics and measure agreement: `gecjury maege`."""
 
 from __future__ import annotations
 
@@ -41,27 +41,28 @@ from gecjury.studies.maege.scores import Pool, PoolScores, pool_texts, score_poo
 from gecjury.studies.study import Data, Study, Takes, Work, function_of
 
 CorpusScore = Literal["corpus", "mean"]
-"""A corpus' score: the metric's own, or the mean over its sentences, as in the released program."""
+"""The score of a corpus: the metric's corpus score, or the mean over its sentences, as in the
+released program."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Maege(Study):
-    """Metrics against chains of one annotator's edits, whose order is known.
+    """Metrics compared with chains of one annotator's edits, whose order of quality is known.
 
     Attributes:
         references: others (each chain against the other annotators), all (every annotator of the
             corpus), for conll14 8refs, 10refs or 18refs, or files; default: 8refs for conll14,
             otherwise others.
-        source: what metrics see as the source: the learner's sentence (default), a random text of
-            the chain, or those texts sorted, as the released program leaves them.
-        aggregate: a corpus' score: the metric's own (default), or the mean over its sentences, as
-            in the released program.
-        by_type: also score change by error type.
-        seeds: draws that are averaged.
+        source: what metrics get as the source: the learner's sentence (default), a random text of
+            the chain, or these texts sorted, as in the released program.
+        aggregate: the score of a corpus: the metric's corpus score (default), or the mean over its
+            sentences, as in the released program.
+        by_type: also show the score change by error type.
+        seeds: number of draws that are averaged.
         seed: the first seed.
-        chains: chains an annotation.
+        chains: number of chains for each annotator of each sentence.
         sentences: use N sentences, drawn with the first seed.
-        means: mean edits a sentence of the corpora compared (default: 0 1 2 ... 10).
+        means: mean edits per sentence of the corpora that are compared (default: 0 1 2 ... 10).
         variance: variance of the number of edits.
         resampling: the bootstrap over sentences.
     """
@@ -69,8 +70,8 @@ class Maege(Study):
     takes: ClassVar[Takes] = "m2"
     data_name: ClassVar[str] = "M2"
     data: ClassVar[str] = (
-        f"{', '.join(CORPORA)}, M2 files of the same sentences (their annotators are put "
-        "together), or essays of MultiGEC and their references"
+        f"{', '.join(CORPORA)}, M2 files of the same sentences (their annotators are "
+        "combined), or essays of MultiGEC and their references"
     )
     keeps: ClassVar[bool] = True
     new_texts: ClassVar[str] = "maege"
@@ -92,13 +93,13 @@ class Maege(Study):
         """Return texts with gold edits, read from M2 files or a corpus that is known by name.
 
         Args:
-            data: texts themselves, or names of `CORPORA` and files of the same sentences.
+            data: the texts, or names from `CORPORA` and files of the same sentences.
             runtime: folders of data and caches.
-            language: of the texts; by default that of the corpus by name, otherwise English.
+            language: language of the texts; by default that of a corpus by name, otherwise English.
 
         Raises:
             OptionError: neither a file nor a known name.
-            InputError: a file is malformed, or holds other sentences than the first.
+            InputError: a file is malformed, or contains other sentences than the first.
             DataError: files of a known corpus are missing.
         """
         if data is None or isinstance(data, Corpus | Benchmark):
@@ -107,7 +108,7 @@ class Maege(Study):
         return read_annotated(names, runtime, language)
 
     def check(self, work: Work) -> None:
-        """Refuse nothing: the texts that are scored have yet to be drawn."""
+        """Refuse nothing, since the texts to score have not been drawn yet."""
 
     def to_score(self, work: Work) -> Iterator[tuple[Scorer, Corpus]]:
         """Yield every metric with every distinct text."""
@@ -119,8 +120,8 @@ class Maege(Study):
         """Draw chains and corpora, and find their references.
 
         Raises:
-            OptionError: settings that do not go together.
-            InputError: texts without gold edits, or of which no chain can be made.
+            OptionError: the settings are incompatible.
+            InputError: the texts have no gold edits, or no chain can be built from them.
             DataError: files of a reference set are missing.
         """
         texts = work.corpus
@@ -128,7 +129,7 @@ class Maege(Study):
             raise InputError("maege: these texts have no gold edits; expected an M2 file")
         usable = annotated(texts.gold)
         if self.sentences is not None and self.sentences < len(usable):
-            # A stream of its own: the sentences must not depend on the chains drawn.
+            # A separate random stream, so that the sentences do not depend on the chains drawn.
             chosen = np.random.default_rng([self.seed, 1]).choice(
                 len(usable), self.sentences, replace=False
             )
@@ -155,10 +156,10 @@ class Maege(Study):
         return pool_texts(usable, draws, references, texts.language)
 
     def run(self, work: Work) -> Result:
-        """Score what is drawn and measure the scores against the orders known.
+        """Score the drawn texts and compare the scores with the known orders.
 
-        Table `rows` has a record a metric, with records of its figures at `corpus` and `sentence`
-        level; table `by_type`, if asked for, one a metric and error type.
+        Table `rows` has one record per metric, with records of its figures at `corpus` and
+        `sentence` level; table `by_type`, if requested, has one per metric and error type.
         """
         # Scoring may take hours: a folder that cannot be written is refused before it begins.
         if work.folder:
@@ -229,7 +230,7 @@ class Maege(Study):
             name: [correlate(means, totals) for totals in scores.corpora]
             for name, correlate in (("pearson", pearson), ("spearman", spearman))
         }
-        # One seed has no deviation; 0 is shown in its place.
+        # One seed has no deviation; 0 is shown instead.
         spread = 1 if self.seeds > 1 else 0
         corpus = {
             **{name: float(np.mean(values)) for name, values in by_seed.items()},
@@ -247,8 +248,8 @@ class Maege(Study):
             for draw in pool.draws
         ]
         overall = chain_agreement(sums)
-        # Each seed by itself shows how much the draw of chains matters.
-        alone = [chain_agreement([one]) for one in sums]
+        # The figures of single seeds show how much the draw of chains matters.
+        alone = [chain_agreement([of_seed]) for of_seed in sums]
         sentence = {
             **asdict(overall),
             "tied_share": overall.tied / overall.pairs if overall.pairs else float("nan"),
@@ -301,17 +302,17 @@ def _how(facts: Mapping[str, Any]) -> list[str]:
     left = "; ".join(f"{count} {reason}" for reason, count in facts["left_out"].items())
     scorer = "the mean of their sentences" if facts["aggregate"] == "mean" else "the metric itself"
     return [
-        f"{facts['chains']} chains with {facts['texts']} texts a seed, {facts['seeds']} seeds "
+        f"{facts['chains']} chains with {facts['texts']} texts per seed, {facts['seeds']} seeds "
         f"averaged, {facts['scored']} distinct texts scored; references "
         f"{facts['references']} ({facts['reference_count']}), source {facts['source']}",
-        f"corpus level: {len(facts['means'])} corpora of growing quality, scored by {scorer}; "
+        f"corpus level: {len(facts['means'])} corpora of increasing quality, scored by {scorer}; "
         f"intervals: {facts['resamples']} resamples of the sentences",
         *([f"left out: {left}"] if left else []),
     ]
 
 
 def _type_tables(changes: Mapping[str, Mapping[str, TypeChange]]) -> Sequence[Table]:
-    """Return score change by error type: a record a metric and type, and types × metrics."""
+    """Return score changes by error type: one record per metric and type, and types × metrics."""
     records = [
         {"metric": metric, "type": kind, **asdict(change)}
         for metric, kinds in changes.items()

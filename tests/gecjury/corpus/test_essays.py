@@ -117,7 +117,7 @@ def test_chains_are_made_of_essays(essays: Shell) -> None:
     # Chains need essays that every annotator has and changed: 2 alone stands in ref2.
     assert (document["sentences"], document["annotators"]) == (1, 3)
     _, err = essays.ended("maege", "orig.md", "-m", "gleu", status=2)
-    assert "orig.md holds essays; name the files of their references behind it" in err
+    assert "orig.md contains essays; name the files of their references after it" in err
 
 
 def test_the_doctor_aligns_essays(essays: Shell) -> None:
