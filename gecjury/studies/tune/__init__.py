@@ -1,1 +1,1 @@
-"""Tuning: the values of an option tried on one benchmark, the best tried on others."""
+"""Tuning: find the best value of an option on one benchmark, and test it on others."""

@@ -1,9 +1,9 @@
-"""Candidates of a metric, compared on judged pairs and chosen among without flattering the choice.
+"""Choose among candidates of a metric by judged pairs, without overstating the chosen one.
 
-The best of several candidates looks better on the judgments that it was chosen by than it is: of
-equal candidates, too, one is ahead by chance. So the choice is repeated without each fold of
-sources, and what it chose is scored on that fold alone (cross-fitting). The figure over all folds
-is that of the whole procedure, choosing among so many candidates included.
+The best of several candidates looks better on the judgments that it was chosen by than it is: even
+among equal candidates, one is ahead by chance. The choice is therefore repeated without each fold
+of sources, and the chosen candidate is scored on that fold alone (cross-fitting). The figure over
+all folds is that of the whole procedure, including the choice among so many candidates.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _SAME = 1e-12  # accuracies that differ by less are equal
 
 
 def candidate_metrics(metric: str, candidates: Sequence[str]) -> list[str]:
-    """Return the metric itself and each candidate, as typed on the command line, each once.
+    """Return the metric itself and each candidate as command-line names, without duplicates.
 
     Args:
         metric: name and options.
         candidates: options that are added to the metric's or replace them
-            (`criterion=fluency,orders=2`), a metric with its options, or a file with one of these a
-            line; its blank lines and those that begin with `#` are passed over.
+            (`criterion=fluency,orders=2`), a metric with its options, or a file with one of these
+            per line; blank lines and lines that begin with `#` are skipped.
 
     Raises:
-        OptionError: a candidate is none of these; names the file and line.
+        OptionError: a candidate has none of these forms; names the file and line.
         InputError: a file cannot be read.
     """
     lines: list[tuple[str, str]] = []
@@ -74,8 +74,8 @@ def _typed(metric: str, candidate: str, place: str) -> str:
         return candidate
     if "=" not in candidate:
         raise OptionError(
-            f"--prompt: {place}{candidate!r:.60} is no candidate; expected options such as "
-            "criterion=fluency, a metric with its options, or a file with one of these a line"
+            f"--prompt: {place}{candidate!r:.60} is not a candidate; expected options such as "
+            "criterion=fluency, a metric with its options, or a file with one of these per line"
         )
     options |= parse(f"{name}:{candidate}")[1]
     typed = (f"{key}={value}".replace(",", "\\,") for key, value in options.items())
@@ -87,11 +87,11 @@ class Agreements:
     """The agreement of several metrics with people on decided pairs, summed by source.
 
     Attributes:
-        right: metrics × sources, pairs on which the metric prefers what people did; a tie counts
-            one half, and so does a pair of which a score is missing: a metric that answers easy
-            questions alone is not to be chosen for it.
+        right: metrics × sources, pairs on which the metric prefers the same side as people. A tie
+            counts one half. So does a pair with a missing score, so that a metric gains nothing by
+            scoring only easy pairs.
         pairs: number of decided pairs of each source, shape (sources,).
-        missing: pairs without a score, shape (metrics,).
+        missing: number of pairs without a score, shape (metrics,).
     """
 
     right: FloatArray
@@ -102,7 +102,7 @@ class Agreements:
         """Return the share of pairs that each metric has right; NaN without pairs.
 
         Args:
-            weights: draws × sources, how often each counts; None for once.
+            weights: draws × sources, how often each source counts; None if each counts once.
 
         Returns:
             Shape (draws, metrics), or (metrics,) without draws.
@@ -117,8 +117,8 @@ def agreements(study: Study, tables: Sequence[ScoreTable], view: View) -> Agreem
     """Return the agreement of metrics with people, by distinct source.
 
     Args:
-        study: the benchmark. Where people ranked, its decided pairs; where they only rated, every
-            two corrections of a source with different mean ratings.
+        study: the benchmark. Its pairs are the decided ones if people ranked; if they only rated,
+            every two corrections of a source with different mean ratings.
         tables: scores of the metrics.
         view: view of the judgments.
 
@@ -127,7 +127,7 @@ def agreements(study: Study, tables: Sequence[ScoreTable], view: View) -> Agreem
     """
     benchmark = study.benchmark
     numbers: dict[str, int] = {}
-    # Equal sources are one: what is chosen on one of them is not to be tested on the other.
+    # Equal sources count as one, so that a choice made on one copy is not tested on another.
     source = np.array([numbers.setdefault(normalise(s), len(numbers))
                        for s in benchmark.corpus.sources])  # fmt: skip
     right, pairs = np.zeros((len(tables), len(numbers))), np.zeros(len(numbers))
@@ -144,8 +144,8 @@ def agreements(study: Study, tables: Sequence[ScoreTable], view: View) -> Agreem
             missing[number] += outcomes.missing
     if not pairs.any():
         raise OptionError(
-            f"{benchmark.name}: people preferred none of two corrections, so that nothing can be "
-            "chosen by; take a benchmark with rankings, preferences or ratings"
+            f"{benchmark.name}: people preferred no correction to another, so there is nothing to "
+            "choose by; use a benchmark with rankings, preferences or ratings"
         )
     judged = pairs > 0
     return Agreements(right[:, judged], pairs[judged], missing)
@@ -173,14 +173,14 @@ class Choice:
     """The best of several metrics, the first of which is the default.
 
     Attributes:
-        best: index of the metric that is best on all sources; of equal ones the first.
-        accuracies: of each metric on all sources, shape (metrics,).
-        intervals: of the accuracies.
-        differences: intervals of each accuracy less the default's, from the same draws.
-        times: in how many folds each metric was chosen, shape (metrics,).
+        best: index of the metric that is best on all sources; the first among equals.
+        accuracies: accuracy of each metric on all sources, shape (metrics,).
+        intervals: intervals of the accuracies.
+        differences: intervals of each accuracy minus the default's, from the same draws.
+        times: number of folds for which each metric was chosen, shape (metrics,).
         held_out: accuracy on the folds that the choice did not see.
-        gain: `held_out` less the default's accuracy.
-        gain_interval: of the gain, the choices taken as they are.
+        gain: `held_out` minus the default's accuracy.
+        gain_interval: interval of the gain, with the choices held fixed.
     """
 
     best: int
@@ -194,17 +194,17 @@ class Choice:
 
     @property
     def inflation(self) -> float:
-        """The best metric's own accuracy less that of choosing one."""
+        """The best metric's own accuracy minus the held-out accuracy."""
         return float(self.accuracies[self.best]) - self.held_out
 
 
 def choose(agreed: Agreements, folds: int, seed: int) -> Choice:
-    """Choose the metric with the highest accuracy, and say what choosing is worth.
+    """Choose the metric with the highest accuracy, and measure what choosing is worth.
 
     Args:
-        agreed: of the metrics, the default first.
-        folds: parts of the sources on which the choice is tested.
-        seed: of the folds and of the resamples.
+        agreed: agreement of the metrics, the default first.
+        folds: number of parts of the sources on which the choice is tested.
+        seed: seed of the folds and of the resamples.
 
     Raises:
         OptionError: more folds than sources with decided pairs, or fewer than two.
@@ -212,12 +212,12 @@ def choose(agreed: Agreements, folds: int, seed: int) -> Choice:
     sources = len(agreed.pairs)
     if not 2 <= folds <= sources:
         raise OptionError(
-            f"--folds {folds}: expected 2 to {sources}, the sources on which people decided, since "
-            "each fold is held out once"
+            f"--folds {folds}: expected 2 to {sources}, the number of sources on which people "
+            "decided, since each fold is held out once"
         )
     fold = np.empty(sources, np.int64)
     fold[np.random.default_rng(seed).permutation(sources)] = np.arange(sources) % folds
-    # The held-out figure is one more row: on each source that of the metric chosen without it.
+    # The held-out figure is an extra row: on each source, that of the metric chosen without it.
     chosen = [
         _first_best(agreed.accuracies((fold != part).astype(np.float64)[None])[0])
         for part in range(folds)
@@ -255,13 +255,13 @@ def verdict(choice: Choice, labels: Sequence[str], folds: int) -> tuple[str, ...
     """Return sentences on the best metric, and on what choosing it was worth.
 
     Args:
-        choice: what was chosen.
-        labels: of the metrics.
-        folds: how many were held out.
+        choice: the result of choosing.
+        labels: labels of the metrics.
+        folds: number of folds that were held out.
     """
     low, high = choice.gain_interval
     gain = f"{choice.gain:+.3f} (95% CI {low:+.3f} to {high:+.3f})"
-    clear = "better than" if low > 0 else "worse than" if high < 0 else "not told apart from"
+    clear = "better than" if low > 0 else "worse than" if high < 0 else "not clearly different from"
     inflated = f"inflates the figure by {choice.inflation:.3f}"
     if choice.inflation < 0.0005:
         inflated = "does not inflate the figure here"
@@ -275,7 +275,7 @@ def verdict(choice: Choice, labels: Sequence[str], folds: int) -> tuple[str, ...
 
 
 def rows_of(choice: Choice, labels: Sequence[str], missing: IntArray) -> list[Mapping[str, object]]:
-    """Return a record of each metric."""
+    """Return a record for each metric."""
     return [
         {
             "metric": label,

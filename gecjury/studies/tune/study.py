@@ -50,7 +50,7 @@ from gecjury.studies.tune.trial import (
     tuning_of,
 )
 
-# Of options that do nothing beside candidates, which are compared on judged pairs alone.
+# For options that do nothing with candidates, which are compared on judged pairs only.
 _NOT_CHOOSING: Mapping[str, tuple[str, ...]] = {"prompt": ()}
 
 
@@ -60,9 +60,9 @@ class _Optimum:
 
     Attributes:
         measure: one of `MEASURES`.
-        values: by option: `value`, or the weights that a metric searched.
-        scorer: the metric with it.
-        more: what else its record has where it was found.
+        values: by option: `value`, or the weights that the metric's search found.
+        scorer: the metric with this setting.
+        more: further entries of its record on the benchmark where it was found.
     """
 
     measure: str
@@ -73,34 +73,35 @@ class _Optimum:
 
 @dataclass(frozen=True, kw_only=True)
 class Tune(Study):
-    """An option's best value on one benchmark, and what it does on others.
+    """An option's best value on one benchmark, and its effect on others.
 
     Attributes:
-        test: where it is tried beside the default.
+        test: benchmarks on which the value is compared with the default.
         human: which judgments.
-        human_scores: human column; a benchmark without it takes its first.
+        human_scores: human column; on a benchmark without it, its first column is used.
         aggregate: system scores of the metric (default: corpus; uot-errant: trueskill; some:
             mean).
-        folds: mean of the optima on all but one fold of sentences (default: 10; uot-errant: 1).
+        folds: average the optima on all but one of N folds of sentences (default: 10; uot-errant:
+            1).
         seed: seed of the folds.
-        curve: also the figures of every value.
+        curve: also show the figures of every value.
         prompt: choose among candidates by accuracy on judged pairs: options added to the metric's
-            (criterion=fluency), whole metrics, or a file with one a line.
+            (criterion=fluency), whole metrics, or a file with one per line.
     """
 
     takes: ClassVar[Takes] = "benchmark"
     needs: ClassVar[tuple[Need, ...]] = ("texts", "judges", "plans")
     what: ClassVar[str] = "with a range of values, METRIC:OPTION=START:STOP:STEP; see below"
-    data: ClassVar[str] = "where the value is found"
+    data: ClassVar[str] = "benchmark on which the value is found"
     keeps: ClassVar[bool] = True
     epilog: ClassVar[str] = """\
 what to tune:
   green:beta=0:5:0.01      any numeric option of any metric, start:stop:step
-  green                    β as its paper did: 0 to 5 by 0.01, ten folds, corpus scores
-  uot-errant               λ1 = λ2 as its paper did: 0.02 to 1 by 0.02, encoded once
+  green                    β as in its paper: 0 to 5 by 0.01, ten folds, corpus scores
+  uot-errant               λ1 = λ2 as in its paper: 0.02 to 1 by 0.02, encoded once
   some:model=DIR           α, β and γ, all hundredths
   llm-s:model=M --prompt criterion=fluency prompt=mine.txt
-                           the best wording of a judge, held out by folds
+                           the best wording for a judge, tested on held-out folds
 """
     test: tuple[str | Benchmark, ...] = option((), metavar="BENCHMARK", several=True)
     human: View | None = None
@@ -124,20 +125,20 @@ what to tune:
         """Return the metric with the default of the option that is tuned.
 
         Raises:
-            OptionError: an unknown metric or option, or no range where one is needed.
+            OptionError: an unknown metric or option, or a missing range.
         """
         if not isinstance(metric, str):
-            raise OptionError("name what is tuned as on the command line: green:beta=0:5:0.01")
+            raise OptionError("name what to tune as on the command line: green:beta=0:5:0.01")
         name, _ = parse(metric)
         if scorer_class(name).fixed:
-            raise OptionError(f"{name}: holds scores of given texts: it has no option to be tuned")
+            raise OptionError(f"{name}: has scores of given texts, and so no option to tune")
         if self.prompt:
             return self._candidates(metric)[0]
         grid = _grid(metric)
         return load(metric) if grid is None else grid.scorer()
 
     def check(self, work: Work) -> None:
-        """Refuse several metrics, plain texts, and a benchmark of too few systems."""
+        """Refuse several metrics, plain texts, and a benchmark with too few systems."""
         if len(work.typed) != 1:
             raise OptionError(f"{len(work.typed)} metrics; expected one to tune")
         benchmark = work.benchmark
@@ -169,10 +170,10 @@ what to tune:
     def run(self, work: Work) -> Result:
         """Find the value and try it on other benchmarks.
 
-        Table `found` has a record a measure with the value, the measure with it and with the
-        default; `elsewhere` the same of each other benchmark; `curve` every value that was tried.
-        With candidates (`prompt`), `candidates` has a record each, `held_out` what choosing among
-        them was worth, and `elsewhere` the chosen one and the metric as named.
+        Table `found` has one record per measure: the value, and the measure with it and with the
+        default. `elsewhere` has the same for each other benchmark, and `curve` every value that was
+        tried. With candidates (`prompt`), `candidates` has one record for each, `held_out` what
+        choosing among them was worth, and `elsewhere` the chosen one and the metric as named.
         """
         ((what, usual),) = work.typed.items()
         benchmark = cast(Benchmark, work.benchmark)
@@ -186,7 +187,7 @@ what to tune:
         if self.prompt:
             return self._chosen(what, benchmark, others, runtime, work.name or benchmark.name)
         grid = _grid(what)
-        # What the metric's paper did fills the gaps, so that its figures come back unasked.
+        # Settings that are not given follow the metric's paper, so that its figures are reproduced.
         how = self._filled(what, grid)
         study = how._judged(benchmark)
         curve: list[dict[str, float]] = []
@@ -198,7 +199,7 @@ what to tune:
             {**row, **optimum.more}
             for row, optimum in zip(_figures(optima, usual, study, runtime), optima, strict=True)
         ]
-        # A value has to prove itself on sources that it was not tuned on.
+        # A value should be tested on sources that it was not tuned on.
         warnings, elsewhere = [], []
         for other in others:
             usual.check(other.corpus)
@@ -210,11 +211,11 @@ what to tune:
             elsewhere += [place | row for row in figures]
         columns = [Column("measure"), *(Column(key, digits=2) for key in optima[0].values)]
         spread = [] if grid is None else [Column("spread", "s.d. over folds")]
-        beside = [Column("figure", "with it"), Column("default", "with the default")]
-        there = [Column("benchmark"), Column("human"), *columns, *beside] if elsewhere else []
+        compared = [Column("figure", "with it"), Column("default", "with the default")]
+        there = [Column("benchmark"), Column("human"), *columns, *compared] if elsewhere else []
         title, notes = how._about(what, grid, study, work.name or benchmark.name)
         tables = [
-            Table([*columns, *spread, *beside], rows, title, notes, "found"),
+            Table([*columns, *spread, *compared], rows, title, notes, "found"),
             Table(there, elsewhere, "Elsewhere", warnings, "elsewhere"),
         ]
         facts: dict[str, Any] = {
@@ -238,10 +239,10 @@ what to tune:
         return Result(tuple(tables), facts, tuple(warnings), said=said)
 
     def _candidates(self, what: str) -> list[Scorer]:
-        """Return the metric as named and the candidates, each once.
+        """Return the metric as named and the candidates, without duplicates.
 
         Raises:
-            OptionError: a candidate is no metric, or there is none beside the metric itself.
+            OptionError: a candidate is not a metric, or there is none except the metric itself.
         """
         scorers = dict.fromkeys(load(one) for one in candidate_metrics(what, self.prompt))
         if len(scorers) < 2:
@@ -299,7 +300,7 @@ what to tune:
             "ties and pairs without a score count half",
             f"difference from the metric as named, {labels[0]}; 95% intervals from the same "
             "resampled sources",
-            f"chosen: in how many of {folds} folds (seed {self.seed}) it was best on all others",
+            f"chosen: for how many of {folds} folds (seed {self.seed}) it was best on all others",
         ]
         columns = [
             Column("metric"),
@@ -311,13 +312,13 @@ what to tune:
         summary = [Column("figure", "its own accuracy"), Column("held_out", "held out")]
         summary += [Column("inflation"), Column("default", "as named")]
         summary += [Column("gain", interval="gain_ci95")]
-        beside = [Column("benchmark"), Column("human"), Column("figure", "with it")]
-        beside += [Column("default", "as named"), Column("difference", interval="difference_ci95")]
+        tested = [Column("benchmark"), Column("human"), Column("figure", "with it")]
+        tested += [Column("default", "as named"), Column("difference", interval="difference_ci95")]
         tables_shown = (
             Table(columns, rows_of(choice, labels, agreed.missing), f"Candidates on {name}", notes,
                   "candidates"),
             Table(summary, [held_out], "Choosing among them", name="held_out"),
-            Table(beside if elsewhere else [], elsewhere, "Elsewhere", warnings, "elsewhere"),
+            Table(tested if elsewhere else [], elsewhere, "Elsewhere", warnings, "elsewhere"),
         )  # fmt: skip
         facts = {
             "what": masked(what),
@@ -337,7 +338,7 @@ what to tune:
         )
 
     def _filled(self, what: str, grid: Grid | None) -> Tune:
-        """Return the settings with what the metric's paper did where they are silent."""
+        """Return the settings, with gaps filled as in the metric's paper."""
         preset = Preset.of(scorer_class(parse(what)[0]))
         if grid is not None and preset.option != grid.option:
             preset = Preset()  # the paper tuned another option
@@ -369,10 +370,10 @@ what to tune:
         trial = trial_of(grid, study, benchmark.view, draws, runtime, sentences=sentences)
         every = curves(trial)
         optima = []
-        # A benchmark of ratings has no judged pairs, hence no accuracy.
+        # A benchmark with ratings only has no judged pairs, hence no accuracy.
         for measure in (m for m in MEASURES if every[m].size and every[m].any()):
             best = find_best(trial, measure)
-            # The option takes a whole number where only whole numbers were tried.
+            # The option gets a whole number if only whole numbers were tried.
             value = int(best.value) if isinstance(trial.values[0], int) else best.value
             more = {"spread": best.spread, "optima": list(best.optima)}
             optima.append(_Optimum(measure, {"value": best.value}, grid.scorer(value), more))
@@ -408,11 +409,11 @@ def _grid(what: str) -> Grid | None:
     """Return the values to try; None for a metric that searches its settings without a range.
 
     Raises:
-        OptionError: an unknown metric or option, or no range where one is needed.
+        OptionError: an unknown metric or option, or a missing range.
     """
     name, options = parse(what)
     metric = scorer_class(name)
-    # Without a range a metric searches by itself, or takes the range of its paper.
+    # Without a range, a metric uses its own search or the range of its paper.
     if not any(value.count(":") == 2 for value in options.values()):
         if issubclass(metric, Searching):
             return None
@@ -426,7 +427,7 @@ def _grid(what: str) -> Grid | None:
 
 
 def _tested(agreed: Agreements, benchmark: Benchmark, seed: int) -> dict[str, Any]:
-    """Return a record of the default's accuracy on a benchmark and of the chosen metric's."""
+    """Return a record of the default's and the chosen metric's accuracy on a benchmark."""
     default, figure = agreed.accuracies()
     how = Resampling()
     drawn = agreed.accuracies(group_counts(len(agreed.pairs), how.resamples, seed)).T
@@ -442,7 +443,7 @@ def _tested(agreed: Agreements, benchmark: Benchmark, seed: int) -> dict[str, An
 
 
 def _searched(what: str, usual: Scorer, study: metaeval.Study, runtime: Runtime) -> list[_Optimum]:
-    """Return what a metric's own search finds."""
+    """Return the settings that a metric's own search finds."""
     benchmark = study.benchmark
     statistics = score_with_files(usual, benchmark.corpus, runtime.scores, runtime).statistics
     optima = []
@@ -455,7 +456,7 @@ def _searched(what: str, usual: Scorer, study: metaeval.Study, runtime: Runtime)
 def _figures(
     optima: Sequence[_Optimum], usual: Scorer, study: metaeval.Study, runtime: Runtime
 ) -> Iterator[dict[str, Any]]:
-    """Yield what the settings found give on a benchmark, each by its measure."""
+    """Yield the figures of the settings found on a benchmark, each by its measure."""
     scorers = [usual, *(optimum.scorer for optimum in optima)]
     default, *figures = evaluate(scorers, study, study.benchmark.view, runtime)
     for optimum, figure in zip(optima, figures, strict=True):

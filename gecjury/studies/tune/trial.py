@@ -1,7 +1,7 @@
-"""The values of a metric's option tried on a benchmark, and the best of them.
+"""Try the values of a metric's option on a benchmark, and find the best.
 
-A value is found by folds of sentences: for each fold the best value on all other sentences, and
-then the mean of these optima (Koyama et al. 2024 found GREEN's β so, with ten folds).
+The value is found with folds of sentences: it is the mean, over folds, of the best value on all
+other sentences. Koyama et al. (2024) found GREEN's β in this way, with ten folds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from gecjury.stats.counts import ratio
 from gecjury.stats.ranking import aggregate_scores
 
 MEASURES = ("pearson", "spearman", "accuracy")
-"""Over systems, over systems, and over judged pairs (ties of the metric count one half)."""
+"""The first two are computed over systems, accuracy over judged pairs (ties of the metric count one
+half)."""
 
 _DIGITS = 9
 
@@ -38,12 +39,12 @@ _DIGITS = 9
 class Tunable(Protocol):
     """The members with which a metric describes its tuning; each is optional.
 
-    - `tuning`: what `gecjury tune` does where the command line is silent, as the paper did it: an
-      option with its range (`{"beta": "0:5:0.01"}`), and the command's own `folds`, `aggregate`
-      and `human-scores`. A metric with `search` may say what is searched (`searched`, `steps`).
-    - `score_options`: settings that only enter when statistics become scores, so that other
+    - `tuning`: defaults of `gecjury tune` for the metric, as in its paper: an option with its range
+      (`{"beta": "0:5:0.01"}`), and the command's own `folds`, `aggregate` and `human-scores`. A
+      metric with `search` may say what is searched (`searched`, `steps`).
+    - `score_options`: settings that are only used to compute scores from statistics, so that other
       values of them need no new pass over the corpus.
-    - `shared_options`: names that stand for several settings.
+    - `shared_options`: names that set several settings at once.
     """
 
     tuning: ClassVar[Mapping[str, str]] = {}
@@ -61,8 +62,8 @@ class Searching(Protocol):
         """Return the settings that agree best with people.
 
         Args:
-            statistics: of the benchmark's corpus.
-            benchmark: with the judgments.
+            statistics: statistics of the benchmark's corpus.
+            benchmark: the benchmark with the judgments.
             measure: `accuracy` over judged pairs, or `pearson` over systems.
         """
 
@@ -74,19 +75,19 @@ class Sweeping(Protocol):
     def sweep(
         self, option: str, values: Sequence[float], corpus: Corpus, runtime: Runtime
     ) -> FloatArray | None:
-        """Return sentence scores, values × systems × sentences; None if the option has no way."""
+        """Return sentence scores, values × systems × sentences; None if the option cannot do it."""
 
 
 @dataclass(frozen=True)
 class Preset:
-    """The range and the manner of a metric's paper, for a metric that is named without a range.
+    """The range and settings of a metric's paper, for a metric that is named without a range.
 
     Attributes:
-        range: option and values, as on the command line (`beta=0:5:0.01`); empty where the metric
-            names none.
-        aggregate: how system scores are made.
+        range: option and values, as on the command line (`beta=0:5:0.01`); empty if the metric has
+            none.
+        aggregate: how system scores are computed.
         human_scores: which human column; None for the benchmark's own.
-        folds: of sentences.
+        folds: number of folds of sentences.
     """
 
     range: str = ""
@@ -96,7 +97,7 @@ class Preset:
 
     @classmethod
     def of(cls, metric: type[Scorer]) -> Preset:
-        """Return what a metric's `tuning` says."""
+        """Return the preset in a metric's `tuning`."""
         tuning = tuning_of(metric)
         return cls(
             next((f"{key}={value}" for key, value in tuning.items() if value.count(":") == 2), ""),
@@ -118,8 +119,8 @@ class Grid:
     Attributes:
         metric: the metric with its other options, as on the command line.
         option: the option's name.
-        values: what is tried, rising.
-        options: the options that get the value; more than one where it stands for several.
+        values: the values to try, in ascending order.
+        options: the options that get the value; several if `option` sets several.
     """
 
     metric: str
@@ -143,7 +144,7 @@ def parse_grid(text: str) -> Grid:
     """Read `metric:option=start:stop:step`, other options given as usual.
 
     Raises:
-        OptionError: no option or several have a grid, or it is none.
+        OptionError: no option or several have a range, or the range is malformed.
     """
     name, options = parse(text)
     # An address with a port has two colons as well.
@@ -163,7 +164,7 @@ def parse_grid(text: str) -> Grid:
         count = 0
     if not 2 <= count <= 100_000 or not step > 0:
         raise OptionError(
-            f"{text!r}: {written!r} is no range; expected start:stop:step with start < stop and "
+            f"{text!r}: {written!r} is not a range; expected start:stop:step with start < stop and "
             "step > 0"
         )
     rest = ",".join(
@@ -171,11 +172,11 @@ def parse_grid(text: str) -> Grid:
     )
     metric = f"{name}:{rest}" if rest else name
     shared = getattr(scorer_class(name), "shared_options", Tunable.shared_options)
-    # An option may stand for several fields, as λ does for λ1 and λ2.
+    # An option may set several fields, as λ sets λ1 and λ2.
     fields = shared.get(option, (option.replace("-", "_"),))
-    # Rounded: three steps of 0.1 are to be tried and shown as 0.3.
+    # Rounded, so that three steps of 0.1 are tried and shown as 0.3.
     values = tuple(round(start + step * k, 10) for k in range(count))
-    # A whole number stays one where the option is one: n=2, not n=2.0.
+    # Values of a whole-number option stay whole numbers: n=2, not n=2.0.
     if not isinstance(load(metric).settings().get(fields[0]), float):
         whole = tuple(int(value) for value in values)
         values = whole if whole == values else values
@@ -192,9 +193,9 @@ class TuningTrial:
     Attributes:
         values: the values.
         whole: value × systems, system scores from all sentences.
-        parts: value × folds × systems, from all sentences but a fold; None without folds.
-        right: value × pairs, 1 where the metric prefers what people did, 0.5 for a tie, NaN
-            where a score is missing; no pairs where people decided none.
+        parts: value × folds × systems, from all sentences except a fold; None without folds.
+        right: value × pairs, 1 if the metric prefers the same side as people, 0.5 for a tie, NaN
+            if a score is missing; empty if people decided no pairs.
         sentence: the sentence of each pair.
         human: human scores of the systems.
         draws: folds × sentences kept; None without folds.
@@ -211,11 +212,11 @@ class TuningTrial:
 
 @dataclass(frozen=True)
 class Optimum:
-    """The value that a measure prefers.
+    """The value that is best by a measure.
 
     Attributes:
-        value: mean of the optima over folds, or the optimum without folds; where only whole
-            numbers were tried, the nearest of them.
+        value: mean of the optima over folds, or the optimum without folds; rounded if only whole
+            numbers were tried.
         optima: the best value on the other sentences, for each fold.
         spread: standard deviation of the optima; NaN without folds.
     """
@@ -228,7 +229,7 @@ class Optimum:
 def fold_draws(sentences: int, folds: int, seed: int) -> IntArray | None:
     """Return for each fold the sentences outside it; None for one fold, which is all sentences.
 
-    Folds are drawn and of one size, the whole part of sentences/folds: the few sentences over are
+    Folds are drawn at random and have one size, sentences // folds; the few remaining sentences are
     in every draw.
 
     Raises:
@@ -238,7 +239,7 @@ def fold_draws(sentences: int, folds: int, seed: int) -> IntArray | None:
         return None
     size = sentences // folds
     if not size:
-        raise OptionError(f"{sentences} sentences do not make {folds} folds")
+        raise OptionError(f"{sentences} sentences are too few for {folds} folds")
     order = np.random.default_rng(seed).permutation(sentences)
     held = order[: size * folds].reshape(folds, size)
     return np.array([np.setdiff1d(order, fold) for fold in held])
@@ -255,7 +256,7 @@ def trial_of(
 ) -> TuningTrial:
     """Score a benchmark for every value of a grid.
 
-    Where the option only enters when statistics become scores, the corpus is read once.
+    If the option is only used to compute scores from statistics, the corpus is read once.
 
     Args:
         grid: metric and values.
@@ -263,22 +264,22 @@ def trial_of(
         view: which human judgments.
         draws: from `fold_draws`.
         runtime: device, workers, folder of score files.
-        sentences: value × systems × sentences where they are known already.
+        sentences: sentence scores, value × systems × sentences, if they are already known.
     """
     corpus, how = study.benchmark.corpus, study.settings
     if sentences is not None and how.aggregate == "corpus":
-        raise OptionError("a tuned metric of sentence scores alone has no corpus score")
+        raise OptionError("a metric that is tuned by sentence scores alone has no corpus score")
     scored, parts = [], []
     statistics: Statistics | None = None
     values = runtime.track(grid.values, f"trying {grid.option}", len(grid.values))
     for number, value in enumerate(values):
-        # Corpus scores count under one aggregate alone, and only for the scorers that have them.
+        # Corpus scores matter for one aggregate only, and not all scorers have them.
         totals, drawn = np.full(len(corpus.systems), np.nan), None
         if sentences is not None:
             scores = settled(sentences[number])
         else:
             scorer = grid.scorer(value)
-            # What the option does not enter need not be made again for each value.
+            # Statistics that do not depend on the option are computed once for all values.
             if statistics is None or not set(grid.options) <= _score_options(scorer):
                 statistics = score_with_files(scorer, corpus, runtime.scores, runtime).statistics
             scores = settled(scorer.sentence_scores(statistics).score)
@@ -327,13 +328,13 @@ def _of_scores(
 
 
 def find_best(trial: TuningTrial, measure: str) -> Optimum:
-    """Return the value with the best measure; of equally good ones the largest.
+    """Return the value with the best measure; the largest among equals.
 
-    Rank correlations have plateaus: GREEN's best ρ on GJG15 holds from β 2.21 to 2.51, and the
+    Rank correlations have plateaus: GREEN has its best ρ on GJG15 from β 2.21 to 2.51, and the
     paper gives 2.51.
 
     Raises:
-        OptionError: the measure is nowhere defined.
+        OptionError: the measure is not defined for any value.
     """
     if trial.draws is None or trial.parts is None:
         curve = _curve(trial, measure, trial.whole, None)
@@ -352,7 +353,7 @@ def _argmax(curve: FloatArray, measure: str) -> int:
     if np.isnan(curve).all():
         raise OptionError(
             f"{measure} is not defined for any of the values tried: the scores of the systems, or "
-            "the human ones, are all alike"
+            "the human ones, are all equal"
         )
     level = curve.round(_DIGITS)
     return int(np.flatnonzero(level == np.nanmax(level))[-1])
@@ -367,7 +368,7 @@ def _curve(
         trial: the scores.
         measure: one of `MEASURES`.
         scores: value × systems.
-        rows: the sentences in play; None for all.
+        rows: the sentences that are used; None for all.
     """
     if measure == "accuracy":
         used = trial.right if rows is None else trial.right[:, np.isin(trial.sentence, rows)]
@@ -387,7 +388,8 @@ def evaluate(
 ) -> list[dict[str, float]]:
     """Return all measures of some settings of one metric on a benchmark.
 
-    Settings that differ only in how statistics become scores share one pass over the corpus.
+    Settings that differ only in how scores are computed from statistics share one pass over the
+    corpus.
     """
     corpus = study.benchmark.corpus
     first = score_with_files(scorers[0], corpus, runtime.scores, runtime)
@@ -404,32 +406,32 @@ def evaluate(
 
 
 def leak_warning(tuned: Corpus, tested: Corpus, names: tuple[str, str]) -> str:
-    """Return a warning where a value is tried on sources that it was tuned on; else nothing."""
+    """Return a warning if a value is tested on sources that it was tuned on; otherwise empty."""
     if names[0] == names[1]:
         return f"tuned and tested on {names[0]}: its figures are not evidence for the value found"
-    # Empty lines are shared by all corpora and give nothing away.
+    # All corpora share empty lines, which are not a leak.
     there = {normalise(text) for text in tuned.sources} - {""}
     shared = sum(normalise(text) in there for text in tested.sources)
     if not shared:
         return ""
     return (
         f"{shared} of the {len(tested)} sources of {names[1]} are among those of {names[0]}, "
-        "where the value was tuned: its figures are no independent evidence"
+        "where the value was tuned: its figures are not independent evidence"
     )
 
 
 def shown(values: Sequence[float]) -> str:
-    """Return a grid as people read it: `0 to 5 by 0.01`."""
+    """Return a grid in short form: `0 to 5 by 0.01`."""
     return f"{values[0]:g} to {values[-1]:g} by {values[1] - values[0]:.10g}"
 
 
 def tuning_of(metric: type[Scorer]) -> Mapping[str, str]:
-    """Return what a metric says of its tuning; see `Tunable`."""
+    """Return a metric's defaults for tuning; see `Tunable`."""
     tuning: Mapping[str, str] = getattr(metric, "tuning", Tunable.tuning)
     return tuning
 
 
 def _score_options(scorer: Scorer) -> frozenset[str]:
-    """Return the settings whose other values need no new pass over the corpus."""
+    """Return the settings that can change without a new pass over the corpus."""
     options: frozenset[str] = getattr(scorer, "score_options", Tunable.score_options)
     return options

@@ -372,4 +372,4 @@ def test_given_scores_sit_in_a_jury(write: Write, tmp_path: Path) -> None:
 def test_tune_refuses_given_scores(shell: Shell) -> None:
     status, _, err = shell("tune", "scores:file=two.tsv", "sample")
     assert status == 2
-    assert "scores: holds scores of given texts: it has no option to be tuned" in err
+    assert "scores: has scores of given texts, and so no option to tune" in err

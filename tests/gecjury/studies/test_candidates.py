@@ -35,7 +35,7 @@ def test_candidates_are_options_metrics_or_lines_of_a_file(tmp_path: Path) -> No
         "llm-s",
     ]
     file.write_text("fluency\n")
-    with pytest.raises(OptionError, match="line 1: 'fluency' is no candidate; expected options"):
+    with pytest.raises(OptionError, match="line 1: 'fluency' is not a candidate; expected"):
         candidate_metrics("llm-s", [str(file)])
 
 
@@ -59,7 +59,7 @@ def test_the_choice_is_tested_on_what_it_did_not_see() -> None:
 @pytest.mark.parametrize("folds", [1, 5])
 def test_folds_hold_out_sources(folds: int) -> None:
     agreed = Agreements(np.ones((2, 4)), np.ones(4), np.zeros(2, np.int64))
-    with pytest.raises(OptionError, match=f"--folds {folds}: expected 2 to 4, the sources"):
+    with pytest.raises(OptionError, match=f"--folds {folds}: expected 2 to 4, the number"):
         choose(agreed, folds, 0)
 
 
@@ -104,7 +104,7 @@ def test_ratings_are_compared_where_nobody_ranked() -> None:
     assert len(agreed.pairs) == 1
     assert agreed.accuracies().tolist() == [1.0]
     ratings[:, 0] = 2.0
-    with pytest.raises(OptionError, match="sample: people preferred none of two corrections"):
+    with pytest.raises(OptionError, match="sample: people preferred no correction to another"):
         agreements(Study(rated), [table], benchmark.view)
 
 
@@ -144,7 +144,7 @@ def test_a_dry_run_counts_all_candidates(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["--prompt", "fluency"], "'fluency' is no candidate"),
+        (["--prompt", "fluency"], "'fluency' is not a candidate"),
         (["--prompt", "m=3"], "gleu has no option 'm'"),
         (["--prompt", "gleu"], "no candidate differs from gleu"),
         (["--prompt", "n=2", "--curve"], "--curve would do nothing beside --prompt"),

@@ -72,7 +72,7 @@ def test_folds_hold_out_equal_parts() -> None:
     assert [len(part) for part in held] == [3, 3, 3]
     assert len(set().union(*held)) == 9
     assert fold_draws(11, 1, seed=1) is None
-    with pytest.raises(OptionError, match="do not make"):
+    with pytest.raises(OptionError, match="are too few for"):
         fold_draws(3, 4, seed=0)
 
 

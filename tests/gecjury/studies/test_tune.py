@@ -82,7 +82,7 @@ def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
         (["green", "smple"], ["smple", "sample"]),
         (["green", "sample", "--test", "smple"], ["smple", "sample"]),
         (["some", "sample"], ["no model is named"]),
-        (["green:beta=0:1:0.5", "sample", "--folds", "10000"], ["do not make 10000 folds"]),
+        (["green:beta=0:1:0.5", "sample", "--folds", "10000"], ["are too few for 10000 folds"]),
     ],
 )
 def test_wrong_use(shell: Shell, argv: list[str], words: list[str]) -> None:
