@@ -1,4 +1,4 @@
-"""The quality of systems by people's labels of few outputs and a metric's scores of all."""
+"""Estimate system quality from people's labels of a few outputs and a metric's scores of all."""
 
 from gecjury.studies.estimate.study import Estimate, estimate
 

@@ -1,4 +1,4 @@
-"""Labels of outputs: people's ratings, rankings and verdicts as one number an output."""
+"""Labels of outputs: people's ratings, rankings and verdicts as one number per output."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ class Labels:
     relative: bool = False
 
     def predictions(self, scores: FloatArray) -> FloatArray:
-        """Return what a metric says of the labels, shape (systems, sentences).
+        """Return a metric's predictions of the labels, shape (systems, sentences).
 
-        Labels of rankings leave out how hard a source is, and so must predictions of them: the
-        share of the other systems that an output beats by its score.
+        Labels from rankings do not show how hard a source is, so predictions of them must not do so
+        either: they are the share of the other systems that an output beats by its score.
 
         Args:
-            scores: of the metric, systems × sentences, NaN where there is none.
+            scores: scores of the metric, systems × sentences, NaN where there is none.
         """
         return win_rates(scores) if self.relative else scores
 
     def of_good(self, least: float) -> Labels:
-        """Return 1 for labels of at least a value, and 0 for the others."""
+        """Return labels that are 1 if they are at least a value, and 0 otherwise."""
         values = np.where(np.isnan(self.values), np.nan, self.values >= least)
         return replace(self, values=values, kind=f"1 for a {self.kind} of at least {least:g}")
 
@@ -68,7 +68,7 @@ def labels_of_benchmark(benchmark: Benchmark, view: View | None = None, aspect: 
 
     Args:
         benchmark: with ratings, rankings or labels of whole corrections.
-        view: of the rankings; the benchmark's own by default.
+        view: view of the rankings; by default the benchmark's own.
         aspect: the aspect of the ratings; by default their mean.
 
     Raises:
@@ -95,18 +95,19 @@ def labels_of_benchmark(benchmark: Benchmark, view: View | None = None, aspect: 
 def read_labels(path: str, corpus: Corpus, aspect: str = "") -> Labels:
     """Read labels of a corpus' outputs.
 
-    The file is one of `gecjury annotate` (ratings or rankings), judgments of one's own with columns
-    of the same names, Appraise rankings in XML, or rated texts as `gecjury train some` reads them:
-    columns `source` and `output` beside `quality`, or beside some of `grammaticality`, `fluency`
-    and `meaning`.
+    The file is one of `gecjury annotate` (ratings or rankings), your own judgments with columns of
+    the same names, Appraise rankings in XML, or rated texts as `gecjury train some` reads them:
+    columns `source` and `output` with `quality`, or with some of `grammaticality`, `fluency` and
+    `meaning`.
 
     Args:
-        path: of the file.
+        path: path of the file.
         corpus: the outputs; `sentence` in a file counts its sentences from 1.
         aspect: the aspect of ratings; by default their mean.
 
     Raises:
-        InputError: the file cannot be read, names an unknown system or sentence, or fits no output.
+        InputError: the file cannot be read, names an unknown system or sentence, or matches no
+            output.
         OptionError: it has no such aspect.
     """
     if Path(path).suffix.lower() == ".xml":
@@ -134,13 +135,13 @@ def shares_beaten(items: Sequence[RankedItem], corpus: Corpus) -> FloatArray:
         corpus: its systems and sentences.
 
     Returns:
-        Shape (systems, sentences), 0 to 1; NaN for outputs that were ranked beside no other.
+        Shape (systems, sentences), 0 to 1; NaN for outputs that were not ranked with any other.
     """
     place = {name: row for row, name in enumerate(corpus.names)}
     ranks = np.full((len(place), len(items)), np.nan)
     for column, item in enumerate(items):
         for group, rank in zip(item.groups, item.ranks, strict=True):
-            # Rank 1 is best, the highest score too.
+            # Negated, since rank 1 is best, but win rates count the highest score as best.
             ranks[[place[name] for name in group if name in place], column] = -rank
     shares = win_rates(ranks)
     sentences = np.array([item.sentence for item in items], dtype=np.int64)
@@ -180,7 +181,7 @@ def _of_words(labels: CorrectionLabels) -> FloatArray:
 def _of_texts(
     rows: Sequence[Row], columns: Sequence[str], corpus: Corpus
 ) -> tuple[dict[str, FloatArray], tuple[str, ...]]:
-    """Return ratings by aspect, the mean last, of the outputs whose texts the rows hold."""
+    """Return ratings by aspect, the mean last, of the outputs whose texts are in the rows."""
     where = rows[0].table if rows else ""
     aspects = [name for name in _ASPECTS if name in columns]
     if not aspects:
@@ -201,7 +202,7 @@ def _of_texts(
         key = _plain(row.text("source")), _plain(row.text("output"))
         strange += key not in cells
         for name in aspects:
-            # An empty cell is no rating.
+            # An empty cell is not a rating.
             if key in cells and row.text(name):
                 value = row.number(name, _LARGEST)
                 for cell in cells[key]:
@@ -209,7 +210,7 @@ def _of_texts(
                     counts[name][cell] += 1
     if strange == len(rows):
         raise InputError(
-            f"{where}: no label matches an output; expected rows whose source and output stand in "
+            f"{where}: no label matches an output; expected rows whose source and output are in "
             "the files that are scored"
         )
     rated = {name: ratio(sums[name], counts[name], np.nan) for name in aspects}

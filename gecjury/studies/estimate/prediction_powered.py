@@ -1,13 +1,13 @@
-"""Mean labels of outputs of which people judged few, with a metric's scores of all of them.
+"""Estimates of mean labels when people judged only a few outputs and a metric scored all of them.
 
-Three estimators stand side by side. The labels alone give the classical mean. Prediction-powered
-inference (PPI++; Angelopoulos, Duchi and Zrnic 2023) adds the scores of all outputs, whose errors
-the labelled ones show; it assumes nothing of the metric. Rogan and Gladen's estimator (1978)
+There are three estimators. The labels alone give the classical mean. Prediction-powered inference
+(PPI++; Angelopoulos, Duchi and Zrnic 2023) adds the scores of all outputs and learns their errors
+from the labelled ones; it assumes nothing about the metric. Rogan and Gladen's estimator (1978)
 corrects a share of binary verdicts by sensitivity and specificity on the labelled outputs of all
 systems, and assumes that these two are the same for every system.
 
 A source is one observation, however many of its outputs are labelled: every variance is a sum of
-squares over sources, and a difference of two systems is paired by them.
+squares over sources, and a difference of two systems is paired by source.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from gecjury.errors import InputError, OptionError
 from gecjury.stats.sizes import needed_for_width
 
 LEAST = 10
-"""Labelled sources from which an interval is computed."""
+"""The smallest number of labelled sources for which an interval is computed."""
 
 FEW = 30
-"""Labelled sources below which intervals of skewed labels are too narrow in simulations."""
+"""With fewer labelled sources, intervals of skewed labels are too narrow in simulations."""
 
-_SPREAD = 0.25  # of a label, for each combination of a binary label and a binary prediction
-_ROUNDING = 1e-12  # of sums of equal labels
+_SPREAD = 0.25  # share of a label for each combination of a binary label and a binary prediction
+_ROUNDING = 1e-12  # rounding error of sums of equal labels
 _SKEWED = 1e-6  # skewness below this is rounding
 
 
@@ -39,7 +39,7 @@ class Outputs:
 
     Attributes:
         labels: people's verdicts, shape (n,); NaN where nobody judged.
-        predictions: the metric's scores, shape (n,); of any scale, without NaN, see `filled`.
+        predictions: the metric's scores, shape (n,), on any scale, without NaN; see `filled`.
         sources: the number of each output's source, from 0, shape (n,).
     """
 
@@ -64,8 +64,8 @@ class Interval:
 
     Attributes:
         value: the estimate.
-        low: lower bound; NaN where the labels do not vary.
-        high: upper bound; NaN likewise.
+        low: lower bound; NaN if the labels do not vary.
+        high: upper bound; NaN if the labels do not vary.
         error: standard error.
         weight: λ, the weight of the predictions; 0 for labels alone.
         parts: the share of each source in the error, shape (sources,), see `Mean`.
@@ -80,7 +80,7 @@ class Interval:
 
     @property
     def width(self) -> float:
-        """The upper bound less the lower one."""
+        """The upper bound minus the lower bound."""
         return self.high - self.low
 
 
@@ -103,10 +103,10 @@ class Mean:
 
 
 def filled(scores: FloatArray) -> FloatArray:
-    """Return scores with the mean of all of them in the place of NaN.
+    """Return scores with NaN replaced by the mean of all scores.
 
-    PPI++ holds for any predictions that do not depend on the labels. An output without a score
-    keeps its label, and its prediction says nothing.
+    PPI++ is valid for any predictions that do not depend on the labels. An output without a score
+    keeps its label, and its prediction adds no information.
 
     Raises:
         InputError: no output has a score.
@@ -120,8 +120,8 @@ def filled(scores: FloatArray) -> FloatArray:
 def _mean(values: FloatArray, kept: BoolArray, sources: IntArray, size: int) -> Mean:
     """Return the mean of some outputs.
 
-    The factor m/(m − 1) for m sources is that of the sample variance: with one output a source the
-    sum of squares is s²/m.
+    The factor m/(m − 1) for m sources is that of the sample variance: with one output per source,
+    the sum of squares is s²/m.
     """
     if not kept.any():
         return Mean(0.0, np.zeros(size))
@@ -135,8 +135,9 @@ def _mean(values: FloatArray, kept: BoolArray, sources: IntArray, size: int) -> 
 def _unseen(one: Outputs) -> FloatArray:
     """Return `Moments.unseen` of one system.
 
-    Of verdicts that are mostly right, few labels show hardly an error: without a label more, half
-    right and half wrong, intervals by 50 labels hold the truth in .91 of simulations only.
+    If verdicts are mostly right, a few labels hardly show any error. Without one additional label,
+    half right and half wrong, intervals from 50 labels contain the true value in only .91 of
+    simulations.
     """
     judged = one.labelled
     labels, predictions = one.labels[judged], one.predictions[judged]
@@ -153,13 +154,13 @@ class Moments:
 
     Attributes:
         labels: the mean label.
-        control: the mean prediction of labelled outputs less that of the others, which is 0 but for
-            chance.
+        control: the mean prediction of labelled outputs minus that of the others, which is 0 except
+            for chance.
         labelled: True for sources with a label, shape (sources,).
         scored: number of sources with an output.
         paired: whether this is a difference.
-        unseen: of binary labels and predictions, what one label more would add to the error of
-            either mean, spread over the combinations of the two, shape (2, combinations).
+        unseen: for binary labels and predictions, what one additional label would add to the error
+            of either mean, spread over the combinations of the two, shape (2, combinations).
     """
 
     labels: Mean
@@ -191,7 +192,7 @@ class Moments:
             labelled[one.sources[judged]] = True
             scored[one.sources] = True
             control = Mean(0.0, np.zeros(size))
-            # Where every output is labelled, predictions have nothing to add.
+            # If every output is labelled, predictions have nothing to add.
             if not judged.all():
                 control = _mean(one.predictions, judged, one.sources, size).minus(
                     _mean(one.predictions, ~judged, one.sources, size)
@@ -201,8 +202,8 @@ class Moments:
         labels, control = sides[0]
         for other in sides[1:]:
             labels, control = labels.minus(other[0]), control.minus(other[1])
-        beside = np.concatenate(unseen, axis=1)
-        return cls(labels, control, labelled, int(scored.sum()), second is not None, beside)
+        more = np.concatenate(unseen, axis=1)
+        return cls(labels, control, labelled, int(scored.sum()), second is not None, more)
 
     @property
     def tuned(self) -> float:
@@ -214,12 +215,12 @@ class Moments:
         """Return the mean label by PPI++, mean label − λ · control, with its interval.
 
         With λ tuned this is the regression estimator of double sampling. Degrees of freedom are
-        Satterthwaite's: the labelled sources are few, the others many.
+        Satterthwaite's, since the labelled sources are few and the others many.
 
         Args:
             confidence: of the interval, above 0 and below 1.
             weight: λ, from 0 (labels alone) to 1 (predictions as they are); None for the tuned one,
-                which may be of any size and sign, since predictions have a scale of their own.
+                which may have any size and sign, since predictions have their own scale.
 
         Raises:
             OptionError: a weight below 0 or above 1.
@@ -236,7 +237,7 @@ class Moments:
             by_labels, third = by_labels + rare @ rare, third + (rare**3).sum() / math.sqrt(_SPREAD)
         freedom = np.count_nonzero(self.labelled) - 1
         if weight is None and chosen:
-            # A slope was fitted to the labels, too.
+            # The slope λ was also fitted to the labels.
             by_labels *= freedom / (freedom - 1)
             freedom -= 1
         variance = float(by_labels + by_others)
@@ -247,16 +248,16 @@ class Moments:
         error = math.sqrt(variance)
         if np.abs(self.labels.parts).max() <= _ROUNDING * max(abs(self.labels.value), 1.0):
             return Interval(value, math.nan, math.nan, math.nan, chosen, parts)
-        # Two systems' skewness cancels in a difference, and its estimate would be noise.
+        # The skewness of two systems cancels in a difference, and its estimate would be noise.
         skewness = 0.0 if self.paired or not error else float(third) / error**3
         low, high = _reach(degrees, confidence, skewness)
         return Interval(value, value - low * error, value + high * error, error, chosen, parts)
 
     def forecast(self, confidence: float = 0.95) -> Forecast:
-        """Return how wide intervals of other numbers of labels would be."""
+        """Return a forecast of the width of intervals with other numbers of labels."""
         count = np.count_nonzero(self.labelled)
         alone, helped = self.estimate(weight=0).error ** 2, self.estimate().error ** 2
-        # 1 − ratio is R² · (1 − n/N); with all N labelled nothing shows what the metric explains.
+        # 1 − ratio is R² · (1 − n/N); if all N are labelled, R² cannot be measured.
         left = 1 - count / self.scored
         explained = (1 - helped / alone) / left if left > 0 and alone > 0 else 0.0
         explained = min(max(explained, 0.0), 1.0)
@@ -266,14 +267,14 @@ class Moments:
 def _reach(degrees: float, confidence: float, skewness: float) -> tuple[float, float]:
     """Return how many standard errors a mean's interval reaches below and above it.
 
-    Labels crowd at one end of their scale. Hall's transformation (1992) of Student's t is solved
-    for the mean: for shares and ratings near the end of the scale, 50 labels give intervals that
-    hold the truth in .94 to .97 of simulations, where the symmetric ones hold it in .85 to .92.
+    Labels often cluster at one end of their scale. Hall's transformation (1992) of Student's t is
+    solved for the mean: for shares and ratings near the end of the scale, 50 labels give intervals
+    that contain the true value in .94 to .97 of simulations, symmetric intervals in .85 to .92.
 
     Args:
         degrees: degrees of freedom.
         confidence: above 0 and below 1.
-        skewness: of the distribution of the mean.
+        skewness: skewness of the distribution of the mean.
     """
     from gecjury.stats.special import stdtrit
 
@@ -292,10 +293,10 @@ class Forecast:
     """Widths of intervals by the number of labelled sources.
 
     Attributes:
-        deviation: of the labels, by source.
+        deviation: standard deviation of the labels, by source.
         explained: R², the share of their variance that the predictions explain, 0 to 1.
         sources: number of sources with scores.
-        confidence: of the intervals.
+        confidence: confidence of the intervals.
     """
 
     deviation: float
@@ -304,14 +305,14 @@ class Forecast:
     confidence: float = 0.95
 
     def width(self, labelled: int, *, alone: bool = False) -> float:
-        """Return the width by so many labelled sources.
+        """Return the width with a number of labelled sources.
 
         The variance is σ²/n for labels alone and σ²/n · (1 − R²(1 − n/N)) with predictions of N
         sources, of which n are labelled.
 
         Args:
             labelled: n, at least 3; with predictions at most N.
-            alone: by the labels alone.
+            alone: use the labels alone.
         """
         from gecjury.stats.special import stdtrit
 
@@ -324,13 +325,13 @@ class Forecast:
 
         Args:
             width: above 0.
-            alone: by the labels alone.
+            alone: use the labels alone.
 
         Returns:
-            At least `LEAST`; None where the labels of all sources would not do. Labels alone may
+            At least `LEAST`; None if the labels of all sources would not suffice. Labels alone may
             need more sources than there are.
         """
-        # Halving between bounds: more labels never make an interval wider.
+        # Bisection: more labels never make an interval wider.
         least, most = LEAST, self.sources
         if alone:
             most = LEAST + 2 * needed_for_width(self.deviation, width, 1 - self.confidence)
@@ -352,7 +353,7 @@ class Verdicts:
     Attributes:
         sensitivity: share of good outputs that the metric calls good.
         specificity: share of bad outputs that it calls bad.
-        shares: by system the share of its outputs that the metric calls good.
+        shares: for each system, the share of its outputs that the metric calls good.
         sources: number of sources with a label and a verdict.
     """
 
@@ -369,8 +370,8 @@ class Verdicts:
             systems: labels and predictions of 0 (bad) and 1 (good); NaN where there is none.
 
         Raises:
-            InputError: a label or a verdict is another number, or scored outputs with a label are
-                all good, or all bad.
+            InputError: a label or a verdict is another number, or all scored outputs with a label
+                are good, or all are bad.
         """
         labels = np.concatenate([one.labels for one in systems])
         verdicts = np.concatenate([one.predictions for one in systems])
@@ -380,12 +381,12 @@ class Verdicts:
             if len(odd):
                 raise InputError(f"{name} {odd[0]:g}: expected 0 (bad) or 1 (good)")
         size = int(sources.max(initial=0)) + 1
-        both = ~np.isnan(labels) & ~np.isnan(verdicts)
+        used = ~np.isnan(labels) & ~np.isnan(verdicts)
         rates = []
-        # Beside the sources stand two more for each rate: one right and one wrong verdict (Agresti
-        # and Coull 1998). A metric without an error among the labels would have no variance.
+        # Each rate gets two additional sources, with one right and one wrong verdict (Agresti and
+        # Coull 1998). Otherwise, a metric without an error among the labels would have no variance.
         for good, place in ((1, size), (0, size + 2)):
-            kept = both & (labels == good)
+            kept = used & (labels == good)
             if not kept.any():
                 named = "good" if good else "bad"
                 raise InputError(f"no labelled output is {named}; expected some of both kinds")
@@ -401,7 +402,7 @@ class Verdicts:
             _mean(one.predictions, ~np.isnan(one.predictions), one.sources, size + 4)
             for one in systems
         )
-        judged = int(np.count_nonzero(np.bincount(sources[both])))
+        judged = int(np.count_nonzero(np.bincount(sources[used])))
         return cls(rates[0], rates[1], shares, judged)
 
     @property
@@ -415,16 +416,16 @@ class Verdicts:
     ) -> Interval | None:
         """Return the share of good outputs: (share called good + specificity − 1) / informedness.
 
-        The interval is Fieller's, of the shares that the verdicts do not refute. It is the whole
-        scale where the metric may be no better than chance.
+        The interval is Fieller's: it contains the shares that the verdicts do not refute. It is the
+        whole scale if the metric may be no better than chance.
 
         Args:
             first: number of a system.
-            second: of the system whose share is subtracted.
+            second: number of the system whose share is subtracted.
             confidence: of the interval, above 0 and below 1.
 
         Returns:
-            Between 0 and 1, a difference between −1 and 1; None where the metric is no better than
+            Between 0 and 1, or a difference between −1 and 1; None if the metric is no better than
             chance on the labelled outputs.
         """
         from gecjury.stats.special import stdtrit
@@ -457,12 +458,12 @@ class Verdicts:
 def disagree(corrected: Interval, powered: Interval, level: float = 0.05) -> bool:
     """Return whether Rogan and Gladen's estimate differs significantly from that of PPI++.
 
-    It does where the metric errs otherwise on a system than on all systems together.
+    It does if the metric's errors on a system differ from those on all systems together.
 
     Args:
-        corrected: by `Verdicts.estimate`.
-        powered: by `Moments.estimate`, of the same outputs.
-        level: of the two-sided test.
+        corrected: from `Verdicts.estimate`.
+        powered: from `Moments.estimate`, for the same outputs.
+        level: level of the two-sided test.
     """
     from gecjury.stats.special import ndtri
 

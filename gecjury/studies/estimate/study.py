@@ -1,4 +1,4 @@
-"""The quality of systems by few labels and a metric's scores of all outputs: `gecjury estimate`.
+"""Estimate system quality from few labels and a metric's scores of all: `gecjury estimate`.
 
 `gecjury.studies.estimate.prediction_powered` has the statistics, `labels` the formats of labels.
 """
@@ -34,16 +34,16 @@ from gecjury.studies.estimate.prediction_powered import (
 from gecjury.studies.study import Study, Takes, Work, function_of
 from gecjury.wording import listed, number
 
-_MOST_PAIRED = 200  # systems of which every two are compared; of more, neighbours alone
+_MOST_PAIRED = 200  # systems; with more, only neighbours are compared instead of all pairs
 _SIZES = (25, 50, 100, 200, 400, 800, 1600, 3200)  # labelled sources of the curve
-_ODD = 3.3  # standard errors; beyond them labelled outputs were hardly drawn at random
+_ODD = 3.3  # standard errors; beyond them, labelled outputs were hardly drawn at random
 _ALL = "all corrections"
 _BOUNDS = ("interval", "labels_alone_interval")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate(Study):
-    """The quality of systems by people's labels of few outputs and a metric's scores of all.
+    """The quality of systems, from people's labels of a few outputs and a metric's scores of all.
 
     Attributes:
         labels: people's labels: a file of `gecjury annotate`, of your own judgments, or of ratings
@@ -51,10 +51,10 @@ class Estimate(Study):
         human: which rankings of a benchmark (default: its usual view).
         aspect: which aspect of ratings (default: the mean of all).
         good: labels of at least R count as 1, the others as 0.
-        binary: scores of at least T are the verdict good, the others bad; labels must be 0 or 1.
-            Adds Rogan and Gladen's estimate.
-        draw: take the labels of N sources, drawn by the seed, and compare with those of all.
-        widths: the width of an interval to be reached; repeat for more.
+        binary: scores of at least T count as the verdict good, the others as bad; labels must be 0
+            or 1. Adds Rogan and Gladen's estimate.
+        draw: use the labels of N sources, drawn with the seed, and compare with those of all.
+        widths: the width that an interval should reach; repeat for more.
         weight: of the scores: 0 for labels alone, 1 for scores as they are (default: the weight
             with the narrowest interval).
         confidence: confidence of the intervals.
@@ -90,18 +90,18 @@ class Estimate(Study):
     def run(self, work: Work) -> Result:
         """Score all outputs and correct the scores by the labels.
 
-        The records of table `rows` are one a metric and system, the best first: the `estimate` by
-        PPI++ with its `interval` and standard `error`; the `weight` λ; `labels_alone` and
-        `metric_alone`, the means of labels and of scores (which have a scale of their own), with
+        Table `rows` has one record per metric and system, the best first: the `estimate` by PPI++
+        with its `interval` and standard `error`; the `weight` λ; `labels_alone` and
+        `metric_alone`, the means of labels and of scores (which have their own scale), with
         intervals; `labelled` of `sources`; `explained`, the share of the labels' variance that the
-        scores explain; `worth`, how many labelled sources would give labels alone the same
-        interval. With --draw `all_labels` is the mean of the labels of all sources. With --binary
-        there are `rogan_gladen` and its interval.
+        scores explain; `worth`, the number of labelled sources with which labels alone would give
+        the same interval. With --draw, `all_labels` is the mean of the labels of all sources. With
+        --binary, there are `rogan_gladen` and its interval.
 
-        The records of table `differences` are one a pair of systems, the first being the better
-        one, with the same keys; `neighbours` is true where no system stands between them.
-        `curve` has the medians of widths by the number of labelled sources, `needed` that number
-        for the widths asked for, `verdicts` sensitivity and specificity.
+        Table `differences` has one record per pair of systems, of which the first is the better
+        one, with the same keys; `neighbours` is true if no system is between them. `curve` has the
+        medians of widths by the number of labelled sources, `needed` that number for the requested
+        widths, and `verdicts` sensitivity and specificity.
         """
         labels, drawn = self._labelled(work)
         tables = work.scores()
@@ -151,12 +151,12 @@ class Estimate(Study):
         return tables_html(result, _plots(result))
 
     def _labelled(self, work: Work) -> tuple[Labels, FloatArray]:
-        """Return all labels, and those that are taken, systems × sentences.
+        """Return all labels, and those that are used, systems × sentences.
 
         Raises:
-            OptionError: there are no labels, or fewer than are to be drawn.
-            InputError: labels of fewer than `LEAST` sources, labels all equal, or other labels than
-                0 and 1 beside --binary.
+            OptionError: there are no labels, or fewer than should be drawn.
+            InputError: fewer than `LEAST` sources have labels, all labels are equal, or labels
+                other than 0 and 1 are used with --binary.
         """
         if self.labels:
             labels = read_labels(self.labels, work.corpus, self.aspect)
@@ -168,8 +168,8 @@ class Estimate(Study):
             )
         if labels.relative and _places(work):
             raise InputError(
-                f"{labels.origin}: rankings of corrections whose systems nobody knows average one "
-                "half whatever they say; expected ratings"
+                f"{labels.origin}: rankings of corrections from unknown systems always average one "
+                "half; expected ratings"
             )
         if self.good is not None:
             labels = labels.of_good(self.good)
@@ -180,13 +180,13 @@ class Estimate(Study):
         if present.min() == present.max():
             raise InputError(
                 f"{labels.origin}: all {len(present)} labels are {present[0]:g}; expected labels "
-                "that differ, which tell good outputs from bad ones"
+                "that differ between good outputs and bad ones"
             )
         odd = present[(present != 0) & (present != 1)]
         if self.binary is not None and len(odd):
             raise InputError(
-                f"{labels.origin}: a label is {odd[0]:g}, and --binary expects 0 or 1; say by "
-                "--good R from which label on an output is good"
+                f"{labels.origin}: a label is {odd[0]:g}, and --binary expects 0 or 1; set the "
+                "lowest label of a good output with --good R"
             )
         rows = np.flatnonzero(~np.isnan(values).all(axis=0))
         drawn = values
@@ -203,7 +203,7 @@ class Estimate(Study):
             most = np.count_nonzero(~np.isnan(drawn).all(axis=0))
         if most < LEAST:
             raise InputError(
-                f"{labels.origin}: labels of {most} sources for a system at most; an interval "
+                f"{labels.origin}: no system has labels of more than {most} sources; an interval "
                 f"needs at least {LEAST}"
             )
         return labels, drawn
@@ -242,11 +242,11 @@ class Estimate(Study):
         if self.binary is not None:
             scale = f"share of outputs that it scores at least {self.binary:g}"
         how = [
-            f"label: {labels.kind} ({labels.origin}); estimate: mean label of all outputs, by the "
-            "labelled ones and the metric's scores of all (PPI++); [low, high]: "
+            f"label: {labels.kind} ({labels.origin}); estimate: mean label of all outputs, from "
+            "the labelled ones and the metric's scores of all (PPI++); [low, high]: "
             f"{self.confidence:.0%} over sources",
-            f"metric alone: {scale}; worth: labelled sources that would give labels alone the same "
-            "interval",
+            f"metric alone: {scale}; worth: labelled sources with which labels alone would give "
+            "the same interval",
         ]
         if self.draw is not None:
             how.append(
@@ -282,7 +282,7 @@ class Estimate(Study):
 
 
 def _places(work: Work) -> bool:
-    """Return whether nobody knows which systems made the corrections."""
+    """Return whether the systems of the corrections are unknown."""
     return work.benchmark is not None and work.benchmark.places
 
 
@@ -322,7 +322,7 @@ class _Part:
         groups = self._groups(predictions)
         groups = self._without_few(groups)
         if missing := int(np.isnan(scores).sum()):
-            self.notes.append(f"{label}: {missing} outputs without a score count as average ones")
+            self.notes.append(f"{label}: {missing} outputs without a score get the mean score")
         if threshold is not None:
             systems = [outputs for outputs, _, _ in self._groups(scores).values()]
             try:
@@ -338,10 +338,10 @@ class _Part:
         self._estimate(groups)
 
     def _groups(self, predictions: FloatArray) -> dict[str, tuple[Outputs, FloatArray, int]]:
-        """Return outputs, all labels and a number by system; without names of systems, of all."""
+        """Return outputs, all labels and a number by system; unknown systems form one group."""
         names = self.table.systems
         if _places(self.work):
-            # Places without a correction hold another one again, which nobody labelled.
+            # Places without a correction repeat another one, and have no label.
             kept = ~np.isnan(self.labels.values)
             every = range(len(names))
             return {_ALL: (*self._outputs(predictions, every, kept), 0)}
@@ -362,12 +362,12 @@ class _Part:
     def _without_few(
         self, groups: dict[str, tuple[Outputs, FloatArray, int]]
     ) -> dict[str, tuple[Outputs, FloatArray, int]]:
-        """Return the systems with labels enough; notes name the others."""
+        """Return the systems with enough labels; notes name the others."""
         counts = {name: outputs.labelled_sources for name, (outputs, _, _) in groups.items()}
         left_out = [f"{name} ({count})" for name, count in counts.items() if count < LEAST]
         if left_out:
             self.notes.append(
-                f"left out, with labels of fewer than {LEAST} sources: {listed(left_out)}"
+                f"left out because fewer than {LEAST} sources have labels: {listed(left_out)}"
             )
         kept = {name: group for name, group in groups.items() if counts[name] >= LEAST}
         least = min(counts[name] for name in kept)
@@ -403,7 +403,7 @@ class _Part:
         equal, strange = [], []
         for name in order:
             outputs, every, number_of = groups[name]
-            # All scores as labels: the mean score with its interval.
+            # With all scores as labels, this is the mean score with its interval.
             alone = Moments.of(replace(outputs, labels=outputs.predictions))
             row = {
                 "metric": self.table.signature.label,
@@ -424,7 +424,8 @@ class _Part:
         if strange:
             self.notes.append(
                 f"{self.table.signature.label}: Rogan-Gladen and PPI++ differ significantly for "
-                f"{listed(strange)}: the verdicts err otherwise there than on all systems"
+                f"{listed(strange)}: the errors of the verdicts differ there from those on all "
+                "systems"
             )
         pairs = combinations(order, 2) if len(order) <= _MOST_PAIRED else pairwise(order)
         neighbours = set(pairwise(order))
@@ -490,7 +491,7 @@ class _Part:
                 }
 
     def needed(self) -> Iterator[dict[str, Any]]:
-        """Yield the labelled sources that every width takes, medians over systems or pairs."""
+        """Yield the labelled sources that every width needs, medians over systems or pairs."""
         for width in self.study.widths:
             for kind, forecasts in self._forecasts.items():
                 alone, helped = (
@@ -521,8 +522,8 @@ class _Part:
         """Yield what the metric gains, and which system leads by how much."""
         label, confidence = self.table.signature.label, self.study.confidence
         widths = np.array([[row[key] for row in self.rows] for key in _BOUNDS]) @ [-1, 1]
-        # Of systems whose labels are all equal the widths are not defined.
-        ratios = [one / alone for one, alone in widths.T.tolist() if alone > 0]
+        # Widths are not defined for systems whose labels are all equal.
+        ratios = [helped / alone for helped, alone in widths.T.tolist() if alone > 0]
         labelled = round(float(np.median([row["labelled"] for row in self.rows])))
         worth = _median([row["worth"] for row in self.rows])
         if ratios:
@@ -549,7 +550,7 @@ def _figure(name: str, one: Interval) -> dict[str, Any]:
 
 
 def _median(counts: Sequence[int | None]) -> int | None:
-    """Return the median of counts, of which None is more than any; None where it is that."""
+    """Return the median of counts, with None as infinity; None if the median is infinite."""
     middle = float(np.median([math.inf if count is None else count for count in counts]))
     return round(middle) if math.isfinite(middle) else None
 
@@ -577,7 +578,7 @@ def _needed_table(rows: Sequence[Record], several: bool) -> Table:
     ]
     note = "– with metric: even labels of all sources would give a wider interval"
     notes = [note] if any(row["with_metric"] is None for row in rows) else []
-    return Table(columns, rows, "Labelled sources that a width takes", notes, "needed")
+    return Table(columns, rows, "Labelled sources needed for a width", notes, "needed")
 
 
 def _verdict_table(rows: Sequence[Record]) -> Table:
@@ -612,7 +613,7 @@ def _plots(result: Result) -> list[tuple[str, str, Any]]:
                 if row["metric"] != metric:
                     continue
                 system = row["system"] if "system" in row else f"{row['first']} - {row['second']}"
-                # Rings are labels alone.
+                # Rings show labels alone.
                 for family, key, bounds, name in (
                     (row["family"], "estimate", "interval", system),
                     ("humans", "labels_alone", "labels_alone_interval", "labels alone"),

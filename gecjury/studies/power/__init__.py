@@ -1,4 +1,4 @@
-"""How many sentences, systems or judgments tell a difference."""
+"""How many sentences, systems or judgments are needed to detect a difference."""
 
 from gecjury.studies.power.study import Power, power
 

@@ -1,4 +1,4 @@
-"""Questions on data: differences of systems or metrics, and how they are resampled.
+"""Questions about data: differences of systems or metrics, and how they are resampled.
 
 `gecjury.stats.sizes` has the statistics behind the answers.
 """
@@ -34,11 +34,12 @@ class Asked:
     """A quantity, and the question that it answers.
 
     Attributes:
-        question: what is told apart.
+        question: the kind of difference.
         label: the metric, the two metrics, or the view of the judgments.
         unit: what is counted: sentences, judged pairs or systems.
         quantity: the differences.
-        rate: units in a part of the quantity, one a pair: judged pairs in a sentence, otherwise 1.
+        rate: units per part of the quantity, one value per pair: judged pairs per sentence,
+            otherwise 1.
     """
 
     question: Question
@@ -59,16 +60,16 @@ def answerable(
     questions: Sequence[Question],
     pair: Sequence[str],
 ) -> list[Asked]:
-    """Return what the data can answer.
+    """Return the questions that the data can answer.
 
     Args:
-        tables: scores, with the metrics that made them.
-        benchmark: with people's judgments, where there are any.
-        questions: that have to be answered; none for all that can be.
-        pair: the two systems that are compared; none for every two.
+        tables: scores, with the metrics that computed them.
+        benchmark: the benchmark with people's judgments, if there is one.
+        questions: the questions that must be answered; empty for all that can be answered.
+        pair: the two systems that are compared; empty for every two.
 
     Raises:
-        OptionError: a question that the data cannot answer.
+        OptionError: the data cannot answer a question.
         InputError: nobody compared the two systems.
     """
     asked: list[Asked] = []
@@ -114,7 +115,7 @@ def _impossible(
 
 
 def _couples(names: Sequence[str], pair: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the places of the two systems named, or of every two."""
+    """Return the indices of the two named systems, or of every two systems."""
     if pair:
         first, second = (names.index(name) for name in pair)
         return [(first, second)]
@@ -147,17 +148,17 @@ def _of_sums(sums: FloatArray, counts: FloatArray) -> Quantity:
 
 
 def _of_judgments(benchmark: Benchmark, pairs: JudgmentPairs, pair: Sequence[str]) -> Asked:
-    """Return shares of judged pairs that a system wins, a tie being half, less one half."""
+    """Return the share of judged pairs that a system wins (a tie counts half), minus one half."""
     couples = _couples(pairs.systems, pair)
     place = {couple: column for column, couple in enumerate(couples)}
-    # Only judged sentences can be drawn: the others say nothing of any pair.
+    # Only judged sentences can be drawn: the others say nothing about any pair.
     rows = np.unique(pairs.sentence)
     line = np.searchsorted(rows, pairs.sentence)
     sums, counts = np.zeros((2, len(rows), len(couples)))
     for row, first, second, won in zip(
         line, pairs.first, pairs.second, pairs.preference, strict=True
     ):
-        # People may have seen the two in either order; a couple has one, and its sign.
+        # People may have seen the two systems in either order; the sign follows the couple's order.
         column = place.get((first, second), place.get((second, first)))
         if column is not None:
             swapped = (first, second) not in place
@@ -224,18 +225,18 @@ def _of_pearson(
     size = first[1].sentences.shape[1]
     drawn = Quantity(size=size, observed=observed, drawn=sentences)
     yield Asked("pearson", label, "sentences", drawn)
-    # A few systems drawn are often the same ones, and their correlations vary wildly. Only draws
-    # of as many systems as there are, and of more, count.
+    # Small draws of systems often repeat the same ones, and their correlations vary wildly. Only
+    # draws of at least as many systems as there are count.
     drawn = Quantity(size=human.shape[1], observed=observed, drawn=systems, from_size=1.0)
     yield Asked("pearson", label, "systems", drawn)
 
 
 def of_scores_alone(scorer: GivenScores, pair: Sequence[str]) -> Asked:
-    """Return the mean differences of two systems, or of every two, in scores made elsewhere.
+    """Return the mean differences of two systems, or of every two, in scores computed elsewhere.
 
     Args:
         scorer: the scores.
-        pair: the two systems that are compared; none for every two.
+        pair: the two systems that are compared; empty for every two.
 
     Raises:
         InputError: fewer than two systems.
@@ -249,7 +250,7 @@ def of_scores_alone(scorer: GivenScores, pair: Sequence[str]) -> Asked:
     for name in pair:
         if name not in rows:
             raise OptionError(f"--system {name}: {nearest(name, names)}")
-    # Files of scores may be of different lengths; what is missing is left out.
+    # Files of scores may have different lengths; missing scores are left out.
     lines = max(row.lines for row in rows.values())
     table = np.stack([row.scores(lines) for row in rows.values()])
     apart = np.stack([table[a] - table[b] for a, b in _couples(names, pair)], axis=1)

@@ -1,7 +1,7 @@
-"""How many sentences, systems or judgments tell a difference: `gecjury power`.
+"""How many sentences, systems or judgments are needed to detect a difference: `gecjury power`.
 
-Four questions are put to the data at hand; `gecjury.stats.sizes` has the statistics behind the
-answers.
+The study answers four questions from the data at hand; `gecjury.stats.sizes` has the statistics
+behind the answers.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from gecjury.stats.sizes import (
 from gecjury.studies.power.questions import Asked, Question, answerable, of_scores_alone
 from gecjury.studies.study import Study, Takes, Work, function_of
 
-_FROM = (50, 100, 200)  # sizes from which forecasts are tried
-_TRIES = 60  # subsamples of each of them
+_FROM = (50, 100, 200)  # sizes of the subsamples whose forecasts are tested
+_TRIES = 60  # subsamples of each size
 _USUAL: dict[Question, tuple[float, ...]] = {
     "scores": (0.01, 0.02, 0.05),
     "judgments": (0.02, 0.05, 0.1),
@@ -46,18 +46,19 @@ _USUAL: dict[Question, tuple[float, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Power(Study):
-    """How many sentences, systems or judgments tell a difference.
+    """How many sentences, systems or judgments are needed to detect a difference.
 
     Attributes:
-        pair: one of the two systems that are compared; give two (default: the median of every
-            two).
-        questions: what is told apart: systems by scores or by judgments, metrics by accuracy or by
-            pearson; repeat for more (default: all that can be).
-        differences: the difference to be told; repeat for more (default: three usual ones).
-        widths: the width of an interval to be reached; repeat for more.
-        power: the chance of telling it.
+        pair: one of the two systems that are compared; give two (default: the median over all
+            pairs).
+        questions: what is compared: systems by scores or by judgments, metrics by accuracy or by
+            pearson; repeat for more (default: all that the data allow).
+        differences: the difference to detect; repeat for more (default: three usual ones).
+        widths: the width that an interval should reach; repeat for more.
+        power: the probability of detecting the difference.
         resampling: the resamples at every size, and the level of the two-sided test.
-        tried: also try it: forecasts from 50, 100 and 200 sentences beside what all give.
+        tried: also test the method: forecasts from 50, 100 and 200 sentences next to the result of
+            all.
         seed: seed of the resamples.
     """
 
@@ -69,8 +70,8 @@ class Power(Study):
         "two outputs"
     )
     metrics: ClassVar[str] = (
-        "whose scores are to differ (see `gecjury metrics`); of two and more, which of them agrees "
-        "with people better is asked too"
+        "metric whose scores are compared (see `gecjury metrics`); two or more are also compared "
+        "by their agreement with people"
     )
     pair: tuple[str, ...] = option((), "--system", metavar="NAME")
     questions: tuple[Question, ...] = option((), "--what")
@@ -95,7 +96,7 @@ class Power(Study):
             raise OptionError(f"--system: {named} named; expected two systems, or none for all")
 
     def plans(self, work: Work) -> list[Plan]:
-        """Return what the metrics would ask of services; scores alone ask nothing."""
+        """Return the requests that the metrics would send to services; none for scores alone."""
         return [] if work.data is None else super().plans(work)
 
     def check(self, work: Work) -> None:
@@ -116,27 +117,27 @@ class Power(Study):
         super().check(work)
 
     def run(self, work: Work) -> Result:
-        """Measure how differences vary, and say how much data tells them.
+        """Measure how differences vary, and compute how much data detects them.
 
-        The records of table `rows` are one a question, metric and target: the `pairs` of systems or
-        metrics whose medians they hold; the `target` (`difference` or `width`) and its `value`; the
-        `unit` that is counted, how many are `at_hand` and `needed` (`between`: 90% by resampling
-        the influences of one pair, or from the 10th to the 90th percentile of pairs); the
-        `observed` difference without sign, its standard `error`, and c of error = c / √n by the fit
-        (`deviation`) and by the jackknife (`analytic`); `told`: the share of resamples of the size
-        needed in which the test tells the difference, None where so much cannot be drawn; `slope`:
-        the exponent by which the error falls, where −0.5 is assumed.
+        Table `rows` has one record per question, metric and target: the number of `pairs` of
+        systems or metrics whose medians it contains; the `target` (`difference` or `width`) and its
+        `value`; the `unit` that is counted, how many are `at_hand` and `needed` (`between`: 90% by
+        resampling the influences of one pair, or from the 10th to the 90th percentile of pairs);
+        the `observed` difference without sign, its standard `error`, and c of error = c / √n by the
+        fit (`deviation`) and by the jackknife (`analytic`); `told`: the share of resamples of the
+        needed size in which the test detects the difference, None if so much cannot be drawn;
+        `slope`: the exponent by which the error falls, which is assumed to be −0.5.
 
-        The records of table `forecasts` are one a question and size of subsamples (`start`): the
-        `error` that they forecast at the `size` of all, the one `observed` there, the number
-        `needed` to tell the difference `value`, and `needed_all`, what all give.
+        Table `forecasts` has one record per question and size of subsamples (`start`): the `error`
+        that they forecast at the `size` of all, the error `observed` there, the number `needed` to
+        detect the difference `value`, and `needed_all`, the number from all data.
 
         Raises:
-            OptionError: a question that the data cannot answer, or none at all.
-            InputError: too little to say anything, or nothing differs.
+            OptionError: the data cannot answer a question, or answer none at all.
+            InputError: there are too few data, or nothing differs.
         """
         notes: tuple[str, ...] = ()
-        # Scores made elsewhere are all that is known of their texts; what people said is not.
+        # With scores computed elsewhere, there are neither texts nor people's judgments.
         if work.data is None:
             scores = [one for one in work.scorers if isinstance(one, GivenScores)]
             asked = [of_scores_alone(one, self.pair) for one in scores]
@@ -147,7 +148,7 @@ class Power(Study):
             asked = answerable(tables, work.benchmark, self.questions, self.pair)
         if not asked:
             raise OptionError(
-                "nothing can be told of these data: give a metric with -m, or a benchmark with "
+                "these data answer no question: give a metric with -m, or a benchmark with "
                 "people's judgments"
             )
         for one in asked:
@@ -167,17 +168,17 @@ class Power(Study):
         return Result(tuple(shown), facts, notes)
 
     def _needs(self, asked: Asked) -> Iterator[dict[str, Any]]:
-        """Yield what every target of one question takes."""
+        """Yield how much data every target of one question needs."""
         quantity = asked.quantity
         deviation, slope = self._fit(quantity)
-        # Measured twice, by resampling and by the jackknife, which shows what either is worth.
+        # Measured twice, by resampling and by the jackknife, so that each checks the other.
         influences = quantity.influences()
         analytic = jackknife_deviation(influences, quantity.size)
-        # In units: a sentence holds several judged pairs.
+        # Converted to units: a sentence may have several judged pairs.
         c = deviation * np.sqrt(asked.rate)
         middle = float(np.nanmedian(c)) if np.isfinite(c).any() else math.nan
         at_hand = float(np.median(quantity.size * np.asarray(asked.rate)))
-        # Of one pair the influences are resampled; of several, the pairs show how c varies.
+        # For one pair the influences are resampled; several pairs show how c varies.
         if len(quantity.observed) == 1:
             rng = np.random.default_rng([self.seed, 2])
             rows = rng.integers(len(influences), size=(2000, len(influences)))
@@ -193,7 +194,7 @@ class Power(Study):
         ]
         for target, value in targets:
             count = self._needed if target == "difference" else for_width
-            # One pair stands for all: to try every one would take as long as all of them.
+            # Only the middle pair is tried, since trying all pairs would take too long.
             share, pair = None, middle_pair(c)
             if target == "difference" and pair is not None:
                 rate = float(np.broadcast_to(asked.rate, c.shape)[pair])
@@ -238,19 +239,19 @@ class Power(Study):
         )
 
     def _forecasts(self, asked: Asked) -> Iterator[dict[str, Any]]:
-        """Yield forecasts from subsamples beside what all give."""
+        """Yield forecasts from subsamples, with the results of all data."""
         quantity = asked.quantity
-        # A stream of its own: with --try the figures of the other table stay as they are.
+        # A separate random stream, so that --try does not change the figures of the other table.
         rng = np.random.default_rng([self.seed, 4])
         value = (self.differences or _USUAL[asked.question])[0]
         deviation, _ = self._fit(quantity)
-        # Forecasts are held against it, so that it takes more resamples than they do.
+        # Forecasts are compared with this error, so it uses more resamples than they do.
         observed = quantity.errors(quantity.size, 4 * self.resampling.resamples, rng)
         pair = middle_pair(deviation)
         for start in _FROM:
             if start >= quantity.size:
                 continue
-            # What users with so few sentences would forecast: each subsample is one of them.
+            # Each subsample shows what a user with so few sentences would forecast.
             tries = []
             for _ in range(_TRIES):
                 rows = np.sort(rng.choice(quantity.size, start, replace=False))
@@ -292,17 +293,17 @@ class Power(Study):
         slopes = [row["slope"] for row in rows]
         several = max(row["pairs"] for row in rows)
         about = [
-            f"needed: to tell a difference with {self.power:.0%} power at "
+            f"needed: to detect a difference with {self.power:.0%} power at "
             f"{self.resampling.level:g} (two-sided), or for an interval of the width; between: 90% "
             "interval for one pair, 10th to 90th percentile of pairs for several (here up to "
             f"{several})",
             "error there: standard error of the difference with what is at hand; observed: the "
-            "difference at hand; power tried: share of resamples of the size needed that tell it",
+            "difference at hand; power tried: share of resamples of the needed size that detect it",
             f"assumed: errors fall with the square root of the size; measured exponents "
             f"{min(slopes):.2f} to {max(slopes):.2f} (-0.50 expected)",
             *notes,
         ]
-        return Table(columns, rows, f"How much data tells a difference{named}", about, "rows")
+        return Table(columns, rows, f"How much data a difference needs{named}", about, "rows")
 
 
 def _forecast_table(rows: Sequence[Record]) -> Table:
@@ -321,16 +322,16 @@ def _forecast_table(rows: Sequence[Record]) -> Table:
     note = (
         "forecast error: at the size of all sentences, from subsamples of so many, median [5%, "
         "95%]; observed error: by resampling all; power tried: share of resamples of all, of the "
-        "forecast size, in which the difference is told"
+        "forecast size, in which the difference is detected"
     )
     return Table(columns, rows, "Forecasts from few sentences", [note], "forecasts")
 
 
 def _check_varies(asked: Asked) -> None:
-    """Refuse what is too little to resample, or never differs.
+    """Refuse data that are too few to resample, or that never differ.
 
     Raises:
-        InputError: says which.
+        InputError: there are too few data, or no differences.
     """
     size = asked.quantity.size
     if size < FEWEST:
@@ -338,8 +339,8 @@ def _check_varies(asked: Asked) -> None:
     # A few resamples show whether anything varies at all.
     if not (asked.quantity.errors(size, 30, np.random.default_rng(0)) > 0).any():
         raise InputError(
-            f"{asked.label}: the systems do not differ in any sentence, so that no number of them "
-            "tells a difference"
+            f"{asked.label}: the systems do not differ in any sentence, so no number of sentences "
+            "detects a difference"
         )
 
 

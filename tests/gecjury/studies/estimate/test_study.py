@@ -121,7 +121,7 @@ def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
     assert own == json.loads(to_json(result.document()))
     assert own["labels"] == "sample, sentence view"
     out, _ = shell.ended(*argv)
-    for title in ("Differences, paired by source", "Labelled sources that a width takes"):
+    for title in ("Differences, paired by source", "Labelled sources needed for a width"):
         assert title in out
     assert "--verbose has all pairs" in out
     assert "--verbose has all" not in shell.ended(*argv, "--verbose")[0]
@@ -181,7 +181,7 @@ def test_systems_with_few_or_equal_labels_are_named(shell: Shell, files: list[st
     document = json.loads(shell.ended(*argv)[0])
     assert {row["system"] for row in document["rows"]} == {"best", "middle"}
     notes = "\n".join(document["notes"])
-    assert "left out, with labels of fewer than 10 sources: worst (5)" in notes
+    assert "left out because fewer than 10 sources have labels: worst (5)" in notes
     assert "no interval, since all labels are equal: best" in notes
     assert "labels of 20 sources are few" in notes
 
@@ -226,10 +226,10 @@ def test_labels_that_give_no_estimate_are_refused_before_scoring(
         gecjury.estimate(corpus, "changes")
     for words, message in (
         (["--labels", "equal.csv"], "equal.csv: all 30 labels are 4; expected labels that differ"),
-        (["--labels", "few.csv"], "labels of 9 sources for a system at most; an interval needs"),
+        (["--labels", "few.csv"], "no system has labels of more than 9 sources; an interval"),
         (
             ["--labels", "ratings.csv", "--binary", "1"],
-            "and --binary expects 0 or 1; say by --good",
+            "and --binary expects 0 or 1; set the lowest",
         ),
         (["--labels", "ratings.csv", "--good", "9"], "all 180 labels are 0; expected"),
         (["--labels", "nowhere.csv"], "nowhere.csv"),
@@ -260,4 +260,4 @@ def test_missing_scores_are_counted_and_end_with_1(shell: Shell, files: list[str
     shell.write("some.tsv", "\n".join(["system\tline\tscore", *rows]) + "\n")
     argv = ["estimate", *files[:2], "--labels", "ratings.csv", "-m", "scores:file=some.tsv"]
     out, _ = shell.ended(*argv, status=1)
-    assert "1 outputs without a score count as average ones" in " ".join(out.split())
+    assert "1 outputs without a score get the mean score" in " ".join(out.split())

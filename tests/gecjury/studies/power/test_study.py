@@ -133,7 +133,7 @@ def test_what_holds_too_little_is_refused(tmp_path: Path) -> None:
     same.write_text("one,two\n" + "0.5,0.5\n" * 30)
     with pytest.raises(InputError, match="do not differ in any sentence"):
         gecjury.power(None, GivenScores(file=str(same)))
-    with pytest.raises(OptionError, match="nothing can be told"):
+    with pytest.raises(OptionError, match="these data answer no question"):
         gecjury.power(gecjury.load_benchmark("sample").corpus, ())
     with pytest.raises(OptionError, match="no texts: give a corpus"):
         gecjury.power(None, "green")
