@@ -1,4 +1,4 @@
-"""Damaged corrections beside the undamaged ones, to see which metrics are fooled."""
+"""Damaged corrections compared with the undamaged ones, to see which metrics are fooled."""
 
 from gecjury.studies.attack.study import Attack, attack
 

@@ -1,4 +1,4 @@
-"""Damaged outputs, and what a metric scores them beside the undamaged ones."""
+"""Damage outputs, and score them together with the undamaged ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Damaged:
     """A system's output, damaged.
 
     Attributes:
-        system: whose output.
+        system: the system whose output was damaged.
         attack: name of the perturbation.
         lines: N damaged texts.
     """
@@ -35,16 +35,16 @@ class Damaged:
 
     @property
     def name(self) -> str:
-        """How it is called among the systems."""
+        """The name of the damaged output among the systems."""
         return f"{self.system} + {self.attack}"
 
 
 @dataclass(frozen=True)
 class ScoredPair:
-    """Scores of a damaged output beside its undamaged one.
+    """Scores of a damaged output and of the undamaged one.
 
     Attributes:
-        damaged: what was damaged.
+        damaged: the damaged output.
         before: N sentence scores of the undamaged texts.
         after: N sentence scores of the damaged ones.
         changed: whether each text was changed at all.
@@ -63,8 +63,8 @@ class AttackScores:
     """A scorer's scores of every damaged output.
 
     Attributes:
-        signature: what made the scores.
-        pairs: one a damaged output.
+        signature: signature of the metric.
+        pairs: one per damaged output.
         seconds: how long scoring took.
         notes: remarks for the user.
     """
@@ -91,7 +91,7 @@ def damage(
     share: float = 1.0,
     seed: int = 0,
 ) -> list[Damaged]:
-    """Damage the outputs of some systems in every way."""
+    """Damage the outputs of some systems with every perturbation."""
     victims = {name: Victim(corpus.sources, corpus.systems[name].lines) for name in systems}
     return [
         Damaged(name, attack.name, perturb(attack, victims[name], share=share, seed=seed))
@@ -103,14 +103,14 @@ def damage(
 def attack_corpora(
     scorer: Scorer, corpus: Corpus, damaged: Sequence[Damaged]
 ) -> Iterator[tuple[Corpus, list[Damaged]]]:
-    """Yield what a scorer is to score: undamaged and damaged texts, and the source as a system.
+    """Yield the corpora to score: undamaged and damaged texts, and the source as a system.
 
-    A scorer that scores every text by itself gets one corpus. One that looks at several systems
-    at once gets a corpus for each damaged output, so that no other damage moves its scores: with
-    every undamaged system where it weighs systems against each other, otherwise (side-by-side
-    judges) with the undamaged output alone.
+    A scorer that scores every text separately gets one corpus. A scorer that judges several systems
+    together gets one corpus per damaged output, so that no other damage affects its scores. Such a
+    corpus has every undamaged system if the scorer weighs systems against each other; otherwise
+    (side-by-side judges) it has the undamaged output alone.
     """
-    # Edits of M2 files are left out, so that damaged and undamaged texts are read alike.
+    # Edits of M2 files are left out, so that damaged and undamaged texts are read in the same way.
     plain = {name: Version(version.lines) for name, version in corpus.systems.items()}
     source = {_free(SOURCE, plain): Version(corpus.sources)}
     if not scorer.joint:
@@ -118,8 +118,8 @@ def attack_corpora(
         yield replace(corpus, systems={**plain, **source, **more}, groups=None), list(damaged)
         return
     for one in damaged:
-        beside = plain if "rivals" in scorer.needs else {one.system: plain[one.system]}
-        systems = {**beside, **source, one.name: Version(one.lines)}
+        undamaged = plain if "rivals" in scorer.needs else {one.system: plain[one.system]}
+        systems = {**undamaged, **source, one.name: Version(one.lines)}
         yield replace(corpus, systems=systems, groups=None), [one]
 
 
@@ -141,8 +141,8 @@ def score_attacks(
 
     Args:
         scorer: any metric.
-        corpus: with the undamaged outputs.
-        damaged: from `damage`, or the user's own.
+        corpus: the corpus with the undamaged outputs.
+        damaged: damaged outputs from `damage`, or the user's own.
         runtime: device, workers and the like.
         folder: where score files are kept.
 
@@ -155,7 +155,7 @@ def score_attacks(
     for damaged_corpus, damages in attack_corpora(scorer, corpus, damaged):
         table = score_with_files(scorer, damaged_corpus, folder, runtime)
         rows = {name: row for row, name in enumerate(table.systems)}
-        # The source stands among the systems, to see which damage scores above doing nothing.
+        # The source is one of the systems, to see which damage scores above doing nothing.
         source = rows[_free(SOURCE, corpus.systems)]
         totals = table.by_system.score
         for one in damages:

@@ -15,27 +15,28 @@ from gecjury.studies.attack.damage import ScoredPair
 Verdict = Literal["prefers the damage", "does not see it", "sees it", "undecided"]
 
 SAME = 1e-6
-"""Neural scores of one text differ by rounding between batches; up to so much is no change."""
+"""Neural scores of one text differ by rounding between batches; a difference up to this value is
+not a change."""
 
 
 def effect(pairs: Sequence[ScoredPair], weights: FloatArray) -> dict[str, Any]:
-    """Sum up what one kind of damage does to the scores of all systems.
+    """Summarise the effect of one kind of damage on the scores of all systems.
 
     Args:
-        pairs: one a system, at least one, all of one perturbation.
-        weights: resamples × sentences, how often each sentence stands in a resample.
+        pairs: one per system, at least one, all of one perturbation.
+        weights: resamples × sentences, how often each sentence occurs in a resample.
 
     Returns:
         The shares of the changed texts that score `higher`, `equal` and `lower` than before; the
         mean `change`; 95% intervals over sentences of these and of `net`, higher - lower; how many
-        texts were `compared`, left `unchanged` by the damage, or are `missing` a score; by system
-        the corpus scores; the `verdict`; and for how many systems the damaged output would stand
+        texts were `compared`, left `unchanged` by the damage, or are `missing` a score; the corpus
+        scores by system; the `verdict`; and for how many systems the damaged output would rank
         above the undamaged one (`outranks`) and above the source.
     """
     changed = np.array([pair.changed for pair in pairs])
     gains = np.array([pair.after - pair.before for pair in pairs])
     gains[np.abs(gains) <= SAME] = 0.0
-    # Texts that the damage left as they were say nothing, nor do those without a score.
+    # Texts that the damage did not change and texts without a score are left out.
     scored = changed & ~np.isnan(gains)
     sums = np.stack(
         [
@@ -49,14 +50,14 @@ def effect(pairs: Sequence[ScoredPair], weights: FloatArray) -> dict[str, Any]:
     counts = scored.sum(axis=0)
     point = ratio(sums.sum(axis=0), counts.sum(), np.nan)
     drawn = ratio(weights @ sums, (weights @ counts)[:, None], np.nan)
-    # The net share decides: as many texts up as down is no preference.
+    # The net share decides: as many texts up as down means no preference.
     drawn = np.column_stack([drawn, drawn[:, 0] - drawn[:, 2]])
     keys = ("higher", "equal", "lower", "change")
     bounds = {key: interval(drawn[:, place])[0] for place, key in enumerate((*keys, "net"))}
     systems = {}
     for pair in pairs:
         before, after, source = pair.corpus
-        # A lead within the rounding of neural scores is none.
+        # A lead within the rounding of neural scores does not count.
         systems[pair.damaged.system] = {
             "before": before,
             "after": after,
@@ -96,7 +97,7 @@ def verdicts_of(effects: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def summed_up(effects: Sequence[Mapping[str, Any]]) -> str:
-    """Return a line of words on what one metric makes of all damage."""
+    """Return a line that summarises one metric's verdicts on all damage."""
     verdicts = verdicts_of(effects)
     parts = [
         f"{verdict}: {', '.join(verdicts[verdict])}"

@@ -1,7 +1,7 @@
-"""Damage done to corrections, to see which metrics notice: one table, a few lines each.
+"""Perturbations that damage corrections, to see which metrics notice: one table, a few lines each.
 
-Every perturbation reads what it damages from a `Victim` and draws chance from a generator, so that
-the same seed damages alike. To add one, write a function and a line in `PERTURBATIONS`.
+Every perturbation reads the texts from a `Victim` and draws from a random number generator, so that
+the same seed gives the same damage. To add one, write a function and a line in `_TABLE`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LOOKALIKES = str.maketrans("aceopxyACEHKMOPTX", "асеорхуАСЕНКМОР
 _DIGITS: Mapping[int, int | str] = str.maketrans("aeiostAEIOST", "431057431057")
 _WORD = "antidisestablishmentarianism" * 200
 _BEFORE, _AFTER = "So he says", "and so on"
-# Share of the words that word-wise noise falls on; at least one word is hit.
+# Share of the words that word-wise noise changes; at least one word is changed.
 _NOISE = 0.2
 
 
@@ -52,13 +52,13 @@ class Victim:
         sizes = table.sum(axis=1)
         likeness = shared / np.maximum(sizes[:, None] + sizes - shared, 1)
         np.fill_diagonal(likeness, -1)
-        # A repeated source is no other sentence.
+        # A repeated source is not another sentence.
         likeness[likeness == 1] = -1
         return tuple(int(row) for row in likeness.argmax(axis=1))
 
 
 Damage = Callable[[Victim, int, np.random.Generator], str]
-"""Gives the damaged text of a row."""
+"""A function that returns the damaged text of a row."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,12 @@ class Perturbation:
     """One way to damage a correction.
 
     Attributes:
-        name: as typed.
+        name: as given on the command line.
         summary: what it does.
         origin: where the idea comes from.
-        damage: how it is done.
-        for_judges: whether it speaks to language models, and is left out unless one is asked.
+        damage: the function that damages a text.
+        for_judges: whether it addresses language models; it is then left out unless a judge is
+            among the metrics.
     """
 
     name: str
@@ -86,10 +87,10 @@ def perturb(
     """Damage a system's output.
 
     Args:
-        what: from `PERTURBATIONS`.
+        what: a perturbation from `PERTURBATIONS`.
         victim: the output.
-        share: of the sentences that are damaged, drawn at random: 0 changes nothing, 1 all.
-        seed: a sentence's damage depends on it, the perturbation and the row, on nothing else.
+        share: share of the sentences to damage, drawn at random: 0 changes nothing, 1 all.
+        seed: a sentence's damage depends only on the seed, the perturbation and the row.
     """
     damaged = []
     for row, line in enumerate(victim.lines):
@@ -99,7 +100,7 @@ def perturb(
 
 
 def _words(change: Callable[[str], str]) -> Damage:
-    """Noise on some of the words."""
+    """Return damage that changes some of the words."""
 
     def damage(victim: Victim, row: int, rng: np.random.Generator) -> str:
         words = victim.lines[row].split()

@@ -1,4 +1,4 @@
-"""Frequencies with which damage raises a reward, without guards and with them."""
+"""Frequencies with which damage raises a reward, with and without guards."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from gecjury.studies.attack.effects import SAME
 
 
 def rises(scored: Sequence[AttackScores], corpus: Corpus) -> list[dict[str, Any]]:
-    """Return how often the reward rises, one record a metric and kind of damage.
+    """Return how often the reward rises, one record per metric and kind of damage.
 
     The guarded reward is scaled: the range of the metric's scores of the undamaged texts becomes 0
-    to 1, and values beyond it are cut off, so that a penalty of 1 outweighs every score.
+    to 1, and values outside it are clipped, so that a penalty of 1 outweighs every score.
 
     Args:
         scored: damaged and undamaged scores of each metric.
-        corpus: what was damaged, with references where there are any.
+        corpus: the undamaged texts, with references if there are any.
 
     Returns:
         How many damaged texts were `compared`; the shares whose reward rises `unguarded` and
-        `guarded`; the share `caught` by a guard, and `by` which most often.
+        `guarded`; the share `caught` by a guard, and `by` which guard most often.
     """
     rules = guards_from("all")
     read = [version.lines for version in corpus.references]
@@ -34,12 +34,12 @@ def rises(scored: Sequence[AttackScores], corpus: Corpus) -> list[dict[str, Any]
         name: _hits(corpus.sources, version.lines, read, rules)
         for name, version in corpus.systems.items()
     }
-    # Metrics share the damaged texts, so that each is looked at once.
+    # Metrics share the damaged texts, so each text is checked once.
     after: dict[tuple[str, ...], FloatArray] = {}
     rows = []
     costs = np.array([guard.penalty for guard in rules])
     for one in scored:
-        # The range of a metric is that of the texts that nobody damaged.
+        # The range of a metric is that of its scores of the undamaged texts.
         undamaged = np.concatenate([pair.before[~np.isnan(pair.before)] for pair in one.pairs])
         low = float(undamaged.min()) if len(undamaged) else 0.0
         span = float(np.ptp(undamaged)) if len(undamaged) and np.ptp(undamaged) > 0 else 1.0
@@ -47,12 +47,12 @@ def rises(scored: Sequence[AttackScores], corpus: Corpus) -> list[dict[str, Any]
             gains, kept, hits = [], [], []
             for pair in pairs:
                 lines = pair.damaged.lines
-                # Every metric meets the same damaged texts; guards depend on the texts alone.
+                # Every metric scores the same damaged texts; guards depend on the texts alone.
                 if lines not in after:
                     after[lines] = _hits(corpus.sources, lines, read, rules)
                 gain = pair.after - pair.before
                 used = pair.changed & ~np.isnan(gain)
-                # Guards that hit the undamaged text, too, take as much of both.
+                # A guard that also hits the undamaged text subtracts the same from both.
                 lost = (after[lines] - before[pair.damaged.system]) @ costs
                 old, new = (np.clip((x - low) / span, 0, 1) for x in (pair.before, pair.after))
                 gains.append(gain[used])
@@ -84,7 +84,7 @@ def alarms(corpus: Corpus) -> dict[str, dict[str, float]]:
     A reference is judged as if it were not among the references.
 
     Args:
-        corpus: outputs, and references where there are any.
+        corpus: outputs, and references if there are any.
     """
     rules = guards_from("all")
     read = [version.lines for version in corpus.references]
@@ -110,7 +110,7 @@ def _hits(
     references: Sequence[Sequence[str]],
     rules: Sequence[Guard],
 ) -> FloatArray:
-    """Return on which texts which guards take effect: sentences × guards, 0 or 1."""
+    """Return which guards take effect on which texts: sentences × guards, 0 or 1."""
     hits = np.zeros((len(lines), len(rules)))
     for row, (source, line) in enumerate(zip(sources, lines, strict=True)):
         of_row = [reference[row] for reference in references]

@@ -1,4 +1,4 @@
-"""Damaged corrections beside the undamaged ones: `gecjury attack`."""
+"""Damage corrections and compare their scores with the undamaged ones: `gecjury attack`."""
 
 from __future__ import annotations
 
@@ -32,24 +32,25 @@ from gecjury.studies.attack.rewarded import alarms, rises
 from gecjury.studies.study import Study, Takes, Work, function_of
 from gecjury.wording import number
 
-_MANY = 5_000  # texts below which a metric is soon done with them
-_TRIED = 20  # sentences that are scored to tell how long all will take
-_TOLD = 60.0  # seconds from which it is said
+_MANY = 5_000  # texts; with fewer, no metric takes long
+_TRIED = 20  # sentences that are scored to estimate the time for all
+_TOLD = 60.0  # seconds from which there is a warning
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attack(Study):
-    """Damaged corrections beside the undamaged ones, to see which metrics are fooled.
+    """Damaged corrections compared with the undamaged ones, to see which metrics are fooled.
 
     Attributes:
         victims: damage this system's output; repeat for more (default: every system).
-        attacks: a perturbation, named in the second table; repeat for more (default: all, those
-            that speak to language models only where a judge is asked).
+        attacks: a perturbation from the second table; repeat for more (default: all, but those
+            that address language models only if a judge is among the metrics).
         perturbed: your own damaged version of the one system that is damaged.
         share: share of the sentences that are damaged.
         seed: seed of the damage and of the resamples.
         resampling: the bootstrap over sentences, for intervals.
-        as_reward: also how often the damage raises the score as a reward, with and without guards.
+        as_reward: also show how often the damage raises the score as a reward, with and without
+            guards.
     """
 
     takes: ClassVar[Takes] = "either"
@@ -71,7 +72,7 @@ class Attack(Study):
                 raise OptionError(f"unknown attack {name!r}: {nearest(name, PERTURBATIONS)}")
 
     def check(self, work: Work) -> None:
-        """Refuse systems that there are none of, and more resamples than can be held."""
+        """Refuse unknown systems, and more resamples than fit into memory."""
         super().check(work)
         for name in self.victims:
             if name not in work.corpus.systems:
@@ -86,41 +87,41 @@ class Attack(Study):
                 yield scorer, corpus
 
     def warning(self, work: Work) -> str:
-        """Return how long scoring will take, where that is minutes."""
+        """Return a message on how long scoring takes, if that is minutes."""
         seconds = self.expected_seconds(work)
         if seconds < _TOLD:
             return ""
         return (
             f"scoring {number(len(work.corpus))} sentences of each damaged system will take about "
-            f"{duration(seconds)}; quicker: fewer --attack, one --system. Ctrl-C stops it"
+            f"{duration(seconds)}; fewer --attack or one --system are quicker. Ctrl-C stops it"
         )
 
     def expected_seconds(self, work: Work) -> float:
-        """Return about how long scoring will take, from some sentences; 0 for what is soon done.
+        """Return roughly how long scoring takes, from a few sentences; 0 if it takes little time.
 
-        Metrics that ask a service are left out: how long it takes is the service's.
+        Metrics that call a service are left out, since their time depends on the service.
         """
         runtime, lines = work.runtime, len(work.corpus)
         damaged, few, total = self._damaged(work), min(_TRIED, lines // 2), 0.0
         for scorer in work.scorers:
             corpora = [corpus for corpus, _ in attack_corpora(scorer, work.corpus, damaged)]
-            # Texts grow with kinds of damage and systems: few sentences may take long.
+            # The number of texts grows with attacks and systems, so few sentences may take long.
             texts = sum(len(corpus.systems) for corpus in corpora) * lines
             first = corpora[0]
             if texts < _MANY or not few or scorer.plan(first.take(range(few)), runtime) is not None:
                 continue
-            scorer.score_corpus(first.take(range(1)), runtime)  # loads what it needs
+            scorer.score_corpus(first.take(range(1)), runtime)  # loads models before the timing
             start = time.perf_counter()
             scorer.score_corpus(first.take(range(few)), runtime)
             total += (time.perf_counter() - start) * texts / (few * len(first.systems))
         return total
 
     def run(self, work: Work) -> Result:
-        """Damage corrections, score them beside the undamaged ones and sum up.
+        """Damage corrections, score them with the undamaged ones and summarise the effects.
 
-        The records of table `rows` are one a metric and kind of damage; see
-        `gecjury.studies.attack.effects.effect`. Table `attacks` says what each perturbation does;
-        with `as_reward`, table `rewards` says how often the damage pays.
+        Table `rows` has one record per metric and kind of damage; see
+        `gecjury.studies.attack.effects.effect`. Table `attacks` describes each perturbation; with
+        `as_reward`, table `rewards` shows how often the damage raises the reward.
         """
         corpus = work.corpus
         damaged = self._damaged(work)
@@ -130,7 +131,7 @@ class Attack(Study):
             score_attacks(scorer, corpus, damaged, work.runtime, work.folder)
             for scorer in work.scorers
         ]
-        # All metrics and kinds of damage meet the same resampled sentences.
+        # All metrics and kinds of damage use the same resampled sentences.
         weights = sentence_counts(len(corpus), self.resampling.resamples, [self.seed, 1])
         effects = [[effect(kind, weights) for kind in one.by_attack.values()] for one in scored]
         signatures = [one.signature for one in scored]
@@ -142,11 +143,11 @@ class Attack(Study):
         notes = tuple(dict.fromkeys(note for one in scored for note in one.notes))
         systems = list(dict.fromkeys(one.system for one in damaged))
         labels = [about.label for about in signatures]
-        # The words of each metric stand first among the notes, its signature last.
+        # The notes begin with the summary of each metric and end with the signatures.
         said = [f"{label} {summed_up(made)}" for label, made in zip(labels, effects, strict=True)]
         said += [_MEANING, *notes, *map(str, signatures)]
         title = (
-            f"Damaged beside undamaged, {len(corpus)} sentences, {len(systems)} systems{work.named}"
+            f"Damaged and undamaged, {len(corpus)} sentences, {len(systems)} systems{work.named}"
         )
         shown = [Table(_effect_columns(len(systems)), rows, title, said, "rows")]
         facts: dict[str, Any] = {
@@ -171,21 +172,21 @@ class Attack(Study):
         return Result(tuple(shown), facts, notes, int(any(row["missing"] for row in rows)))
 
     def perturbations(self, work: Work) -> tuple[Perturbation, ...]:
-        """Return what is done to the outputs, apart from the user's own damage."""
+        """Return the perturbations of the outputs, apart from the user's own damage."""
         if self.attacks:
             return tuple(PERTURBATIONS[name] for name in dict.fromkeys(self.attacks))
         if self.perturbed:
             return ()
-        # Orders to a language model say nothing to other metrics.
+        # Orders to a language model mean nothing to other metrics.
         judged = any(scorer.family == "judges" for scorer in work.scorers)
         return tuple(one for one in PERTURBATIONS.values() if judged or not one.for_judges)
 
     def _damaged(self, work: Work) -> list[Damaged]:
-        """Return the damaged outputs, the user's own behind the others.
+        """Return the damaged outputs, the user's own last.
 
         Raises:
-            OptionError: damage of one's own to several systems, or of a name that is taken.
-            InputError: a file of other lines than the corpus has.
+            OptionError: the user's own damage is for several systems, or has a name that is taken.
+            InputError: a file has another number of lines than the corpus.
         """
         corpus, attacks = work.corpus, self.perturbations(work)
         victims = list(dict.fromkeys(self.victims or corpus.names))
@@ -193,7 +194,7 @@ class Attack(Study):
         for name, source in (self.perturbed or {}).items():
             file = isinstance(source, str | Path)
             called = f"--perturbed {name}={source}" if file else repr(name)
-            # A file holds corrections of one system, and does not say of which.
+            # A file contains corrections of one system, but does not name it.
             if len(victims) != 1:
                 raise OptionError(
                     f"{called}: a file is the damaged version of one system, but "
@@ -216,7 +217,7 @@ class Attack(Study):
 _MEANING = (
     "higher, equal, lower: share of the damaged texts whose sentence score is above, at, below "
     "that of the undamaged; before, after: corpus scores, mean over systems; > undamaged, "
-    "> source: for how many systems the damaged output would stand above"
+    "> source: for how many systems the damaged output would rank above"
 )
 
 
@@ -251,7 +252,7 @@ def _mean(row: Record, key: str) -> float:
 def _reward_tables(
     scored: Sequence[AttackScores], corpus: Corpus, alarmed: Mapping[str, Mapping[str, float]]
 ) -> list[Table]:
-    """Return how often damage raises a reward, and how often guards hit what is not damaged."""
+    """Return how often damage raises a reward, and how often guards hit undamaged texts."""
     columns = [
         Column("metric"),
         Column("attack"),
@@ -262,8 +263,8 @@ def _reward_tables(
         Column("by", "mostly by"),
     ]
     note = (
-        "rises: share of the damaged texts whose reward lies above the undamaged text's; with "
-        "guards the range of the undamaged scores is 0 to 1, and what lies beyond is cut off"
+        "rises: share of the damaged texts whose reward is above the undamaged text's; with guards "
+        "the range of the undamaged scores is 0 to 1, and values outside it are clipped"
     )
     guards = [
         {"guard": name, **shares, "summary": GUARDS[name].summary}
@@ -277,7 +278,7 @@ def _reward_tables(
     ]
     return [
         Table(columns, rises(scored, corpus), "As a reward", [note], "rewards"),
-        Table(about, guards, "Guards, and how often they hit texts that nobody damaged"),
+        Table(about, guards, "Guards, and how often they hit undamaged texts"),
     ]
 
 

@@ -24,20 +24,20 @@ Votes = Literal["files", "texts"]
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """One correction a sentence.
+    """One chosen correction per sentence.
 
     Attributes:
-        label: how it was chosen: a metric with its settings, `mbr` before it where it compared
-            the candidates with one another.
-        signature: what made the scores.
+        label: how it was chosen: a metric with its settings, after `mbr` if the candidates were
+            compared with one another.
+        signature: signature of the metric.
         systems: the candidates' names, in order.
-        scores: of candidates × sentences; NaN where there is none.
-        chosen: for each sentence the number of the candidate with the highest score, the first
-            of equal ones; where none was scored, the first.
+        scores: candidates × sentences; NaN where there is no score.
+        chosen: for each sentence the index of the candidate with the highest score, the first among
+            equals; if none was scored, the first.
         lines: the chosen corrections.
-        tied: sentences where different texts have the highest score.
-        unscored: sentences where no candidate has a score.
-        seconds: what it took.
+        tied: number of sentences in which different texts have the highest score.
+        unscored: number of sentences in which no candidate has a score.
+        seconds: time that choosing took.
         notes: remarks for the user.
     """
 
@@ -60,14 +60,14 @@ class Choice:
 
 
 def check_score(scorer: Scorer, corpus: Corpus) -> None:
-    """Refuse a metric that reads references where there are none.
+    """Refuse a metric that reads references if there are none.
 
     Raises:
         InputError: names the metric, and other ways to choose.
     """
     if "references" in scorer.needs and not corpus.references:
         raise InputError(
-            f"{scorer.name} needs references: take a metric that reads none, choose by agreement "
+            f"{scorer.name} needs references: use a metric that reads none, choose by agreement "
             f"of the candidates (--mbr {scorer.name}), or give references with -r FILE"
         )
 
@@ -89,7 +89,7 @@ def choose_by_score(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> Choice:
     """Choose the candidate that a metric scores highest, sentence by sentence.
 
     Args:
-        scorer: any metric; one that reads references chooses by them.
+        scorer: any metric; a metric that reads references chooses by them.
         corpus: the candidates as systems.
         runtime: device, workers and the like.
     """
@@ -97,48 +97,48 @@ def choose_by_score(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> Choice:
     table = scorer.score_corpus(corpus, runtime)
     label, notes = table.signature.label, table.statistics.notes
     if {"references", "gold"} & scorer.needs:
-        notes += (f"{label} chose by the references: a bound, not what is had without them",)
+        notes += (f"{label} chose by the references: a bound that is out of reach without them",)
     if not scorer.directed:
-        notes += (f"{label} does not say which text is better: what it chooses is a baseline",)
+        notes += (f"{label} does not say which text is better: its choice is a baseline",)
     return _choice(label, str(table.signature), corpus, table.sentences, notes, start)
 
 
 def choose_by_risk(utility: Scorer, corpus: Corpus, runtime: Runtime, votes: Votes) -> Choice:
     """Choose the candidate that is most like the others, by minimum Bayes risk.
 
-    Every candidate is scored with each of the others as its only reference, and has the mean as
-    its score (Kumar and Byrne 2004). What several files share is scored once.
+    Every candidate is scored with each of the others as its only reference; its score is the mean
+    (Kumar and Byrne 2004). Texts that several files share are scored once.
 
     Args:
         utility: a metric that compares with references.
         corpus: the candidates as systems; its references are not read.
         runtime: device, workers and the like.
-        votes: `files`: every other file counts, so that what many propose is near to many;
-            `texts`: every other distinct text counts once.
+        votes: `files`: every other file counts, which favours texts that many files share; `texts`:
+            every other distinct text counts once.
     """
     start = time.perf_counter()
     texts, member = _distinct(corpus)
     plain = utility.settings()
-    # ERRANT's own counts on sets give the same F, and no text is scored twice.
+    # Counting ERRANT's edits on sets gives the same F, and no text is scored twice.
     usual = plain.get("mode") == "correction" and plain.get("compat") == "gecjury"
     if utility.name in ("errant", "sent-errant") and usual:
         table, notes = _errant_utilities(utility, corpus, texts, member, runtime)
     else:
         table, notes = _utilities(utility, corpus, texts, runtime)
     width = table.shape[1]
-    # Votes: how many files hold each distinct text of a sentence.
+    # Votes: how many files contain each distinct text of a sentence.
     counts = np.zeros((len(texts), width))
     rows = np.arange(len(texts))
     for texts_of_system in member:
         counts[rows, texts_of_system] += 1
     if votes == "texts":
         counts = np.minimum(counts, 1.0)
-    # A text does not vote for itself, but another file that holds it does.
+    # A text does not vote for itself, but another file with the same text does.
     weights = counts[:, None, :] - np.eye(width)[None]
     weights[weights < 0] = 0.0
     total = weights.sum(axis=2)
     risk = (weights * np.nan_to_num(table)).sum(axis=2) / np.where(total > 0, total, 1.0)
-    # Where all files hold one text there is nothing to compare it with, and nothing to choose.
+    # If all files have the same text, there is nothing to compare it with, and nothing to choose.
     risk[total == 0] = 1.0
     scores = np.stack([risk[rows, texts_of_system] for texts_of_system in member])
     signature = utility.signature(corpus, runtime)
@@ -148,7 +148,7 @@ def choose_by_risk(utility: Scorer, corpus: Corpus, runtime: Runtime, votes: Vot
 
 
 def _distinct(corpus: Corpus) -> tuple[list[list[str]], list[IntArray]]:
-    """Return the distinct texts of each sentence, and for each system which of them it has."""
+    """Return the distinct texts of each sentence, and which of them each system has."""
     texts: list[list[str]] = []
     member = [np.zeros(len(corpus), dtype=np.int64) for _ in corpus.systems]
     for row in range(len(corpus)):
@@ -169,7 +169,7 @@ def _errant_utilities(
 ) -> tuple[FloatArray, tuple[str, ...]]:
     """Return F of every two distinct texts of a sentence: sentences × texts × texts as references.
 
-    Edits are extracted once for each distinct text; what two share is counted on sets.
+    Edits are extracted once for each distinct text; edits that two texts share are counted on sets.
     """
     from gecjury.extraction.extract import corpus_edits
 
@@ -204,7 +204,7 @@ def _utilities(
     table = np.full((len(texts), width, width), np.nan)
     notes: dict[str, None] = {}
     for place in range(width):
-        # Sentences with so many texts only, and no more texts than any of them has.
+        # Only sentences with more than `place` texts, and as many systems as they need at most.
         rows = [row for row, distinct in enumerate(texts) if len(distinct) > place]
         most = max(len(texts[row]) for row in rows)
         systems = {
@@ -231,8 +231,8 @@ def _choice(
     notes: Sequence[str],
     start: float,
 ) -> Choice:
-    """Choose by scores, the first of equal ones."""
-    # Settled: rounding must not choose among corrections that score alike.
+    """Choose by scores; the first among equals."""
+    # Scores are settled, since rounding must not choose among corrections with equal scores.
     level = settled(scores)
     filled = np.where(np.isnan(level), -np.inf, level)
     chosen: IntArray = filled.argmax(axis=0)
@@ -240,7 +240,7 @@ def _choice(
     versions = [version.lines for version in corpus.systems.values()]
     lines = tuple(versions[system][row] for row, system in enumerate(chosen))
     unscored = np.isnan(scores).all(axis=0)
-    # Equal texts of several files are no tie: whichever is taken is the same.
+    # Equal texts of several files are not a tie: the chosen text is the same.
     tied = sum(
         len({versions[system][row] for system in np.flatnonzero(top[:, row]).tolist()}) > 1
         for row in np.flatnonzero(~unscored).tolist()
@@ -248,8 +248,8 @@ def _choice(
     remarks = [*notes]
     if missing := int(unscored.sum()):
         remarks.append(
-            f"{label} scored none of the corrections of {number(missing)} sentences; there "
-            f"{corpus.names[0]} was taken"
+            f"{label} scored none of the corrections of {number(missing)} sentences; "
+            f"{corpus.names[0]} was used for them"
         )
     return Choice(
         label,

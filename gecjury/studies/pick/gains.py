@@ -1,4 +1,4 @@
-"""Corpus scores of chosen corrections, beside the best single system and a random pick."""
+"""Corpus scores of chosen corrections, compared with the best single system and a random pick."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from gecjury.studies.pick.choices import Choice
 from gecjury.studies.system_tests import mixed_scores
 
 MEASURES = ("errant", "gleu")
-"""By what the gain of choosing is measured."""
+"""The metrics by which the gain of choosing is measured."""
 
 _RANDOM = 10  # random picks whose mean is shown
-_PARTS = 6  # of the sentences; there are ten ways to make halves of them
+_PARTS = 6  # parts of the sentences; there are ten ways to combine them into halves
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Gains:
     """Scores of every output, and gains over the best single system.
 
     Attributes:
-        rows: a record an output: `output`, its `kind` (`picked`, `system`, `random` or `oracle`),
-            by measure its corpus score and its gain, with the gain's bounds in `ci95`, and the
-            `seconds` of choosing.
-        best: by measure, the system with the highest score of all sentences.
-        signatures: of the measures.
+        rows: one record per output: `output`, its `kind` (`picked`, `system`, `random` or
+            `oracle`), its corpus score and gain by each measure, with the gain's bounds in `ci95`,
+            and the `seconds` of choosing.
+        best: by measure, the system with the highest score on all sentences.
+        signatures: signatures of the measures.
     """
 
     rows: list[dict[str, Any]]
@@ -48,26 +48,27 @@ def gains_of(
 ) -> Gains:
     """Measure every output: those chosen, the systems, random picks and the best possible choice.
 
-    A gain is the score less that of the best single system, which is chosen for each half of the
+    A gain is the score minus that of the best single system, which is chosen for each half of the
     sentences by the other half. It is the mean over ten pairs of halves.
 
     Args:
         corpus: the candidates as systems, with references.
-        choices: one a method.
-        resamples: of the bootstrap over sentences, in each of which the best system is chosen anew.
-        seed: of the bootstrap and of the random picks.
+        choices: one per method.
+        resamples: resamples of the bootstrap over sentences; the best system is chosen again in
+            each of them.
+        seed: seed of the bootstrap and of the random picks.
         runtime: device, workers and the like.
     """
     measures = load_all(MEASURES)
     lines = len(corpus)
     versions = [version.lines for version in corpus.systems.values()]
-    # Random picks have a stream of their own, so that they do not depend on the resamples.
+    # Random picks use a separate random stream, so that they do not depend on the resamples.
     rng = np.random.default_rng([seed, 1])
     drawn = rng.integers(len(versions), size=(_RANDOM, lines))
     alone = {f"system {name}": version for name, version in corpus.systems.items()}
     picked = {f"picked {place}": Version(c.lines) for place, c in enumerate(choices)}
     luck = {f"random {place}": _taken(versions, row) for place, row in enumerate(drawn)}
-    # An oracle takes of every sentence the text that its measure scores highest by itself.
+    # An oracle takes, for every sentence, the text with the highest sentence score of its measure.
     first = [
         one.score_corpus(replace(corpus, systems=alone), runtime).settled() for one in measures
     ]
@@ -77,14 +78,14 @@ def gains_of(
     }
     every = replace(corpus, systems={**alone, **picked, **luck, **oracle}, groups=None)
     parts, draws = part_draws(lines, resamples, seed)
-    # The rows of the tables that each output is made of; those of several are averaged.
+    # The rows of the tables for each output; the scores of several rows are averaged.
     members: list[tuple[str, str, list[str], float | None]] = [
         *((c.label, "picked", [name], c.seconds) for c, name in zip(choices, picked, strict=True)),
         *((name.removeprefix("system "), "system", [name], None) for name in alone),
         ("random pick", "random", list(luck), None),
         *((name, "oracle", [name], None) for name in oracle),
     ]
-    # Keys are filled measure by measure, and stand in the order of the table.
+    # Keys are filled measure by measure, so that they have the order of the table.
     rows: list[dict[str, Any]] = [{"output": output, "kind": kind} for output, kind, *_ in members]
     bounds: list[dict[str, list[float]]] = [{} for _ in members]
     gains: list[dict[str, float]] = [{} for _ in members]
@@ -93,7 +94,7 @@ def gains_of(
         best[one.name] = corpus.names[int(single.by_system.score.argmax())]
         table = one.score_corpus(every, runtime)
         resampled = one.corpus_scores(table.statistics, draws).score
-        # The best single system is chosen anew in each resample, as it would be in other data.
+        # The best single system is chosen again in each resample, as it would be in other data.
         baseline = best_elsewhere(one, table, len(versions), parts, draws)
         for row, (_, _, names, _) in enumerate(members):
             places = [table.systems.index(name) for name in names]
@@ -107,12 +108,12 @@ def gains_of(
 
 
 def part_draws(lines: int, resamples: int, seed: int) -> tuple[IntArray, IntArray]:
-    """Part the sentences at random, and resample corpora within each part.
+    """Divide the sentences into parts at random, and resample corpora within each part.
 
     Returns:
         The part of each sentence, shape (lines,); and (1 + B) × lines sentence indices: the corpus
-        itself, then B resamples. A sentence drawn twice never stands in two parts, so that the half
-        that chooses a system never holds what the system is scored on.
+        itself, then B resamples. A sentence drawn twice is never in two parts, so that the half
+        that chooses a system never contains a sentence that the system is scored on.
     """
     rng = np.random.default_rng(seed)
     parts: IntArray = rng.permutation(lines) % min(_PARTS, lines)
@@ -125,25 +126,25 @@ def best_elsewhere(
 ) -> FloatArray:
     """Score the best single system, chosen for one half of the sentences by the other half.
 
-    The highest of several scores owes part of itself to luck; a system chosen by other sentences
-    does not. The choice is made anew in every resampled corpus. The score is the mean over all ways
-    to make halves of the parts.
+    The highest of several scores is partly due to luck; the score of a system chosen by other
+    sentences is not. The choice is made again in every resampled corpus. The score is the mean over
+    all ways to combine the parts into halves.
 
     Args:
-        measure: what the systems are scored by.
+        measure: the metric that scores the systems.
         table: its scores; the candidate systems are the first rows.
         systems: number of candidates.
-        parts: of each sentence.
+        parts: the part of each sentence.
         draws: B × N sentence indices, see `part_draws`.
 
     Returns:
         Corpus scores, shape (B,).
     """
-    # Of systems that a half scores equally the one with the higher score of all is taken.
+    # Among systems with equal scores on a half, the one with the highest overall score is taken.
     order = np.argsort(-table.by_system.score[:systems], kind="stable")
     candidates = Statistics(table.statistics.values[order])
     count = int(parts.max()) + 1
-    # Of a half and its complement one is enough: the one with part 0.
+    # A half and its complement give the same split, so only halves with part 0 are used.
     halves = [half for half in combinations(range(count), (count + 1) // 2) if 0 in half]
     totals = np.zeros(len(draws))
     for half in halves:

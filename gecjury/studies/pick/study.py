@@ -35,20 +35,20 @@ class Pick(Study):
     """The best of several corrections of every sentence, and what choosing gains.
 
     Attributes:
-        mbr: choose by minimum Bayes risk: every output scored against the others by a metric that
-            takes references (errant, green, gleu).
-        votes: with --mbr: every other file counts, or every other distinct text once.
+        mbr: choose by minimum Bayes risk: every output is scored against the others by a metric
+            that uses references (errant, green, gleu).
+        votes: with --mbr, count every other file, or every other distinct text once.
         measured: show what choosing gains, by the references, instead of the corrections.
         resampling: the bootstrap over sentences, for the gain's intervals.
         seed: seed of the resamples and random picks.
-        output: write the corrections here.
-        scores: write every output's score, a line a sentence, tabs between; - for stdout.
+        output: write the corrections to this file.
+        scores: write every output's score, one line per sentence, separated by tabs; - for stdout.
     """
 
     takes: ClassVar[Takes] = "either"
     data: ClassVar[str] = (
         "a source file and at least two outputs to choose among, or a benchmark, whose references "
-        "tell what choosing gains"
+        "show what choosing gains"
     )
     metrics: ClassVar[str] = (
         "choose by this metric's score (see `gecjury metrics`); repeat with --try"
@@ -72,16 +72,16 @@ class Pick(Study):
         return list(map(load, self.mbr))
 
     def plans(self, work: Work) -> list[Plan]:
-        """Return what the metrics of both kinds would ask of services that may cost money."""
+        """Return the requests that the metrics of both kinds would send to services."""
         return super().plans(replace(work, scorers=(*work.scorers, *self._utilities)))
 
     def check(self, work: Work) -> None:
-        """Refuse data that leave no choice, and ways to choose that do not go together."""
+        """Refuse data that leave no choice, and incompatible ways to choose."""
         corpus, ways = work.corpus, len(work.scorers) + len(self.mbr)
         measured = self._is_measured(work)
         if not ways:
-            raise OptionError("how is to be chosen? give a metric with -m, or --mbr errant")
-        # One output can be written, and only one way can have made it.
+            raise OptionError("no way to choose: give a metric with -m, or --mbr errant")
+        # Only one output can be written, so only one way to choose is allowed.
         if ways > 1 and (self.output or self.scores or not measured):
             raise OptionError(
                 "several ways to choose give several outputs: name one of -m and --mbr, or --try "
@@ -92,28 +92,28 @@ class Pick(Study):
                 f"{len(corpus.systems)} output to choose among: give at least two files of "
                 "corrections"
             )
-        # Told before the general check, whose advice does not know of --mbr.
+        # Checked before the general check, whose message does not suggest --mbr.
         for scorer in work.scorers:
             check_score(scorer, corpus)
         super().check(work)
         if measured and not corpus.references:
-            raise InputError("what choosing gains needs references: give them with -r FILE")
+            raise InputError("measuring the gain needs references: give them with -r FILE")
 
     def _is_measured(self, work: Work) -> bool:
         return self.measured or work.benchmark is not None
 
     def run(self, work: Work) -> Result:
-        """Choose one correction a sentence, and measure what that gains where it is asked for.
+        """Choose one correction per sentence, and measure what that gains if requested.
 
-        Tables by name: `rows` has a record a method; where the gain is measured one an output, with
-        its corpus scores and its gains over the best single system (`ci95` holds their bounds).
-        Unless it is measured, `lines` has a record a sentence: the system `chosen`, its `text`, and
+        Table `rows` has one record per method. If the gain is measured, it has one per output, with
+        its corpus scores and its gains over the best single system (`ci95` has their bounds).
+        Otherwise, table `lines` has one record per sentence: the system `chosen`, its `text`, and
         the `scores` of all systems.
         """
         corpus, runtime = work.corpus, work.runtime
         choices = [choose_by_score(scorer, corpus, runtime) for scorer in work.scorers]
         choices += [choose_by_risk(one, corpus, runtime, self.votes) for one in self._utilities]
-        # What choosing says of itself: first of the candidates, then of the ways to choose.
+        # Notes on the candidates come first, then notes on the ways to choose.
         alike = _alike(corpus)
         remarks = [*_remarks(corpus, alike), *(note for one in choices for note in one.notes)]
         notes = tuple(dict.fromkeys(remarks))
@@ -131,7 +131,7 @@ class Pick(Study):
                 for choice in choices
             ],
         )
-        # Several ways are only measured; what is written is of the one way that `check` let pass.
+        # `check` lets output be written for one way only; several ways are only measured.
         if self.output:
             write_text(self.output, _text(first))
         if self.scores and self.scores != "-":
@@ -154,7 +154,7 @@ class Pick(Study):
             shown = self._gain_table(gains, choices, notes, work)
             return Result((Table((), gains.rows, name="rows"), shown), facts, notes, status)
         columns = [Column("line"), Column("chosen"), Column("text")]
-        # Programs read the corrections line by line, so that nothing else may stand among them.
+        # Programs read the corrections line by line, so nothing else may be printed among them.
         text = "" if self.output else _text(first)
         return Result(
             (Table((), methods, name="rows"), Table(columns, _lines(first), name="lines")),
@@ -182,10 +182,10 @@ class Pick(Study):
         best = "; ".join(f"{name}: {system}" for name, system in gains.best.items())
         about = [
             "best system: chosen for each half of the sentences by the references of the other "
-            f"half, ten pairs of halves, anew in every resample; by all sentences {best}",
+            f"half, ten pairs of halves, again in every resample; by all sentences {best}",
             f"[low, high]: 95% paired bootstrap over sentences, {self.resampling.resamples} "
-            f"resamples, seed {self.seed}; random pick: the mean of ten; oracle: of every sentence "
-            "the text that the measure scores highest by itself",
+            f"resamples, seed {self.seed}; random pick: the mean of ten; oracle: for every "
+            "sentence, the text with the highest sentence score of the measure",
             *notes,
             *(choice.signature for choice in choices),
             *gains.signatures,
@@ -195,7 +195,7 @@ class Pick(Study):
 
 
 def score_lines(choice: Choice) -> str:
-    """Return a table of text with tabs: the line, the system chosen, every system's score."""
+    """Return a tab-separated table: the line, the system chosen, every system's score."""
     names = [json.dumps(name)[1:-1] for name in choice.systems]
     rows = ["\t".join(("line", "chosen", *names))]
     for row, system in enumerate(choice.chosen):
@@ -213,7 +213,7 @@ def _said(choice: Choice) -> str:
     parts = ", ".join(f"{name} {number(count)}" for name, count in choice.shares.items())
     return (
         f"{choice.label}: {number(len(choice.lines))} sentences in {choice.seconds:.1f} s; chosen: "
-        f"{parts} (of equal ones the first file named; {number(choice.tied)} ties of different "
+        f"{parts} (among equals, the first file named; {number(choice.tied)} ties of different "
         "texts)"
     )
 
@@ -231,7 +231,7 @@ def _lines(choice: Choice) -> list[dict[str, Any]]:
 
 
 def _alike(corpus: Corpus) -> int:
-    """Return for how many sentences all candidates are equal."""
+    """Return the number of sentences in which all candidates are equal."""
     versions = [version.lines for version in corpus.systems.values()]
     return sum(len(set(row)) == 1 for row in zip(*versions, strict=True))
 
@@ -243,7 +243,7 @@ def _remarks(corpus: Corpus, alike: int) -> list[str]:
     for name, version in corpus.systems.items():
         other = first.setdefault(tuple(version.lines), name)
         if other != name:
-            notes.append(f"{name} holds the same lines as {other}: one file under two names?")
+            notes.append(f"{name} has the same lines as {other}: one file under two names?")
     if alike == len(corpus):
         notes.append("all candidates are equal in every sentence: there is nothing to choose")
     elif alike:

@@ -294,7 +294,7 @@ def test_json_and_table(shell: Shell, files: list[str]) -> None:
     assert row["systems"]["fixed"]["before"] == 1
     assert row["outranks"] == 0
     out = shell("attack", *argv)[1]
-    assert "Damaged beside undamaged, 3 sentences, 2 systems" in out
+    assert "Damaged and undamaged, 3 sentences, 2 systems" in out
     argv += ["--system", "fixed"]
     one = document(shell, *argv)
     assert one["systems"] == ["fixed"]

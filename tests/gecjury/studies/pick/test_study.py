@@ -160,7 +160,7 @@ def test_the_best_system_of_a_half_is_chosen_by_the_other_half() -> None:
 
 def test_candidates_that_leave_no_choice_are_told() -> None:
     picked = gecjury.pick(corpus_of_texts(SOURCE, {"a": GOOD, "b": GOOD}), (), Pick(mbr=("green",)))
-    assert "b holds the same lines as a" in picked.notes[0]
+    assert "b has the same lines as a" in picked.notes[0]
     assert "nothing to choose" in picked.notes[1]
     assert [row["text"] for row in picked.table("lines").rows] == GOOD
     assert picked.rows()[0]["tied"] == 0
@@ -188,7 +188,7 @@ def test_a_line_a_sentence_and_nothing_else_is_printed(shell: Shell, files: list
     status, out, err = shell("pick", *files, "--mbr", "green", "--format", "tsv")
     assert status == 0
     assert all(line in lines for line, *lines in zip(out.splitlines(), BAD, GOOD, ODD, strict=True))
-    assert "of equal ones the first file named" in err
+    assert "among equals, the first file named" in err
     assert "note: all candidates are equal in 1 of 3 sentences" in err
 
 
@@ -238,13 +238,13 @@ def test_the_command_prints_what_the_function_gives(
     ("words", "told"),
     [
         (["-m", "changes", "--mbr", "green"], "several ways to choose give several outputs"),
-        ([], "how is to be chosen"),
+        ([], "no way to choose"),
         (["-m", "green"], "green needs references: "),
         (["-m", "green"], "(--mbr green)"),
         (["--mbr", "changes"], "--mbr changes: expected a metric that compares"),
         (["--mbr", "m2"], "--mbr m2: expected a metric that compares"),
         (["--mbr", "gren"], "did you mean green"),
-        (["--mbr", "green", "--try"], "what choosing gains needs references"),
+        (["--mbr", "green", "--try"], "measuring the gain needs references"),
         (["-m", "changes", "--votes", "people"], "invalid choice"),
         (["-m", "changes", "--resamples", "0"], "--resamples 0: expected 1 or more"),
     ],
