@@ -34,11 +34,12 @@ class Alarms(Study):
     """False alarms: how often systems change text that needs no change.
 
     Attributes:
-        by: groups of sentences (register, level), each counted by itself: a file of one label a
-            line of CLEAN, or a column of a table (TSV, CSV, JSON lines) of one row a line.
-        documents: the document of each sentence, a file or column as of --by; documents are
+        by: groups of sentences (register, level), each counted separately: a file with one label
+            for each line of CLEAN, or a column of a table (TSV, CSV, JSON lines) with one row for
+            each line.
+        documents: the document of each sentence, in a file or column as for --by; documents are
             resampled and swapped as a whole.
-        show: error types and edits listed for each system.
+        show: number of error types and edits listed for each system.
         resampling: the bootstrap over sentences, and the paired tests between systems.
         seed: seed of the resampling and of the tests.
     """
@@ -46,7 +47,7 @@ class Alarms(Study):
     takes: ClassVar[Takes] = "either"
     needs: ClassVar[tuple[Need, ...]] = ("texts", "edits")
     data: ClassVar[str] = (
-        "good text and what systems made of it, CLEAN and OUTPUT...; or a benchmark's name"
+        "good text and what systems output for it, CLEAN and OUTPUT...; or a benchmark's name"
     )
     data_name: ClassVar[str] = "BENCHMARK|CLEAN OUTPUT"
     use_of_references: ClassVar[str] = (
@@ -64,27 +65,27 @@ class Alarms(Study):
     seed: int = option(0, least=0)
 
     def check(self, work: Work) -> None:
-        """Refuse data that do not say which text is good."""
+        """Refuse a benchmark without references, which does not show which text is good."""
         corpus = work.corpus
         if work.benchmark is not None and not corpus.references:
             raise InputError(
-                f"{work.benchmark.name} has no references, so that nothing says which of its "
-                "sentences need no change: give good text and outputs as files"
+                f"{work.benchmark.name} has no references to show which of its sentences need no "
+                "change: give good text and outputs as files"
             )
         check_resamples(self.resampling.resamples, len(corpus))
 
     def run(self, work: Work) -> Result:
         """Count what systems change in good text.
 
-        Tables by name: `rows` has a record a system, the fewest alarms first: `changed`, the share
-        of sentences that it changes (0 to 1, less is better) with `ci95`; `per_thousand`, its edits
+        Table `rows` has one record per system, the fewest alarms first: `changed`, the share of
+        sentences that it changes (0 to 1, lower is better) with `ci95`; `per_thousand`, its edits
         in 1,000 words with `per_thousand_ci95`; and `cluster`, `rank_range`, `ranks` and `p_next`
-        as `rank` has them. Table `groups` has the same figures by group of sentences; `types` and
-        `edits` the most frequent of each system; `alarms` every changed sentence; `significance`
-        all p-values.
+        as in `rank`. Table `groups` has the same figures by group of sentences; `types` and
+        `edits` have the most frequent ones of each system, `alarms` every changed sentence, and
+        `significance` all p-values.
 
         Raises:
-            InputError: no sentence needs no change.
+            InputError: every sentence needs a change.
         """
         corpus = work.corpus
         by, groups = read_groups(self.by, len(corpus)) if self.by else (None, {})
@@ -133,7 +134,7 @@ class Alarms(Study):
         )
 
     def _documents(self, sentences: int, lines: Sequence[int]) -> IntArray | None:
-        """Return the number of the document of each good sentence; None where none is named."""
+        """Return the document number of each good sentence; None if no documents are named."""
         if self.documents is None:
             return None
         _, groups = read_groups(self.documents, sentences, "--documents", sentences)
@@ -143,8 +144,8 @@ class Alarms(Study):
         documents = of_line[list(lines)]
         if len(set(documents.tolist())) < 2:
             raise OptionError(
-                f"--documents {self.documents}: all good sentences are of one document; expected "
-                "two documents or more"
+                f"--documents {self.documents}: all good sentences belong to one document; "
+                "expected two documents or more"
             )
         return documents
 
@@ -154,10 +155,10 @@ class Alarms(Study):
         """Return the record of every system, the fewest alarms first, and all p-values."""
         how = self.resampling
         figures = counts.figures(how, self.seed)
-        shares = np.array([one["changed"] for one in figures])
+        shares = np.array([of_system["changed"] for of_system in figures])
         p = mean_pair_tests(counts.sums().changed, how.permutations, self.seed)
         adjusted = holm_matrix(p)
-        # Fewer alarms are better, whereas ranks are by the larger score.
+        # Shares are negated: fewer alarms are better, but ranks go by the larger score.
         ranks = rank_ranges(-shares, adjusted, how.level)
         clusters = wmt_clusters(-shares, ranks)
         order = sorted(range(len(systems)), key=lambda n: (shares[n], figures[n]["per_thousand"]))
@@ -179,11 +180,11 @@ class Alarms(Study):
     def _main(self, rows: Sequence[Record], counts: _Counts, notes: Sequence[str]) -> Table:
         how = self.resampling
         columns = [Column("system"), *_FIGURES]
-        legend = f"[low, high]: {how.confidence:.0%}; changed: share of sentences; less is better"
+        legend = f"[low, high]: {how.confidence:.0%}; changed: share of sentences; lower is better"
         about = [
             "changed: share of sentences that the system changes"
             f"{', Wilson interval' if counts.documents is None else ''}; edits in 1,000 words: "
-            f"words of the good text that hold a letter or digit; [low, high]: "
+            f"words of the good text that contain a letter or digit; [low, high]: "
             f"{how.confidence:.0%} percentile bootstrap over {counts.over}, {how.resamples} "
             f"resamples, seed {self.seed}"
         ]
@@ -194,9 +195,9 @@ class Alarms(Study):
                 Column("p_next", "p to next", digits=4, p_value=True),
             ]
             level = f"{how.level:.2f}".removeprefix("0")
-            legend += f"; ranks, cluster: what tests leave open at {level}"
+            legend += f"; ranks, cluster: consistent with tests at {level}"
             about.append(
-                "ranks, cluster: what paired approximate randomisation of the share leaves open "
+                "ranks, cluster: consistent with paired approximate randomisation of the share "
                 f"at {level} after Holm's correction over all pairs of systems "
                 f"({how.permutations} permutations); p to next: corrected"
             )
@@ -207,7 +208,7 @@ class Alarms(Study):
     def _group_table(
         self, by: str | None, parts: Mapping[str, IntArray], systems: Sequence[str], counts: _Counts
     ) -> Iterator[Table]:
-        """Yield the figures of each group of sentences, if groups are told apart."""
+        """Yield the figures of each group of sentences, if there are groups."""
         if by is None:
             return
         rows = [
@@ -251,7 +252,7 @@ class Alarms(Study):
         yield _one_line_a_system(Table(columns, edits, "Most frequent edits", name="edits"), "edit")
 
     def _verdict(self, rows: Sequence[Record], tests: Record, counts: _Counts) -> str:
-        """Return which system raises the fewest alarms, how many, and how certainly the fewest."""
+        """Return a sentence on which system raises the fewest alarms, and how certain that is."""
         first = rows[0]
         leaders = [row["system"] for row in rows if row["changed"] == first["changed"]]
         low, high = (percent(bound) for bound in first["ci95"])
@@ -266,7 +267,7 @@ class Alarms(Study):
         if others := rows[1:]:
             row_of = {name: row for row, name in enumerate(tests["systems"])}
             adjusted = tests["adjusted"][row_of[first["system"]]]
-            p_values = {one["system"]: float(adjusted[row_of[one["system"]]]) for one in others}
+            p_values = {row["system"]: float(adjusted[row_of[row["system"]]]) for row in others}
             gap = 100 * (others[0]["changed"] - first["changed"])
             sure = certainty(p_values, "approximate randomisation", self.resampling.level)
             lead = f"; {gap:.1f} points fewer than {others[0]['system']}, {sure}"
@@ -282,14 +283,14 @@ _FIGURES = (
 
 @dataclass(frozen=True)
 class _Counts:
-    """Edits that systems make in sentences.
+    """Counts of edits that systems make in sentences.
 
     Attributes:
-        changed: S × N, 1 where the tokens of a sentence are others, else 0.
-        edits: S × N numbers of edits.
-        words: shape (N,), tokens of the source that hold a letter or digit.
-        documents: shape (N,), the number of the document of each sentence; None where every
-            sentence stands alone.
+        changed: S × N, 1 where a system changes the tokens of a sentence, otherwise 0.
+        edits: S × N, numbers of edits.
+        words: shape (N,), number of tokens of the source that contain a letter or digit.
+        documents: shape (N,), the document number of each sentence; None if sentences are
+            independent.
     """
 
     changed: FloatArray
@@ -324,7 +325,7 @@ class _Counts:
 
     @property
     def over(self) -> str:
-        """The units that are resampled."""
+        """The name of the units that are resampled."""
         return "sentences" if self.documents is None else "documents"
 
     def take(self, rows: IntArray) -> _Counts:
@@ -342,15 +343,15 @@ class _Counts:
         def summed(values: FloatArray) -> FloatArray:
             return np.array([np.bincount(units, weights=row) for row in values])
 
-        both = summed(np.array([self.words, ones]))
-        return _Sums(summed(self.changed), summed(self.edits), *both)
+        words, sentences = summed(np.array([self.words, ones]))
+        return _Sums(summed(self.changed), summed(self.edits), words, sentences)
 
     def figures(self, how: Resampling, seed: int) -> list[dict[str, Any]]:
         """Return the figures of every system over these sentences.
 
         Args:
             how: confidence and resamples of the intervals.
-            seed: of the resamples.
+            seed: seed of the resamples.
         """
         sums, size = self.sums(), len(self.words)
         units = len(sums.words)
@@ -365,7 +366,7 @@ class _Counts:
         return [
             {
                 "changed": float(changed / size),
-                # A share of sentences that stand alone has an interval of its own.
+                # A share of independent sentences has an interval that needs no resampling.
                 "ci95": list(
                     wilson_interval(changed, size, how.confidence)
                     if self.documents is None
@@ -392,12 +393,12 @@ class _Sums(NamedTuple):
 
 
 def _good_lines(corpus: Corpus) -> list[int]:
-    """Return the numbers of the sentences that need no change: all, or as the references say.
+    """Return the indices of the sentences that need no change: all, or those no reference changes.
 
-    Lines that are empty in the source and in all outputs are no sentences.
+    Lines that are empty in the source and in all outputs are left out.
 
     Raises:
-        InputError: there are none.
+        InputError: there are no such sentences.
     """
     lines = []
     for row, source in enumerate(corpus.sources):
@@ -422,7 +423,7 @@ def _good_lines(corpus: Corpus) -> list[int]:
 def _remarks(
     corpus: Corpus, lines: Sequence[int], groups: Groups, parts: Mapping[str, IntArray]
 ) -> Iterator[str]:
-    """Yield what was left out."""
+    """Yield notes on what was left out."""
     if corpus.references:
         yield (
             f"good text: the {len(lines)} of {len(corpus)} sentences that no reference changes "
@@ -441,12 +442,12 @@ def _shown(good: Corpus, row: int, edit: Edit) -> str:
 
 
 def _most(items: Sequence[Any], count: int) -> list[tuple[Any, int]]:
-    """Return the most frequent items with their numbers, in an order of their own where equal."""
+    """Return the most frequent items with their counts; items with equal counts are sorted."""
     return sorted(Counter(items).items(), key=lambda pair: (-pair[1], pair[0]))[:count]
 
 
 def _one_line_a_system(table: Table, key: str) -> Table:
-    """Return a table that people see with one row a system: `[a→the] 4, [→,] 3`."""
+    """Return a table that is shown with one row per system: `[a→the] 4, [→,] 3`."""
     listed: dict[str, list[str]] = {}
     for row in table.rows:
         listed.setdefault(row["system"], []).append(f"{row[key] or '(none)'} {row['count']}")

@@ -1,6 +1,6 @@
 """Analyses of any corpus as table and figure: edits, human scores, seconds (`gecjury analyse`).
 
-Those of edit vectors are in `gecjury.studies.edit_vectors`.
+Analyses of edit vectors are in `gecjury.studies.edit_vectors`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Analysis(Study):
     """One analysis of a corpus.
 
     Attributes:
-        only: only these systems.
+        only: analyse only these systems.
     """
 
     takes: ClassVar[Takes] = "either"
@@ -49,29 +49,32 @@ class Analysis(Study):
 
     @classmethod
     def usual_metrics(cls) -> tuple[tuple[str, ...], str]:
-        """Return the metric of edit vectors, unless none is asked for."""
+        """Return the metric of edit vectors; none for an analysis without a metric."""
         return () if cls.metrics is None else ("uot-errant",), ""
 
     @property
     def kind(self) -> str:
-        """The analysis as its command calls it."""
+        """The name of the analysis on the command line."""
         return type(self).__name__.lower()
 
     def check(self, work: Work) -> None:
-        """Refuse systems that there are none of; some metrics are looked at without references."""
+        """Refuse unknown systems.
+
+        The metrics' own check is left out, since some metrics are analysed without references.
+        """
         for name in self.only:
             if name not in work.corpus.systems:
                 hint = nearest(name, work.corpus.systems)
                 raise OptionError(f"--only {name}: no such system; {hint}")
 
     def corpus(self, work: Work) -> Corpus:
-        """Return the texts with the systems that are looked at."""
+        """Return the texts with the systems that are analysed."""
         return work.corpus.with_systems(self.only) if self.only else work.corpus
 
     def result(
         self, work: Work, tables: Sequence[Table], draw: Callable[[str], None], **facts: Any
     ) -> Result:
-        """Return the result with what every analysis tells of itself."""
+        """Return the result with the facts that every analysis reports."""
         about = {"analysis": self.kind, "corpus": list(work.inputs)}
         return Result(tuple(tables), {**about, **facts}, draw=draw)
 
@@ -83,7 +86,7 @@ class JudgedAnalysis(Analysis):
     data: ClassVar[str] = "a benchmark's name"
 
     def check(self, work: Work) -> None:
-        """Refuse files, which nobody has judged."""
+        """Refuse files, which have no human scores."""
         super().check(work)
         self.judged(work)
 
@@ -101,9 +104,9 @@ class JudgedAnalysis(Analysis):
         return work.benchmark
 
     def human(self, work: Work) -> tuple[str, FloatArray]:
-        """Return the name of the benchmark's first human scores, and those of the systems."""
+        """Return the name of the benchmark's first human scores, and the systems' scores."""
         benchmark = self.judged(work)
-        # The first column is the one that the benchmark's authors take.
+        # The first column is the one that the benchmark's authors use.
         kind = next(iter(benchmark.human[benchmark.view]))
         rows = [benchmark.corpus.names.index(name) for name in self.corpus(work).names]
         return kind, benchmark.human_scores(kind)[rows]
@@ -111,7 +114,7 @@ class JudgedAnalysis(Analysis):
 
 @dataclass(frozen=True, kw_only=True)
 class Edits(Analysis):
-    """Edits a sentence by system."""
+    """Edits per sentence, by system."""
 
     needs: ClassVar[tuple[Need, ...]] = ("texts", "edits")
     metrics: ClassVar[str | None] = None
@@ -119,7 +122,7 @@ class Edits(Analysis):
     def run(self, work: Work) -> Result:
         """Count every system's edits, as ERRANT extracts them (Goto et al. 2026, figure 2).
 
-        Table `rows` has the system with the fewest first.
+        Table `rows` begins with the system that has the fewest.
         """
         corpus = self.corpus(work)
         counts = _edit_counts(corpus, work.runtime)
@@ -137,7 +140,7 @@ class Edits(Analysis):
 
 
 def _edit_counts(corpus: Corpus, runtime: Runtime) -> dict[str, int]:
-    # References are left out, whose edits would be extracted for nothing.
+    # References are left out: their edits would be extracted for nothing.
     edits = corpus_edits(replace(corpus, references=()), "embedded", "spacy2", runtime)
     return {
         name: sum(len(counted_edits(line)) for line in lines)
@@ -153,9 +156,9 @@ class Scatter(JudgedAnalysis):
     metrics: ClassVar[str | None] = "default: uot-errant; repeat for more"
 
     def run(self, work: Work) -> Result:
-        """Score the systems by TrueSkill beside their human scores (Goto et al. 2026, figure 3).
+        """Compare the systems' TrueSkill scores with human scores (Goto et al. 2026, figure 3).
 
-        Table `rows` has a record a metric and system, `correlations` one a metric.
+        Table `rows` has one record per metric and system, `correlations` one per metric.
         """
         corpus = self.corpus(work)
         kind, target = self.human(work)
@@ -164,7 +167,7 @@ class Scatter(JudgedAnalysis):
             table = scorer.score_corpus(corpus, work.runtime).settled()
             scores = aggregate_scores("trueskill", table.sentences, table.by_system.score)
             label = table.signature.label
-            # The figure shows each metric as a cloud of its own.
+            # The figure shows each metric as a separate cloud of points.
             groups[label] = np.column_stack([target, scores])
             rows += [
                 {"metric": label, "system": system, "human": human, "score": score}
@@ -189,17 +192,17 @@ class Scatter(JudgedAnalysis):
 
 @dataclass(frozen=True, kw_only=True)
 class Cost(Analysis):
-    """Seconds against edits a sentence and against the number of systems."""
+    """Seconds against edits per sentence and against the number of systems."""
 
     needs: ClassVar[tuple[Need, ...]] = ("texts", "judges")
     metrics: ClassVar[str | None] = "default: uot-errant; repeat for more"
 
     def run(self, work: Work) -> Result:
-        """Time each system by itself, and the first k systems at once (the paper's figure 7).
+        """Time each system alone, and the first k systems together (the paper's figure 7).
 
-        Nothing is read from or kept in a cache between the timings; loading models is not timed.
-        Table `rows` has a record a metric and system; `slopes` one a metric, with least-squares
-        slopes (NaN for fewer than two systems) and a mean.
+        No cache is used between the timings, and loading models is not timed. Table `rows` has one
+        record per metric and system; `slopes` has one per metric, with least-squares slopes (NaN
+        for fewer than two systems) and a mean.
         """
         corpus, bare = self.corpus(work), replace(work.runtime, use_cache=False)
         counts = _edit_counts(corpus, work.runtime)
@@ -209,7 +212,7 @@ class Cost(Analysis):
         curves = {}
         for scorer in work.scorers:
             name = typed.get(scorer, scorer.name)
-            # Models are loaded before the clock runs.
+            # Models are loaded before the clock starts.
             scorer.score_corpus(corpus.with_systems(corpus.names[:1]), bare)
             alone: list[float] = []
             together: list[float] = []
@@ -235,7 +238,7 @@ class Cost(Analysis):
                     "mean_seconds_alone": float(np.mean(alone)),
                 }
             )
-            # A line is drawn from the sparsest system to the densest.
+            # A line is drawn from the system with the fewest edits to the one with the most.
             x, y = zip(*sorted(zip(density, alone, strict=True)), strict=True)
             curves[name] = (x, y)
         return self.result(
@@ -244,12 +247,12 @@ class Cost(Analysis):
                 Table([Column(key) for key in rows[0]], rows, "Seconds", name="rows"),
                 Table([Column(key) for key in slopes[0]], slopes, name="slopes"),
             ],
-            partial(lines, curves, labels=("edits a sentence", "seconds a system by itself")),
+            partial(lines, curves, labels=("edits per sentence", "seconds per system alone")),
         )
 
 
 def _seconds(scorer: Scorer, corpus: Corpus, systems: Sequence[str], runtime: Runtime) -> float:
-    # Encoders remember vectors, which would make the later timings cheap.
+    # Encoders keep vectors in memory, which would make later timings too short.
     forget()
     start = time.perf_counter()
     scorer.score_corpus(corpus.with_systems(systems), runtime)

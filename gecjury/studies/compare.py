@@ -1,4 +1,4 @@
-"""Metrics of any family tried against a benchmark's human judgments: `gecjury compare`."""
+"""Compare metrics of any family with a benchmark's human judgments: `gecjury compare`."""
 
 from __future__ import annotations
 
@@ -34,65 +34,65 @@ if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.corpus.language import Language
 
-_MOST_PAIRED = 200  # systems whose pairs make a table that somebody can use
+_MOST_PAIRED = 200  # systems; a table of more pairs is of no use
 _REFERENCE_BASED = ("green", "gleu")
 _EDIT_METRICS = ("errant", "cleme")
 _TRAINED = ("some:model=features",)
 _JUDGES = ("llm-s:backend=vllm,model=smollm2-135m-instruct",)
 _REPLIES = Path(__file__).parents[1] / "benchmarks" / "sample" / "judgments"
-"""Stored replies of `_JUDGES` on the sample, as `gecjury judgments export` gives them."""
+"""Stored replies of `_JUDGES` on the sample, as `gecjury judgments export` writes them."""
 
 
 @dataclass(frozen=True, repr=False)
 class Compared(Result):
-    """Metrics against people, as tables, as the document of JSON and as a page.
+    """Metrics compared with people, as tables, as a JSON document and as a page.
 
     Attributes:
-        comparison: the figures, typed.
+        comparison: the figures as typed objects.
     """
 
     comparison: Comparison = field(kw_only=True)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the main table: a record a metric and view, then chance, then people.
+        """Return the main table: one record per metric and view, then chance, then people.
 
-        Figures of levels that were not compared have no key. What is not defined is NaN, a cluster
-        without test None. Where there are intervals, `pearson_low` and `pearson_high` stand beside
-        `pearson`, and so for the others.
+        Figures of levels that were not compared have no key. A figure that is not defined is NaN,
+        and a cluster without a test is None. With intervals, there are `pearson_low` and
+        `pearson_high` in addition to `pearson`, and the same for the other figures.
         """
         return self.comparison.rows()
 
     def document(self) -> dict[str, Any]:
-        """Return what JSON shows; docs/reference/statistics.md explains its keys."""
+        """Return the JSON document; docs/reference/statistics.md explains its keys."""
         return document(self.comparison)
 
     def __repr__(self) -> str:
-        """Return what was compared."""
+        """Return a description of the comparison."""
         return repr(self.comparison)
 
 
 @dataclass(frozen=True, repr=False)
 class ComparedTasks(Result):
-    """Metrics against people over several benchmarks.
+    """Metrics compared with people on several benchmarks.
 
     Attributes:
-        comparison: the figures, typed.
+        comparison: the figures as typed objects.
     """
 
     comparison: TaskComparison = field(kw_only=True)
 
     def document(self) -> dict[str, Any]:
-        """Return what JSON shows; docs/reference/statistics.md explains its keys."""
+        """Return the JSON document; docs/reference/statistics.md explains its keys."""
         return task_document(self.comparison)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compare(Settings, Study):
-    """Metrics of any family tried against the human judgments of one benchmark or several.
+    """Metrics of any family compared with the human judgments of one benchmark or several.
 
     Attributes:
         weights: with several benchmarks: the weight of a task, or of all tasks of a benchmark, in
-            the average; they sum to 1 (default: equal).
+            the average; weights must sum to 1 (default: equal).
     """
 
     weights: Mapping[str, str] | None = option(None, metavar="TASK=W", several=True)
@@ -111,15 +111,15 @@ class Compare(Settings, Study):
         return None if self.human == "both" else self.human
 
     def read(self, data: Data, runtime: Runtime, language: Language | None = None) -> Read:
-        """Return the data itself, or the benchmarks that are named."""
+        """Return the data itself, or load the named benchmarks."""
         if data is None or isinstance(data, str) or not isinstance(data, Sequence):
             return super().read(data, runtime, language)
-        read = tuple(one if not isinstance(one, str) else loaded(one) for one in data)
+        read = tuple(item if not isinstance(item, str) else loaded(item) for item in data)
         benchmarks = cast("tuple[Benchmark, ...]", read)
         return benchmarks if len(benchmarks) != 1 else benchmarks[0]
 
     def check(self, work: Work) -> None:
-        """Refuse what a benchmark or a metric does not allow."""
+        """Refuse data and settings that a benchmark or a metric does not support."""
         if len(work.benchmarks) > 1:
             self._tasks(work)
             return
@@ -130,28 +130,28 @@ class Compare(Settings, Study):
             raise OptionError(
                 f"--pairwise: {number(systems)} systems would make tables of {number(systems)} × "
                 f"{number(systems)} for every metric; expected at most {_MOST_PAIRED}: compare "
-                "fewer by --systems, or leave it out"
+                "fewer with --systems, or leave it out"
             )
         metaeval.check(self._benchmark(work), work.scorers, self)
 
     def plans(self, work: Work) -> list[Plan]:
-        """Return what the metrics would ask for every level that is compared."""
+        """Return the requests that the metrics would send for all levels that are compared."""
         if len(work.benchmarks) > 1:
             return self._tasks(work).plans()
         return metaeval.plans(self._benchmark(work), work.scorers, self, runtime=work.runtime)
 
     def warning(self, work: Work) -> str:
-        """Return how long the comparison will take, where that is minutes."""
-        texts = [told(effort(one, len(work.scorers), self)) for one in work.benchmarks]
+        """Return a message on how long the comparison takes, if that is minutes."""
+        texts = [told(effort(benchmark, len(work.scorers), self)) for benchmark in work.benchmarks]
         lines = [
-            f"gecjury: {one.name}: {text}" if len(texts) > 1 else f"gecjury: {text}"
-            for one, text in zip(work.benchmarks, texts, strict=True)
+            f"gecjury: {benchmark.name}: {text}" if len(texts) > 1 else f"gecjury: {text}"
+            for benchmark, text in zip(work.benchmarks, texts, strict=True)
             if text
         ]
         return "\n".join(lines)
 
     def run(self, work: Work) -> Result:
-        """Score the benchmarks' systems and hold the scores against people's judgments."""
+        """Score the benchmarks' systems and compare the scores with people's judgments."""
         if len(work.benchmarks) > 1:
             tasks = self._tasks(work).compare(work.folder)
             shown = tuple(task_tables(tasks))
@@ -186,16 +186,16 @@ class Compare(Settings, Study):
 
     def _benchmark(self, work: Work) -> Benchmark:
         if work.benchmark is None:
-            raise OptionError("a comparison needs human judgments: name a benchmark or more")
+            raise OptionError("a comparison needs human judgments: name at least one benchmark")
         return work.benchmark
 
 
 @dataclass(frozen=True, kw_only=True)
 class Demo(Compare):
-    """The three families on the embedded sample, which shows the program and proves nothing.
+    """The three families on the embedded sample: a demonstration, not evidence.
 
-    The trained metric comes with the package. The LLM judge is not asked: its replies are stored
-    with the sample, and are read and audited as those of any other run.
+    The trained metric comes with the package. No LLM is called: the judge's replies are stored with
+    the sample, and are read and audited like those of any other run.
     """
 
     takes: ClassVar[Takes] = "sample"
@@ -208,7 +208,7 @@ class Demo(Compare):
 
     @classmethod
     def usual_metrics(cls) -> tuple[tuple[str, ...], str]:
-        """Return metrics that run with what is installed, and what is said of the others.
+        """Return the metrics that run with the installed packages, and a message about the others.
 
         Metrics over edits need spaCy and errant.
         """
@@ -218,14 +218,14 @@ class Demo(Compare):
         return _REFERENCE_BASED + _TRAINED + _JUDGES, left_out
 
     def plans(self, work: Work) -> list[Plan]:
-        """Return what the metrics would ask, beyond what is stored with the sample."""
+        """Return the requests of the metrics whose replies are not stored with the sample."""
         with _replayed(work) as replayed:
             return super().plans(replayed)
 
     def run(self, work: Work) -> Compared:
         """Compare on the sample, with the replies that are stored with it.
 
-        What the families reach is said last.
+        The sentences on the three families come last.
         """
         with _replayed(work) as replayed:
             result = cast(Compared, super().run(replayed))
@@ -238,7 +238,7 @@ class Demo(Compare):
 
 @contextmanager
 def _replayed(work: Work) -> Iterator[Work]:
-    """Give work a cache that holds nothing but the sample's replies, and drop it at the end."""
+    """Yield work with a temporary cache that contains only the sample's replies."""
     with TemporaryDirectory(prefix="gecjury-demo-") as cache:
         shutil.copytree(_REPLIES, Path(cache, "judgments"), ignore=shutil.ignore_patterns("*.md"))
         yield replace(work, runtime=replace(work.runtime, cache=Path(cache), use_cache=True))

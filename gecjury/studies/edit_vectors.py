@@ -1,4 +1,4 @@
-"""Edit vectors looked at, and UOT-ERRANT's settings tried (`gecjury analyse`)."""
+"""Analyses of edit vectors and of UOT-ERRANT's settings (`gecjury analyse`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gecjury.studies.analyses import Analysis, JudgedAnalysis
 from gecjury.studies.study import Work
 
 Layout = Literal["pca", "tsne"]
-"""How vectors are laid out in the plane."""
+"""A method of laying out vectors in the plane."""
 
 PlacedEdit = tuple[str, int, Edit]
 """A system, the index of a sentence, and an edit that the system made in it."""
@@ -56,18 +56,18 @@ class VectorMetric(Protocol):
     def compare_with_pot(
         self, corpus: Corpus, runtime: Runtime
     ) -> tuple[Mapping[str, Any], FloatArray]:
-        """Return figures on POT's plans beside ours, and differences of the mass transported."""
+        """Return figures that compare POT's plans with ours, and differences of mass moved."""
 
 
 def _metric(analysis: Analysis, work: Work) -> VectorMetric:
-    """Return the metric whose edit vectors are looked at.
+    """Return the metric whose edit vectors are analysed.
 
     Raises:
         OptionError: another metric was named.
     """
     if not isinstance(work.scorer, VectorMetric):
         raise OptionError(
-            f"analyse {analysis.kind} looks at edit vectors: -m uot-errant[:options], not "
+            f"analyse {analysis.kind} needs edit vectors: expected -m uot-errant[:options], not "
             f"{work.scorer.name}"
         )
     return work.scorer
@@ -78,7 +78,7 @@ class Norms(Analysis):
     """Mean norm of edit vectors by error type.
 
     Attributes:
-        min_count: rarer types are left out.
+        min_count: leave out error types with fewer than N edits.
     """
 
     min_count: int = option(50, metavar="N")
@@ -106,15 +106,15 @@ class Norms(Analysis):
 
 
 def type_norms(types: Sequence[str], vectors: FloatArray, least: int) -> list[dict[str, Any]]:
-    """Return a record an error type: how many edits, and mean and deviation of their norms.
+    """Return one record per error type: the number of edits, mean and deviation of their norms.
 
     Args:
-        types: of the edits.
+        types: types of the edits.
         vectors: edits × d.
         least: types that occur less often are left out.
 
     Raises:
-        InputError: no type occurs so often.
+        InputError: no type occurs that often.
     """
     norms = np.linalg.norm(vectors, axis=1)
     rows = []
@@ -126,12 +126,12 @@ def type_norms(types: Sequence[str], vectors: FloatArray, least: int) -> list[di
 
 
 def short_type(kind: str) -> str:
-    """Return an ERRANT type without operation: `VERB:TENSE` of `R:VERB:TENSE`."""
+    """Return an ERRANT type without its operation: `VERB:TENSE` for `R:VERB:TENSE`."""
     return kind[2:] if kind[:2] in ("M:", "R:", "U:") else kind
 
 
 def _common(types: Sequence[str], least: int) -> list[str]:
-    """Return the types that occur often enough, by name."""
+    """Return the types that occur often enough, sorted by name."""
     counts = Counter(types)
     common = sorted(kind for kind, count in counts.items() if count >= least)
     if not common:
@@ -146,7 +146,7 @@ class Map(Norms):
     """Edit vectors in the plane, coloured by error type.
 
     Attributes:
-        method: how.
+        method: how vectors are laid out.
         seed: seed of t-SNE.
     """
 
@@ -177,7 +177,7 @@ class Map(Norms):
 
 
 def layout(vectors: FloatArray, method: Layout, seed: int) -> FloatArray:
-    """Return positions in the plane, n × 2: `pca` (exact, no seed) or `tsne`.
+    """Return positions in the plane, n × 2, by `pca` (exact, without a seed) or `tsne`.
 
     Raises:
         MissingExtraError: t-SNE without scikit-learn.
@@ -188,7 +188,7 @@ def layout(vectors: FloatArray, method: Layout, seed: int) -> FloatArray:
     centred = vectors - vectors.mean(axis=0)
     if method == "pca":
         _, _, axes = np.linalg.svd(centred, full_matrices=False)
-        # Signs of axes are arbitrary: fixed so that the largest coordinate is positive.
+        # The signs of axes are arbitrary; here the largest coordinate is positive.
         signs = np.sign(axes[np.arange(2), np.abs(axes[:2]).argmax(axis=1)])
         positions: FloatArray = centred @ (axes[:2] * signs[:, None]).T
         return positions
@@ -197,7 +197,7 @@ def layout(vectors: FloatArray, method: Layout, seed: int) -> FloatArray:
     except ImportError:
         raise MissingExtraError(
             f"t-SNE needs scikit-learn, which is not installed: {install_hint('report')}, or "
-            "take --method pca"
+            "use --method pca"
         ) from None
     tsne = TSNE(
         n_components=2,
@@ -224,14 +224,14 @@ class _Variants(JudgedAnalysis):
 
         Args:
             work: a benchmark.
-            settings: of each variant.
+            settings: settings of each variant.
             sentences: scores, variants × systems × sentences.
-            columns: of the settings; the last is the axis of the figure, the others tell curves
-                apart.
-            named: how the best variant is called, with its settings in braces.
+            columns: columns of the settings; the last is the axis of the figure, and the others
+                distinguish the curves.
+            named: template of the best variant's name, with its settings in braces.
         """
         kind, target = self.human(work)
-        # TrueSkill reads sentence scores alone, so that no corpus score is needed.
+        # TrueSkill uses sentence scores only, so no corpus score is needed.
         nothing = np.full(len(target), np.nan)
         rows: list[dict[str, Any]] = []
         curves: dict[str, tuple[list[float], list[float]]] = {}
@@ -240,7 +240,7 @@ class _Variants(JudgedAnalysis):
             figures = {"pearson": pearson(target, scores), "spearman": spearman(target, scores)}
             rows.append({**setting, **figures})
             for key, figure in figures.items():
-                # One curve for each measure, and each setting but the one on the axis.
+                # One curve for each measure and each setting, except the one on the axis.
                 name = " ".join([*(setting[column.key] for column in columns[:-1]), key])
                 x, y = curves.setdefault(name, ([], []))
                 x.append(setting[columns[-1].key])
@@ -258,9 +258,9 @@ class _Variants(JudgedAnalysis):
 
 
 def best_variant(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the record with the best Pearson, of equal ones (to three digits) the best Spearman.
+    """Return the record with the best Pearson; among equals (to three digits), the best Spearman.
 
-    So the paper chooses (Goto et al. 2026, section 4.1).
+    The paper chooses in the same way (Goto et al. 2026, section 4.1).
     """
     return max(rows, key=lambda row: (round(row["pearson"], 3), row["spearman"]))
 
@@ -270,8 +270,8 @@ class Lambda(_Variants):
     """UOT-ERRANT's λ tried in steps, without encoding again.
 
     Attributes:
-        step: from one to the next.
-        stop: the last.
+        step: distance from one value to the next, and the first value.
+        stop: upper bound of the values.
     """
 
     step: float = 0.02
@@ -279,7 +279,7 @@ class Lambda(_Variants):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self.values  # steps that there are none of are refused before anything is scored
+        _ = self.values  # refuses invalid steps before anything is scored
 
     def run(self, work: Work) -> Result:
         """Correlate the scores of every λ = λ1 = λ2 with human scores."""
@@ -294,7 +294,7 @@ class Lambda(_Variants):
         """The values step, 2 · step, ..., up to stop.
 
         Raises:
-            OptionError: there is none.
+            OptionError: there are no values.
         """
         if not 0 < self.step <= self.stop:
             raise OptionError(f"--step {self.step} --stop {self.stop}: expected 0 < step <= stop")
@@ -324,7 +324,7 @@ class Solver(Analysis):
     """Our optimum against POT's plan."""
 
     def run(self, work: Work) -> Result:
-        """Solve every transport problem by POT as well."""
+        """Solve every transport problem with POT as well."""
         scorer = _metric(self, work)
         row, differences = scorer.compare_with_pot(self.corpus(work), work.runtime)
         # Largest first: the curve shows how many problems POT misses, and by how much.

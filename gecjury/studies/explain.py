@@ -1,4 +1,4 @@
-"""Why a hypothesis scored what it did, edit by edit: `gecjury explain`."""
+"""Explain the score of a hypothesis edit by edit: `gecjury explain`."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from gecjury.wording import listed
 
 @dataclass(frozen=True, kw_only=True)
 class Explain(Study):
-    """Why a hypothesis scored what it did, edit by edit.
+    """Why a hypothesis got its score, edit by edit.
 
     Attributes:
-        worst: the N lines of files that cost most.
-        attribution: share the score out among the edits; works with any metric that scores
+        worst: explain the N lines of the files that cost most.
+        attribution: divide the score among the edits; works with any metric that scores
             sentences.
-        samples: orders drawn beyond 10 edits.
+        samples: number of orders of edits that are drawn if there are more than 10 edits.
         seed: seed of the orders drawn.
     """
 
@@ -50,13 +50,13 @@ class Explain(Study):
 
     @classmethod
     def usual_metrics(cls) -> tuple[tuple[str, ...], str]:
-        """Return the metric whose verdicts on single edits need no model."""
+        """Return errant, which judges single edits without a model."""
         return ("errant",), ""
 
     def check(self, work: Work) -> None:
         """Refuse a metric that cannot be explained, and more than one sentence."""
         scorer, corpus = work.scorer, work.corpus
-        # Refused first: a metric that can show nothing should not ask for references.
+        # Checked first: a metric that cannot be explained should not demand references.
         shows_alignment(scorer, self.attribution)
         super().check(work)
         if len(corpus.systems) != 1 or (not self.worst and len(corpus) != 1):
@@ -68,7 +68,7 @@ class Explain(Study):
     def run(self, work: Work) -> Result:
         """Explain one sentence, or those that cost most.
 
-        Of one sentence the facts have `explanations`, one a reference, with the number of the one
+        For one sentence, the facts have `explanations`, one per reference, the index of the one
         that counts (`chosen`), and `attribution`. Table `worst` has all of this for each sentence.
         """
         scorer, corpus = work.scorer, work.corpus
@@ -84,13 +84,13 @@ class Explain(Study):
                 language=corpus.language.code,
                 title=title,
                 above=(_sentence_table(one, corpus.language),),
-                # Where nothing was to correct, the plan has no cell.
+                # If there was nothing to correct, the plan has no cells.
                 draw=None if plan is None or not plan.values.size else partial(heat_map, plan),
             )
         (table,) = work.scores()
         shown, records, missing = list[Table](), list[dict[str, Any]](), False
         for sentence in costly_sentences([table], [scorer], corpus, self.worst):
-            # Each line is explained as if it alone had been given.
+            # Each line is explained as if it had been given alone.
             line = one_line(corpus, sentence["line"] - 1)
             one = explained(scorer, line, work.runtime, self)
             missing = missing or one.missing
@@ -107,10 +107,10 @@ class Explain(Study):
         )
 
     def _tables(self, one: Explained) -> Iterator[Table]:
-        """Yield how edits were matched, by reference, and what each edit is worth.
+        """Yield tables of how edits were matched, by reference, and of what each edit is worth.
 
-        References with the same edits share a table. One without a row has no columns, so that it
-        is not shown; the table of the sentence says why.
+        References with the same edits share a table. A table without rows has no columns and is not
+        shown; the table of the sentence says why.
         """
         groups = one.alike() if one.explanations else []
         for numbers in groups:
@@ -146,9 +146,9 @@ class Explained:
         source: the sentence that was corrected.
         hypothesis: its correction.
         references: the texts that it was compared with.
-        explanations: one a reference; none where the metric shows no alignment.
-        chosen: the number of the reference that counts, from 0; None without explanations.
-        attribution: the score shared out among the edits; None where it was not asked for.
+        explanations: one per reference; empty if the metric shows no alignment.
+        chosen: the index of the reference that counts; None without explanations.
+        attribution: the score divided among the edits; None if it was not requested.
         edits: the hypothesis' edits.
         reference_edits: the edits of each reference.
     """
@@ -163,7 +163,7 @@ class Explained:
     reference_edits: tuple[Edits, ...]
 
     def alike(self) -> list[list[int]]:
-        """Return the numbers of the references, from 0, those with the same edits together."""
+        """Return the indices of the references, grouped by equal edits."""
         groups: dict[Edits, list[int]] = {}
         for number, edits in enumerate(self.reference_edits):
             groups.setdefault(edits, []).append(number)
@@ -175,11 +175,11 @@ class Explained:
         return any(isnan(one.scores["score"]) for one in self.explanations)
 
     def attribution_rows(self) -> list[dict[str, Any]]:
-        """Return a record for each edit with its share of the score, if that was asked for."""
+        """Return a record for each edit with its share of the score; empty if not requested."""
         shares = self.attribution
         if shares is None:
             return []
-        # Edits stand from left to right, as in the sentence.
+        # Edits are in the order of the sentence, from left to right.
         numbers = zip(shares.edits, shares.values.tolist(), shares.errors.tolist(), strict=True)
         return [
             {"edit": edit_label(edit), "type": edit.type, "value": value, "error": error}
@@ -191,7 +191,7 @@ def shows_alignment(scorer: Scorer, attribution: Method | None = None) -> bool:
     """Return whether a metric shows an alignment with the reference.
 
     Raises:
-        OptionError: it does not, and no attribution is asked for, which works with every metric.
+        OptionError: it does not, and no attribution is requested, which works with every metric.
     """
     if scorer.can("explain"):
         return True
@@ -199,7 +199,7 @@ def shows_alignment(scorer: Scorer, attribution: Method | None = None) -> bool:
         return False
     raise OptionError(
         f"{scorer.name} shows no alignment; {', '.join(able('explain'))} do. Any metric can be "
-        "explained by --attribution remove, add or shapley"
+        "explained with --attribution remove, add or shapley"
     )
 
 
@@ -207,14 +207,14 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
     """Explain the score of one sentence.
 
     Args:
-        scorer: one that shows how edits were matched, or any that scores sentences by themselves.
-        corpus: one sentence of one system, whose version may bring its own edits.
+        scorer: a metric that shows how edits were matched, or any that scores single sentences.
+        corpus: one sentence of one system, whose version may have its own edits.
         runtime: device, caches and the like.
-        settings: say whether and how the score is shared out among the edits.
+        settings: whether and how the score is divided among the edits.
 
     Raises:
-        OptionError: a metric that shows no alignment, or whose scores cannot be shared out.
-        InputError: a reference is wanted and there is none.
+        OptionError: the metric shows no alignment, or its scores cannot be divided.
+        InputError: a reference is needed, but there is none.
     """
     alignment = shows_alignment(scorer, settings.attribution)
     scorer.check(corpus)
@@ -228,8 +228,8 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
         explanations = [
             scorer.explain(source, edits, theirs, runtime) for (theirs,) in typed.references
         ]
-        # The reference that scores best is the one that the metric itself would take.
-        scores = [one.scores["score"] for one in explanations]
+        # The reference with the best score is the one that the metric itself would use.
+        scores = [explanation.scores["score"] for explanation in explanations]
         chosen = max(range(len(scores)), key=lambda i: -inf if isnan(scores[i]) else scores[i])
     if settings.attribution is not None:
         shares = attribute(
@@ -267,7 +267,7 @@ def _sentence_table(one: Explained, language: Language) -> Table:
     """Return source, hypothesis and references with their edits marked.
 
     The hypothesis is compared with the reference that counts, otherwise with the one that shares
-    most of its edits; references with the same edits are one row.
+    most of its edits; references with the same edits share a row.
     """
     tokens, groups = one.source.split(), one.alike()
     compared = None
@@ -282,10 +282,12 @@ def _sentence_table(one: Explained, language: Language) -> Table:
         lines.append((_references(numbers), marked_edits(tokens, edits, one.edits, MISSED)))
         if not edits:
             change = "the hypothesis changes the source" if one.edits else "nothing was changed"
-            # Without a row there is no table with the scores above it.
+            # Without rows there is no table whose title shows the scores.
             rated = one.explanations and not one.edits
             scores = f" ({_scores(one.explanations[numbers[0]])})" if rated else ""
-            notes.append(f"{_references(numbers)}: nothing was to correct, and {change}{scores}")
+            notes.append(
+                f"{_references(numbers)}: there was nothing to correct, and {change}{scores}"
+            )
     marked = " ".join(text for _, text in lines[1:])
     signs = [f"{sign} {meaning}" for sign, meaning in _SIGNS.items() if f" {sign}]" in marked]
     rows = [{"text": name, "sentence": language.joined(text)} for name, text in lines]
@@ -303,7 +305,7 @@ def _scores(explanation: Explanation) -> str:
 
 
 def _facts(one: Explained) -> dict[str, Any]:
-    """Return what JSON has of an explained sentence."""
+    """Return the facts of an explained sentence for JSON."""
     facts: dict[str, Any] = {
         "source": one.source,
         "hypothesis": one.hypothesis,

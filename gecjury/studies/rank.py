@@ -1,6 +1,6 @@
-"""Systems in the order of their scores, and how sure that order is: `gecjury rank`.
+"""Rank systems by their scores, and show how certain the ranking is: `gecjury rank`.
 
-Everything comes from one scoring; `gecjury.studies.system_tests` says how sure it is.
+Systems are scored once; `gecjury.studies.system_tests` computes intervals and tests from that.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _OFFERED = ("over", "resamples", "confidence", "permutations")
 
 @dataclass(frozen=True, kw_only=True)
 class Rank(Study):
-    """Systems in the order of their scores, and how sure that order is.
+    """Systems ranked by their scores, and how certain the ranking is.
 
     Attributes:
-        aggregate: what systems are ranked by; `corpus` is the metric's own corpus score.
+        aggregate: the score that systems are ranked by; `corpus` is the metric's own corpus score.
         resampling: the bootstrap over sentences, and the paired tests between systems.
         seed: seed of the resampling and of the tests.
     """
@@ -47,11 +47,11 @@ class Rank(Study):
     def run(self, work: Work) -> Result:
         """Score the systems, rank them by each metric and test their differences.
 
-        The records of table `rows` are one a metric and system, the best system first; equal
-        scores share a rank. With tests they have `ci95` (bounds of the score), `rank_range` (best
-        and worst rank that the tests leave open; None without a score), `ranks` (the same as
-        text), `cluster`, and `p_next` (corrected p of the difference from the next system; None
-        for the last). Table `significance` has all p-values.
+        Table `rows` has one record per metric and system, the best system first; equal scores
+        share a rank. With tests, records also have `ci95` (bounds of the score), `rank_range` (the
+        best and worst rank that are consistent with the tests; None without a score), `ranks` (the
+        same as text), `cluster`, and `p_next` (corrected p of the difference from the next system;
+        None for the last). Table `significance` has all p-values.
         """
         how = self.resampling
         tables = work.scores()
@@ -59,15 +59,15 @@ class Rank(Study):
         significance: list[dict[str, Any]] = []
         notes: list[str] = []
         verdict: list[str] = []
-        for scorer, table in zip(work.scorers, (one.settled() for one in tables), strict=True):
+        for scorer, table in zip(work.scorers, (table.settled() for table in tables), strict=True):
             tests = None
             if how.over != "none":
-                # Only here is known how many sentences each resample holds.
+                # The number of sentences in a resample is known only here.
                 check_resamples(how.resamples, table.sentences.shape[1])
                 tests = compare_systems(scorer, table, self.aggregate, how, self.seed)
                 significance.append(self._significance(table, tests))
                 notes += _test_notes(table, tests)
-            # Settled: systems that differ by rounding alone share a rank.
+            # Scores are settled, so that systems that differ only by rounding share a rank.
             scores = aggregate_scores(self.aggregate, table.sentences, table.by_system.score)
             ranked = list(self._ranked(table, settled(scores), tests))
             verdict += self._verdict(table, ranked, tests)
@@ -77,7 +77,7 @@ class Rank(Study):
         title = f"Ranking by {self.aggregate} score"
         ranking = Table(self._columns(), rows, title, [*self._how(), *notes, *signatures], "rows")
         brief = replace(ranking, notes=[*self._legend(), *notes])
-        # Papers have a column a metric, without ranks and clusters.
+        # Papers show one column per metric, without ranks and clusters.
         scores_alone = replace(ranking, notes=[*self._how()[:1], *notes, *signatures])
         instead: dict[Reader, Table] = {"brief": brief, "latex": crossed(scores_alone, "score")}
         return Result(
@@ -91,7 +91,7 @@ class Rank(Study):
     def _verdict(
         self, table: ScoreTable, ranked: Sequence[Record], tests: SystemTests | None
     ) -> Iterator[str]:
-        """Yield who leads by a metric, by how much, how certainly, and who is tied with it."""
+        """Yield a sentence on who leads by a metric, by how much, and how certain that is."""
         label = table.signature.label
         leaders = [row["system"] for row in ranked if row["rank"] == 1]
         if len(ranked) < 2 or len(leaders) == len(ranked) or isnan(ranked[0]["score"]):
@@ -162,7 +162,7 @@ class Rank(Study):
         return columns
 
     def _how(self) -> list[str]:
-        """Return notes on how intervals, ranks and clusters were made."""
+        """Return notes on how intervals, ranks and clusters were computed."""
         how = self.resampling
         if how.over == "none":
             return []
@@ -170,21 +170,21 @@ class Rank(Study):
         return [
             f"[low, high]: {how.confidence:.0%} percentile bootstrap over sentences, "
             f"{how.resamples} resamples, seed {self.seed}",
-            f"ranks, cluster: what paired approximate randomisation leaves open at {level} after "
+            f"ranks, cluster: consistent with paired approximate randomisation at {level} after "
             f"Holm's correction over all pairs of systems ({how.permutations} permutations; "
-            "small p from a normal curve); p to next: corrected, of the difference from the system "
-            "below",
+            "small p from a normal curve); p to next: corrected p of the difference from the "
+            "system below",
         ]
 
     def _legend(self) -> list[str]:
-        """Return what intervals, ranks and clusters are, in a line."""
+        """Return a line that explains intervals, ranks and clusters."""
         how = self.resampling
         if how.over == "none":
             return []
         level = f"{how.level:.2f}".removeprefix("0")
         return [
-            f"[low, high]: {how.confidence:.0%} bootstrap over sentences; ranks, cluster: what "
-            f"tests leave open at {level}; p to next: of the difference from the system below"
+            f"[low, high]: {how.confidence:.0%} bootstrap over sentences; ranks, cluster: "
+            f"consistent with tests at {level}; p to next: of the difference from the system below"
         ]
 
     def _significance(self, table: ScoreTable, tests: SystemTests) -> dict[str, Any]:
@@ -210,9 +210,9 @@ class Rank(Study):
 def _test_notes(table: ScoreTable, tests: SystemTests) -> Iterator[str]:
     label = table.signature.label
     if tests.dropped:
-        yield f"{label}: {tests.dropped} resampled scores not defined, left out"
+        yield f"{label}: {tests.dropped} resampled scores are not defined and are left out"
     if len(table.systems) > 1 and len(set(tests.scores.tolist())) == 1:
-        yield f"{label}: all systems score alike: nothing to rank"
+        yield f"{label}: all systems have the same score: nothing to rank"
 
 
 rank = function_of(Rank)

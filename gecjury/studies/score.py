@@ -1,4 +1,4 @@
-"""Systems scored with any metrics: `gecjury score`."""
+"""Score systems with any metrics: `gecjury score`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gecjury.studies.rank import Rank
 from gecjury.studies.study import Study, Takes, Work, function_of
 from gecjury.studies.system_tests import scores_without
 
-# Most metrics have no edits, and need not wait for what extracts them.
+# Most metrics use no edits and should not wait for the import of the extraction.
 if TYPE_CHECKING:
     from gecjury.extraction.extract import CorpusEdits
 
@@ -34,30 +34,30 @@ _CANDIDATES = 200
 _MEASURES = ("precision", "recall", "score")
 _BY_TYPE = "By error type"
 _ALL_RULES = "all rules"
-# What the page shows where nothing else was asked for.
+# Defaults of the page.
 _USUAL_LEVEL: TypeLevel = 2
 _USUAL_WORST = 5
-_MOST_NAMED = 4  # systems in the title of the page
+_MOST_NAMED = 4  # most systems that the title of the page lists by name
 
 
 @dataclass(frozen=True)
 class FinishedWork(Work):
-    """Work whose metrics have scored.
+    """Work that has been scored.
 
     Attributes:
-        finished: the scores, one table a metric.
+        finished: the scores, one table per metric.
     """
 
     finished: tuple[ScoreTable, ...] = ()
 
     def scores(self) -> tuple[ScoreTable, ...]:
-        """Return the scores that there are."""
+        """Return the finished scores."""
         return self.finished
 
 
 @dataclass(frozen=True, repr=False)
 class ScoreResult(Result):
-    """Scores as tables, and what their page is made of.
+    """Scores as tables, with the data for their page.
 
     Attributes:
         work: the texts, metrics and scores.
@@ -72,10 +72,10 @@ class Score(Study):
 
     Attributes:
         sentences: print every sentence's score.
-        by_type: also counts by error type: 1 operation (M, R, U), 2 category, 3 both.
-        by_rule: also counts by rule of a grammar checker: 1 category, 2 rule, 3 both.
-        macro: also macro averages of precision, recall and F, over sentences and error types.
-        worst: the N sentences that cost most, by system.
+        by_type: also print counts by error type: 1 operation (M, R, U), 2 category, 3 both.
+        by_rule: also print counts by rule of a grammar checker: 1 category, 2 rule, 3 both.
+        macro: also print macro averages of precision, recall and F, over sentences and error types.
+        worst: also print the N sentences that cost each system most.
     """
 
     takes: ClassVar[Takes] = "files or dataset"
@@ -90,18 +90,18 @@ class Score(Study):
     def run(self, work: Work) -> Result:
         """Score the systems.
 
-        The records of table `rows` are one a metric and system: `score`, `precision` and `recall`
-        where the metric has them, and where they are asked for `sentences` and `by_type` (counts,
-        precision, recall and F0.5 by error type), `by_rule` (`rule_records`) and `macro`
-        (`macro_records`). Table `worst` has the sentences that cost most.
+        Table `rows` has one record per metric and system: `score`, `precision` and `recall` if the
+        metric has them, and on request `sentences`, `by_type` (counts, precision, recall and F0.5
+        by error type), `by_rule` (`rule_records`) and `macro` (`macro_records`). Table `worst` has
+        the sentences that cost most.
 
         Raises:
-            OptionError: counts by error type or rule or macro averages are asked for, and no
+            OptionError: counts by error type or rule or macro averages are requested, but no
                 metric has them.
         """
         tables = work.scores()
         counts = [type_records(table, self.by_type) if self.by_type else [] for table in tables]
-        # Told after scoring: only the statistics say which metrics count types.
+        # Checked after scoring, since only the statistics show which metrics count types.
         if self.by_type and not any(counts):
             raise OptionError(
                 "--by-type: none of the metrics named counts error types; errant does"
@@ -123,7 +123,7 @@ class Score(Study):
             raise OptionError(
                 "--macro: none of the metrics named has precision and recall; errant does"
             )
-        # JSON has what is asked for in the records themselves; people see it in tables of its own.
+        # JSON has the requested figures inside the records; people see them in separate tables.
         rows = [
             self._row(table, number, row, records, means, of_rules)
             for table, records, means, of_rules in zip(tables, counts, averages, rules, strict=True)
@@ -254,8 +254,8 @@ def type_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
     """Return a record for each system and error type, with counts, precision, recall and F0.5.
 
     Args:
-        table: scores of a metric; there are no records where the metric counts no types.
-        level: how finely types are told apart.
+        table: scores of a metric; there are no records if the metric counts no types.
+        level: how finely types are distinguished.
     """
     records = []
     for system, counts in table.statistics.details.get("by_type", {}).items():
@@ -264,7 +264,7 @@ def type_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
             merged = merged_type(kind, level)
             sums[merged] = sums.get(merged, np.zeros(3)) + np.array(values)
         for kind in sorted(sums):
-            # Counts are whole numbers but for metrics that weigh edits.
+            # Counts are whole numbers, except for metrics that weight edits.
             tp, fp, fn = whole_counts(sums[kind].tolist())
             shares = precision_recall_f(*sums[kind][:, None], beta=0.5)
             precision, recall, score = (float(share[0]) for share in shares)
@@ -285,15 +285,16 @@ def type_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
 
 
 def rule_records(table: ScoreTable, level: TypeLevel, words: int) -> list[dict[str, Any]]:
-    """Return a record for each checker and rule, the rule with most edits first, below all rules.
+    """Return a record for each checker and rule, after one for all rules; most edits first.
 
-    It has TP and FP as the metric counts them, precision, the `alarms` (those FP that no reference
-    has) and `alarms_per_1000` words. There is no recall: what a checker misses is no rule's.
+    A record has TP and FP as the metric counts them, precision, the `alarms` (false positives that
+    no reference has) and `alarms_per_1000` words. There is no recall, since a missed error belongs
+    to no rule.
 
     Args:
-        table: scores of a metric; there are no records where it counts no rules.
-        level: 1 tells categories apart, 2 rules, 3 both.
-        words: tokens of the sources.
+        table: scores of a metric; there are no records if it counts no rules.
+        level: 1 distinguishes categories, 2 rules, 3 both.
+        words: number of tokens of the sources.
     """
     records = []
     for system, counts in table.statistics.details.get("by_rule", {}).items():
@@ -329,13 +330,13 @@ def _rule_table(records: Sequence[Record]) -> Table:
 def macro_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
     """Return macro averages of precision, recall and F, each 0 to 1, higher is better.
 
-    Over `sentences` they are means of the sentence scores. Over `types`, F is the mean of every
-    type's F; precision is of the types that the system proposes, recall of those that the
-    reference has, since elsewhere they are not defined.
+    Over `sentences` they are means of the sentence scores. Over `types`, F is the mean of all
+    types' F. Precision is averaged over the types that the system proposes and recall over those
+    that the reference has, since they are not defined for other types.
 
     Args:
-        table: scores of a metric; there are no records where it has no precision and recall.
-        level: how finely types are told apart.
+        table: scores of a metric; there are no records if it has no precision and recall.
+        level: how finely types are distinguished.
 
     Returns:
         A record for each system and `over`, with the number of sentences or types (`units`).
@@ -386,24 +387,24 @@ def _type_table(records: Sequence[Record]) -> Table:
 
 
 def three_counts(row: Record, before: str = "") -> str:
-    """Return the counts of a record as people read them: `5/14/2`, TP, FP and FN.
+    """Return the counts of a record in short form: `5/14/2` for TP, FP and FN.
 
     Args:
         row: with the keys `tp`, `fp` and `fn`.
-        before: how these begin.
+        before: the prefix of these keys.
     """
     values = (row[f"{before}{key}"] for key in ("tp", "fp", "fn"))
     return "/".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in values)
 
 
 def costly_types(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return error types with what they cost, by system, the costliest first.
+    """Return error types with their cost, by system, the costliest first.
 
-    The `cost` is by how much F0.5 over all types would be higher if every edit of the type were
-    right and none were missing; 0 to 1.
+    The `cost` is how much higher F0.5 over all types would be if every edit of the type were right
+    and none were missing; 0 to 1.
 
     Args:
-        records: of `type_records`.
+        records: from `type_records`.
     """
     sums: dict[str, FloatArray] = {}
     for row in records:
@@ -412,7 +413,7 @@ def costly_types(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     costly = []
     for row in records:
         total = sums[row["system"]]
-        # Missing edits become right ones, wrong edits are not made.
+        # Missing edits become right ones, and wrong edits disappear.
         perfect = total + np.array([row["fn"], -row["fp"], -row["fn"]])
         _, _, scores = precision_recall_f(*np.stack([total, perfect], axis=1), beta=0.5)
         costly.append({**row, "cost": float(scores[1] - scores[0])})
@@ -421,7 +422,7 @@ def costly_types(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _ranked(work: FinishedWork) -> list[dict[str, Any]]:
-    """Return the records of `rank`, with intervals and tests where there can be any."""
+    """Return the records of `rank`, with intervals and tests if they can be computed."""
     points = len(work.corpus)
     if points > 1:
         with suppress(OptionError):
@@ -431,10 +432,10 @@ def _ranked(work: FinishedWork) -> list[dict[str, Any]]:
 
 
 def edits_as_read(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
-    """Return the edits of a corpus: the versions' own, typed or extracted as a metric would.
+    """Return the edits of a corpus, typed or extracted in the same way as by a metric.
 
     Args:
-        scorer: the metric; one that reads no edits takes the defaults.
+        scorer: the metric; the defaults are used for a metric that reads no edits.
         corpus: the texts.
         runtime: caches and the like.
     """
@@ -452,12 +453,12 @@ def edits_as_read(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> CorpusEdi
 def judged_sentences(records: Sequence[dict[str, Any]], work: Work) -> list[dict[str, Any]]:
     """Return sentences with their corrections and references, edits marked right, wrong or missed.
 
-    `correction` and `reference` have their edits as `marked_edits` signs them; the reference is the
-    one that shares most edits, `which` its number from 1, and without references it is empty.
+    Edits in `correction` and `reference` have the signs of `marked_edits`. The reference is the one
+    that shares most edits, and `which` is its number from 1; without references it is empty.
 
     Args:
-        records: of `costly_sentences`.
-        work: the texts and metrics that they are of.
+        records: from `costly_sentences`.
+        work: the texts and metrics of the records.
     """
     corpus, judged = work.corpus, []
     scorers = dict(zip((t.signature.label for t in work.scores()), work.scorers, strict=True))
@@ -488,12 +489,12 @@ def judged_sentences(records: Sequence[dict[str, Any]], work: Work) -> list[dict
 
 
 def one_line(corpus: Corpus, row: int) -> Corpus:
-    """Return a corpus of one of the sentences, without gold edits and neighbours."""
+    """Return a corpus with only one of the sentences, without gold edits and context."""
     return replace(corpus.take([row]), gold=None, contexts=None)
 
 
 def _sentence_table(tables: Sequence[ScoreTable]) -> Table:
-    # A system may be called `line` or `metric`: its column is then told apart from those.
+    # A system may be called `line` or `metric`; its column then needs another name.
     systems = tables[0].systems
     keys = [f"system {name}" if name in ("line", "metric") else name for name in systems]
     rows = [
@@ -513,11 +514,11 @@ def costly_table(records: Sequence[dict[str, Any]]) -> Table:
     """Return the table of the sentences that cost most.
 
     Args:
-        records: of `costly_sentences`.
+        records: from `costly_sentences`.
     """
     columns = [Column(key) for key in ("system", "metric", "line")]
     columns += [Column("score", digits=4), Column("cost", digits=5), Column("marked", "correction")]
-    note = "cost: by how much the corpus score is higher without the sentence; edits as [old→new]"
+    note = "cost: how much higher the corpus score is without the sentence; edits as [old→new]"
     if not records:
         note = "no sentence lowers a corpus score"
     return Table(columns, records, "Sentences that cost most", [note], "worst")
@@ -526,32 +527,32 @@ def costly_table(records: Sequence[dict[str, Any]]) -> Table:
 def costly_sentences(
     tables: Sequence[ScoreTable], scorers: Sequence[Scorer], corpus: Corpus, count: int
 ) -> list[dict[str, Any]]:
-    """Return a record for each sentence without which a corpus score would be highest.
+    """Return a record for each sentence whose removal would raise a corpus score most.
 
-    It has the `system`, the `metric`, the `line` from 1 and its `score`; the `cost`, by how much
-    the corpus score is higher without it; the `source`; and the correction as `marked`, its edits
-    as `[old→new]`.
+    A record has the `system`, the `metric`, the `line` from 1 and its `score`; the `cost`, which is
+    how much higher the corpus score is without it; the `source`; and the correction as `marked`,
+    with its edits as `[old→new]`.
 
-    Tried are the five times `count`, 200 at least, with the lowest sentence scores, of equal ones
-    the longest.
+    Only the sentences with the lowest scores are tried: five times `count`, but at least 200. Among
+    equal scores, the longest sentences are tried first.
 
     Args:
         tables: scores of the corpus.
-        scorers: what made the tables, in their order.
+        scorers: the metrics of the tables, in the same order.
         corpus: the texts.
-        count: how many of each metric and system; fewer where fewer cost anything.
+        count: number of sentences per metric and system; fewer if fewer lower the score.
     """
     worst: list[dict[str, Any]] = []
     language = corpus.language
     sizes = [-len(text.split()) for text in corpus.sources]
     for scorer, table in zip(scorers, tables, strict=True):
-        # A trial without a line scores all systems, which share most of the lines that are tried.
+        # One trial without a line scores all systems, and most lines are tried for all of them.
         without: dict[int, FloatArray] = {}
         for number, system in enumerate(table.systems):
             scores = table.sentences[number].tolist()
-            # The lowest scores are the likeliest to cost much; a trial of every line takes long.
+            # Low scores are most likely to cost much, and trying every line would take long.
             scored = [line for line, score in enumerate(scores) if score == score]
-            scored.sort(key=lambda line: (scores[line], sizes[line]))  # at once
+            scored.sort(key=lambda line: (scores[line], sizes[line]))
             tried = scored[: max(_CANDIDATES, 5 * count)]
             if len(scores) < 2:
                 continue  # Without its only sentence a corpus has no score.

@@ -1,7 +1,8 @@
-"""A study: settings that say what they take, and turn data and metrics into tables.
+"""The base class of studies, which turn data and metrics into tables.
 
 A subclass is a frozen dataclass. Its fields are the options of its command, its docstring is their
-help, and `run` is the study itself. The command line reads all of that; nothing else declares it.
+help, and `run` carries the study out. The command line reads all of this from the class; it is
+declared nowhere else.
 """
 
 from __future__ import annotations
@@ -28,14 +29,15 @@ if TYPE_CHECKING:
     from gecjury.corpus.language import Language
 
 Data: TypeAlias = "Corpus | Benchmark | str | Sequence[str | Benchmark] | None"
-"""The data of a study: texts, a benchmark, or names: of a benchmark, or as the study says; None
-for scores alone."""
+"""The data of a study: texts, a benchmark, or the names of benchmarks or files; None if there are
+only scores."""
 
 Read: TypeAlias = "Corpus | Benchmark | tuple[Benchmark, ...] | None"
-"""Data as they were read: several benchmarks where a study takes them."""
+"""Data after reading; several benchmarks if the study accepts them."""
 
 Metrics: TypeAlias = Metric | Sequence[Metric]
-"""One metric or several: by name with options as on the command line, loaded, or one's own."""
+"""One metric or several: a name with options as on the command line, a loaded metric, or your own
+function."""
 
 Takes = Literal[
     "files",
@@ -51,7 +53,7 @@ Takes = Literal[
 """Positional arguments of a command."""
 
 Need = Literal["language", "texts", "data", "cache", "edits", "models", "judges", "plans"]
-"""Things that a command works with; it reads the shared options of its needs."""
+"""Things that a command works with; it accepts the shared options of each of them."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,13 @@ class Work:
     """The data, metrics and runtime of a study.
 
     Attributes:
-        data: a corpus, a benchmark or several; None where scores made elsewhere are all there is.
-        scorers: the metrics, each once.
+        data: a corpus or one or more benchmarks; None if there are only scores computed elsewhere.
+        scorers: the metrics, without duplicates.
         runtime: device, workers, caches and the like.
-        folder: where score files are read and kept; None for nowhere.
-        inputs: what the user called the data: files, or a benchmark.
-        typed: metrics by name, as the user typed them.
-        further: reads another benchmark as the first was read.
+        folder: where score files are read and written; None for nowhere.
+        inputs: the names of the data as the user gave them: files, or a benchmark.
+        typed: metrics by name, as given on the command line.
+        further: loads another benchmark in the same way as the first.
     """
 
     data: Read
@@ -86,31 +88,33 @@ class Work:
         folder: str | Path | None = None,
         inputs: Sequence[str] = (),
     ) -> Work:
-        """Load what a user names, metrics first: a name that is wrong then costs nothing.
+        """Load metrics and data as a user names them.
+
+        Metrics are loaded first, so that a misspelt name is reported before any data are read.
 
         Args:
-            study: which metrics and data it takes.
-            data: texts, a benchmark, names, or what reads one of these.
+            study: decides which metrics and data are accepted.
+            data: texts, a benchmark, names, or a function that reads one of these.
             metrics: names, with options as on the command line, or scorers.
             runtime: device, workers and the like.
-            folder: where score files are read and kept; None for nowhere.
-            inputs: what the user called the data; by default the names in `data`.
+            folder: where score files are read and written; None for nowhere.
+            inputs: the names of the data as the user gave them; by default the names in `data`.
 
         Raises:
             OptionError: an unknown metric, option or benchmark.
             DataError: the benchmark's files are missing.
         """
-        # A bare function is a metric, too: what can be called is one metric, not several.
+        # A plain function is a metric as well, so a callable is one metric and not several.
         alone = isinstance(metrics, str | Scorer) or callable(metrics)
         listed = [cast(Metric, metrics)] if alone else list(cast("Sequence[Metric]", metrics))
-        # By the metric as named: the same name twice is loaded once.
-        loaded_metrics = {one: study.load(one) for one in listed}
-        typed = {one: scorer for one, scorer in loaded_metrics.items() if isinstance(one, str)}
+        # Keyed by the metric as given, so that a name given twice is loaded once.
+        loaded_metrics = {metric: study.load(metric) for metric in listed}
+        typed = {name: scorer for name, scorer in loaded_metrics.items() if isinstance(name, str)}
         scorers = dict.fromkeys(loaded_metrics.values())
         if not inputs and isinstance(data, str | Sequence):
             names = (data,) if isinstance(data, str) else data
             inputs = [name if isinstance(name, str) else name.name for name in names]
-        # Read last: a benchmark may take seconds, and a wrong metric should not wait for it.
+        # Data are read last: a benchmark may take seconds, and a wrong metric should fail at once.
         texts = data() if callable(data) else study.read(data, runtime)
         return cls(texts, tuple(scorers), runtime, folder, tuple(inputs), typed)
 
@@ -121,10 +125,10 @@ class Work:
 
     @property
     def scorer(self) -> Scorer:
-        """The metric, of a study that takes one.
+        """The only metric.
 
         Raises:
-            OptionError: there are several.
+            OptionError: there are several metrics.
         """
         if len(self.scorers) > 1:
             raise OptionError(f"{len(self.scorers)} metrics (-m); expected one")
@@ -132,7 +136,7 @@ class Work:
 
     @property
     def named(self) -> str:
-        """The end of a title: a blank and the name in brackets, where there is one."""
+        """The end of a title: a space and the name in parentheses; empty without a name."""
         return f" ({self.name})" if self.inputs else ""
 
     @property
@@ -164,7 +168,7 @@ class Work:
         """Score the texts with every metric, reading and writing the folder's score files.
 
         Raises:
-            OutputError: the folder cannot be written, said before anything is scored.
+            OutputError: the folder cannot be written; raised before anything is scored.
         """
         if self.folder:
             check_writable(self.folder)
@@ -179,24 +183,24 @@ class Study(ABC):
     """Settings of a study.
 
     Class attributes:
-        takes: what its command asks for.
+        takes: positional arguments of its command.
         needs: what its command works with.
-        epilog: ends the help of its command.
-        metrics: help of `-m` where the study can do without a metric; empty where it cannot, None
-            where it takes none.
-        what: help of the only metric, which is named in front of the data instead of by `-m`.
+        epilog: text at the end of its command's help.
+        metrics: help of `-m` if no metric has to be named; empty if one is required, None if the
+            study uses no metric.
+        what: help of the single metric, if it is an argument before the data instead of `-m`.
         keeps: whether it reads and writes score files (`-o DIR`).
-        draws: the option that names the file of its figure; empty where it draws none.
+        draws: the option that names the file of its figure; empty if it draws none.
         page: whether its result can be written as a page (`--html FILE`).
-        usual_page: the file of the page where the user names none; empty for no page.
-        data: help of what it takes, where that is a benchmark, either or M2.
-        use_of_references: ends the help of `-r`, where the study can do without references.
-        scores_alone: whether files of scores may stand in the place of texts.
-        new_texts: what is done with texts that the user has not given, so that scores made
-            elsewhere are refused; empty where there are none.
+        usual_page: the file of the page if the user names none; empty for no page.
+        data: help of the data argument, if that is a benchmark, either or M2.
+        use_of_references: text at the end of the help of `-r`, if references are optional.
+        scores_alone: whether files of scores are accepted instead of texts.
+        new_texts: the command's name, if it scores texts that the user has not given, so that
+            scores computed elsewhere are refused; otherwise empty.
 
     Raises:
-        OptionError: a value out of its bounds.
+        OptionError: a value is out of its bounds.
     """
 
     takes: ClassVar[Takes] = "files"
@@ -219,18 +223,19 @@ class Study(ABC):
 
     @property
     def view(self) -> View | None:
-        """The view of human judgments that a benchmark is loaded with; None for its usual one."""
+        """The view of human judgments that a benchmark is loaded with; None for its default."""
         return None
 
     @abstractmethod
     def run(self, work: Work) -> Result:
-        """Carry the study out."""
+        """Run the study."""
 
     def load(self, metric: Metric) -> Scorer:
         """Return a metric that is ready to score.
 
         Raises:
-            OptionError: an unknown metric or option, or scores of texts that the study replaces.
+            OptionError: an unknown metric or option, or given scores, while the study needs scores
+                of new texts.
         """
         scorer = load(metric)
         if self.new_texts:
@@ -238,18 +243,18 @@ class Study(ABC):
         return scorer
 
     def read(self, data: Data, runtime: Runtime, language: Language | None = None) -> Read:
-        """Return the data itself, or what is named.
+        """Return the data itself, or load it if it is given by name.
 
         Args:
             data: as the user gave it.
             runtime: folders of data and caches.
-            language: of the texts, where it is not what their name tells.
+            language: language of the texts, if it does not follow from their name.
         """
         return loaded(data)
 
     @classmethod
     def usual_metrics(cls) -> tuple[tuple[str, ...], str]:
-        """Return the metrics that are taken where none is named, and what is said of others."""
+        """Return the metrics that are used if none is named, and a message about others."""
         return (), ""
 
     def html(self, result: Result) -> str:
@@ -259,7 +264,7 @@ class Study(ABC):
         return tables_html(result)
 
     def plans(self, work: Work) -> list[Plan]:
-        """Return what the metrics would ask of services that may cost money."""
+        """Return the requests that the metrics would send to services that may cost money."""
         plans = (scorer.plan(corpus, work.runtime) for scorer, corpus in self.to_score(work))
         return [plan for plan in plans if plan is not None]
 
@@ -269,14 +274,14 @@ class Study(ABC):
             yield scorer, scorer.read(work.corpus)
 
     def warning(self, work: Work) -> str:
-        """Return how long the study will take, where that is minutes; empty otherwise."""
+        """Return a message on how long the study takes, if that is minutes; otherwise empty."""
         return ""
 
     def check(self, work: Work) -> None:
         """Refuse data that a metric cannot score, before anything is scored.
 
         Raises:
-            InputError: names the metric and what it lacks.
+            InputError: the data lack something; names the metric and what is missing.
         """
         for scorer in work.scorers:
             scorer.check(work.corpus)
@@ -289,12 +294,12 @@ class Study(ABC):
         folder: str | Path | None = None,
         runtime: Runtime | None = None,
     ) -> Result:
-        """Carry the study out on data and metrics as a user names them.
+        """Run the study on data and metrics as a user names them.
 
         Args:
             data: texts, a benchmark, or a benchmark's name.
             metrics: names, with options as on the command line, or scorers.
-            folder: where score files are read and kept; by default nowhere.
+            folder: where score files are read and written; by default nowhere.
             runtime: device, workers and the like.
 
         Raises:
@@ -302,7 +307,7 @@ class Study(ABC):
             InputError: texts that lack what a metric needs.
             OutputError: the folder cannot be written.
         """
-        # A study without a metric takes its usual ones, as its command does.
+        # If no metric is named, the study uses its default ones, as its command does.
         metrics = metrics or self.usual_metrics()[0]
         work = Work.of(self, data, metrics, runtime or Runtime(), folder)
         if not work.scorers and self.metrics == "":
@@ -315,7 +320,7 @@ _TEXTS = "texts in lists as gecjury.corpus_of_texts(sources, hypotheses, referen
 
 
 def loaded(data: Data) -> Corpus | Benchmark | None:
-    """Return the data itself, or the benchmark of a name with its usual systems and references.
+    """Return the data itself, or load a benchmark by name with its default systems and references.
 
     Raises:
         OptionError: the name is unknown.
@@ -325,7 +330,7 @@ def loaded(data: Data) -> Corpus | Benchmark | None:
         raise OptionError(f"{len(data)} names of data; expected one benchmark, or {_TEXTS}")
     if not isinstance(data, str):
         return data
-    # Benchmarks bring the network and XML along, which scoring files does without.
+    # Imported here: benchmarks import network and XML modules, which scoring files does not need.
     from gecjury.benchmarks.load import load_benchmark
 
     return load_benchmark(data)
@@ -347,14 +352,14 @@ class StudyFunction(Protocol[S_contra]):
         folder: str | Path | None = None,
         runtime: Runtime | None = None,
     ) -> Result:
-        """Carry the study out; see `Study.__call__` for the arguments."""
+        """Run the study; see `Study.__call__` for the arguments."""
 
 
 def function_of(study: type[S]) -> StudyFunction[S]:
     """Return a study as a function of data, metrics and settings.
 
     Args:
-        study: the class of its settings, whose docstring the function takes over.
+        study: the class of its settings; the function gets its docstring.
     """
 
     def run(
@@ -368,7 +373,7 @@ def function_of(study: type[S]) -> StudyFunction[S]:
         if settings is not None and not isinstance(settings, study):
             raise OptionError(
                 f"settings is a {type(settings).__name__}; expected {study.__name__}(...). The "
-                f"first argument holds all data: a benchmark, or {_TEXTS}"
+                f"first argument contains all data: a benchmark, or {_TEXTS}"
             )
         return (settings or study())(data, metrics, folder=folder, runtime=runtime)
 

@@ -1,6 +1,6 @@
-"""How sure a ranking of systems is: intervals, paired tests, rank ranges and clusters.
+"""The certainty of a ranking of systems: intervals, paired tests, rank ranges and clusters.
 
-Everything comes from the statistics that one scoring left: nothing is scored again.
+Everything is computed from the statistics of one scoring; nothing is scored again.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from gecjury.stats.permutation import (
 from gecjury.stats.ranking import Aggregate, aggregate_scores
 from gecjury.stats.resampling import Resampling
 
-_TOGETHER = 15  # groups of systems whose statistics are held at once
+_TOGETHER = 15  # groups of systems whose statistics are in memory at once
 _ALONE = 32  # corpora without one sentence that are scored at once
-_WEIGHTS = 20_000_000  # weights of sentences in outputs that are held at once (160 MB)
+_WEIGHTS = 20_000_000  # weights of sentences in outputs that are in memory at once (160 MB)
 
 
 @dataclass(frozen=True)
 class SystemTests:
-    """A ranking and how sure it is.
+    """A ranking and its certainty.
 
     Attributes:
         scores: of each system, shape (S,).
         intervals: of each score.
         p: two-sided p of the difference of every two systems, S × S, NaN on the diagonal.
         adjusted: the same after Holm's correction.
-        ranks: best and worst rank of each system that the tests leave open.
-        clusters: 1 for the best; None for a system without score.
-        dropped: resampled scores that were not defined.
+        ranks: best and worst rank of each system that are consistent with the tests.
+        clusters: 1 for the best; None for a system without a score.
+        dropped: number of resampled scores that were not defined.
     """
 
     scores: FloatArray
@@ -64,24 +64,24 @@ def compare_systems(
     how: Resampling,
     seed: int,
 ) -> SystemTests:
-    """Intervals, tests and clusters of the systems of a table.
+    """Return intervals, tests and clusters of the systems of a table.
 
     Args:
-        scorer: what made the table.
+        scorer: the metric that scored the table.
         table: scores and statistics of S systems.
-        aggregate: what the systems are ranked by. Corpus scores are tested by approximate
-            randomisation of the corpus statistic itself, means by that of the sentence scores,
-            TrueSkill and Expected Wins by that of each sentence's share of systems beaten.
+        aggregate: the score that systems are ranked by. Approximate randomisation tests the corpus
+            statistic itself for corpus scores, the sentence scores for means, and each sentence's
+            share of systems beaten for TrueSkill and Expected Wins.
         how: the bootstrap over sentences, and the level of rank ranges and clusters.
-        seed: of the resamples and of the permutations.
+        seed: seed of the resamples and of the permutations.
     """
     size, lines = table.sentences.shape
     scores = aggregate_scores(aggregate, table.sentences, table.by_system.score)
     draws = sentence_draws(lines, how.resamples, seed)
     drawn = resampled_system_scores(aggregate, [Entry(table, scorer)], draws, workers=1)[0]
     if aggregate == "trueskill":
-        # Only differences of skills mean anything: which comparisons come first, while all are
-        # uncertain, moves all of them together.
+        # Only differences of skills are meaningful: the order of the first comparisons, while all
+        # skills are uncertain, shifts all skills together.
         drawn = drawn - drawn.mean(axis=1, keepdims=True) + scores.mean()
     intervals = [interval(drawn[:, row], how.confidence) for row in range(size)]
     # Tests swap outputs and intervals resample sentences: neither follows from the other.
@@ -102,14 +102,14 @@ def compare_systems(
 def pair_tests(
     scorer: Scorer, table: ScoreTable, aggregate: Aggregate, permutations: int, seed: int
 ) -> FloatArray:
-    """Two-sided p of the difference of every two systems, S × S, NaN on the diagonal.
+    """Return two-sided p of the difference of every two systems, S × S, NaN on the diagonal.
 
     Args:
-        scorer: what made the table.
+        scorer: the metric that scored the table.
         table: scores and statistics of S systems.
         aggregate: see `compare_systems`.
-        permutations: of each test.
-        seed: of the permutations.
+        permutations: number of permutations of each test.
+        seed: seed of the permutations.
     """
     if aggregate != "corpus" or isinstance(scorer, MeanScorer):
         cells = table.sentences
@@ -121,7 +121,7 @@ def pair_tests(
     if not pairs:
         return np.full((size, size), np.nan)
     signs, exact = permutation_signs(lines, permutations, seed)
-    # The corpus statistic is no mean of sentences: both outputs are scored as wholes.
+    # The corpus statistic is not a mean over sentences, so both outputs are scored as a whole.
     null = approximate_randomisation(
         lambda which: mixed_scores(scorer, table, pairs, which, np.arange(lines)), signs
     )
@@ -131,12 +131,15 @@ def pair_tests(
 
 
 def mean_pair_tests(cells: FloatArray, permutations: int, seed: int) -> FloatArray:
-    """Two-sided p of the difference of every two systems' means, S × S, NaN on the diagonal.
+    """Return two-sided p of the difference of every two systems' means, NaN on the diagonal.
 
     Args:
         cells: values of sentences, S × N; NaN is left out.
-        permutations: of each test.
-        seed: of the permutations.
+        permutations: number of permutations of each test.
+        seed: seed of the permutations.
+
+    Returns:
+        Shape S × S.
     """
     size, lines = cells.shape
     pairs = _pairs(size)
@@ -153,12 +156,12 @@ def _pairs(size: int) -> list[tuple[int, int]]:
 
 
 def scores_without(scorer: Scorer, table: ScoreTable, lines: Sequence[int]) -> FloatArray:
-    """Corpus scores without each of some lines, lines × systems.
+    """Return the corpus scores without each of the given lines, lines × systems.
 
     Args:
-        scorer: what made the table.
+        scorer: the metric that scored the table.
         table: scores and statistics of at least two sentences.
-        lines: numbers of sentences.
+        lines: indices of sentences.
     """
     every = np.arange(table.sentences.shape[1])
     scores = [np.zeros((0, len(table.systems)))]
@@ -175,24 +178,24 @@ def mixed_scores(
     which: IntArray,
     draws: IntArray,
 ) -> FloatArray:
-    """Corpus scores of outputs that take each sentence from one of several systems.
+    """Return corpus scores of outputs that take each sentence from one of several systems.
 
-    Statistics of the systems of a group are laid end to end as one system with G · N sentences, of
-    which each output is a resampled corpus. Where the metric averages over choices of references,
-    all outputs meet the same choices.
+    The statistics of a group's systems are concatenated to one system with G · N sentences, and
+    each output is a resampled corpus of it. If the metric averages over choices of references, all
+    outputs use the same choices.
 
     Args:
-        scorer: computes corpus scores of draws.
+        scorer: the metric that scored the table.
         table: scores and statistics of all systems.
-        groups: rows of the G systems that a group of outputs is made of.
-        which: B × M, the place in the group of the system that a sentence is taken from.
-        draws: B × M sentence indices, or those of all outputs, shape (M,).
+        groups: for each group of outputs, the rows of the G systems that they are taken from.
+        which: B × M, the index within the group of the system that a sentence is taken from.
+        draws: B × M sentence indices, or shape (M,) if all outputs have the same.
 
     Returns:
-        B × groups. An output that has the whole corpus from one system has that system's score.
+        B × groups. An output that is taken from a single system has that system's score.
     """
     size, lines = len(groups[0]), table.statistics.values.shape[1]
-    # A sentence of the second system stands `lines` places behind that of the first.
+    # A sentence of the second system is `lines` places after that of the first.
     picked = which * lines + draws
     choices = [choice.values for choice in scorer.by_choice(table.statistics)]
     few = np.mean([scorer.corpus_scores(Statistics(values)).score for values in choices], axis=0)
@@ -205,8 +208,9 @@ def mixed_scores(
         for part in blocks(len(picked), size * lines, _WEIGHTS):
             scores = scorer.corpus_scores(Statistics(joined), picked[part]).score
             totals[part, columns] = scores.reshape(len(scores), -1, len(choices)).mean(axis=2)
-    # The mean over a few choices of references misses the score, which is the mean over many, by a
-    # little. An output takes over what its systems miss, in proportion to its sentences of each.
+    # The mean over a few choices of references differs a little from the score, which is the mean
+    # over many. Outputs are corrected by the differences of their systems, in proportion to the
+    # number of sentences from each.
     missed = (table.by_system.score - few)[np.array(groups)]
     for place in range(size):
         totals += (which == place).mean(axis=1)[:, None] * missed[:, place]

@@ -24,7 +24,7 @@ def test_tables_of_all_pairs_of_many_systems_are_refused(
     assert main(["compare", str(folder), "-m", "changes", "--pairwise", "--quiet"]) == 2
     told = capsys.readouterr().err
     assert "--pairwise: 201 systems would make tables of 201 × 201" in told
-    assert "expected at most 200: compare fewer by --systems, or leave it out" in told
+    assert "expected at most 200: compare fewer with --systems, or leave it out" in told
 
 
 def test_the_page_of_many_systems_has_no_table_of_their_pairs(

@@ -153,7 +153,7 @@ def test_sentences_of_a_document_are_drawn_and_swapped_together(tmp_path: Path) 
     assert tests["p"][1, 2] == 2 / 4
     assert result.facts["uncertainty"]["over"] == "documents"
     about.write_text("one\none\none\none\n", encoding="utf-8")
-    with pytest.raises(OptionError, match="all good sentences are of one document"):
+    with pytest.raises(OptionError, match="all good sentences belong to one document"):
         gecjury.alarms(corpus, (), settings)
 
 
@@ -209,5 +209,5 @@ def test_a_benchmark_without_references_is_refused(tmp_path: Path) -> None:
     rows = "sentence,system,score\n1,a,1\n1,b,2\n"
     (tmp_path / "judgments.csv").write_text(rows, encoding="utf-8")
     benchmark = gecjury.load_benchmark(str(tmp_path))
-    with pytest.raises(InputError, match="has no references, so that nothing says which"):
+    with pytest.raises(InputError, match="has no references to show which"):
         gecjury.alarms(benchmark)

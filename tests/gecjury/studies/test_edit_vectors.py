@@ -190,7 +190,7 @@ def test_commands_on_a_benchmark(files: Callable[..., dict[str, Any]]) -> None:
     ("words", "message"),
     [
         (["lambda"], "analyse lambda compares with human scores: name a benchmark"),
-        (["norms", "-m", "green"], "analyse norms looks at edit vectors"),
+        (["norms", "-m", "green"], "analyse norms needs edit vectors"),
         (["edits", "--only", "mined"], "did you mean mine"),
     ],
 )

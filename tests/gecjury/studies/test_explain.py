@@ -74,7 +74,7 @@ def test_the_sentence_is_shown_with_its_edits(capsys: pytest.CaptureFixture[str]
     assert shown.notes == [
         "✓ in both the hypothesis and the reference, ✗ not in the reference, "
         "○ missing in the hypothesis",
-        "reference 3: nothing was to correct, and the hypothesis changes the source",
+        "reference 3: there was nothing to correct, and the hypothesis changes the source",
     ]
     # What other programs read begins with the main table, as before.
     print_result(result, "tsv")
@@ -89,7 +89,9 @@ def test_a_sentence_with_nothing_to_correct() -> None:
     assert result.rows() == []
     assert [table.title for table in result.shown_to("verbose")] == [""]
     (note,) = result.above[0].notes
-    assert note.startswith("reference 1: nothing was to correct, and nothing was changed (score 1")
+    assert note.startswith(
+        "reference 1: there was nothing to correct, and nothing was changed (score 1"
+    )
 
 
 def test_a_plan_without_cells_is_not_drawn() -> None:

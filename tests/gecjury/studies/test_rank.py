@@ -51,7 +51,7 @@ def test_tests_are_those_of_one_scoring() -> None:
 def test_systems_that_all_score_alike_are_told() -> None:
     corpus = corpus_of_texts(SOURCE, {"a": FIXED, "b": FIXED}, [FIXED])
     assert gecjury.rank(corpus, "green", QUICK).notes == (
-        "green: all systems score alike: nothing to rank",
+        "green: all systems have the same score: nothing to rank",
     )
 
 
