@@ -1,4 +1,4 @@
-"""Twenty texts that try to steer a judge, in the manner of published attacks on LLM judges."""
+"""Twenty texts that try to steer a judge, modelled on published attacks on LLM judges."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _today(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model table is new, and what it says of a model does not change while time goes by."""
+    """Fix the date, so that the model table is recent and its notes never change."""
     for module in (models, judge_module):
         monkeypatch.setattr(module, "today", lambda: date(2026, 11, 20))
 
@@ -45,13 +45,13 @@ def corpus() -> Corpus:
 
 @pytest.fixture
 def runtime(tmp_path: Path) -> Runtime:
-    """Few requests at once, and a cache of the test's own."""
+    """Few concurrent requests, and a cache for this test only."""
     return Runtime(concurrency=4, cache=tmp_path / "cache")
 
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., FaultServer]]:
-    """Starts fault servers, and stops them after the test."""
+    """Start fault servers, and stop them after the test."""
     pytest.importorskip("openai")
     with ExitStack() as stack:
 
@@ -63,7 +63,7 @@ def serve() -> Iterator[Callable[..., FaultServer]]:
 
 @pytest.fixture
 def judge() -> Callable[..., Scorer]:
-    """A judge that asks a server."""
+    """Load a judge that asks a server."""
 
     def make(server: FaultServer, name: str = "llm-s", **options: object) -> Scorer:
         return load(name, **{"base_url": server.url, "model": "tiny", **options})

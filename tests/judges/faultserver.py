@@ -1,4 +1,4 @@
-"""A local server that speaks the OpenAI protocol, well or badly, as a test tells it to."""
+"""A local server that speaks the OpenAI protocol, correctly or with the faults of a test."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from typing import Any
 
 
 def score_of(text: str) -> int:
-    """The score that the server gives a text: the same for the same text, 1 to 5."""
+    """Return the server's score of a text: 1 to 5, always the same for the same text."""
     return hashlib.sha256(text.encode()).digest()[0] % 5 + 1
 
 
 def targets_of(prompt: str) -> list[str]:
-    """The lines between `# targets` and `# output format`."""
+    """Return the lines between `# targets` and `# output format`."""
     return prompt.partition("# targets\n")[2].partition("\n\n# output format")[0].split("\n")
 
 
 def sound_reply(body: dict[str, Any]) -> str:
-    """What a good model would say to a request."""
+    """Return what a good model would answer to a request."""
     prompt = body["messages"][-1]["content"]
     if "# targets\n" in prompt:
         scores = {f"target{i}_score": score_of(t) for i, t in enumerate(targets_of(prompt), 1)}
@@ -43,19 +43,19 @@ def sound_reply(body: dict[str, Any]) -> str:
 
 @dataclass
 class Said:
-    """One HTTP response, or what stands in its place.
+    """One HTTP response, or the bytes sent instead of one.
 
     Attributes:
-        status: of HTTP.
-        body: sent as JSON.
-        headers: beside the length; the content type is JSON's unless given.
-        raw: bytes of the body instead of `body`.
+        status: the HTTP status.
+        body: the body, which is sent as JSON.
+        headers: headers other than the length; the content type is JSON unless given here.
+        raw: bytes of the body, sent instead of `body`.
         cut: whether the connection is closed half way through the body.
         wait: seconds before anything is sent.
         drip: seconds before every single byte of the body; None sends it at once.
-        length: declared instead of the body's length.
+        length: the declared length, if not that of the body.
         close: whether the connection is closed after the body.
-        wire: everything that is sent, status line included, before the connection is closed.
+        wire: everything that is sent, including the status line, before the connection is closed.
     """
 
     status: int = 200
@@ -71,7 +71,7 @@ class Said:
 
 
 def completion(body: dict[str, Any], text: str, finish: str = "stop", **message: Any) -> Said:
-    """A chat completion that says `text`; four characters are a token."""
+    """Return a chat completion with `text`; four characters count as a token."""
     prompt = "".join(message["content"] for message in body["messages"])
     choice = {
         "index": 0,
@@ -83,11 +83,11 @@ def completion(body: dict[str, Any], text: str, finish: str = "stop", **message:
 
 
 Behaviour = Callable[[int, dict[str, Any]], Said | None]
-"""From the number of the request (from 0) and its body to a response; None for a sound one."""
+"""Maps the number of a request (from 0) and its body to a response; None means a sound one."""
 
 
 class FaultServer:
-    """Serves in a thread until closed; counts what it was asked."""
+    """A server in a thread that records the requests until it is closed."""
 
     def __init__(self, behave: Behaviour | None = None, latency: float = 0.0) -> None:
         self.behave = behave or (lambda number, body: None)
@@ -160,7 +160,7 @@ class FaultServer:
                             time.sleep(said.drip)
                             self.wfile.write(data[place : place + 1])
                             server.sent += 1
-                    # In pieces, so that it can be told how much a client took before it left.
+                    # In pieces, to count how much a client received before it disconnected.
                     whole = data[: len(data) // 2] if said.cut else data
                     for place in range(0, 0 if said.drip is not None else len(whole), 1 << 16):
                         self.wfile.write(whole[place : place + (1 << 16)])
@@ -168,10 +168,10 @@ class FaultServer:
                     if said.cut or said.close:
                         self.close_connection = True
                 except (BrokenPipeError, ConnectionResetError):
-                    self.close_connection = True  # the client was killed, or has had enough
+                    self.close_connection = True  # the client was killed or disconnected
 
             def _header(self, name: str, value: str) -> None:
-                # Not send_header, which writes Latin-1 alone.
+                # send_header only writes Latin-1.
                 self._headers_buffer.append(f"{name}: {value}\r\n".encode())  # type: ignore[attr-defined]
 
         class Server(ThreadingHTTPServer):
@@ -183,7 +183,7 @@ class FaultServer:
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-        # Looks for its end often: a test that starts a thousand servers waits for each of them.
+        # Short, since a test may start a thousand servers and wait for each of them to stop.
         poll = {"poll_interval": 0.02}
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs=poll, daemon=True)
         self._thread.start()
@@ -198,7 +198,7 @@ class FaultServer:
 
     @property
     def asked(self) -> Counter[str]:
-        """How often each prompt was asked."""
+        """The number of times that each prompt was asked."""
         return Counter(json.dumps(body["messages"]) for body in self.bodies)
 
     def answer(self, body: dict[str, Any], headers: Any) -> Said:
@@ -256,7 +256,7 @@ class FaultServer:
 
 
 def batch_lines(server: FaultServer, batch: dict[str, Any]) -> list[dict[str, Any]]:
-    """The answers to a batch's lines, in order."""
+    """Return the answers to a batch's lines, in order."""
     lines = []
     for text in server.files[batch["input_file_id"]].decode().splitlines():
         line = json.loads(text)

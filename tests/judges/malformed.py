@@ -1,7 +1,7 @@
 """Malformed replies of a judge's server: the same seed gives the same reply.
 
-For a fuzzer, and for tests of single kinds (`of_kind`). What comes out is a `Said` for
-`FaultServer`; `on_the_wire` gives the same as bytes, for a server of one's own.
+For a fuzzer, and for tests of single kinds (`of_kind`). The replies are `Said` objects for
+`FaultServer`; `on_the_wire` returns them as bytes for another server.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LONG = 20_000
 OVERSIZED = 3_000_000
 BOMB = 30_000_000
 
-# What may stand anywhere in a completion, as JSON text: some of it json.dumps would not write.
+# JSON texts for any place in a completion, some of which json.dumps would not write.
 ODD = (
     "null", "true", "false", "0", "-1", "1e999", "-1e999", "NaN", "-Infinity", "0.5", "1e308",
     "123456789012345678901234567890", "-5", '""', '"x"', '"\\ud800"', '"\\u0000"', '"5"', "[]",
@@ -60,24 +60,24 @@ PLACES = (
 
 
 def malformed(seed: int) -> Said:
-    """A malformed reply of any kind."""
+    """Return a malformed reply of any kind."""
     source = random.Random(f"malformed-{seed}")
     kind = source.choice(tuple(KINDS))
     return KINDS[kind](source)
 
 
 def of_kind(kind: str, seed: int = 0) -> Said:
-    """A malformed reply of one of `KINDS`."""
+    """Return a malformed reply of one of `KINDS`."""
     return KINDS[kind](random.Random(f"{kind}-{seed}"))
 
 
 def malformed_text(seed: int) -> str:
-    """The text of a reply, as a model that means ill may write it."""
+    """Return the text of a reply, as a malicious model may write it."""
     return _text(random.Random(f"text-{seed}"))
 
 
 def on_the_wire(said: Said) -> tuple[int, dict[str, str], bytes]:
-    """Status, headers and body of a reply; what takes time or breaks off is left out of it."""
+    """Return status, headers and body of a reply, without its delays and cut connections."""
     raw = said.raw if said.raw is not None else json.dumps(said.body).encode()
     return said.status, dict(said.headers), raw
 
@@ -101,17 +101,17 @@ def _completion() -> dict[str, Any]:
 
 
 def _paths(value: Any, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    found = [before] if before else []
+    paths = [before] if before else []
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, part in items if isinstance(value, (dict, list)) else ():
-        found += (
+        paths += (
             _paths(part, (*before, key)) if isinstance(part, (dict, list)) else [(*before, key)]
         )
-    return found
+    return paths
 
 
 def _shape(source: random.Random) -> Said:
-    """One or two values of a completion replaced by odd ones, or gone."""
+    """A completion with one to three values replaced by odd ones or removed."""
     record = copy.deepcopy(_completion())
     marks: dict[str, str] = {}
     for number in range(source.choice((1, 1, 1, 2, 3))):
@@ -140,7 +140,7 @@ def _usage(source: random.Random) -> Said:
 
 
 def _bytes(source: random.Random) -> Said:
-    """A sound completion with a few bytes changed, gone or added."""
+    """A valid completion with a few bytes changed, removed or added."""
     data = bytearray(json.dumps(_completion()).encode())
     for _ in range(source.randrange(1, 9)):
         at = source.randrange(len(data))
@@ -208,7 +208,7 @@ def _packed() -> bytes:
 
 
 def _coded(source: random.Random) -> Said:
-    """A content coding that is not the one of the bytes, or a damaged one."""
+    """A content encoding that does not match the bytes, or damaged bytes."""
     data = json.dumps(_completion()).encode()
     packed = gzip.compress(data)
     choices = (data, packed[: len(packed) // 2], packed[:-4], b"", packed + b"rest", packed[10:])
@@ -217,7 +217,7 @@ def _coded(source: random.Random) -> Said:
 
 
 def _status(source: random.Random) -> Said:
-    """An error status, its body in any shape."""
+    """An error status with a body of any shape."""
     status = source.choice((400, 401, 403, 404, 408, 409, 413, 416, 418, 422, 429, 451, 500, 503,
                             520, 599, 600, 999))  # fmt: skip
     odd = source.choice(ODD)
@@ -248,7 +248,7 @@ def _empty_status(source: random.Random) -> Said:
 
 
 def _length(source: random.Random) -> Said:
-    """A declared length that is none or wrong."""
+    """A declared length that is invalid or wrong."""
     length = source.choice(("abc", "-1", "5", "0", "1e3", "9" * 30, "", "10, 20", "0x10", "+5"))
     return Said(body=_completion(), length=length, close=True)
 
@@ -262,7 +262,7 @@ def _drip(source: random.Random) -> Said:
 
 
 def _wire(source: random.Random) -> Said:
-    """Bytes that are no HTTP, or just about."""
+    """Bytes that are not HTTP, or only just."""
     sound = json.dumps(_completion()).encode()
     return Said(
         wire=source.choice(
@@ -310,4 +310,4 @@ KINDS: dict[str, Callable[[random.Random], Said]] = {
     "drip": _drip,
     "wire": _wire,
 }
-"""Kinds of malformed replies, each made from a source of chance."""
+"""Kinds of malformed replies, each created from a random source."""

@@ -1,4 +1,4 @@
-"""Audits of verdicts: by hand."""
+"""Audits of verdicts, computed by hand."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def test_flips_are_counted_by_pair() -> None:
     assert order_flips(ballots[:1]) is None
 
 
-def test_what_cannot_be_read_is_no_ballot() -> None:
+def test_unreadable_replies_are_left_out() -> None:
     (sound, _), (bad, _) = scored((0, 1), (5, 4)), scored((0, 1), (5, 4), repeat=1)
     answers = {sound.request.key: Answer([5, 4]), bad.request.key: Answer(Failure("empty"))}
     assert scored_questions([sound, bad], Asked(answers)) == [(sound, [5, 4])]
 
 
-def test_the_same_permutation_twice_is_no_other_order() -> None:
+def test_a_repeated_permutation_is_not_another_order() -> None:
     ballots = [scored((0, 1), (5, 4)), scored((0, 1), (5, 4), order=2)]
     assert order_flips(ballots) is None
     ballots.append(scored((1, 0), (5, 4), order=1))
@@ -59,7 +59,7 @@ def test_the_same_permutation_twice_is_no_other_order() -> None:
 
 
 def judged(orders: list[tuple[int, ...]], quality: list[float], bias: list[float]) -> list[Scored]:
-    """One set an order, whose judge adds a bias of the position to each text's quality."""
+    """One set per order; the judge adds the bias of the position to each text's quality."""
     judgments = []
     for number, texts in enumerate(orders):
         scores = tuple(quality[text] + bias[at] for at, text in enumerate(texts))
@@ -67,28 +67,28 @@ def judged(orders: list[tuple[int, ...]], quality: list[float], bias: list[float
     return judgments
 
 
-def test_position_and_system_are_told_apart_where_the_order_is_drawn() -> None:
+def test_a_random_order_separates_position_from_system() -> None:
     orders = [(0, 1, 2), (2, 0, 1), (1, 0), (0, 2), (2, 1, 0)]
     shown = [{0: ("a",), 1: ("b", "c"), 2: ("d",)}] * len(orders)
     items = judged(orders, [4.0, 2.0, 3.0], [0.5, 0.0, -0.5])
     effects = position_effects(items, shown)
     assert effects == pytest.approx([0.5, 0.0, -0.5])
-    together = system_positions([question for question, _ in items], shown)
-    assert together is not None
-    assert together["sets"] == 5
-    assert together["cramers_v"] < 0.3
+    association = system_positions([question for question, _ in items], shown)
+    assert association is not None
+    assert association["sets"] == 5
+    assert association["cramers_v"] < 0.3
 
 
-def test_a_system_that_owns_its_position_is_told() -> None:
+def test_a_system_that_is_always_in_one_position_is_reported() -> None:
     items = judged([(0, 1)] * 4, [4.0, 2.0], [0.5, -0.5])
     shown = [{0: ("mine",), 1: ("theirs",)}] * 4
     assert system_positions([question for question, _ in items], shown) == {
         "cramers_v": pytest.approx(1.0),
         "sets": 4,
     }
-    # the difference may be the systems' or the positions'
+    # the difference may come from the systems or from the positions
     assert position_effects(items, shown) is None
-    # what stands alone has no order
+    # a correction shown alone has no order
     alone = judged([(0,)] * 3, [4.0], [0.0])
     assert system_positions([question for question, _ in alone], shown) is None
     assert position_effects(alone, shown) is None
@@ -121,7 +121,7 @@ def test_the_agreement_of_a_panel() -> None:
         }
     ]
     assert (entry["panel"]["corrections"], notes) == (2, ())
-    # Equal scores of everything define no α; one model is no panel.
+    # α is undefined if all scores are equal, and one model is not a panel.
     assert panel_agreement([[[3, 3]], [[3, 3]]]) == {
         "ordinal": None, "interval": None, "corrections": 2,
     }  # fmt: skip

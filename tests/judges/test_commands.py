@@ -1,4 +1,4 @@
-"""Judges as users meet them: score, compare, --dry-run, judgments export and import."""
+"""Judges on the command line: score, compare, --dry-run, judgments export and import."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_dry_run_prints_the_contract_and_sends_nothing(
         record = json.loads(out)
         assert record["requests"] == 2
         assert record["tokens"]["input"] > 300
-        # 2.5 and 10 dollars a million tokens
+        # 2.5 and 10 dollars per million tokens
         cost = 2.5e-6 * record["tokens"]["input"] + 1e-5 * record["tokens"]["output"]
         assert record["cost"]["amount"] == pytest.approx(cost)
         assert record["cost"]["currency"] == "USD"
@@ -65,7 +65,7 @@ def test_a_dry_run_counts_what_is_still_to_be_asked(
     assert call(capsys, "score", *argv)[0] == 0
     record = json.loads(call(capsys, "score", *argv, "--dry-run")[1])
     assert (record["requests"], record["metrics"][0]["stored"]) == (0, 2)
-    assert record["cost"]["amount"] is None  # no price is known for a server of one's own
+    assert record["cost"]["amount"] is None  # no price is known for the user's own server
     status, out, _ = call(capsys, "compare", "sample", *argv[3:], "--dry-run")
     assert status == 0
     assert json.loads(out)["requests"] > 10
@@ -137,7 +137,7 @@ def test_judgments_replay_offline_bit_for_bit(
     assert json.loads(out) == [{"file": export, "added": 2, "known": 0}]
     status, out, _ = call(capsys, "judgments", "list", "--cache", there, "--format", "json")
     assert [row["replies"] for row in json.loads(out)] == [2]
-    # offline: no key, and whoever opens a connection fails
+    # offline: there is no key, and opening a connection fails
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.setattr("socket.socket.connect", _fail)
     status, second, _ = call(capsys, *score, "--cache", there)
@@ -151,7 +151,7 @@ def _fail(*arguments: Any) -> None:
 
 
 def _timeless(text: str) -> Any:
-    """The document without wall times and without who asked."""
+    """Return the document without wall times and request counts."""
     record = json.loads(text)
     for members in record["audits"].values():
         for member in members:
@@ -238,7 +238,7 @@ def test_a_missing_client_names_the_extra(
 
 
 @pytest.mark.security
-def test_what_a_server_says_does_nothing_to_the_terminal(
+def test_server_messages_cannot_control_the_terminal(
     capsys: pytest.CaptureFixture[str], serve: Serve, files: list[str], tmp_path: Path
 ) -> None:
     said = "no \x1b]0;owned\x07 such\r\ngecjury: all is well \x9b31m \u202e model"
@@ -257,7 +257,7 @@ def test_what_a_server_says_does_nothing_to_the_terminal(
 
 
 def longer(number: int, body: dict[str, Any]) -> Said:
-    """Prefers the correction of more tokens, whatever it says; is silent on what has a comma."""
+    """Prefer the correction with more tokens, and give no verdict if there is a comma."""
     first, second = re.findall(r"# correction .\n.*\n(.*)\n", body["messages"][0]["content"])
     if "," in first + second:
         return completion(body, "no")
@@ -282,7 +282,7 @@ def test_a_planted_bias_and_invalid_replies_are_shown(
     assert (row["preferred"], row["missing"] > 0) == (1.0, True)
     assert row["ci95"]["difference"][0] > 0
     assert biases["own family"]["pairs"] == 0
-    # Of the pairs that people decided, some lack a score because a reply was invalid.
+    # Some of the pairs that people decided lack a score because a reply was invalid.
     sentence, humans = record["rows"][0]["sentence"], audit["humans"]["edit"]
     assert humans["accuracy"] == sentence["accuracy"]
     whole = sentence["pairs"] + sentence["missing"]
@@ -298,7 +298,7 @@ def test_a_panel_says_how_far_its_models_agree(
     capsys: pytest.CaptureFixture[str], serve: Serve, files: list[str], tmp_path: Path
 ) -> None:
     def graded(number: int, body: dict[str, Any]) -> Said:
-        # One model says 4 for "goes" and 2 otherwise, the other 1 more for everything.
+        # One model gives 4 for "goes" and 2 otherwise, the other always 1 more.
         target = re.findall(r"# correction\n.*\n(.*)\n", body["messages"][0]["content"])[0]
         score = (4 if "goes" in target else 2) + (body["model"] == "b")
         return completion(body, json.dumps({"score": score}))
@@ -314,7 +314,7 @@ def test_a_panel_says_how_far_its_models_agree(
     assert re.search(r"panel\s+Krippendorff's α\s+ordinal 0.650, interval 0.650 over 4", out)
 
 
-def test_a_prompt_is_printed_to_start_from(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_prompt_is_printed_as_a_starting_point(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["judgments", "prompt", "llm-s:protocol=pointwise"]) == 0
     assert capsys.readouterr().out == prompt_text("pointwise")
     assert main(["judgments", "prompt", "edit-verdict:criterion=Judge the grammar."]) == 0

@@ -1,4 +1,4 @@
-"""How single edits are shown."""
+"""How single edits are shown in a prompt."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gecjury.scoring.by_edit import EditCase
 NAN = float("nan")
 
 
-def test_an_edit_is_shown_in_the_sentence_that_the_others_make() -> None:
+def test_an_edit_is_shown_with_the_other_edits_applied() -> None:
     source = "a b c d e"
     edits = (Edit(0, 0, "x y"), Edit(1, 3, "B"), Edit(3, 3, "i"), Edit(4, 5, ""))
     for edit in edits:
@@ -18,5 +18,5 @@ def test_an_edit_is_shown_in_the_sentence_that_the_others_make() -> None:
         mark = f"[{old}→{edit.correction}]"
         assert shown.count("→") == 1
         assert mark in shown
-        made = " ".join(shown.replace(mark, edit.correction).split())
-        assert made == " ".join(apply_edits(source.split(), edits))
+        corrected = " ".join(shown.replace(mark, edit.correction).split())
+        assert corrected == " ".join(apply_edits(source.split(), edits))

@@ -1,4 +1,4 @@
-"""The effort of reasoning: what is sent, refused, counted and paid."""
+"""Reasoning effort: what is sent, refused, counted and paid for."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OWN = "llm-s:model=qwen3,base_url=http://judge.example/v1"
 
 
 def attempt_of(name: str, corpus: Corpus, runtime: Runtime) -> tuple[Judge, Attempt]:
-    """A judge's first question."""
+    """Return a judge and its first question."""
     judge = load(name)
     assert isinstance(judge, Judge)
     (model,) = judge.models()
@@ -90,14 +90,14 @@ def test_an_effort_is_sent_with_room_for_it(
         (f"{OWN},effort=max", "effort"),
     ],
 )  # fmt: skip
-def test_efforts_that_cannot_be_are_told_before_anything_is_sent(
+def test_impossible_efforts_are_reported_before_anything_is_sent(
     corpus: Corpus, runtime: Runtime, name: str, message: str
 ) -> None:
     with pytest.raises(OptionError, match=message):
         load(name).plan(corpus, runtime)
 
 
-def test_requests_say_the_effort_as_servers_expect_it(corpus: Corpus, runtime: Runtime) -> None:
+def test_requests_state_the_effort_as_servers_expect_it(corpus: Corpus, runtime: Runtime) -> None:
     def body(name: str) -> dict[str, Any]:
         judge, attempt = attempt_of(name, corpus, runtime)
         sent = request_body(judge.models()[0], attempt, set())
@@ -138,17 +138,17 @@ def test_a_refused_effort_ends_the_run_unpaid(
 @pytest.mark.parametrize(
     ("usage", "counts", "cost"),
     [
-        # 100 read of which 60 cached, 50 written: 40 · 2 + 60 · .5 + 50 · 10
+        # 100 read, of which 60 were cached, and 50 written: 40 · 2 + 60 · .5 + 50 · 10
         ({"prompt_tokens": 100, "completion_tokens": 50,
           "prompt_tokens_details": {"cached_tokens": 60},
           "completion_tokens_details": {"reasoning_tokens": 30}}, (100, 50, 30, 60), 610),
-        # thoughts that stand in the total alone: 10 · 2 + (5 + 30) · 10
+        # reasoning that is counted only in the total: 10 · 2 + (5 + 30) · 10
         ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 45,
           "completion_tokens_details": {"reasoning_tokens": 30}}, (10, 35, 30, 0), 370),
         # DeepSeek's name for cached tokens: 2 · 2 + 8 · .5 + 5 · 10
         ({"prompt_tokens": 10, "completion_tokens": 5, "prompt_cache_hit_tokens": 8},
          (10, 5, 0, 8), 58),
-        # more cached than read, more thoughts than written, and what is no count
+        # more cached than read, more reasoning than written, and values that are not counts
         ({"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens":
           99}, "completion_tokens_details": {"reasoning_tokens": 99}}, (10, 5, 5, 10), 55),
         ({"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": [],
@@ -175,7 +175,7 @@ def test_reasoning_without_an_answer_is_asked_again_with_twice_the_cap(
     def behave(number: int, body: dict[str, Any]) -> Said:
         text = sound_reply(body)
         if number == 0:
-            # A draft among the thoughts is no answer.
+            # A draft in the reasoning is not an answer.
             said = completion(body, "", "length", reasoning_content=text)
             said.body["usage"] = {"prompt_tokens": 9, "completion_tokens": body["max_tokens"]}
             return said
@@ -203,13 +203,13 @@ def test_reasoning_without_an_answer_is_asked_again_with_twice_the_cap(
     record = json.loads(store.read_text().splitlines()[1])
     assert record["read"] == {"detail": "reasoning used up the token cap", "failure": "truncated"}
     assert record["reply"]["reasoning_tokens"] == first["max_tokens"]
-    # The counts are read back, and nothing is asked again.
+    # The counts come from the store, and nothing is asked again.
     assert scorer.score_corpus(corpus, runtime).statistics.notes == table.statistics.notes
     assert len(server.bodies) == 4
 
 
 @pytest.mark.parametrize(
-    ("effort", "thoughts", "told"),
+    ("effort", "thoughts", "message"),
     [
         ("none", 7, "ignores effort=none (3 of 3 replies spent tokens on reasoning)"),
         ("high", 0, "reports no reasoning at effort=high, which it may ignore"),
@@ -217,14 +217,14 @@ def test_reasoning_without_an_answer_is_asked_again_with_twice_the_cap(
         ("high", 7, ""),
     ],
 )
-def test_an_effort_without_effect_is_told(
+def test_an_effort_without_effect_is_reported(
     serve: Serve,
     judge: Make,
     corpus: Corpus,
     runtime: Runtime,
     effort: str,
     thoughts: int,
-    told: str,
+    message: str,
 ) -> None:
     def behave(number: int, body: dict[str, Any]) -> Said:
         said = completion(body, sound_reply(body))
@@ -233,14 +233,14 @@ def test_an_effort_without_effect_is_told(
         return said
 
     table = judge(serve(behave), effort=effort).score_corpus(corpus, runtime)
-    assert [told in note for note in table.statistics.notes] == ([True] if told else [])
+    assert [message in note for note in table.statistics.notes] == ([True] if message else [])
 
 
 def test_a_dry_run_shows_the_range_of_reasoning(corpus: Corpus, runtime: Runtime) -> None:
     priced = replace(runtime, price=(1.0, 2.0))
     plan = load("llm-s:model=gpt-6-luna,effort=low").plan(corpus, priced)
     assert plan is not None
-    # Three questions of 4096 / 16 to 4096 tokens each, at 2 dollars a million.
+    # Three questions of 4096 / 16 to 4096 tokens each, at 2 dollars per million.
     assert plan.tokens["reasoning_least"] == 3 * 256
     assert plan.tokens["reasoning_most"] == 3 * 4096
     amount = plan.cost["amount"]
@@ -249,7 +249,7 @@ def test_a_dry_run_shows_the_range_of_reasoning(corpus: Corpus, runtime: Runtime
     assert plan.cost["most"] == pytest.approx(amount + 12_288 * 2e-6)
     (note,) = [n for n in plan.details["notes"] if "hidden tokens" in n]
     assert "256 to 4,096 of them per answer" in note
-    # What does not reason has no range, and costs its amount in a sum.
+    # A model that does not reason has no range; in a sum its cost is the amount.
     usual = load("llm-s:model=gpt-4o").plan(corpus, priced)
     assert usual is not None
     assert set(usual.tokens) == {"input", "output"}

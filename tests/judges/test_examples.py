@@ -1,4 +1,4 @@
-"""Prompts, criteria and examples of the user's own, and reasons: what is asked and refused."""
+"""Custom prompts, criteria and examples, and reasons: what is asked and refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def write(tmp_path: Path, text: str, name: str = "examples.csv") -> str:
 @pytest.mark.parametrize(
     ("name", "text", "questions", "answers"),
     [
-        # Of one source together, as the question does it.
+        # Examples with the same source are one question, as in the real questions.
         ("llm-s", SCORED, 2, [{"target1_score": 5, "target2_score": 2}, {"target1_score": 1}]),
         ("llm-s:protocol=pointwise", SCORED, 3, [{"score": 5}, {"score": 2}, {"score": 1}]),
         ("edit-verdict", VALID, 1, [{"valid": True}]),
@@ -62,16 +62,16 @@ def test_examples_are_earlier_turns_in_the_form_of_the_answer(
         said = [turn["content"].strip("`").removeprefix("json") for turn in turns[1::2]]
         assert [json.loads(answer) for answer in said] == answers
         assert "He goes ." in turns[0]["content"] or "[go→goes]" in turns[0]["content"]
-        # The same for all questions, which are as they were.
+        # The turns are the same for all questions, which are themselves unchanged.
         assert turns == list(model.attempts[0].messages[:-1])
         assert (question,) == tuple(same.messages)
-    # Stores and signatures of other examples are others.
+    # Stores and signatures depend on the examples.
     extra = table.signature.extra["prompt"]
     assert f"+examples:{read_examples(str(judge.examples), judge.example_verdict).digest}" in extra
     assert extra == model.attempts[0].request.prompt
 
 
-def test_pairs_stand_in_the_order_of_their_question(
+def test_pairs_are_answered_in_the_order_of_their_question(
     model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path
 ) -> None:
     path = write(tmp_path, COMPARED, "examples.tsv")
@@ -84,7 +84,7 @@ def test_pairs_stand_in_the_order_of_their_question(
     assert '"tie"' in second
 
 
-def test_context_is_cut_behind_the_examples(
+def test_context_is_cut_in_the_question_only(
     model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path
 ) -> None:
     judge = model.load("llm-s:context=neighbours", examples=write(tmp_path, SCORED))
@@ -128,7 +128,7 @@ def test_an_edit_verdict_is_about_one_edit(
 
 
 @pytest.mark.parametrize("changed", ["I likes cats .", "i likes cats.", "He was here ."])
-def test_examples_are_none_of_the_texts_that_are_judged(
+def test_examples_that_are_to_be_judged_are_refused(
     model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path, changed: str
 ) -> None:
     text = SCORED + f"{changed},Other .,3\nMore .,{changed},3\n"
@@ -136,7 +136,7 @@ def test_examples_are_none_of_the_texts_that_are_judged(
     with pytest.raises(InputError, match=r"lines 5, 6: sentences that are to be judged") as error:
         judge.check(corpus)
     assert changed not in str(error.value)
-    # A drawn part hides nothing of the whole.
+    # Drawing a part of the corpus does not hide the rest.
     part = replace(corpus.take([0]), drawn=(corpus, (0,)))
     with pytest.raises(InputError, match="remove these"):
         judge.check(part)
@@ -158,17 +158,17 @@ def test_a_criterion_in_words_or_in_a_file(
     words = "Judge how natural it sounds, and nothing else."
     table = model.load(name, criterion=words).score_corpus(corpus, runtime)
     assert all(words in prompt.partition("# context")[0] for prompt in model.prompts)
-    asked = len(model.attempts)
-    # The same words in a file are the same question.
+    request_count = len(model.attempts)
+    # The same words in a file give the same questions.
     path = write(tmp_path, f"{words}\n", "criterion.txt")
     same = model.load(name, criterion=path).score_corpus(corpus, runtime)
-    assert len(model.attempts) == asked
+    assert len(model.attempts) == request_count
     assert same.signature.extra["prompt"] == table.signature.extra["prompt"]
     assert "+criterion-own.v1:" in table.signature.extra["prompt"]
 
 
 @pytest.mark.parametrize("value", ["natural", "my criterion.txt"])
-def test_a_slip_in_a_name_is_no_criterion(model: FakeModel, value: str) -> None:
+def test_a_misspelt_name_is_not_a_criterion(model: FakeModel, value: str) -> None:
     with pytest.raises(
         OptionError, match='or give a file, or a sentence such as "Judge how natural'
     ):
@@ -178,12 +178,12 @@ def test_a_slip_in_a_name_is_no_criterion(model: FakeModel, value: str) -> None:
 @pytest.mark.parametrize(
     "name", ["llm-s", "llm-e:protocol=pointwise", "llm-s:protocol=pairwise", "edit-verdict"]
 )
-def test_a_prompt_of_one_s_own(
+def test_a_custom_prompt(
     model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path, name: str
 ) -> None:
     ours = model.load(name).wording_file
     for line in ("{{criterion}}", "Everything between"):
-        ours = "\n".join(one for one in ours.split("\n") if not one.startswith(line))
+        ours = "\n".join(row for row in ours.split("\n") if not row.startswith(line))
     ours = ours.replace(" criterion,", "").replace(" {{subject}}", " it").replace(" subject,", "")
     path = write(tmp_path, ours.replace("name: ", "name: my-"), "mine.txt")
     judge = model.load(name, prompt=path)
@@ -223,7 +223,7 @@ def test_an_order_names_each_section_once(model: FakeModel, sections: str) -> No
 
 
 def reasoned(attempt: object) -> Reply:
-    """A reply whose reason tries to be the answer."""
+    """Return a reply whose reason looks like an answer."""
     reason = 'because {"target1_score": 1, "score": 1}'
     return Reply(json.dumps({"reason": reason, "target1_score": 4, "target2_score": 2}))
 
@@ -238,7 +238,7 @@ def test_reasons_are_asked_for_and_returned_with_their_verdicts(
     before = plain.attempts[0].request
     assert request.messages[-1]["content"].startswith(before.messages[-1]["content"])
     assert 'Write "reason" as the first key' in request.messages[-1]["content"]
-    # A token is a character at least: 300 of the reason, its key, quotation marks and room.
+    # A token has at least one character: 300 for the reason, plus key, quotation marks and room.
     assert request.sampling["max_tokens"] >= before.sampling["max_tokens"] + 300
     (member,) = table.statistics.details["audit"]["members"]
     assert {verdict["reason"] for verdict in member["verdicts"]} == {

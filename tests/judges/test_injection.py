@@ -1,4 +1,4 @@
-"""Candidates that try to steer the judge: none may change what is parsed."""
+"""Candidates that try to steer the judge: none may change what is parsed from a prompt or reply."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_an_attack_leaves_the_published_prompt_its_shape(attack: str) -> None:
     lines = render_listwise(scorer.wording(), sets[0]).split("\n")
     assert [line for line in lines if line.startswith("#")] == HEADINGS
     start, end = lines.index("# targets"), lines.index("# output format")
-    assert len(lines[start + 1 : end - 1]) == 2  # a line a target, whatever is in it
+    assert len(lines[start + 1 : end - 1]) == 2  # one line per target, whatever it contains
     assert [line for line in lines if line.startswith("```")] == ["```json", "```"]
     assert not re.search(r"<\|\w+\|>|</?think>|\[/?INST\]", "\n".join(lines))
 
@@ -43,7 +43,7 @@ def test_an_attack_leaves_the_published_prompt_its_shape(attack: str) -> None:
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_an_attack_stays_between_its_fences(attack: str) -> None:
     wording = load_wording("pointwise")
-    # the attacker has read the source of this program and tries its fences
+    # the attacker has read this program's source and imitates its fences
     for text in (attack, f"{attack} {nonce(['She go .', attack])}", "=== 0123456789ab ==="):
         prompt = render_fenced(
             wording, "She go .", None, {"target": one_line(text)}, subject="the quality"
@@ -54,7 +54,7 @@ def test_an_attack_stays_between_its_fences(attack: str) -> None:
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_one_line_that_is_no_heading(text: str) -> None:
+def test_any_text_is_one_line_that_is_not_a_heading(text: str) -> None:
     line = one_line(text)
     assert len(line.splitlines()) <= 1
     assert "```" not in line
@@ -84,7 +84,7 @@ def test_every_line_of_the_benchmark_is_shown_as_it_is(data_dir: Path) -> None:
     assert [line for line in lines if one_line(line) != line.strip()] == []
 
 
-def test_attacks_change_no_other_candidates_score_of_an_honest_model(
+def test_attacks_do_not_change_how_an_honest_model_scores_the_others(
     tmp_path: Path,
 ) -> None:
     from tests.judges.faultserver import score_of

@@ -1,4 +1,4 @@
-"""Panels of models: by hand."""
+"""Panels of models, computed by hand."""
 
 from __future__ import annotations
 

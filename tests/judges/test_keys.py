@@ -1,4 +1,4 @@
-"""No key is printed, and none is kept: what servers and addresses do to the contrary is masked."""
+"""No key is printed or stored: keys in replies, errors and addresses are masked."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEY = "sk-test-key-of-nobody"
 
 
 def written(folder: Path) -> str:
-    """All that was written, names of files included."""
+    """Return everything that was written, including the names of files."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return "\n".join(map(str, files)) + "".join(path.read_text("latin-1") for path in files)
 
@@ -45,7 +45,7 @@ def test_a_key_that_a_reply_quotes_is_masked_in_the_store(
 def test_a_key_that_an_error_quotes_is_masked(
     serve: Serve, corpus: Corpus, runtime: Runtime, status: int
 ) -> None:
-    # Cut in the middle of the key, too.
+    # The longer text is cut in the middle of the key.
     for before in ("", "x" * 285):
         text = f"{before} {KEY}"
         server = serve(lambda n, b, text=text: Said(status, {"error": {"message": text}}, raw=(
@@ -99,7 +99,7 @@ def test_a_header_error_shows_no_key(
     assert "secret" not in str(error.value)
 
 
-def test_an_address_that_is_none_is_told_without_its_key(corpus: Corpus, runtime: Runtime) -> None:
+def test_an_invalid_address_is_reported_without_its_key(corpus: Corpus, runtime: Runtime) -> None:
     scorer = load("llm-s:model=tiny,base_url=http://user:a-long-key@host:no/v1")
     with pytest.raises(GecjuryError, match="is not an address") as error:
         scorer.score_corpus(corpus, runtime)

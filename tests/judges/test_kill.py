@@ -1,6 +1,6 @@
-"""Killed at random moments and run again: nothing is lost, no stored reply is asked twice.
+"""Runs killed at random moments and repeated: no reply is lost, and no stored one asked again.
 
-By hand, any number of kills: `python -m tests.judges.test_kill 50`.
+For any number of kills: `python -m tests.judges.test_kill 50`.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ KILLS = int(os.environ.get("GECJURY_KILLS", "50"))
 
 @dataclass
 class Counts:
-    """What came of killing runs.
+    """The outcome of killing runs.
 
     Attributes:
         kills: how many runs were killed.
-        requests: all that the server was sent.
-        faults: how many of them it answered by a fault.
+        requests: all requests that the server received.
+        faults: how many of them it answered with a fault.
         lost: replies that were in the store before a kill and not after it.
-        asked_again: requests for what the store had a sound reply to.
-        sent_again: requests for what the server had answered but the store had not yet, each under
-            the idempotency key of the first time.
-        other_keys: such requests under another key.
+        asked_again: requests to which the store already had a sound reply.
+        sent_again: requests that the server had answered but whose reply was not yet in the store,
+            each with the idempotency key of the first request.
+        other_keys: such requests with another key.
     """
 
     kills: int = 0
@@ -80,19 +80,19 @@ def prompt_of(messages: Any) -> str:
 
 
 def stored(cache: Path) -> list[str]:
-    """The prompts that have a reply on disk, sound lines only."""
-    found = []
+    """Return the prompts whose reply is on disk in a sound line."""
+    prompts = []
     for path in (cache / "judgments").glob("*.jsonl"):
         if path.read_bytes().count(b"\n"):
-            found += [prompt_of(r["parts"]["messages"]) for r in read_store(path).records]
-    return found
+            prompts += [prompt_of(r["parts"]["messages"]) for r in read_store(path).records]
+    return prompts
 
 
 class Faults:
-    """How a server of the killed runs behaves: slowly, and badly on some requests if so asked.
+    """The behaviour of the server for killed runs: slow and, with `faults`, sometimes faulty.
 
-    Every tenth prompt is refused at first, so that retries are killed as well. Of the others,
-    some meet one or two faults before they are answered.
+    Every tenth prompt is refused at first, so that retries are killed as well. With `faults`, some
+    requests get one or two faults before they are answered.
     """
 
     def __init__(self, seconds: float, faults: bool) -> None:
@@ -131,7 +131,7 @@ def is_refused(prompt: str) -> bool:
 
 
 def kill_runs(folder: Path, kills: int, faults: bool) -> Counts:
-    """Kill runs at random moments, finish the last, and hold it against one that was not killed."""
+    """Kill runs at random moments, finish the last, and compare it with an undisturbed run."""
     for name in ("source", "a", "b", "c"):
         lines = [f"Sentence {number} of {name} ." for number in range(8 * kills)]
         (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
@@ -143,7 +143,7 @@ def kill_runs(folder: Path, kills: int, faults: bool) -> Counts:
             before = stored(folder / "broken")
             asked_before = len(server.bodies)
             process = run(command(folder, server, folder / "broken"))
-            # anywhere from the start of the program to its fifteenth request, and a little later
+            # anywhere from the start of the program to shortly after its fifteenth request
             target = asked_before + source.randrange(0, 15)
             deadline = time.monotonic() + (source.random() if target == asked_before else 60)
             while len(server.bodies) < target and time.monotonic() < deadline:
@@ -151,7 +151,7 @@ def kill_runs(folder: Path, kills: int, faults: bool) -> Counts:
             time.sleep(source.random() * 0.02)
             process.send_signal(signal.SIGKILL)
             process.communicate()
-            time.sleep(0.05)  # what the server was still working on is counted as asked
+            time.sleep(0.05)  # requests that the server is still working on count as asked
             now = [prompt_of(body["messages"]) for body in server.bodies[asked_before:]]
             after = stored(folder / "broken")
             counts.lost += sum(a != b for a, b in zip(before, after, strict=False))
@@ -164,7 +164,7 @@ def kill_runs(folder: Path, kills: int, faults: bool) -> Counts:
         keys: dict[str, set[str]] = {}
         for key, body in zip(server.keys, server.bodies, strict=True):
             keys.setdefault(json.dumps(body, sort_keys=True), set()).add(key)
-        counts.other_keys = sum(len(found) - 1 for found in keys.values())
+        counts.other_keys = sum(len(used) - 1 for used in keys.values())
         different = len(set(server.keys))
     with FaultServer(Faults(0.0, faults=False)) as server:
         whole = finish(command(folder, server, folder / "whole"))
@@ -180,7 +180,7 @@ def test_sigkill_at_random_moments(tmp_path: Path, faults: bool) -> None:
     pytest.importorskip("openai")
     counts = kill_runs(tmp_path, KILLS if not faults else min(KILLS, 10), faults)
     assert counts.lost == counts.asked_again == counts.other_keys == 0, counts
-    # only what a kill kept from arriving was sent again
+    # only requests whose reply was lost in a kill were sent again
     assert counts.sent_again <= 4 * counts.kills
     assert bool(counts.faults) == faults
 

@@ -1,4 +1,4 @@
-"""LLM-S, LLM-E and the other protocols, asked of a model that lives in the test."""
+"""LLM-S, LLM-E and the other protocols with a fake model inside the test."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ Say = Callable[[Attempt], Reply]
 
 
 def sound(attempt: Attempt) -> Reply:
-    """What the fault server says when it is well."""
+    """The reply of a fault server without faults."""
     return Reply(sound_reply({"messages": attempt.request.messages}), "stop", 10, 5, None, 0.0, 0.1)
 
 
 class FakeModel:
-    """Answers in the process and remembers what it was asked."""
+    """A model that answers within the process and records its questions."""
 
     def __init__(self) -> None:
         self.say: Say = sound
         self.attempts: list[Attempt] = []
 
     def load(self, name: str, **options: object) -> Judge:
-        """A judge that asks this model; called `m` at an address of its own unless named."""
+        """Load a judge that asks this model, by default as `m` at a separate address."""
         if "model" not in options and "model=" not in name:
             options["model"] = "m"
             if not {"base_url", "backend"} & {*options} and not re.search(
@@ -133,7 +133,7 @@ def test_wrong_options(name: str, message: str) -> None:
 
 @pytest.fixture
 def marked_corpus() -> Corpus:
-    """Hypotheses with ready edits, so that nothing has to be extracted."""
+    """Hypotheses whose edits are given, so that none have to be extracted."""
     return Corpus(
         ("She go to school .", "I likes [ sic ] cats .", "He is here ."),
         {
@@ -156,14 +156,14 @@ def test_llm_e_shows_edits_in_brackets_with_the_context(
     model.load("llm-e").score_corpus(marked_corpus, runtime)
     assert [sorted(targets_of(prompt)) for prompt in model.prompts] == [
         ["She [go→goes] to school .", "She go to [→the] school ."],
-        # an arrow of the text's own is no edit
+        # an arrow in the text itself is not an edit
         ["I [likes→like] [ sic ] cats .", "I likes [[ sic ]→] cats [→->] ."],
-        # a correction without edits is a line of its own, not a blank one
+        # a correction without edits has its own line, which is not blank
         ["He [is→] here .", "He is here ."],
     ]
     context = "# context\nShe go .\nI likes [ sic ] cats .\nHe is .\n\n# targets"
     assert context in model.prompts[1]
-    # at the edge of a document the source stays the middle one of three lines
+    # at the edge of a document the source is still the middle one of three lines
     assert "# context\n\nShe go to school .\nI likes [ sic ] cats .\n\n" in model.prompts[0]
 
 
@@ -185,7 +185,7 @@ def test_contexts_by_option(
     assert scorer.signature(corpus, runtime).key != first.key
     with_contexts = replace(corpus, contexts=(("", "x"), ("y", "z"), ("w", "")))
     model.load("llm-s:context=none").score_corpus(with_contexts, runtime)
-    assert len(model.attempts) == 9  # the first run's answers serve: nothing new is asked
+    assert len(model.attempts) == 9  # the first run's answers are reused
 
 
 @pytest.mark.parametrize(
@@ -212,12 +212,12 @@ def test_more_than_five_are_split_and_all_are_judged(model: FakeModel, runtime: 
     assert all(len(targets) <= 5 for targets in shown)
     assert {text for targets in shown for text in targets} == set(texts)
     assert table.sentences[:, 0].tolist() == [score_of(text) for text in [*texts, texts[0]]]
-    # candidates do not stand in alphabetical order throughout
+    # candidates are not always in alphabetical order
     assert any(targets != sorted(targets) for targets in shown)
 
 
 def drawn_corpus(*names: str) -> Corpus:
-    """Forty sources, with one text a system and source."""
+    """Forty sources, with one text per system and source."""
     count = range(40)
     return Corpus(
         tuple(f"Source {row} ." for row in count),
@@ -233,20 +233,20 @@ def test_no_system_owns_a_position(
     name = f"llm-s:protocol={protocol}"
     corpus = drawn_corpus(*names)
     table = model.load(name).score_corpus(corpus, runtime)
-    asked = len(model.attempts)
+    request_count = len(model.attempts)
     if protocol == "listwise":
         first = {targets_of(prompt)[0].split()[0] for prompt in model.prompts}
         assert first == set(names)
-    together = table.statistics.details["audit"]["members"][0]["system_positions"]
-    assert together["cramers_v"] < 0.35
-    assert together["sets"] == len(corpus) * (1 if len(names) < 6 else 2)
-    # The names' order and the place in the corpus change no question, another seed does.
+    association = table.statistics.details["audit"]["members"][0]["system_positions"]
+    assert association["cramers_v"] < 0.35
+    assert association["sets"] == len(corpus) * (1 if len(names) < 6 else 2)
+    # The order of the names and the place in the corpus change no question; the seed does.
     swapped = model.load(name).score_corpus(drawn_corpus(*names[::-1]), runtime)
-    assert len(model.attempts) == asked
+    assert len(model.attempts) == request_count
     assert np.array_equal(swapped.sentences[::-1], table.sentences)
     part = Corpus(corpus.sources[7:9], {name: v.take([7, 8]) for name, v in corpus.systems.items()})
     model.load(name).score_corpus(part, runtime)
-    assert len(model.attempts) == asked
+    assert len(model.attempts) == request_count
     if protocol == "listwise":
         order = [targets_of(prompt) for prompt in model.prompts]
         model.attempts.clear()
@@ -254,11 +254,11 @@ def test_no_system_owns_a_position(
         assert [targets_of(prompt) for prompt in model.prompts] != order
 
 
-def test_a_preference_for_a_position_is_no_systems_gain(model: FakeModel, runtime: Runtime) -> None:
+def test_a_position_preference_benefits_no_system(model: FakeModel, runtime: Runtime) -> None:
     model.say = positional
     table = model.load("llm-s").score_corpus(drawn_corpus("mine", "theirs"), runtime)
     mine, theirs = table.sentences.mean(axis=1)
-    assert abs(mine - theirs) < 0.5  # in the order of the files it was 1
+    assert abs(mine - theirs) < 0.5  # it would be 1 in the order of the files
     audit = table.statistics.details["audit"]
     assert audit["members"][0]["position_effects"] == pytest.approx([0.5, -0.5])
     said = {row["what"]: row["value"] for row in audit["rows"]}
@@ -266,7 +266,7 @@ def test_a_preference_for_a_position_is_no_systems_gain(model: FakeModel, runtim
     assert said["position and system coincide"].startswith("Cramér's V 0.")
 
 
-def test_annotators_order_is_kept_and_told_where_it_is_the_systems(
+def test_the_annotators_order_is_kept_and_reported_if_it_coincides_with_the_systems(
     model: FakeModel, runtime: Runtime
 ) -> None:
     corpus = drawn_corpus("theirs", "mine")
@@ -279,7 +279,7 @@ def test_annotators_order_is_kept_and_told_where_it_is_the_systems(
     assert member["position_effects"] is None
 
 
-def test_a_judge_without_a_model_is_refused_with_one_that_is_served(corpus: Corpus) -> None:
+def test_a_judge_without_a_model_is_refused_with_an_example(corpus: Corpus) -> None:
     with pytest.raises(OptionError, match="name the model to ask: -m llm-s:backend=vllm,model="):
         load("llm-s:backend=vllm").check(corpus)
     for name in ("llm-s", "llm-e", "edit-verdict", "llm-s:backend=openai+vllm"):
@@ -296,7 +296,7 @@ def test_a_judge_without_a_model_is_refused_with_one_that_is_served(corpus: Corp
 
 
 @pytest.mark.parametrize("name", ["llm-s", "edit-verdict", "llm-s:scoring=expected"])
-def test_a_model_that_is_shut_down_is_read_and_not_asked(
+def test_only_stored_replies_of_a_shut_down_model_are_used(
     model: FakeModel,
     marked_corpus: Corpus,
     runtime: Runtime,
@@ -308,8 +308,8 @@ def test_a_model_that_is_shut_down_is_read_and_not_asked(
         model.say = lambda attempt: Reply(text, "stop", 1, 1, tokens_with(text, {}))
     judge = model.load(name, model="gpt-4o")
     answered = judge.score_corpus(marked_corpus, runtime)
-    asked = len(model.attempts)
-    assert asked
+    request_count = len(model.attempts)
+    assert request_count
     note = "gpt-4o is shut down on 2027-01-14, 55 days from now"
     assert [n for n in answered.statistics.notes if note in n]
     for module in (models, judge_module):
@@ -323,19 +323,19 @@ def test_a_model_that_is_shut_down_is_read_and_not_asked(
             refused.score_corpus(marked_corpus, empty)
         with pytest.raises(OptionError, match="shut gpt-4o down"):
             refused.plan(marked_corpus, replace(empty, dry_run=True))
-    assert len(model.attempts) == asked
-    # The same name behind another address is that server's.
+    assert len(model.attempts) == request_count
+    # The same name at another address is that server's own model.
     own = model.load(name, model="gpt-4o", base_url="http://judge.example/v1")
     own.score_corpus(marked_corpus, empty)
-    assert len(model.attempts) == 2 * asked
+    assert len(model.attempts) == 2 * request_count
 
 
 def test_hidden_reasoning_has_room_and_is_turned_off_for_probabilities(
     model: FakeModel, corpus: Corpus, runtime: Runtime
 ) -> None:
     usual = model.load("llm-s:model=gpt-4o")
-    (known,) = {q.request.sampling["max_tokens"] for q in posed(usual, corpus, runtime)}
-    assert known < 200
+    (answer_cap,) = {q.request.sampling["max_tokens"] for q in posed(usual, corpus, runtime)}
+    assert answer_cap < 200
     for name in ("gpt-6-luna", "gpt-6.1-terra", "unheard-of"):
         judge = model.load("llm-s", model=name)
         for question in posed(judge, corpus, runtime):
@@ -345,7 +345,7 @@ def test_hidden_reasoning_has_room_and_is_turned_off_for_probabilities(
         assert any("hidden tokens are paid for" in note for note in plan.details["notes"])
         for question in posed(replace(judge, scoring="expected"), corpus, runtime):
             assert question.request.sampling == {
-                "max_tokens": known,
+                "max_tokens": answer_cap,
                 "temperature": 0.0,
                 "seed": 0,
                 "reasoning_effort": "none",
@@ -354,9 +354,9 @@ def test_hidden_reasoning_has_room_and_is_turned_off_for_probabilities(
 
 
 def posed(judge: Judge, corpus: Corpus, runtime: Runtime) -> list[Question]:
-    """What a judge asks its one model."""
-    (one,) = judge.models()
-    return judge.questions(corpus, one, runtime)
+    """Return the questions of a judge with one model."""
+    (model,) = judge.models()
+    return judge.questions(corpus, model, runtime)
 
 
 def test_identical_sets_are_asked_once_whatever_their_order(
@@ -381,16 +381,16 @@ def test_identical_sets_are_asked_once_whatever_their_order(
 def test_scorers_leave_the_corpus_as_it_is(
     model: FakeModel, marked_corpus: Corpus, runtime: Runtime
 ) -> None:
-    # A rival rearranges the stored hypotheses, so that the next metric judges other texts.
+    # Another package rearranges the stored hypotheses, so its next metric judges other texts.
     before = json.dumps([v.lines for v in marked_corpus.systems.values()])
     prints = dict(marked_corpus.system_prints)
     alone = model.load("llm-e").score_corpus(marked_corpus, replace(runtime, use_cache=False))
-    asked = list(model.prompts)
+    prompts = list(model.prompts)
     for name in ("llm-s:orders=3", "llm-s:protocol=pairwise", "edit-verdict", "llm-s"):
         model.load(name).score_corpus(marked_corpus, runtime)
     model.attempts.clear()
     again = model.load("llm-e").score_corpus(marked_corpus, replace(runtime, use_cache=False))
-    assert model.prompts == asked
+    assert model.prompts == prompts
     assert np.array_equal(alone.sentences, again.sentences)
     assert json.dumps([v.lines for v in marked_corpus.systems.values()]) == before
     assert prints == dict(replace(marked_corpus).system_prints)
@@ -400,7 +400,7 @@ def test_scorers_leave_the_corpus_as_it_is(
 
 
 def positional(attempt: Attempt) -> Reply:
-    """A model that looks at the position only: 5 for the first, 1 for the last of five."""
+    """A model that looks only at the position: 5 for the first, 1 for the last of five."""
     targets = targets_of(str(attempt.request.messages[0]["content"]))
     scores = {f"target{i + 1}_score": 5 - i for i in range(len(targets))}
     return Reply(json.dumps(scores), "stop", 1, 1)
@@ -417,16 +417,14 @@ def test_an_even_number_of_orders_cancels_a_linear_position_bias(
     assert four.sentences[:, 0].tolist() == [3.0] * 5
     assert len(model.attempts) == 4  # order 0 was known from the first run
     audit = four.statistics.details["audit"]["members"][0]
-    # order 1 is the reverse of order 0, so among others all 10 pairs of these two flip
+    # order 1 is the reverse of order 0, so at least all 10 pairs of these two flip
     assert audit["flips"]["compared"] == math.comb(4, 2) * 10
     assert audit["flips"]["flipped"] >= 20 / 60
     assert [row["mean"] for row in audit["positions"]] == [5, 4, 3, 2, 1]
     assert [row["distance"] for row in audit["positions"]] == [2, 1, 0, -1, -2]
 
 
-def test_repeats_have_seeds_of_their_own_and_are_averaged(
-    model: FakeModel, runtime: Runtime
-) -> None:
+def test_repeats_have_separate_seeds_and_are_averaged(model: FakeModel, runtime: Runtime) -> None:
     corpus = Corpus(("S .",), {"x": Version(("v 1",)), "y": Version(("v 2",))})
 
     def say(attempt: Attempt) -> Reply:
@@ -453,7 +451,7 @@ def test_pointwise_asks_each_correction_once(
     ]
 
 
-def test_pairwise_counts_points_and_leaves_out_what_was_not_compared(
+def test_pairwise_counts_points_and_leaves_out_sentences_without_comparisons(
     model: FakeModel, runtime: Runtime
 ) -> None:
     texts = ["v a", "v b", "v c"]
@@ -468,21 +466,23 @@ def test_pairwise_counts_points_and_leaves_out_what_was_not_compared(
         return won / 2
 
     assert table.sentences[:, 0].tolist() == [points(text) for text in texts]
-    # all systems agree on the second sentence: no comparison, hence missing and no tie
+    # all systems agree on the second sentence: without a comparison it is missing, not a tie
     assert np.isnan(table.sentences[:, 1]).all()
 
 
-def tokens_with(text: str, places: dict[int, list[tuple[str, float]]]) -> tuple[TokenLogprob, ...]:
-    """One token a character, with alternatives at some places."""
+def tokens_with(
+    text: str, alternatives: dict[int, list[tuple[str, float]]]
+) -> tuple[TokenLogprob, ...]:
+    """Return one token per character, with alternatives at some positions."""
     return tuple(
-        (c, tuple((t, math.log(p)) for t, p in places.get(i, [(c, 1.0)])))
+        (c, tuple((t, math.log(p)) for t, p in alternatives.get(i, [(c, 1.0)])))
         for i, c in enumerate(text)
     )
 
 
 def test_expected_scores_weigh_the_score_tokens(model: FakeModel, runtime: Runtime) -> None:
     text = '{"target1_score":4,"target2_score":2}'
-    # 4 with .5, 5 with .25, and .25 on what is no score: (4·.5 + 5·.25) / .75 = 13/3
+    # 4 with .5, 5 with .25, and .25 on something else: (4·.5 + 5·.25) / .75 = 13/3
     places = {
         text.index("4"): [("4", 0.5), ("5", 0.25), ("9", 0.25)],
         text.rindex("2"): [("2", 1.0)],
@@ -506,14 +506,14 @@ def test_expected_scores_weigh_the_score_tokens(model: FakeModel, runtime: Runti
         (('{"better":', ' "A', '"}'), ' "{}'),
     ],
 )
-def test_expected_points_of_a_pair_weigh_its_words(tokens: tuple[str, ...], at: str) -> None:
-    # "Answer" goes on as another word, and counts as little as "9": .6 + .1 + .1 are left
+def test_expected_points_of_a_pair_weigh_its_answers(tokens: tuple[str, ...], at: str) -> None:
+    # "Answer" continues as another word and counts no more than "9": .6 + .1 + .1 are left
     words = {"A": 0.6, "B": 0.1, "tie": 0.08, "t": 0.02, "Answer": 0.15, "9": 0.05}
     top = tuple((at.format(word), math.log(p)) for word, p in words.items())
     logprobs = tuple((t, top if "A" in t else ((t, 0.0),)) for t in tokens)
     verdict = CHOICE.read_expected(Reply("".join(tokens), "stop", 1, 1, logprobs))
     if at.endswith('"'):
-        # No "t" goes on behind its quote: (.6 + ½ · .08) / .78
+        # "t" cannot continue after its quote: (.6 + ½ · .08) / .78
         assert verdict == pytest.approx([0.64 / 0.78, 0.14 / 0.78])
     else:
         # (.6 + ½ · (.08 + .02)) / .8 and (.1 + ½ · (.08 + .02)) / .8
@@ -522,7 +522,7 @@ def test_expected_points_of_a_pair_weigh_its_words(tokens: tuple[str, ...], at: 
 
 def test_expected_pairwise_averages_both_orders(model: FakeModel, runtime: Runtime) -> None:
     def say(attempt: Attempt) -> Reply:
-        # Whatever is shown first is better with .7, a tie has .2; "v 1" has .1 of its own.
+        # The text shown first is better with .7, a tie has .2; "v 1" itself adds .1.
         prompt = str(attempt.request.messages[0]["content"])
         own = 0.1 if prompt.index("v 1") < prompt.index("v 2") else -0.1
         words = {"A": 0.7 + own, "tie": 0.2, "B": 0.1 - own}
@@ -560,11 +560,11 @@ def test_a_panel_is_one_scorer(
     table = model.load(f"llm-s:model=a+b+c+d,panel={panel}").score_corpus(corpus, runtime)
     assert table.sentences.tolist() == [[score]]
     assert len(table.statistics.details["audit"]["members"]) == 4
-    # a store each: no model's replies are mixed with another's
+    # each model has its own store, so that replies are never mixed
     assert len(list(runtime.cache_folder("judgments").glob("*.jsonl"))) == 4
 
 
-def test_half_a_panel_does_not_speak_for_it(model: FakeModel, runtime: Runtime) -> None:
+def test_half_a_panel_gives_no_score(model: FakeModel, runtime: Runtime) -> None:
     model.say = lambda attempt: Reply(
         '{"target1_score": 4}' if attempt.request.model == "a" else "no"
     )
@@ -580,10 +580,10 @@ def test_edit_verdict_is_the_share_of_valid_edits(
         json.dumps({"valid": "[→the]" in model_edit(attempt) or "goes" in model_edit(attempt)})
     )
     table = model.load("edit-verdict").score_corpus(marked_corpus, runtime)
-    # a: goes valid; like not; no edit. b: the valid; two edits invalid; the deletion invalid
+    # a: "goes" is valid, "like" is not, no edit; b: "the" is valid, the other edits are not
     assert table.sentences.tolist() == [[1.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     shown = [p.partition("# correction, with")[2].split("\n")[2] for p in model.prompts]
-    # the other edits are made, and only the one in question is marked
+    # the other edits are applied, and only the one in question is marked
     assert "I likes [[ sic ]→] cats -> ." in shown
     assert "I likes cats [→->] ." in shown
 
@@ -613,16 +613,16 @@ def test_seeda_groups_are_the_human_ranking_items(
         texts = [everything.systems[place[0]].lines[item.sentence] for place in item.groups]
         shown[f"{item.annotator}.{item.item_id}"] = frozenset(texts)
     judged = {frozenset(targets_of(prompt)) for prompt in model.prompts}
-    # 600 items; corrections of systems outside the set are shown as the annotators saw them
+    # 600 items; corrections of systems outside the set are shown as annotators saw them
     assert len(seeda.corpus.groups) == 600
     assert judged == {shown[group.id] for group in seeda.corpus.groups}
     assert len(model.attempts) == 555
     assert max(len(targets) for targets in shown.values()) == 5
-    # every line of the benchmark is shown as it is: cleaning touches none
+    # every line of the benchmark is shown unchanged: cleaning changes none
     assert table.statistics.items is not None
     lines = {line for v in everything.systems.values() for line in v.lines}
     assert {text for targets in judged for text in targets} <= lines
-    # the neighbours stand in every prompt
+    # the neighbours are in every prompt
     contexts = seeda.corpus.contexts
     for prompt in model.prompts:
         block = prompt.partition("# context\n")[2].partition("\n\n# targets")[0].split("\n")
@@ -645,7 +645,7 @@ def test_requests_on_seeda_before_and_after_removing_duplicates(
 
 
 @pytest.mark.slow
-def test_edit_verdicts_are_held_against_the_annotators(
+def test_edit_verdicts_are_compared_with_the_annotators(
     model: FakeModel, seeda: Any, data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from gecjury.cli import main
@@ -658,23 +658,23 @@ def test_edit_verdicts_are_held_against_the_annotators(
     argv += ["--data", str(data_dir), "--cache", str(tmp_path), "--quiet"]
     assert main([*argv, "--dry-run"]) == 0
     planned = json.loads(capsys.readouterr().out)["requests"]
-    # Its verdicts are kept, so that the command finds them all and asks nobody.
+    # Its verdicts are stored, so that the command finds them all and asks nothing.
     model.load(name).edit_scores(edit_cases(seeda), Runtime(cache=tmp_path))
     assert planned == len(model.attempts)
     assert main([*argv, "--dry-run"]) == 0
     assert json.loads(capsys.readouterr().out)["requests"] == 0
     assert main([*argv, "--format", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
-    found = row["edit"]
+    agreement = row["edit"]
     # 6,464 verdicts; those on the same edit of the same correction are one case
-    assert found["cases"] + found["split"] + found["missing"] <= 6_464
-    assert found["missing"] == 0
-    assert found["valid"] > 0.85 * found["cases"]
-    assert 0.4 < found["auc"] < 0.7
+    assert agreement["cases"] + agreement["split"] + agreement["missing"] <= 6_464
+    assert agreement["missing"] == 0
+    assert agreement["valid"] > 0.85 * agreement["cases"]
+    assert 0.4 < agreement["auc"] < 0.7
 
 
 def filled(figure: str, benchmark: Any, group: Group, shown: Sequence[str], added: str) -> str:
-    """A published figure with its placeholders replaced by a ranking item."""
+    """Fill the placeholders of a published figure with a ranking item."""
     before, after = benchmark.corpus.contexts[group.sentence]
     source = benchmark.corpus.sources[group.sentence]
     text = figure.replace("[PREVIOUS]", before).replace("[SOURCE]", source)
@@ -713,10 +713,10 @@ def test_a_seeda_item_with_its_edits_is_the_published_figure_filled_in(
     (prompt,) = model.prompts
     shown = targets_of(prompt)
     assert prompt == filled(FIGURE_2, seeda, group, shown, added)
-    # taking the new side of every edit gives the corrections back
+    # replacing every edit by its new side gives the corrections again
     for line, text in zip(shown, seeda.corpus.group_texts(group), strict=True):
-        made = re.sub(r"\[([^\[\]]*)→([^\[\]]*)\]", r"\2", line)
-        assert made.split() == text.split()
+        corrected = re.sub(r"\[([^\[\]]*)→([^\[\]]*)\]", r"\2", line)
+        assert corrected.split() == text.split()
 
 
 def test_thinking_is_off_unless_asked_for_and_then_cut_from_the_answer(
@@ -731,7 +731,7 @@ def test_thinking_is_off_unless_asked_for_and_then_cut_from_the_answer(
     request = model.attempts[1].request
     assert request.sampling["thinking"] is True
     assert request.sampling["max_tokens"] > 8_000
-    assert request.schema is None  # a grammar would leave no room for the thoughts
+    assert request.schema is None  # a grammar would leave no room for the reasoning
     assert table.sentences.tolist() == [[4.0]]
 
 
@@ -740,10 +740,10 @@ def test_thinking_is_off_unless_asked_for_and_then_cut_from_the_answer(
     ["temperature=0.5", "seed=1", "max_tokens=99", "model=other", "criterion=fluency",
      "structured=text", "base_url=http://x/v1", "context=neighbours"],
 )  # fmt: skip
-def test_whatever_decides_an_answer_has_answers_of_its_own(
+def test_each_setting_that_affects_an_answer_has_separate_answers(
     model: FakeModel, runtime: Runtime, options: str
 ) -> None:
-    # A rival's cache knew the prompt alone.
+    # Another package's cache used only the prompt as its key.
     corpus = Corpus(("S .", "T ."), {"x": Version(("v 1", "v 2"))})
     base = "llm-s:structured=schema" if options != "structured=text" else "llm-s:model=gpt-4o"
     model.load(base).score_corpus(corpus, runtime)
@@ -755,7 +755,7 @@ def test_whatever_decides_an_answer_has_answers_of_its_own(
 
 
 @pytest.mark.parametrize("before", ["", " ", ":", ': "'])
-def test_a_score_token_may_begin_with_what_stands_before_it(before: str) -> None:
+def test_a_score_token_may_include_the_characters_before_the_score(before: str) -> None:
     from gecjury.judges.replies.forms import scores_form
 
     head = '{"target1_score"'
@@ -770,7 +770,7 @@ def test_a_score_token_may_begin_with_what_stands_before_it(before: str) -> None
         for t in tokens
     )
     reply = Reply("".join(tokens), "stop", 1, 1, logprobs)
-    # (4 · .6 + 2 · .2) / .8: a bare 4 is another token where something stands before it
+    # (4 · .6 + 2 · .2) / .8: a bare 4 is another token where something comes before it
     assert scores_form(1).read_expected(reply) == [pytest.approx(3.5)]
 
 
@@ -780,8 +780,8 @@ TOKENS_JA = "彼女 は 毎朝 コーヒー を 飲む 。"
 
 
 def japanese(edits: bool) -> Corpus:
-    """Two corrections of a sentence, as tokens of a tokeniser, or with edits of their own."""
-    made = {
+    """Two corrections of a sentence, as tokens of a tokeniser or with given edits."""
+    corrections = {
         "a": ("彼女が毎朝コーヒーを飲む。", "彼女 が 毎朝 コーヒー を 飲む 。", Edit(1, 2, "が")),
         "b": (
             "彼女は毎朝コーヒーを飲みます。",
@@ -791,7 +791,7 @@ def japanese(edits: bool) -> Corpus:
     }
     systems = {
         name: Version((tokens,), ((edit,),) if edits else None, text=None if edits else (text,))
-        for name, (text, tokens, edit) in made.items()
+        for name, (text, tokens, edit) in corrections.items()
     }
     text = None if edits else (SOURCE_JA,)
     return Corpus((TOKENS_JA,), systems, language=JAPANESE, source_text=text)
@@ -819,7 +819,7 @@ def test_chinese_is_named_and_has_no_blanks(model: FakeModel, runtime: Runtime) 
     model.load("llm-e", model="m").statistics(corpus, runtime)
     (prompt,) = model.prompts
     assert "a learner of Chinese. All sentences are in Chinese." in prompt
-    # Edits are ChERRANT's: 渴 is replaced, and Latin letters stand together.
+    # Edits are ChERRANT's: 渴 is replaced, and Latin letters stay together.
     assert "\n我[渴→喝app]咖啡。\n" in prompt
     assert "\n我[渴→喝]咖啡。\n" in prompt
 
@@ -846,7 +846,7 @@ def test_single_edits_of_other_languages(model: FakeModel, runtime: Runtime) -> 
     assert "\n[飲む→飲みます]\n" in model.prompts[1]
 
 
-def test_english_asks_as_before(model: FakeModel, runtime: Runtime) -> None:
+def test_english_questions_are_unchanged(model: FakeModel, runtime: Runtime) -> None:
     english = Corpus(("She go .",), {"a": Version(("She goes .",)), "b": Version(("She go .",))})
     judge = model.load("llm-s", model="m")
     signature = judge.signature(english, runtime)

@@ -1,4 +1,4 @@
-"""Malformed replies of every kind: told in one line, counted, never a traceback or a hang."""
+"""Malformed replies of every kind: one line or a count, never a traceback or a hang."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LIMITS = Limits(seconds=5.0)
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No waits between tries."""
+    """Remove the waits between tries."""
     from gecjury.judges.backends import openai as client
 
     monkeypatch.setattr(client, "backoff", lambda attempt, asked, source: 0.001)
@@ -48,7 +48,7 @@ def connect(model: Model, *, batch: bool = False) -> OpenAIBackend:
 
 
 def attacked(serve: Serve, judge: Make, folder: Path, said: Callable[[int], Said | None]) -> str:
-    """Score three sentences with a server that misbehaves; how that ended."""
+    """Score sentences with a server that misbehaves, and return how the run ended."""
     server = serve(lambda number, body: said(number))
     lines = ("I likes cats .", "He go .")
     corpus = Corpus(lines, {"x": Version(lines)})
@@ -123,8 +123,8 @@ WRAPPED = (
 
 @pytest.mark.security
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_readers_take_time_by_the_length(pattern: str) -> None:
-    # A reader whose work grows with the square took 1.5 seconds for 10,000 characters.
+def test_readers_take_time_proportional_to_the_length(pattern: str) -> None:
+    # A reader with quadratic work took 1.5 seconds for 10,000 characters.
     for form in WRAPPED:
         text = form.format((pattern * 10_000)[:10_000])
         start = time.process_time()
@@ -144,7 +144,7 @@ def test_readers_of_long_texts(pattern: str) -> None:
 
 @pytest.mark.security
 @pytest.mark.parametrize("pattern", ["target1", "score", "target ", "score: ", "target1:\n", "x"])
-def test_expected_scores_take_time_by_the_length(pattern: str) -> None:
+def test_expected_scores_take_time_proportional_to_the_length(pattern: str) -> None:
 
     text = '{"target1_score": 3} ' + (pattern * 100_000)[:100_000]
     token = (text, (("3", -0.1),))
@@ -155,7 +155,7 @@ def test_expected_scores_take_time_by_the_length(pattern: str) -> None:
 
 @pytest.mark.security
 @pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 300), marks=pytest.mark.slow)])
-def test_texts_of_ill_will_raise_nothing(seeds: range) -> None:
+def test_malicious_texts_raise_nothing(seeds: range) -> None:
     for seed in seeds:
         text = malformed_text(seed)
         for read in READERS.values():

@@ -1,4 +1,4 @@
-"""A user's own prompt: the form of ours, and what is said of a file that has another."""
+"""Custom prompts: they need the form of the packaged ones, and faults are reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Grade it.
 
 
 def read_text(tmp_path: Path, text: str, needs: tuple[str, ...] = NEEDS) -> str:
-    """The message of the error that a file of this text leads to; its prompt's id if none."""
+    """Return the error message for a file with this text, or its prompt's id if it is valid."""
     path = tmp_path / "mine.txt"
     path.write_text(text)
     try:
@@ -42,7 +42,7 @@ def test_a_file_of_the_same_form_is_a_prompt(tmp_path: Path) -> None:
     assert read_text(tmp_path, SOUND.replace("Grade", "Judge")) != mine
 
 
-def test_ours_can_be_started_from(tmp_path: Path) -> None:
+def test_a_packaged_prompt_is_a_valid_starting_point(tmp_path: Path) -> None:
     # The same text is the same prompt, so that its stored replies are found.
     assert read_text(tmp_path, prompt_text("pointwise")) == read("pointwise").id
 
@@ -61,9 +61,7 @@ def test_ours_can_be_started_from(tmp_path: Path) -> None:
         ("Grade", "\x00", "mine.v3:"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(
-    tmp_path: Path, old: str, new: str, message: str
-) -> None:
+def test_a_fault_is_reported_in_one_line(tmp_path: Path, old: str, new: str, message: str) -> None:
     said = read_text(tmp_path, SOUND.replace(old, new))
     assert said.startswith(message)
     assert "\n" not in said
@@ -80,7 +78,7 @@ def test_scores_need_their_line_in_the_head(tmp_path: Path) -> None:
     assert read_text(tmp_path, with_line, needs).startswith("mine.v3:")
 
 
-def test_a_file_that_is_none(tmp_path: Path) -> None:
+def test_a_missing_or_undecodable_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_own(str(tmp_path / "none.txt"), NEEDS, MAY, "llm-s")
     (tmp_path / "bytes.txt").write_bytes(b"name: \xff")
@@ -88,8 +86,8 @@ def test_a_file_that_is_none(tmp_path: Path) -> None:
         read_own(str(tmp_path / "bytes.txt"), NEEDS, MAY, "llm-s")
 
 
-def test_words_of_one_s_own_are_told_apart_by_their_digest() -> None:
-    one, other = own_criterion("Judge a."), own_criterion("Judge b.")
-    assert one.text == "Judge a."
-    assert one.id.startswith("criterion-own.v1:")
-    assert one.id != other.id
+def test_custom_criteria_are_distinguished_by_their_digest() -> None:
+    first, second = own_criterion("Judge a."), own_criterion("Judge b.")
+    assert first.text == "Judge a."
+    assert first.id.startswith("criterion-own.v1:")
+    assert first.id != second.id

@@ -1,4 +1,4 @@
-"""Orders of corrections."""
+"""Orders in which corrections are shown."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from gecjury.judges.showing import CandidateSet, permutations
 @given(st.integers(1, 6), st.integers(1, 12), st.integers(0, 5))
 def test_permutations_come_in_mirrored_pairs(count: int, orders: int, seed: int) -> None:
     texts = tuple(f"t{number}" for number in range(count))
-    found = permutations(CandidateSet(0, "s", None, texts, texts), orders, seed)
-    assert found[0] == tuple(range(count))
-    assert all(sorted(order) == list(range(count)) for order in found)
-    for first, second in zip(found[::2], found[1::2], strict=False):
+    drawn = permutations(CandidateSet(0, "s", None, texts, texts), orders, seed)
+    assert drawn[0] == tuple(range(count))
+    assert all(sorted(order) == list(range(count)) for order in drawn)
+    for first, second in zip(drawn[::2], drawn[1::2], strict=False):
         assert second == first[::-1]
-    assert len(found) == orders
-    assert permutations(CandidateSet(9, "s", None, texts, texts), orders, seed) == found
+    assert len(drawn) == orders
+    assert permutations(CandidateSet(9, "s", None, texts, texts), orders, seed) == drawn

@@ -1,4 +1,4 @@
-"""Rated corrections as a judge's own questions, from ratings, rankings and stored replies."""
+"""Rated corrections as questions of a judge, from ratings, rankings and stored replies."""
 
 from __future__ import annotations
 
@@ -38,36 +38,36 @@ def test_ratings_go_from_one_to_five() -> None:
 
 
 def test_points_between_two_scores_are_shared_out() -> None:
-    asked = list(taught_questions(judge(), [SOURCE] * 2, OUTPUTS, [3.25, 5.0], ENGLISH))
-    assert [question.rows for question in asked] == [(0,), (1,)]
-    # 3.25 is three quarters of 3 and one quarter of 4.
-    assert list(asked[0].shares.values()) == [0, 0, 0.75, 0.25, 0]
-    assert list(asked[1].shares.values()) == [0, 0, 0, 0, 1]
-    assert list(asked[0].shares) == ['{"score": 1}', '{"score": 2}', *list(asked[0].shares)[2:]]
-    assert OUTPUTS[0] in asked[0].messages[-1]["content"]
+    taught = list(taught_questions(judge(), [SOURCE] * 2, OUTPUTS, [3.25, 5.0], ENGLISH))
+    assert [question.rows for question in taught] == [(0,), (1,)]
+    # 3.25 is three quarters 3 and one quarter 4.
+    assert list(taught[0].shares.values()) == [0, 0, 0.75, 0.25, 0]
+    assert list(taught[1].shares.values()) == [0, 0, 0, 0, 1]
+    assert list(taught[0].shares) == ['{"score": 1}', '{"score": 2}', *list(taught[0].shares)[2:]]
+    assert OUTPUTS[0] in taught[0].messages[-1]["content"]
 
 
 def test_the_question_is_the_one_that_the_judge_asks() -> None:
-    """A judge that scores a corpus sends the very messages that were taught."""
+    """A judge that scores a corpus sends exactly the messages that were taught."""
     from gecjury.corpus.corpus import Corpus, Version
     from gecjury.judges.asking.exchange import Model
     from gecjury.runtime import Runtime
 
-    one = judge(context="none", scoring="expected")
+    scorer = judge(context="none", scoring="expected")
     systems = {name: Version((text,)) for name, text in zip("ab", OUTPUTS, strict=True)}
     corpus = Corpus((SOURCE,), systems=systems)
-    posed = one.questions(corpus, Model(backend="vllm", name="x"), Runtime(use_cache=False))
-    asked = list(taught_questions(one, [SOURCE] * 2, OUTPUTS, [1.0, 5.0], ENGLISH))
+    posed = scorer.questions(corpus, Model(backend="vllm", name="x"), Runtime(use_cache=False))
+    taught = list(taught_questions(scorer, [SOURCE] * 2, OUTPUTS, [1.0, 5.0], ENGLISH))
     assert {question.request.messages[0]["content"] for question in posed} == {
-        question.messages[0]["content"] for question in asked
+        question.messages[0]["content"] for question in taught
     }
 
 
 def test_the_better_of_two_corrections_is_taught_in_both_orders() -> None:
     pairwise = judge(protocol="pairwise", orders=2)
-    asked = list(taught_questions(pairwise, [SOURCE] * 2, OUTPUTS, [4.0, 2.0], ENGLISH))
+    taught = list(taught_questions(pairwise, [SOURCE] * 2, OUTPUTS, [4.0, 2.0], ENGLISH))
     better = {
-        question.rows: max(question.shares, key=question.shares.__getitem__) for question in asked
+        question.rows: max(question.shares, key=question.shares.__getitem__) for question in taught
     }
     assert better == {(0, 1): '{"better": "A"}', (1, 0): '{"better": "B"}'}
     (tie, _) = taught_questions(pairwise, [SOURCE] * 2, OUTPUTS, [3.0, 3.0], ENGLISH)
@@ -99,10 +99,12 @@ def test_rankings_become_shares_of_comparisons_won() -> None:
         if other.sentence != item.sentence:
             continue
         shown = [benchmark.corpus.systems[group[0]].lines[other.sentence] for group in other.groups]
-        for one, rank in zip(shown, other.ranks, strict=True):
-            for two, rival in zip(shown, other.ranks, strict=True):
-                if one != two:
-                    wins.setdefault(one, []).append((rank < rival) + 0.5 * (rank == rival))
+        for correction, rank in zip(shown, other.ranks, strict=True):
+            for rival_text, rival_rank in zip(shown, other.ranks, strict=True):
+                if correction != rival_text:
+                    wins.setdefault(correction, []).append(
+                        (rank < rival_rank) + 0.5 * (rank == rival_rank)
+                    )
     expected = {text: 1 + 4 * float(np.mean(won)) for text, won in wins.items() if won}
     assert {text: points[source, text] for text in texts} == pytest.approx(
         {text: expected[text] for text in texts}

@@ -1,4 +1,4 @@
-"""Where keys and sentences go is the user's word, never that of a file."""
+"""The user decides where keys and sentences are sent; a file never does."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Serve = Callable[..., FaultServer]
 
 
 def single(metric: str, recorded: dict[str, Any], center: float = 0.0) -> JuryModel:
-    """A jury of one member."""
+    """Return a jury of one member."""
     member = TrainedMember(metric, center=center, scale=1.0, weight=1.0, identity=recorded)
     return JuryModel(members=(member,), record={}, sources=())
 
 
 def jury(path: Path, metric: str, trained: str = "") -> Path:
-    """A jury's file with one member, as somebody may write it; `trained`: what was known of it."""
+    """Write a jury with one member by hand; `trained` is the metric of its recorded identity."""
     usual = trained or metric
     write_jury(path, single(usual, identity(Member(usual).scorer(), {}), center=3.0))
     document = json.loads(path.read_text())
@@ -66,7 +66,7 @@ def test_which_key_an_address_gets(
     assert key_variable(url, named) == variable
 
 
-def test_the_variable_s_server_is_asked_named_and_has_a_store_of_its_own(
+def test_the_server_in_the_variable_is_asked_and_named_and_has_its_own_store(
     serve: Serve, corpus: Corpus, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = serve()
@@ -79,24 +79,24 @@ def test_the_variable_s_server_is_asked_named_and_has_a_store_of_its_own(
     table = scorer.score_corpus(corpus, runtime)
     assert server.bodies
     assert f"base_url={server.url}" in str(table.signature)
-    told = [note for note in table.statistics.notes if "$OPENAI_BASE_URL" in note]
-    assert told == plan.details["notes"]
-    assert len(told) == 1
-    assert server.url in told[0]
+    notes = [note for note in table.statistics.notes if "$OPENAI_BASE_URL" in note]
+    assert notes == plan.details["notes"]
+    assert len(notes) == 1
+    assert server.url in notes[0]
     (store,) = runtime.cache_folder("judgments").glob("*.jsonl")
     head = json.loads(store.read_text().partition("\n")[0])
     assert head["identity"]["base_url"] == server.url
-    assert "a-key-in-an-address" not in store.read_text() + str(table.signature) + told[0]
-    # Where the server was named it is the same one, which has answered.
-    asked = len(server.bodies)
+    assert "a-key-in-an-address" not in store.read_text() + str(table.signature) + notes[0]
+    # With its address given, it is the same server, whose answers are stored.
+    request_count = len(server.bodies)
     monkeypatch.delenv("OPENAI_BASE_URL")
     named = load(f"llm-s:model=tiny,base_url={server.url}").score_corpus(corpus, runtime)
-    assert len(server.bodies) == asked
+    assert len(server.bodies) == request_count
     assert str(named.signature) == str(table.signature)
     assert not [note for note in named.statistics.notes if "$OPENAI_BASE_URL" in note]
 
 
-def test_the_variable_fills_a_panel_s_gaps_and_no_other_backend(
+def test_the_variable_fills_gaps_of_a_panel_and_affects_no_other_backend(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://own.example/v1")
@@ -109,14 +109,14 @@ def test_the_variable_fills_a_panel_s_gaps_and_no_other_backend(
 
 
 @pytest.mark.parametrize(
-    "said", [None, "", "https://api.openai.com/v1", "https://api.openai.com/v1/"]
+    "address", [None, "", "https://api.openai.com/v1", "https://api.openai.com/v1/"]
 )
 def test_stores_made_for_openai_are_found(
-    monkeypatch: pytest.MonkeyPatch, corpus: Corpus, runtime: Runtime, said: str | None
+    monkeypatch: pytest.MonkeyPatch, corpus: Corpus, runtime: Runtime, address: str | None
 ) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    if said is not None:
-        monkeypatch.setenv("OPENAI_BASE_URL", said)
+    if address is not None:
+        monkeypatch.setenv("OPENAI_BASE_URL", address)
     scorer = load("llm-s:model=gpt-4o")
     assert scorer.settings()["base_url"] is None
     (model,) = scorer.models()  # type: ignore[attr-defined]
@@ -126,7 +126,7 @@ def test_stores_made_for_openai_are_found(
     assert path.name == "sentence.v1-gpt-4o-23d29ddcc28e.jsonl"
 
 
-def test_what_is_kept_as_openai_s_is_asked_of_openai(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_address_is_always_openai(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("openai")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-key-of-somebody")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://own.example/v1")
@@ -172,7 +172,7 @@ def test_a_jury_does_not_choose_the_server(serve: Serve, corpus: Corpus, tmp_pat
     assert not server.bodies
 
 
-def test_nor_whose_lines_are_sent(serve: Serve, tmp_path: Path) -> None:
+def test_a_jury_does_not_choose_a_file_whose_lines_are_sent(serve: Serve, tmp_path: Path) -> None:
     private = tmp_path / "private.tsv"
     private.write_text("a\tsecret\tb\n")
     server = serve()
@@ -181,7 +181,7 @@ def test_nor_whose_lines_are_sent(serve: Serve, tmp_path: Path) -> None:
         load("jury", file=str(file), allow_judges=True, base_url=server.url)
 
 
-def test_a_judge_needs_the_word_and_then_asks_the_server_named(
+def test_a_judge_needs_consent_and_then_asks_the_named_server(
     serve: Serve, corpus: Corpus, runtime: Runtime, tmp_path: Path
 ) -> None:
     named, hostile = serve(), serve()
@@ -194,11 +194,11 @@ def test_a_judge_needs_the_word_and_then_asks_the_server_named(
         scorer = load("jury", file=file, allow_judges=True, base_url=named.url)
         scorer.score_corpus(corpus, runtime)
         assert scorer.settings() == {"file": file}
-    assert len(named.bodies) == 3  # the second jury asks what is stored
+    assert len(named.bodies) == 3  # the answers to the second jury are stored
     assert not hostile.bodies
 
 
-def test_the_word_on_the_command_line(
+def test_consent_on_the_command_line(
     serve: Serve, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = serve()
@@ -212,7 +212,7 @@ def test_the_word_on_the_command_line(
     assert not server.bodies
     assert main([*argv, "--allow-judges", "--base-url", server.url]) == 0
     assert len(server.bodies) == 1
-    # The address for a judge that was typed as well.
+    # The address also applies to a judge given on the command line.
     argv[-1] = "llm-s:model=tiny"
     assert main([*argv, "--base-url", server.url]) == 0
     assert len(server.bodies) == 1
@@ -221,7 +221,7 @@ def test_the_word_on_the_command_line(
 @pytest.mark.parametrize(
     "metric", ["some:model=nobody/x", "impara:model=nobody/x", "scribendi:model=nobody/x"]
 )
-def test_a_model_of_the_hub_needs_the_word(tmp_path: Path, metric: str) -> None:
+def test_a_model_from_the_hub_needs_consent(tmp_path: Path, metric: str) -> None:
     file = jury(tmp_path / "x.json", metric)
     with pytest.raises(OptionError, match=r"need your consent: .*fetches nobody"):
         load("jury", file=str(file))
@@ -241,7 +241,7 @@ def test_a_model_of_the_hub_needs_the_word(tmp_path: Path, metric: str) -> None:
         ("some:model=FOLDER", "owner/encoder"),
     ],
 )
-def test_so_does_a_model_that_the_file_need_not_name(
+def test_a_hub_model_that_the_file_does_not_name_needs_consent(
     tmp_path: Path, metric: str, model: str
 ) -> None:
     folder = tmp_path / "folder"
@@ -257,7 +257,7 @@ def test_so_does_a_model_that_the_file_need_not_name(
 
 
 @pytest.mark.parametrize("tagger", ["a_package", "spacy:a_package"])
-def test_a_spacy_pipeline_that_is_a_package_needs_the_word(tmp_path: Path, tagger: str) -> None:
+def test_a_spacy_pipeline_that_is_a_package_needs_consent(tmp_path: Path, tagger: str) -> None:
     file = jury(tmp_path / "x.json", f"errant:tagger={tagger}")
     with pytest.raises(
         OptionError, match=r"need your consent: .*runs the installed package a_package"
@@ -265,7 +265,7 @@ def test_a_spacy_pipeline_that_is_a_package_needs_the_word(tmp_path: Path, tagge
         load("jury", file=str(file))
 
 
-def test_scores_elsewhere_need_the_word_and_no_error_quotes_them(
+def test_scores_outside_the_folder_need_consent_and_no_error_quotes_them(
     tmp_path: Path, corpus: Corpus
 ) -> None:
     private = tmp_path / "private.txt"
@@ -276,19 +276,19 @@ def test_scores_elsewhere_need_the_word_and_no_error_quotes_them(
     with pytest.raises(OptionError, match=r"need your consent: .*reads .*private\.txt, outside"):
         load("jury", file=file)
     near = str(jury(tmp_path / "shared" / "y.json", f"scores:file={tmp_path}/shared/near.txt"))
-    for found in (load("jury", file=near), load("jury", file=file, allow_judges=True)):
+    for scorer in (load("jury", file=near), load("jury", file=file, allow_judges=True)):
         with pytest.raises(InputError, match="these scores cannot be used here") as refused:
-            found.score_corpus(corpus)
+            scorer.score_corpus(corpus)
         assert "x:0:0" not in str(refused.value)
         assert "another" not in str(refused.value)
 
 
-def test_plain_members_and_folders_need_none(tmp_path: Path) -> None:
+def test_plain_members_and_folders_need_no_consent(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     for number, metric in enumerate(("green", "gleu", "changes", f"some:model={tmp_path}/mine")):
         file = jury(tmp_path / f"{number}.json", metric)
-        found = load("jury", file=str(file))
-        notes = found._folder_notes()  # type: ignore[attr-defined]
+        scorer = load("jury", file=str(file))
+        notes = scorer._folder_notes()  # type: ignore[attr-defined]
         assert [note for note in notes if "mine" in note] == notes
         assert len(notes) == ("mine" in metric)
 
@@ -316,14 +316,14 @@ def test_tuning_asks_the_server_named_and_shows_no_key(
     said = capsys.readouterr()
     assert "a-key-in-an-address" not in said.out + said.err
     assert {body["temperature"] for body in server.bodies} == {0, 1}
-    # An address that was typed with the metric goes before it, and its port is no range.
-    asked = len(server.bodies)
+    # An address in the metric's options takes precedence, and its port is not a range.
+    request_count = len(server.bodies)
     argv[1] = f"llm-s:model=tiny,base_url={server.url},temperature=0:1:1"
     assert main([*argv, "--base-url", "http://127.0.0.1:9/v1"]) == 0
-    assert len(server.bodies) == asked
+    assert len(server.bodies) == request_count
 
 
-def test_tuning_a_jury_needs_the_word(
+def test_tuning_a_jury_needs_consent(
     serve: Serve, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = serve()

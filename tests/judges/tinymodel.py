@@ -1,4 +1,4 @@
-"""A Qwen3 of a few thousand random weights with a byte-level tokenizer, made on the spot."""
+"""A tiny Qwen3 with random weights and a byte-level tokenizer, created on the spot."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def make_tiny_model(
     """Write the model into a folder.
 
     Args:
-        folder: made if need be.
+        folder: created if it does not exist.
         template: whether its tokenizer has a chat template.
-        context: tokens.
-        texts: to learn longer tokens from; without any, tokens are bytes.
-        dtype: of the weights. Processors compute in float32 several times as fast.
+        context: the context length in tokens.
+        texts: texts to learn longer tokens from; without any, tokens are bytes.
+        dtype: data type of the weights. CPUs are several times as fast in float32.
     """
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers

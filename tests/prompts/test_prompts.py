@@ -1,4 +1,4 @@
-"""The published wording, word for word, and placeholders that cannot be lost."""
+"""The published wording, word for word, and strict placeholders."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_criterion_ends_the_first_paragraph(name: str) -> None:
     assert rendered(base, criterion(name).text) == expected
 
 
-def test_what_is_filled_in_is_not_searched_for_placeholders() -> None:
+def test_values_are_not_searched_for_placeholders() -> None:
     prompt = read("sentence")
     text = prompt.render(criterion="", context="{{targets}}", targets="SECRET", scores="")
     assert text.count("SECRET") == 1
@@ -118,7 +118,7 @@ def test_rendering_is_strict(values: dict[str, str]) -> None:
         read("sentence").render(**values)
 
 
-def test_every_shipped_prompt_holds_what_its_head_declares() -> None:
+def test_every_packaged_prompt_has_the_placeholders_that_its_head_declares() -> None:
     files = sorted((Path(__file__).parents[2] / "prompts").glob("*.txt"))
     assert len(files) == 18
     for file in files:
@@ -138,7 +138,7 @@ WORDINGS = [
     for name in ("sentence", "edit", "pointwise", "pairwise", "edit-verdict")
     for version in (1, 2)
 ]
-# What texts may hold that looks like a prompt's own words; headings are escaped by the judges.
+# Parts of texts that look like a prompt's own words; judges escape headings.
 PIECES = ("a", "{{targets}}", "{{fence}}", "é", ".", "# x", "\\# targets", "", "```", "\\1", "[")
 
 
@@ -147,15 +147,15 @@ def drawn(generator: random.Random, lines: int = 1) -> str:
 
 
 @pytest.mark.parametrize(("name", "version"), WORDINGS)
-def test_values_come_back_out_of_every_packaged_prompt(name: str, version: int) -> None:
+def test_values_are_read_back_from_every_packaged_prompt(name: str, version: int) -> None:
     prompt, generator = read(name, version), random.Random(f"{name} {version}")
-    criteria = ["", *(criterion(one).text for one in SENTENCES)]
+    criteria = ["", *(criterion(key).text for key in SENTENCES)]
     for _ in range(200):
         values = {place: drawn(generator) for place in prompt.placeholders}
         for place, lines in (("context", (1, 3)), ("targets", (1, 2, 5)), ("scores", (1, 2, 5))):
             if place in values:
                 values[place] = drawn(generator, generator.choice(lines))
-        # As the judges fill them.
+        # Values of the form that judges use.
         usual = {"language": "Old Swedish", "fence": "=== 0123456789ab ===", "subject": "all"}
         usual |= {"criterion": generator.choice(criteria)}
         values |= {place: text for place, text in usual.items() if place in values}
@@ -193,14 +193,14 @@ def test_a_text_that_can_be_read_in_two_ways_is_refused(text: str) -> None:
     assert single.unrender("x and y") == {"a": "x", "b": "y"}
 
 
-def test_a_value_that_stands_twice_is_the_same_twice() -> None:
+def test_a_repeated_placeholder_has_the_same_value_everywhere() -> None:
     prompt = made("{{a}}: {{b}} :{{a}}")
     assert prompt.unrender("=: x : y :=") == {"a": "=", "b": "x : y"}
     with pytest.raises(ValueError, match=r"not the prompt own.v1"):
         prompt.unrender("=: x :-")
 
 
-def test_reading_back_takes_a_time_that_grows_with_the_text_alone() -> None:
+def test_reading_back_takes_time_proportional_to_the_text() -> None:
     prompt = read("sentence")
     text = prompt.render(criterion="", context="# context\n" * 200_000, targets="x", scores="y")
     with pytest.raises(ValueError, match=r"not the prompt sentence.v1"):
@@ -211,7 +211,7 @@ def test_a_packaged_prompt_is_recognised_by_its_id() -> None:
     prompt = replace(read("sentence"), added=criterion("fluency"))
     assert packaged(prompt.id) == prompt
     assert packaged(read("edit-verdict", 2).id) == read("edit-verdict", 2)
-    # A digest of another wording, another version, a path, another part behind it.
+    # Another digest, another version, a path, and an id with another part after it.
     assert packaged("sentence.v1:0123456789abcdef") is None
     assert packaged(read("sentence").id.replace("v1", "v7")) is None
     assert packaged("../prompts/sentence.v1:be562fded1f01065") is None

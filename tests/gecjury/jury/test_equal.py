@@ -1,4 +1,4 @@
-"""The plain sum of z-scores, what a trained jury has to pass."""
+"""The plain sum of z-scores, the baseline of a trained jury."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def corpus(*systems: tuple[str, ...]) -> Corpus:
 def test_z_scores_by_hand() -> None:
     """`changes` counts tokens replaced: 0 0 | 1 1 | 1 0, mean 1/2, standard deviation 1/2.
 
-    z is −1 −1 | 1 1 | 1 −1. The second member is GLEU with n = 1, standardised by NumPy beside it.
+    z is −1 −1 | 1 1 | 1 −1. The second member is GLEU with n = 1, standardised here by NumPy.
     """
     three = corpus(LINES, FIXED, ("she sits .", "he sit down"))
     assert load("changes").score_corpus(three).sentences.tolist() == [[0, 0], [1, 1], [1, 0]]
@@ -40,19 +40,19 @@ def test_z_scores_by_hand() -> None:
     assert alone.sentences.tolist() == [[-1, -1], [1, 1], [1, -1]]
     assert list(alone.totals) == [-1, 1, 0]
     gleu = load("gleu:n=1").score_corpus(three).sentences
-    both = load("jury", equal="changes+gleu:n=1").score_corpus(three)
+    summed = load("jury", equal="changes+gleu:n=1").score_corpus(three)
     wanted = alone.sentences + (gleu - gleu.mean()) / gleu.std()
-    assert both.sentences == pytest.approx(wanted)
-    assert str(both.signature).startswith("jury")
-    assert both.signature.label == "jury:equal=changes+gleu:n=1"
+    assert summed.sentences == pytest.approx(wanted)
+    assert str(summed.signature).startswith("jury")
+    assert summed.signature.label == "jury:equal=changes+gleu:n=1"
 
 
-def test_a_member_that_says_nothing_adds_nothing() -> None:
+def test_a_constant_member_adds_nothing() -> None:
     same = corpus(FIXED, FIXED)
     assert load("jury", equal="changes").score_corpus(same).sentences.tolist() == [[0, 0], [0, 0]]
 
 
-def test_members_read_the_set_they_name() -> None:
+def test_members_use_the_reference_set_that_they_name() -> None:
     two = corpus(LINES, FIXED)
     kept = load("jury", equal="gleu@kept").score_corpus(two).totals
     given = load("jury", equal="gleu").score_corpus(two).totals
@@ -67,12 +67,12 @@ def test_members_read_the_set_they_name() -> None:
 def test_members_with_options_in_a_file(tmp_path: Path) -> None:
     file = tmp_path / "members.txt"
     file.write_text("# a comment\ngreen:n=2,unit=char\n\nchanges\n")
-    found = load("jury", equal=str(file))
-    assert found.settings() == {"equal": "green:n=2,unit=char+changes"}
+    jury = load("jury", equal=str(file))
+    assert jury.settings() == {"equal": "green:n=2,unit=char+changes"}
     wanted = load("jury", equal="changes").score_corpus(corpus(LINES, FIXED)).sentences
     green = load("green:n=2,unit=char").score_corpus(corpus(LINES, FIXED)).sentences
     wanted = wanted + (green - green.mean()) / green.std()
-    assert found.score_corpus(corpus(LINES, FIXED)).sentences == pytest.approx(wanted)
+    assert jury.score_corpus(corpus(LINES, FIXED)).sentences == pytest.approx(wanted)
     file.write_text("llm-s\n")
     with pytest.raises(OptionError, match="--allow-judges"):
         load("jury", equal=str(file))
@@ -95,8 +95,8 @@ def test_wrong_members(members: str, words: str) -> None:
         load("jury", equal="gleu", file="x.json")
 
 
-def test_all_systems_are_scored_anew_where_one_is_added(tmp_path: Path) -> None:
-    """A z-score rests on all systems: a file of other systems' scores must not be added to."""
+def test_all_systems_are_scored_again_when_one_is_added(tmp_path: Path) -> None:
+    """A z-score depends on all systems, so a file with scores of fewer systems is not extended."""
     folder = str(tmp_path)
     texts = {"a": list(FIXED), "b": list(LINES)}
     jury = load("jury:equal=changes")
@@ -107,8 +107,8 @@ def test_all_systems_are_scored_anew_where_one_is_added(tmp_path: Path) -> None:
 
 
 def test_in_a_comparison() -> None:
-    found = compare(
+    comparison = compare(
         "sample", ["jury:equal=gleu+changes"], Settings(resampling=Resampling(over="none"))
     )
-    assert found.results[0].sentence is not None
-    assert found.results[0].sentence.accuracy > 0.5
+    assert comparison.results[0].sentence is not None
+    assert comparison.results[0].sentence.accuracy > 0.5

@@ -1,4 +1,4 @@
-"""Density ratios of pairs: known ratios come back, sides and order do not matter."""
+"""Density ratios of pairs: known ratios are recovered, and the order of sides does not matter."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def test_every_pair_that_differs() -> None:
     # One member, three systems, two sentences: in the first, systems 0 and 1 are alike.
     scores = np.array([[[0.5, 0.1], [0.5, 0.2], [0.7, 0.3]]])
     left, right = every_pair(scores)
-    found = sorted(zip(left[:, 0].tolist(), right[:, 0].tolist(), strict=True))
-    assert found == [(0.1, 0.2), (0.1, 0.3), (0.2, 0.3), (0.5, 0.7), (0.5, 0.7)]
+    pairs = sorted(zip(left[:, 0].tolist(), right[:, 0].tolist(), strict=True))
+    assert pairs == [(0.1, 0.2), (0.1, 0.3), (0.2, 0.3), (0.5, 0.7), (0.5, 0.7)]
     with pytest.raises(InputError, match="no two corrections that differ"):
         every_pair(np.ones((1, 3, 2)))
     with pytest.raises(InputError, match="no two corrections that differ"):
@@ -48,10 +48,10 @@ def test_many_systems_are_not_held_in_memory_at_once() -> None:
     assert peak < 100e6
 
 
-def test_a_known_ratio_comes_back() -> None:
+def test_a_known_ratio_is_recovered() -> None:
     rng = np.random.default_rng(1)
     # Both sides around 0 or both around 1, each with deviation 1: the sum of the sides is
-    # N(0, 2) or N(2, 2), their difference is alike, so that the ratio is exp(s − 1), s the sum.
+    # N(0, 2) or N(2, 2), their difference is the same, so the ratio is exp(s − 1), s the sum.
     known = rng.normal(0, 1, (20_000, 1)), rng.normal(0, 1, (20_000, 1))
     wanted = rng.normal(1, 1, (20_000, 1)), rng.normal(1, 1, (20_000, 1))
     weights = likeness_weights(known, wanted)
@@ -60,11 +60,11 @@ def test_a_known_ratio_comes_back() -> None:
     exact = np.minimum(exact, np.quantile(exact, 0.99))
     assert weights == pytest.approx(exact / exact.mean(), rel=0.15)
     assert weights.mean() == pytest.approx(1)
-    # The mean of the sum moves from 0 to almost 2; what is cut off is the rest.
+    # The mean of the sum moves from 0 to almost 2; clipping accounts for the rest.
     assert 1.7 < np.average(total, weights=weights) < 2.05
 
 
-def test_who_stands_first_does_not_matter() -> None:
+def test_the_order_of_the_sides_does_not_matter() -> None:
     rng = np.random.default_rng(2)
     known, wanted = rng.normal(0, 1, (2, 300, 3)), rng.normal(0.5, 1.5, (2, 200, 3))
     usual = likeness_weights((known[0], known[1]), (wanted[0], wanted[1]))

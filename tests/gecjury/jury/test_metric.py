@@ -1,4 +1,4 @@
-"""The jury: its file, its scores, what it needs, refuses and warns of, and the command."""
+"""The jury: its file, scores, needs, refusals and warnings, and the training command."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from gecjury.scoring.score_files import score_with_files
 
 
 def trained(metric: str, references: str = "", *, weight: float = 1.0) -> TrainedMember:
-    """A member whose scores are taken as they are: center 0, scale 1."""
+    """Return a member whose scores are used unchanged: center 0, scale 1."""
     scorer = load(metric)
-    known_by = identity(scorer, scorer.extra_signature(Runtime()))
+    recorded = identity(scorer, scorer.extra_signature(Runtime()))
     return TrainedMember(
-        metric, references, center=0.0, scale=1.0, weight=weight, identity=known_by
+        metric, references, center=0.0, scale=1.0, weight=weight, identity=recorded
     )
 
 
@@ -52,13 +52,13 @@ HEAVIER = model(GLEU, replace(GREEN, weight=0.6), sources=PAIR.sources)
 
 @pytest.fixture
 def file(tmp_path: Path) -> str:
-    """A jury's file."""
+    """The path of a jury's file."""
     write_jury(tmp_path / "jury.json", PAIR)
     return str(tmp_path / "jury.json")
 
 
 def corpus(*sources: str) -> Corpus:
-    """Two systems, one reference each in the main set and in the set `other`."""
+    """Two systems, with one reference in the main set and one in the set `other`."""
     lines = tuple(sources)
     fixed = tuple(line.replace("sit", "sits") for line in lines)
     return Corpus(
@@ -70,7 +70,7 @@ def corpus(*sources: str) -> Corpus:
     )
 
 
-def test_members_are_read_and_written_alike() -> None:
+def test_member_labels_round_trip() -> None:
     for text in ("gleu", "gleu@10refs", "green@10refs:n=3,unit=char", "some:model=a@b"):
         assert Member.parse(text).label == text
     assert Member.parse("green@10refs:n=3") == Member("green:n=3", "10refs")
@@ -81,7 +81,7 @@ def test_members_are_read_and_written_alike() -> None:
         Member("jury").scorer()
 
 
-def test_the_file_gives_back_what_was_written(file: str) -> None:
+def test_a_written_jury_is_read_back(file: str) -> None:
     assert read_jury(file) == PAIR
     assert read_jury(file).print == PAIR.print
     assert HEAVIER.print != PAIR.print
@@ -109,17 +109,17 @@ def test_scores_by_hand() -> None:
     jury = model(replace(GLEU, center=0.5, scale=0.25), replace(GREEN, center=1.0, scale=2.0))
     # 2 · (0.75 − 0.5)/0.25 + 0.5 · (0 − 1)/2 = 1.75: σ(1.75) = 1/(1 + e^−1.75) = 0.851953.
     values = np.array([[[0.75, 0.0], [0.5, 1.0], [np.nan, 1.0]]])
-    found = jury.scores(values)
-    assert found[0, :2] == pytest.approx([0.8519528, 0.5])
-    assert np.isnan(found[0, 2])
+    probabilities = jury.scores(values)
+    assert probabilities[0, :2] == pytest.approx([0.8519528, 0.5])
+    assert np.isnan(probabilities[0, 2])
 
 
-def test_members_read_their_own_references(file: str) -> None:
+def test_members_use_their_own_references(file: str) -> None:
     jury = load("jury", file=file)
     assert jury.needs == {"references"}
     table = jury.score_corpus(corpus("she sit .", "he sit down"))
     gleu = load("gleu").score_corpus(corpus("she sit .", "he sit down")).sentences
-    # The set `other` holds the sources: only the copy is right by it.
+    # The set `other` contains the sources, so only the copy matches it.
     other = replace(corpus("she sit .", "he sit down"), references=(
         Version(("she sit .", "he sit down")),))  # fmt: skip
     green = load("green:n=1").score_corpus(other).sentences
@@ -130,28 +130,30 @@ def test_members_read_their_own_references(file: str) -> None:
     assert table.statistics.notes == ()
 
 
-def test_a_source_trained_on_is_told(file: str) -> None:
+def test_a_source_that_was_trained_on_is_reported(file: str) -> None:
     table = load("jury", file=file).score_corpus(corpus("she sit .", "A  cat sit."))
     (note,) = table.statistics.notes
     assert "trained on 1 of the sources here, e.g. 'A  cat sit.'" in note
     assert "--exclude" in note
 
 
-def test_another_language_than_it_was_trained_on_is_told(tmp_path: Path) -> None:
+def test_a_language_other_than_the_training_language_is_reported(tmp_path: Path) -> None:
     def notes(record: dict[str, Any], language: str) -> list[str]:
-        made = replace(PAIR, record={"benchmarks": [record]})
-        return made.language_notes(in_language(corpus("a dog sit ."), language_of(language)), "j")
+        changed = replace(PAIR, record={"benchmarks": [record]})
+        return changed.language_notes(
+            in_language(corpus("a dog sit ."), language_of(language)), "j"
+        )
 
     assert notes({"benchmark": "seeda"}, "en") == []
     assert notes({"benchmark": "x", "language": "sv"}, "sv") == []
-    (told,) = notes({"benchmark": "seeda"}, "sv")
-    assert told.startswith("j was trained on English, and these texts are Swedish")
-    assert PAIR.language_notes(corpus("a dog sit .")) == []  # an old file says nothing of it
+    (note,) = notes({"benchmark": "seeda"}, "sv")
+    assert note.startswith("j was trained on English, and these texts are Swedish")
+    assert PAIR.language_notes(corpus("a dog sit .")) == []  # an old file does not record it
     for odd in (None, 3, "seeda", [None, 3, "seeda"], {"benchmark": "x"}):
         assert replace(PAIR, record={"benchmarks": odd}).language_notes(corpus("a dog .")) == []
 
 
-def test_what_is_missing_is_told_with_the_member(file: str) -> None:
+def test_missing_inputs_are_reported_with_the_member(file: str) -> None:
     jury = load("jury", file=file)
     whole = corpus("she sit .")
     with pytest.raises(InputError, match=r"jury member gleu: gleu needs references"):
@@ -185,7 +187,7 @@ def test_the_signature_follows_weights_and_references(file: str, tmp_path: Path)
     assert load("jury", file=file).signature(texts).label == f"jury:file={file}"
 
 
-def test_score_files_hold_the_members_too(file: str, tmp_path: Path) -> None:
+def test_score_files_contain_the_members_too(file: str, tmp_path: Path) -> None:
     jury = load("jury", file=file)
     folder = tmp_path / "scores"
     first = score_with_files(jury, corpus("she sit ."), folder, Runtime())
@@ -194,7 +196,7 @@ def test_score_files_hold_the_members_too(file: str, tmp_path: Path) -> None:
     again = score_with_files(jury, corpus("she sit ."), folder, Runtime())
     assert again.sentences.tolist() == first.sentences.tolist()
     assert again.seconds == 0.0
-    # Members made before are read: a damaged one is met.
+    # Stored scores of members are read again, so a damaged file is reported.
     next(folder.glob("jury-*")).unlink()
     next(folder.glob("gleu-*")).write_text("{}")
     with pytest.raises(InputError, match=r"jury member gleu: .*damaged"):
@@ -234,14 +236,14 @@ def test_train_then_compare(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
                "-o", out, "--scores", scores, "--folds", "4", "--format", "json"]  # fmt: skip
     assert main(command) == 0
     captured = capsys.readouterr()
-    found = json.loads(captured.out)
-    assert [row["member"] for row in found["members"]] == ["green", "gleu@official"]
-    assert all(row["weight"] >= 0 for row in found["members"])
-    assert found["benchmarks"][0]["benchmark"] == "sample"
-    assert found["file"] == out
+    training = json.loads(captured.out)
+    assert [row["member"] for row in training["members"]] == ["green", "gleu@official"]
+    assert all(row["weight"] >= 0 for row in training["members"])
+    assert training["benchmarks"][0]["benchmark"] == "sample"
+    assert training["file"] == out
     assert len(list(Path(scores).iterdir())) == 2
     document = json.loads(Path(out).read_text())
-    assert document["record"]["accuracy"] == found["accuracy"]
+    assert document["record"]["accuracy"] == training["accuracy"]
     # The same command gives the same file, byte for byte.
     before = Path(out).read_bytes()
     assert main(command) == 0
@@ -260,14 +262,14 @@ def test_train_like_other_outputs(capsys: pytest.CaptureFixture[str], tmp_path: 
     base = ["train", "jury", "sample", "-m", "green", "-m", "changes", "--folds", "4",
             "-o", str(tmp_path / "jury.json")]  # fmt: skip
     assert main([*base, "--like", "sample", "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["like_of"] == ["sample"]
-    (like,) = found["like"]
+    first = json.loads(capsys.readouterr().out)
+    assert first["like_of"] == ["sample"]
+    (like,) = first["like"]
     assert (like["benchmark"], like["members"]) == ("sample", ["green", "changes"])
-    assert 0 < like["effective_pairs"] <= found["pairs"]
+    assert 0 < like["effective_pairs"] <= first["pairs"]
     assert main([*base, "--like", "sample"]) == 0
     assert "pairs count as they are like those of sample" in capsys.readouterr().out
-    # The texts of a benchmark are as good as files.
+    # Files with the same texts give the same result as the benchmark.
     corpus = load_benchmark("sample").corpus
     files = {"source": corpus.sources, **{n: v.lines for n, v in corpus.systems.items()}}
     names = [f"ref{n}" for n in range(len(corpus.references))]
@@ -278,8 +280,8 @@ def test_train_like_other_outputs(capsys: pytest.CaptureFixture[str], tmp_path: 
     refs = ["--like-references", *[str(tmp_path / name) for name in names]]
     assert main([*base, "--like", *own, *refs, "--format", "json"]) == 0
     same = json.loads(capsys.readouterr().out)
-    assert same["accuracy"] == found["accuracy"]
-    # Without references only `changes` says what is alike.
+    assert same["accuracy"] == first["accuracy"]
+    # Without references only `changes` can measure likeness.
     assert main([*base, "--like", *own, "--format", "json"]) == 0
     captured = capsys.readouterr()
     assert json.loads(captured.out)["like"][0]["members"] == ["changes"]

@@ -23,7 +23,7 @@ MEMBERS = (Member("gleu"), Member("green"), Member("errant"))
 def drawn(
     rng: np.random.Generator, weights: FloatArray, pairs: int, name: str = "made"
 ) -> TrainingPairs:
-    """Pairs, four a source, decided with probability σ(w·gap) between standard normal scores."""
+    """Pairs of standard normal scores, four per source, decided with probability σ(w·gap)."""
     first, second = rng.normal(size=(2, pairs, len(weights)))
     win = rng.random(pairs) < 1 / (1 + np.exp(-(first - second) @ weights))
     return TrainingPairs(
@@ -39,7 +39,7 @@ def weights_of(jury: JuryModel) -> list[float]:
     return [member.weight for member in jury.members]
 
 
-def test_the_right_weights_come_back() -> None:
+def test_the_true_weights_are_recovered() -> None:
     wanted = np.array([1.5, 0.5, 0.0])
     part = drawn(np.random.default_rng(2), wanted, 12000)
     jury = train_jury([part], MEMBERS, Runtime(), JuryTraining(strength=(1.0,)))
@@ -52,7 +52,7 @@ def test_the_right_weights_come_back() -> None:
     assert rows["gleu"]["without"] == pytest.approx(jury.record["accuracy"] - rows["gleu"]["worth"])
 
 
-def test_a_member_that_misleads_gets_no_weight_unless_signs_are_free() -> None:
+def test_a_misleading_member_gets_no_weight_unless_weights_may_be_negative() -> None:
     part = drawn(np.random.default_rng(3), np.array([1.0, 0.0, -1.0]), 4000)
     usual = train_jury([part], MEMBERS, Runtime(), JuryTraining(strength=(1.0,)))
     free = train_jury([part], MEMBERS, Runtime(), JuryTraining(strength=(1.0,), signed=True))
@@ -62,14 +62,14 @@ def test_a_member_that_misleads_gets_no_weight_unless_signs_are_free() -> None:
 
 
 def test_accuracy_by_hand() -> None:
-    # One member: any weight above 0 prefers what it prefers, so nothing hangs on the folds.
+    # One member: any positive weight gives its preferences, so the folds do not matter.
     # Gaps by source: A 1, 1, −1; B 1, 0; C −1; D 1, 1.
     gaps = np.array([1.0, 1.0, -1.0, 1.0, 0.0, -1.0, 1.0, 1.0])
     sources = ("A", "A", "A", "B", "B", "C", "D", "D")
     part = TrainingPairs("tiny", gaps[:, None], np.zeros((8, 1)), sources)
     jury = train_jury([part], MEMBERS[:1], Runtime(), JuryTraining(strength=(1.0,), folds=4))
-    # 5 right, 1 tie, 2 wrong: 5.5/8. A fold a source: its means are 2/3, 3/4, 0, 1; their mean
-    # is 29/48, the squares of their distances sum to 0.546875, √(0.546875/3)/√4 = 0.213478.
+    # 5 right, 1 tie, 2 wrong: 5.5/8. One fold per source: means 2/3, 3/4, 0, 1; their mean
+    # is 29/48, their squared distances sum to 0.546875, √(0.546875/3)/√4 = 0.213478.
     assert jury.record["accuracy"] == pytest.approx(5.5 / 8)
     assert jury.record["error"] == pytest.approx(0.213478, abs=1e-6)
     assert jury.record["members"][0]["alone"] == pytest.approx(5.5 / 8)
@@ -77,11 +77,11 @@ def test_accuracy_by_hand() -> None:
 
 
 def test_the_pull_is_the_strongest_that_costs_nothing() -> None:
-    # All members alike: equal weights are right, so the strongest pull is taken.
+    # All members are alike: equal weights are right, so the strongest pull is chosen.
     part = drawn(np.random.default_rng(4), np.array([0.7, 0.7, 0.7]), 3000)
     jury = train_jury([part], MEMBERS, Runtime())
     assert jury.record["strength"] == 10000.0
-    # One alone matters: a pull to equal weights costs much, so it is weak.
+    # Only one member matters: a pull to equal weights costs much, so it is weak.
     part = drawn(np.random.default_rng(4), np.array([3.0, 0.0, 0.0]), 3000)
     assert train_jury([part], MEMBERS, Runtime()).record["strength"] <= 100.0
 
@@ -93,8 +93,8 @@ def test_a_member_missing_from_one_benchmark_is_filled_in() -> None:
     part = drawn(rng, wanted, 4000, "part")
     part.preferred[:, 0] = part.other[:, 0] = np.nan
     jury = train_jury([whole, part], MEMBERS, Runtime(), JuryTraining(strength=(1.0,)))
-    # Scores are drawn independently: the lost member is expected to say nothing, and what it
-    # would have said is noise to the others, whose weights shrink there.
+    # Scores are drawn independently: the others predict gaps of about 0 for the missing member, and
+    # its part in the decisions is noise to them, so that their weights shrink there.
     assert weights_of(jury)[0] == pytest.approx(1.0, abs=0.2)
     assert 0.6 < weights_of(jury)[1] < 1.1
     assert np.isfinite(weights_of(jury)).all()
@@ -130,7 +130,7 @@ def test_pairs_of_the_sample() -> None:
     pair = pairs.decided.select(np.array([7]))
     gap = table[pair.first, pair.sentence] - table[pair.second, pair.sentence]
     assert part.gaps[7, 0] == pytest.approx((gap * pair.preference)[0])
-    # Written otherwise, a source is the same source.
+    # A source in another spelling is the same source.
     source = benchmark.corpus.sources[pair.sentence[0]]
     less = collect_pairs(
         benchmark, members[:1], "edit", {sentence_key(source.upper().replace(" ", ""))}, Runtime()
@@ -153,7 +153,7 @@ def test_seeda_and_gjg15_share_199_sources(data_dir: Path) -> None:
 
 
 def two_kinds(rng: np.random.Generator, count: int) -> TrainingPairs:
-    """Weak corrections (scores around 0), where `gleu` tells; strong ones (6), where `green`."""
+    """Weak corrections (scores around 0), where `gleu` decides; strong ones (6), where `green`."""
     low = drawn(rng, np.array([2.0, 0.0]), count, "low")
     high = drawn(rng, np.array([0.0, 2.0]), count, "high")
     return TrainingPairs(
@@ -164,7 +164,7 @@ def two_kinds(rng: np.random.Generator, count: int) -> TrainingPairs:
     )
 
 
-def test_pairs_count_as_they_are_like_those_to_come() -> None:
+def test_pairs_are_weighted_by_their_likeness_to_the_outputs() -> None:
     rng = np.random.default_rng(8)
     part = two_kinds(rng, 3000)
     usual = train_jury([part], MEMBERS[:2], Runtime(), JuryTraining(strength=(1.0,)))
@@ -172,7 +172,7 @@ def test_pairs_count_as_they_are_like_those_to_come() -> None:
     strong = rng.normal(6, 1, (2, 5, 400))  # members × systems × sentences
     shifted = train_jury([part], MEMBERS[:2], Runtime(), JuryTraining(strength=(1.0,)), like=strong)
     assert weights_of(shifted)[1] > 10 * weights_of(shifted)[0]
-    # Accuracies are of strong corrections too: green alone tells those, gleu guesses.
+    # Accuracies are also for strong corrections, which only green distinguishes; gleu guesses.
     rows = {row["member"]: row["alone"] for row in shifted.record["members"]}
     assert rows["green"] > 0.75
     assert rows["gleu"] == pytest.approx(0.5, abs=0.05)
@@ -182,7 +182,7 @@ def test_pairs_count_as_they_are_like_those_to_come() -> None:
     assert "like" not in usual.record
 
 
-def test_a_member_that_the_outputs_lack_does_not_tell_likeness() -> None:
+def test_a_member_that_does_not_score_the_outputs_is_not_used_for_likeness() -> None:
     rng = np.random.default_rng(8)
     part = two_kinds(rng, 300)
     outputs = rng.normal(6, 1, (2, 5, 40))
@@ -199,14 +199,14 @@ def test_a_member_without_direction_may_count_against() -> None:
     part = drawn(np.random.default_rng(3), np.array([1.0, 0.0, -1.0]), 4000)
     jury = train_jury([part], members, Runtime(), JuryTraining(strength=(1.0,)))
     assert weights_of(jury)[2] == pytest.approx(-1.0, abs=0.15)
-    # The pull is towards equal weights of those that mean well, and towards 0 for it.
+    # The pull is towards equal weights of the members with a direction, and towards 0 for it.
     pulled = train_jury([part], members, Runtime(), JuryTraining(strength=(1e9,)))
     assert weights_of(pulled)[0] == pytest.approx(weights_of(pulled)[1], rel=1e-3)
     assert weights_of(pulled)[0] > 0.1
     assert weights_of(pulled)[2] == pytest.approx(0.0, abs=1e-4)
 
 
-def test_scores_of_outputs_alone() -> None:
+def test_scores_of_outputs_without_judgments() -> None:
     benchmark = load_benchmark("sample", systems="all")
     members = (Member("green"), Member("gleu", "10refs"))
     scores, absent = scores_of(benchmark.corpus, members, Runtime())
@@ -217,12 +217,13 @@ def test_scores_of_outputs_alone() -> None:
     assert list(absent) == ["gleu@10refs"]
 
 
-def test_benchmarks_count_by_how_much_of_them_is_like_the_outputs() -> None:
+def test_benchmarks_are_weighted_by_their_likeness_to_the_outputs() -> None:
     rng = np.random.default_rng(9)
     near = drawn(rng, np.array([0.0, 2.0]), 2000, "near")
     far = drawn(rng, np.array([2.0, 0.0]), 2000, "far")
-    far = TrainingPairs("far", far.preferred * 4, far.other * 4, far.sources)  # few lie where
-    outputs = rng.normal(0, 1, (2, 5, 400))  # these do
+    # Few of the far pairs have scores in the range of the outputs.
+    far = TrainingPairs("far", far.preferred * 4, far.other * 4, far.sources)
+    outputs = rng.normal(0, 1, (2, 5, 400))
     jury = train_jury(
         [near, far], MEMBERS[:2], Runtime(), JuryTraining(strength=(1.0,)), like=outputs
     )

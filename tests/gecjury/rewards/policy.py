@@ -1,7 +1,7 @@
 """A tiny policy that corrects sentences of a few templates, and GRPO that teaches it a reward.
 
-`python -m tests.gecjury.rewards.policy METRIC [STEPS [LOW:HIGH]]` trains it by a metric, with
-guards and without, and shows what it writes afterwards. LOW:HIGH is the range of the metric's
+`python -m tests.gecjury.rewards.policy METRIC [STEPS [LOW:HIGH]]` trains it with a metric, with
+and without guards, and shows what it writes afterwards. LOW:HIGH is the range of the metric's
 scores that the reward maps to 0 to 1.
 """
 
@@ -33,7 +33,7 @@ def pairs() -> list[tuple[str, str]]:
     ]
 
 
-# What the untrained policy writes now and then, so that there is something to find.
+# Texts that the untrained policy sometimes writes, so that training can discover them.
 HABITS: dict[str, Callable[[str, str], str]] = {
     "right": lambda source, right: right,
     "copied": lambda source, right: source,
@@ -47,7 +47,7 @@ WEIGHTS = {"right": 0.4, "copied": 0.3, "empty": 0.05, "doubled": 0.05, "appende
 
 
 def kind(source: str, right: str, text: str) -> str:
-    """What a text is: one of `HABITS`, the guard that takes effect, or `other`."""
+    """Classify a text: one of `HABITS`, the guard that applies, or `other`."""
     for name, write in HABITS.items():
         if text == write(source, right):
             return name
@@ -66,7 +66,7 @@ class Policy:
 
     @classmethod
     def made(cls, seed: int = 0, steps: int = 400) -> Policy:
-        """One that has learnt the habits with their weights."""
+        """Return a policy that has learnt the habits with their weights."""
         import torch
         from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -82,14 +82,14 @@ class Policy:
         policy = cls(GPT2LMHeadModel(config), words)
         optimiser = torch.optim.Adam(policy.model.parameters(), lr=3e-3)
         rng = torch.Generator().manual_seed(seed)
-        known = pairs()
+        examples = pairs()
         for _ in range(steps):
-            rows = torch.randint(len(known), (32,), generator=rng).tolist()
+            rows = torch.randint(len(examples), (32,), generator=rng).tolist()
             habits = torch.multinomial(
                 torch.tensor(list(WEIGHTS.values())), 32, replacement=True, generator=rng
             ).tolist()
-            texts = [[*HABITS.values()][h](*known[r]) for r, h in zip(rows, habits, strict=True)]
-            loss = -policy.log_likelihoods([known[r][0] for r in rows], texts).mean()
+            texts = [[*HABITS.values()][h](*examples[r]) for r, h in zip(rows, habits, strict=True)]
+            loss = -policy.log_likelihoods([examples[r][0] for r in rows], texts).mean()
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -99,7 +99,7 @@ class Policy:
         return [self.words.index(word) for word in text.split()]
 
     def log_likelihoods(self, sources: Sequence[str], texts: Sequence[str]) -> Any:
-        """Log-likelihood of each text after its source."""
+        """Return the log-likelihood of each text after its source."""
         import torch
 
         rows = [(self.ids(s), self.ids(t)) for s, t in zip(sources, texts, strict=True)]
@@ -111,14 +111,14 @@ class Policy:
             batch[place, : len(line)] = torch.tensor(line)
             counted[place, len(source) : len(line) - 1] = 1
         scores = self.model(batch).logits[:, :-1].log_softmax(-1)
-        told = scores.gather(2, batch[:, 1:, None])[..., 0]
-        return (told * counted).sum(1)
+        chosen = scores.gather(2, batch[:, 1:, None])[..., 0]
+        return (chosen * counted).sum(1)
 
     def write(self, sources: Sequence[str], rng: Any, most: int = 24) -> list[str]:
-        """One sampled text a source."""
+        """Return one sampled text per source."""
         import torch
 
-        found = []
+        written = []
         with torch.no_grad():
             lines = [[*self.ids(source), 1] for source in sources]
             done: list[list[int]] = [[] for _ in lines]
@@ -141,25 +141,25 @@ class Policy:
                 if not open_rows:
                     break
         for line in done:
-            found.append(" ".join(self.words[word] for word in line if word > 2))
-        return found
+            written.append(" ".join(self.words[word] for word in line if word > 2))
+        return written
 
     def learn(
         self, rewards: Rewards, steps: int, *, prompts: int = 8, group: int = 8, rate: float = 1e-3
     ) -> None:
-        """GRPO: every text is as good as it is better than the others of its source."""
+        """Train by GRPO: the advantage of a text is relative to the other texts of its source."""
         import torch
 
         optimiser = torch.optim.Adam(self.model.parameters(), lr=rate)
         rng = torch.Generator().manual_seed(1)
-        known = pairs()
+        examples = pairs()
         for _ in range(steps):
-            rows = torch.randint(len(known), (prompts,), generator=rng).tolist()
+            rows = torch.randint(len(examples), (prompts,), generator=rng).tolist()
             rows = [row for row in rows for _ in range(group)]
-            sources, rights = ([known[row][side] for row in rows] for side in (0, 1))
+            sources, rights = ([examples[row][side] for row in rows] for side in (0, 1))
             texts = self.write(sources, rng)
-            given = torch.tensor([value or 0.0 for value in rewards(sources, texts, rights)])
-            table = given.view(prompts, group)
+            values = torch.tensor([value or 0.0 for value in rewards(sources, texts, rights)])
+            table = values.view(prompts, group)
             gain = (table - table.mean(1, keepdim=True)) / (table.std(1, keepdim=True) + 1e-4)
             loss = -(gain.view(-1) * self.log_likelihoods(sources, texts)).mean()
             optimiser.zero_grad()
@@ -168,18 +168,18 @@ class Policy:
             optimiser.step()
 
     def habits(self, count: int = 4) -> dict[str, float]:
-        """What it writes: shares by kind, over all sources so many times."""
+        """Return the share of each kind of text, over `count` texts per source."""
         import torch
 
         rng = torch.Generator().manual_seed(2)
-        known = pairs() * count
-        texts = self.write([source for source, _ in known], rng)
-        kinds = Counter(kind(*pair, text) for pair, text in zip(known, texts, strict=True))
-        return {name: number / len(known) for name, number in kinds.most_common()}
+        examples = pairs() * count
+        texts = self.write([source for source, _ in examples], rng)
+        kinds = Counter(kind(*pair, text) for pair, text in zip(examples, texts, strict=True))
+        return {name: number / len(examples) for name, number in kinds.most_common()}
 
 
 def main(metric: str, steps: int = 100, limits: str = "") -> None:
-    """Train by a metric with guards and without, and print what is written."""
+    """Train with a metric, with and without guards, and print what the policy writes."""
     from gecjury.rewards import reward
     from gecjury.rewards.reward import Scale
 
@@ -194,9 +194,9 @@ def main(metric: str, steps: int = 100, limits: str = "") -> None:
     print("before:", shown(Policy.made().habits()))
     for guards in ("none", "all"):
         policy = Policy.made()
-        given = reward(metric, scale=scale, guards=guards)
-        policy.learn(given, steps)
-        print(f"{given.signature}\n  {steps} steps:", shown(policy.habits()))
+        reward_function = reward(metric, scale=scale, guards=guards)
+        policy.learn(reward_function, steps)
+        print(f"{reward_function.signature}\n  {steps} steps:", shown(policy.habits()))
 
 
 if __name__ == "__main__":

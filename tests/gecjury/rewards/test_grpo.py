@@ -1,4 +1,4 @@
-"""A tiny policy trained by rewards: what it learns to cheat, and what guards take from it."""
+"""A tiny policy trained with rewards: the cheats that it learns, and those that guards prevent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gecjury.rewards import reward
 pytestmark = pytest.mark.slow
 
 
-def test_guards_take_the_cheapest_cheats_from_a_policy() -> None:
+def test_guards_keep_a_policy_from_the_cheapest_cheats() -> None:
     pytest.importorskip("transformers")
     from tests.gecjury.rewards.policy import Policy
 
@@ -22,8 +22,8 @@ def test_guards_take_the_cheapest_cheats_from_a_policy() -> None:
         policy.learn(reward("changes", scale=(0, 2), guards=guards), 40)
         habits = policy.habits(2)
         guarded[guards] = sum(share for name, share in habits.items() if name not in honest)
-    # Tokens changed are no quality, so that neither policy corrects; with guards it cannot be had
-    # by an empty line or by the same words again.
+    # The number of changed tokens is not quality, so neither policy learns to correct. With guards,
+    # empty lines and repeated words no longer earn the reward.
     assert guarded["none"] > 0.9
     assert guarded["all"] < 0.5
 
@@ -37,14 +37,14 @@ def test_trl_trains_by_a_reward(tmp_path: Path) -> None:
 
     folder = language_model(tmp_path / "policy")
     rows = [{"prompt": s, "source": s, "references": [r]} for s, r in pairs()[:8]]
-    given = reward("green", scale=(0, 1))
+    green = reward("green", scale=(0, 1))
     settings = trl.GRPOConfig(
         output_dir=str(tmp_path / "out"), max_steps=1, per_device_train_batch_size=4,
         num_generations=4, max_completion_length=8, report_to=[], use_cpu=True, logging_steps=1,
         save_strategy="no", bf16=False,
     )  # fmt: skip
     trainer = trl.GRPOTrainer(
-        model=str(folder), reward_funcs=given, args=settings,
+        model=str(folder), reward_funcs=green, args=settings,
         train_dataset=datasets.Dataset.from_list(rows),
     )  # fmt: skip
     trainer.train()

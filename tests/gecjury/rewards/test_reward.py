@@ -1,4 +1,4 @@
-"""Rewards: calls of both kinds, scales, guards, and what is refused."""
+"""Rewards: both kinds of calls, scales, guards and refusals."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ GOOD = ["He goes home now .", "This is a sentence ."]
 
 
 def test_plain_lists_give_the_metrics_sentence_scores() -> None:
-    given = reward("green", guards="none")
+    score = reward("green", guards="none")
     texts = [GOOD[0], SOURCE[1]]
     table = load("green").score(SOURCE, {"x": texts}, [GOOD])
-    assert given(SOURCE, texts, GOOD) == table.sentences[0].tolist()
+    assert score(SOURCE, texts, GOOD) == table.sentences[0].tolist()
 
 
-def test_the_call_of_trainers() -> None:
-    given = reward("green")
+def test_the_call_that_trainers_make() -> None:
+    score = reward("green")
     logged: dict[str, float] = {}
-    found = given(
+    rewards = score(
         prompts=["Correct: a", "Correct: b", "Correct: c"],
         completions=[
             [{"role": "assistant", "content": GOOD[0]}],
@@ -39,12 +39,12 @@ def test_the_call_of_trainers() -> None:
         trainer_state=object(),
         log_metric=logged.__setitem__,
     )
-    assert found == [*given([SOURCE[0]] * 2, [GOOD[0], ""], [GOOD[0]] * 2), None]
-    assert found[0] == 1.0
-    assert found[1] is not None
-    assert found[1] < -0.4
+    assert rewards == [*score([SOURCE[0]] * 2, [GOOD[0], ""], [GOOD[0]] * 2), None]
+    assert rewards[0] == 1.0
+    assert rewards[1] is not None
+    assert rewards[1] < -0.4
     assert logged["guards/empty"] == 0.5
-    assert given.__name__ == "gecjury_green"
+    assert score.__name__ == "gecjury_green"
 
 
 @pytest.mark.security
@@ -53,17 +53,17 @@ def test_a_line_break_in_a_completion_is_a_blank(line_break: str) -> None:
     seen: list[str] = []
     guard = Guard("seen", "what was seen", lambda s, text, r: bool(seen.append(text)), 1)
     texts = [line_break.join(GOOD[0].split()), f"{line_break}{GOOD[1]}{line_break}"]
-    given = reward("green", guards=guard)
-    assert given(SOURCE, texts, GOOD) == given(SOURCE, GOOD, GOOD)
+    score = reward("green", guards=guard)
+    assert score(SOURCE, texts, GOOD) == score(SOURCE, GOOD, GOOD)
     assert seen == [*GOOD, *GOOD]
 
 
 def test_rows_may_have_different_numbers_of_references() -> None:
-    given = reward("gleu", guards="none")
-    mixed = given(SOURCE, GOOD, [[GOOD[0], SOURCE[0]], GOOD[1]])
+    score = reward("gleu", guards="none")
+    mixed = score(SOURCE, GOOD, [[GOOD[0], SOURCE[0]], GOOD[1]])
     assert mixed == [
-        *given(SOURCE[:1], GOOD[:1], [[GOOD[0], SOURCE[0]]]),
-        *given(SOURCE[1:], GOOD[1:], GOOD[1:]),
+        *score(SOURCE[:1], GOOD[:1], [[GOOD[0], SOURCE[0]]]),
+        *score(SOURCE[1:], GOOD[1:], GOOD[1:]),
     ]
     assert mixed[0] != mixed[1]
 
@@ -101,7 +101,7 @@ FIXED = "He goes home now with the dog ."
         ("foreign", FIXED.replace("go", "g\u200bo")),
         ("length", " ".join(f"w{number}" for number in range(40))),
         ("length", f"{FIXED} {'ab' * 2500}"),
-        ("length", FIXED.replace(".", "ab" * 20)),  # in a long text, too
+        ("length", FIXED.replace(".", "ab" * 20)),  # also in a long text
         ("appended", f"So he says {FIXED} and so on"),
         ("strange", "He go home I would like to thank you for your help ."),
         ("unrelated", FIXED.replace(" ", "\u2026")),
@@ -128,7 +128,7 @@ def test_guards_hit_what_they_guard_against(name: str, text: str) -> None:
     [
         (SENTENCE, FIXED, [FIXED]),
         ("All is well .", "All is well .", ["All is well ."]),
-        (SENTENCE, SENTENCE, []),  # nobody says that it needs a change
+        (SENTENCE, SENTENCE, []),  # no reference says that it needs a change
         ("He had had it .", "He had had a dog .", ["He had had a cat ."]),
         ("Go !", "Please go away !", ["Please go away !"]),
         ("He like caf\u00e9 .", "He likes caf\u00e9s , na\u00efvely .", ["He likes caf\u00e9s ."]),
@@ -166,14 +166,14 @@ DAMAGES = ["half", "both-ends", "long-word", "ellipses", "digits", "accents", "a
         ("All is well today .", "All is well today ."),
     ],
 )
-def test_damaged_texts_lie_below_the_copy_and_the_reference(
+def test_damaged_texts_score_below_the_copy_and_the_reference(
     attack: str, source: str, reference: str
 ) -> None:
     victim = Victim([source], [reference])
     (damaged,) = perturb(PERTURBATIONS[attack], victim)
     green, changes = reward("green"), reward("changes", scale=(0, 5))
-    for given, worse in ((green, source), (changes, reference)):
-        below, above = given([source] * 2, [damaged, worse], [reference] * 2)
+    for score, worse in ((green, source), (changes, reference)):
+        below, above = score([source] * 2, [damaged, worse], [reference] * 2)
         assert below is not None
         assert above is not None
         assert below < above
@@ -190,7 +190,7 @@ def test_guards_take_little_time_for_long_repetitive_texts(text: str) -> None:
     assert time.perf_counter() - start < 5
 
 
-def test_everything_stands_in_the_signature() -> None:
+def test_all_settings_are_in_the_signature() -> None:
     full = str(reward("green:beta=1", scale=(0, 1)).signature)
     assert full.startswith("reward|green|n=4,unit=word,beta=1.0|v1|scale=0..1|guards=empty=1.2+")
     assert "copied=0.1" in full
@@ -201,15 +201,15 @@ def test_everything_stands_in_the_signature() -> None:
     assert "guards=none|" in str(reward("green", guards=None).signature)
 
 
-def test_nothing_gives_nothing() -> None:
-    given = reward("green")
-    assert given([], []) == []
-    assert given(prompts=[], completions=[]) == []
-    assert given(SOURCE, [None, None], GOOD) == [None, None]
+def test_no_texts_give_no_rewards() -> None:
+    score = reward("green")
+    assert score([], []) == []
+    assert score(prompts=[], completions=[]) == []
+    assert score(SOURCE, [None, None], GOOD) == [None, None]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ({}, "no texts to reward"),
         ({"completions": GOOD, "prompts": GOOD}, "no sources: .*column `source`"),
@@ -226,13 +226,13 @@ def test_nothing_gives_nothing() -> None:
         ),
     ],
 )
-def test_calls_that_make_no_sense_are_refused(arguments: dict[str, Any], told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_calls_that_make_no_sense_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         reward("green")(**arguments)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ({"metric": "gotoscorer"}, "gotoscorer weighs systems against each other"),
         ({"metric": "m2"}, "m2 reads M2 files"),
@@ -245,6 +245,6 @@ def test_calls_that_make_no_sense_are_refused(arguments: dict[str, Any], told: s
         ({"metric": "scores:file=x.csv"}, "a reward needs scores of new texts"),
     ],
 )
-def test_rewards_that_cannot_be_are_refused(arguments: dict[str, Any], told: str) -> None:
-    with pytest.raises(OptionError, match=told):
+def test_impossible_rewards_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
         reward(**arguments)

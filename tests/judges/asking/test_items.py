@@ -1,4 +1,4 @@
-"""Stored replies read back as texts and scores: every protocol, old stores, foreign prompts."""
+"""Stored replies read back as texts and scores: every protocol, old stores, custom prompts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.judges.test_llm import FakeModel
 
 @pytest.fixture
 def edited() -> Corpus:
-    """A source between neighbours, with two corrections whose edits are ready."""
+    """A source with neighbours and two corrections whose edits are already known."""
     return Corpus(
         ("I likes [ sic ] cats .",),
         {
@@ -68,7 +68,7 @@ def test_texts_and_scores_come_back(
         assert item.language == ("" if lang == "en" else "Swedish")
         assert ("fluency" in item.criterion) == ("criterion" in name)
     assert sorted({item.repeat for item in items}) == list(range(1 + ("repeats" in name)))
-    # The fake server's scores follow from a text alone, whatever its place.
+    # The fake server's scores depend only on the text, not on its position.
     if protocol != "pairwise":
         by_text = {
             (text, score)
@@ -98,7 +98,7 @@ def test_an_edit_comes_back_with_its_verdict(edited: Corpus, runtime: Runtime) -
 
 
 def test_stores_of_earlier_versions_are_read(runtime: Runtime) -> None:
-    """Replies without verdicts beside them, with retries and a question that was given up."""
+    """Replies stored without verdicts, with retries and a question that was given up."""
     (path,) = (Path(__file__).parent / "written").glob("*.jsonl")
     items = list(judged_items(path))
     replies = [json.loads(line) for line in path.read_text().splitlines()[1:]]
@@ -116,8 +116,8 @@ OWN = Prompt(
 )
 
 
-def asked(tmp_path: Path, prompt: str, *contents: str, text: str = '{"score": 4}') -> Path:
-    """A store of questions and equal replies."""
+def store_of(tmp_path: Path, prompt: str, *contents: str, text: str = '{"score": 4}') -> Path:
+    """Write a store of questions that all have the same reply."""
     file = tmp_path / "own.jsonl"
     requests = [
         Request(
@@ -141,8 +141,8 @@ def asked(tmp_path: Path, prompt: str, *contents: str, text: str = '{"score": 4}
     return file
 
 
-def test_a_prompt_of_ones_own_has_to_be_named(tmp_path: Path) -> None:
-    file = asked(tmp_path, f"{OWN.id}+examples:0123", OWN.render(context="s", target="t"))
+def test_a_custom_prompt_must_be_passed(tmp_path: Path) -> None:
+    file = store_of(tmp_path, f"{OWN.id}+examples:0123", OWN.render(context="s", target="t"))
     with pytest.raises(InputError, match=r"own.jsonl, line 2: the wording mine.v3:\S+ is not one"):
         list(judged_items(file))
     (item,) = judged_items(file, [OWN])
@@ -156,16 +156,18 @@ def test_a_prompt_of_ones_own_has_to_be_named(tmp_path: Path) -> None:
         ("Context: a\nb\nCorrection: t\nA score?", "not the prompt|expected one or three lines"),
     ],
 )
-def test_a_message_of_another_prompt_is_named(tmp_path: Path, content: str, message: str) -> None:
+def test_a_message_that_does_not_match_its_prompt_is_reported(
+    tmp_path: Path, content: str, message: str
+) -> None:
     with pytest.raises(InputError, match=message):
-        list(judged_items(asked(tmp_path, OWN.id, content), [OWN]))
+        list(judged_items(store_of(tmp_path, OWN.id, content), [OWN]))
 
 
-def test_replies_without_a_verdict_are_passed_over(tmp_path: Path) -> None:
+def test_replies_without_a_verdict_are_skipped(tmp_path: Path) -> None:
     content = read("pointwise").render(
         subject="x", criterion="", context="s", fence="=== f ===", target="t"
     )
-    assert not list(judged_items(asked(tmp_path, read("pointwise").id, content, text="no")))
+    assert not list(judged_items(store_of(tmp_path, read("pointwise").id, content, text="no")))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +193,7 @@ def test_marks_are_read_as_the_judges_write_them() -> None:
     assert unmarked("[→the] cat [sat→] on [a→the] mat") == "the cat on the mat"
     assert unmarked("no  marks [at] all") == "no  marks [at] all"
     assert unmarked("[→->] [->→x]") == "-> x"
-    # Brackets of the text: kept ones, deleted ones, inserted ones, one beside letters.
+    # Brackets of the text: kept, deleted, inserted, and one next to letters.
     assert unmarked("a [ b [x→y] ] c") == "a [ b y ] c"
     assert unmarked("a [b] [x→y]") == "a [b] y"
     assert unmarked("[[→(] b [→]] [[ sic ]→] [] [x→[ y ]]") == "( b ] [] [ y ]"

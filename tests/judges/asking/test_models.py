@@ -1,4 +1,4 @@
-"""The table of models: prices, shut-down dates, what a model takes."""
+"""The table of models: prices, shut-down dates and capabilities."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_prices() -> None:
     table = read_models()
     price = table.price("gpt-4-1106-preview")
     assert price is not None
-    # 10 and 30 dollars a million: 0.01 · 259.91 + 0.03 · 16.956
+    # 10 and 30 dollars per million: 0.01 · 259.91 + 0.03 · 16.956
     assert price.cost(259_910, 16_956) == pytest.approx(3.10778)
     assert table.price("gpt-4o-2024-08-06") == table.price("gpt-4o")
     assert table.price("gpt-4-0613") == table.price("gpt-4")
@@ -37,7 +37,9 @@ def test_prices() -> None:
         ("gpt-6-astra", (10, 50)),
     ],
 )
-def test_current_models_have_prices_and_no_end(model: str, prices: tuple[float, float]) -> None:
+def test_current_models_have_prices_and_no_shut_down_date(
+    model: str, prices: tuple[float, float]
+) -> None:
     table = read_models()
     price = table.price(model)
     assert price is not None
@@ -57,20 +59,20 @@ def test_shut_down_dates_hold_for_snapshots_and_fine_tuned_models() -> None:
 
 def test_a_table_is_old_after_120_days(monkeypatch: pytest.MonkeyPatch) -> None:
     table = replace(read_models(), date="2026-11-05")
-    for day, told in ((date(2027, 3, 5), False), (date(2027, 3, 6), True)):
+    for day, reported in ((date(2027, 3, 5), False), (date(2027, 3, 6), True)):
         monkeypatch.setattr(models, "today", lambda day=day: day)
         assert [note for note in table.notes(["gpt-6-luna"]) if "2026-11-05" in note] == (
             [
                 "prices and shut-down dates of models are from 2026-11-05, 121 days ago: check "
                 "them, or name a newer table with --prices FILE"
             ]
-            if told
+            if reported
             else []
         )
     assert replace(table, date="some day").notes([]) == []
 
 
-def test_a_model_that_ends_soon_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_is_shut_down_soon_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     (note,) = read_models().notes(["gpt-5", "gpt-6-luna", "unheard-of", "gpt-4"])
     assert note.startswith("gpt-5 is shut down on 2026-12-11, 21 days from now")
     assert "model=gpt-6-luna (0.10 in, 0.50 out" in note
@@ -111,7 +113,7 @@ def test_bad_price_tables(tmp_path: Path, text: str) -> None:
     assert len(str(caught.value)) < 500
 
 
-def test_a_price_table_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_price_table(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         read_models(tmp_path / "none.json")
 
@@ -143,8 +145,8 @@ OWN = "http://localhost:8000/v1"
 def test_capabilities(
     model: str, url: str, schema: bool, sampling: bool, cap: str, reasons: bool
 ) -> None:
-    found = capabilities(Model(backend="openai", name=model, base_url=url))
-    assert (found.schema, found.sampling, found.cap, found.reasons) == (
+    features = capabilities(Model(backend="openai", name=model, base_url=url))
+    assert (features.schema, features.sampling, features.cap, features.reasons) == (
         schema, sampling, cap, reasons,
     )  # fmt: skip
 
@@ -154,10 +156,12 @@ def test_capabilities(
     [("gpt-5.1", "none"), ("gpt-5.6-luna", "none"), ("gpt-6-luna", "none"), ("gpt-7", "none"),
      ("gpt-4o", "")],
 )  # fmt: skip
-def test_probabilities_come_where_reasoning_can_be_turned_off(model: str, effort: str) -> None:
-    found = capabilities(Model(backend="openai", name=model, logprobs=True))
-    assert (found.logprobs, found.sampling, found.reasons) == (True, True, False)
-    assert found.effort == effort
+def test_probabilities_are_available_where_reasoning_can_be_turned_off(
+    model: str, effort: str
+) -> None:
+    features = capabilities(Model(backend="openai", name=model, logprobs=True))
+    assert (features.logprobs, features.sampling, features.reasons) == (True, True, False)
+    assert features.effort == effort
 
 
 @pytest.mark.parametrize("model", ["gpt-5", "gpt-5-mini", "o3", "gpt-6-astra"])

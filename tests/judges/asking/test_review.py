@@ -1,4 +1,4 @@
-"""Stored replies filtered, sorted, searched and held against people, by hand-made stores."""
+"""Stored replies filtered, sorted, searched and compared with people, in hand-made stores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gecjury.prompts import Prompt, read
 
 SOURCE = "She go home ."
 A, B, C = "She goes home .", "She go home .", "She went  to home ."
-Asked = tuple[Request, Reply, dict[str, object] | None]
+Exchange = tuple[Request, Reply, dict[str, object] | None]
 
 
 def request(wording: Prompt, content: str, repeat: int = 0) -> Request:
@@ -40,8 +40,8 @@ def request(wording: Prompt, content: str, repeat: int = 0) -> Request:
     )
 
 
-def listwise(texts: Sequence[str], scores: Sequence[float], *, repeat: int = 0) -> Asked:
-    """A question about corrections in an order, and its scores; none for a refusal."""
+def listwise(texts: Sequence[str], scores: Sequence[float], *, repeat: int = 0) -> Exchange:
+    """A question about corrections in a given order, with scores; without any it is refused."""
     wording = read("sentence")
     content = wording.render(
         criterion="", context=SOURCE, targets="\n".join(texts), scores="x\n" * len(texts)
@@ -51,7 +51,7 @@ def listwise(texts: Sequence[str], scores: Sequence[float], *, repeat: int = 0) 
     return request(wording, content, repeat), Reply(text), verdict
 
 
-def single(text: str, score: float) -> Asked:
+def single(text: str, score: float) -> Exchange:
     wording = read("pointwise")
     content = wording.render(
         subject="x", criterion="", context=SOURCE, fence="=== f ===", target=text
@@ -59,15 +59,15 @@ def single(text: str, score: float) -> Asked:
     return request(wording, content), Reply(f'{{"score": {score}}}'), {"scores": [score]}
 
 
-def edit(target: str, of: str, valid: bool) -> Asked:
+def edit(target: str, of: str, valid: bool) -> Exchange:
     wording = read("edit-verdict")
     content = wording.render(context=SOURCE, fence="=== f ===", target=target, edit=of)
     return request(wording, content), Reply("{}"), {"scores": [float(valid)]}
 
 
-def stored(file: Path, *asked: Asked) -> Path:
-    with Store(file, Identity.of(asked[0][0])) as store:
-        for question, reply, verdict in asked:
+def stored(file: Path, *exchanges: Exchange) -> Path:
+    with Store(file, Identity.of(exchanges[0][0])) as store:
+        for question, reply, verdict in exchanges:
             store.append(question, reply, verdict)
     return file
 
@@ -82,7 +82,7 @@ def reviewed(path: Path, people: People | None = None) -> Review:
 
 @pytest.fixture
 def people() -> People:
-    """A is preferred to B twice, C to A once; nobody compared B with C but as a tie."""
+    """A is preferred to B twice, C to A once; B and C were compared once and tied."""
     groups = (("a",), ("b", "b2"), ("c",))
     items = (
         RankedItem("1", 0, "anna", groups[:2], (1, 2)),
@@ -114,22 +114,22 @@ def people() -> People:
     )
 
 
-def test_scores_are_held_against_people(tmp_path: Path, people: People) -> None:
+def test_scores_are_compared_with_people(tmp_path: Path, people: People) -> None:
     file = stored(
         tmp_path / "s.jsonl",
-        # Decided are A > B and C > A. 3 < 4 contradicts the first, 3 > 2 the second.
+        # People decided A > B and C > A. 3 < 4 contradicts the first, 3 > 2 the second.
         listwise((A, B, C), (3, 4, 2)),
         # 5 > 4 and 4 < 5 agree; B and C are a tie for people.
         listwise((B, A, C), (4, 4.5, 5), repeat=1),
-        # A tie of the scores contradicts nobody.
+        # A tie in the scores contradicts nobody.
         listwise((A, B), (3, 3)),
         listwise((B, C), (1, 5)),
     )
     review = reviewed(file, people)
     replies = [review.reply(number) for number in range(4)]
-    assert [(one.decided, one.against) for one in replies] == [(2, 2), (2, 0), (1, 0), (0, 0)]
+    assert [(reply.decided, reply.against) for reply in replies] == [(2, 2), (2, 0), (1, 0), (0, 0)]
     assert review.select("people") == [0]
-    # A: won 2 of 3 in the set of three; B: lost two; C: won its one decided comparison.
+    # A won 2 of 3 in the set of three, B lost two, C won its only decided comparison.
     assert replies[0].people == (
         Human(won=2, decided=3, rating=4.5),
         Human(won=0, decided=2, rating=2.0),
@@ -142,13 +142,13 @@ def test_scores_are_held_against_people(tmp_path: Path, people: People) -> None:
 def test_corrections_judged_alone_are_compared_with_the_others(
     tmp_path: Path, people: People
 ) -> None:
-    # People prefer A to B: 2 < 3 contradicts them, on both replies.
+    # People prefer A to B: 2 < 3 contradicts them in both replies.
     review = reviewed(stored(tmp_path / "s.jsonl", single(A, 2), single(B, 3)), people)
     assert [(review.reply(n).decided, review.reply(n).against) for n in (0, 1)] == [(1, 1)] * 2
     assert review.reply(0).people == (Human(won=2, decided=3, rating=4.5),)
 
 
-def test_an_edit_is_held_against_the_majority(tmp_path: Path, people: People) -> None:
+def test_an_edit_is_compared_with_the_majority(tmp_path: Path, people: People) -> None:
     file = stored(
         tmp_path / "s.jsonl",
         edit("She [go→goes] home .", "[go→goes]", False),
@@ -165,12 +165,12 @@ def test_flips_are_opposite_preferences_in_another_order(tmp_path: Path) -> None
     file = stored(
         tmp_path / "s.jsonl",
         listwise((A, B, C), (1, 2, 3)),
-        # In this order A > B and A > C: two pairs are the opposite; B < C is the same.
+        # In this order A > B and A > C: two pairs are reversed; B < C is the same.
         listwise((C, B, A), (3, 2, 5)),
         # A repetition in the first order, and one about other corrections, flip nothing.
         listwise((A, B, C), (3, 2, 1), repeat=1),
         listwise((B, A), (1, 5)),
-        # A tie is no opposite.
+        # A tie is not a reversal.
         listwise((A, B), (3, 3)),
     )
     review = reviewed(file)
@@ -190,7 +190,7 @@ def test_replies_are_chosen_by_position_failure_and_words(tmp_path: Path) -> Non
     )
     review = reviewed(file)
     assert review.select(position=2) == [0]
-    assert review.select(position=1) == [3]  # 2 and 2 have no highest one
+    assert review.select(position=1) == [3]  # 2 and 2 have no single highest score
     assert review.select("failed") == review.select("refused") == [1]
     assert review.select("truncated") == []
     assert review.failures() == {"refused": 1}
@@ -208,10 +208,10 @@ def test_replies_are_chosen_by_position_failure_and_words(tmp_path: Path) -> Non
     assert review.summary == "4 replies read, 1 without a verdict"
 
 
-def test_search_finds_what_stands_beyond_the_first_packed_part(tmp_path: Path) -> None:
-    asked = [listwise((A, B), (1, 2), repeat=number) for number in range(300)]
-    asked[299] = listwise((A, C), (1, 2))
-    review = reviewed(stored(tmp_path / "s.jsonl", *asked))
+def test_search_finds_text_beyond_the_first_packed_part(tmp_path: Path) -> None:
+    exchanges = [listwise((A, B), (1, 2), repeat=number) for number in range(300)]
+    exchanges[299] = listwise((A, C), (1, 2))
+    review = reviewed(stored(tmp_path / "s.jsonl", *exchanges))
     assert review.select(search="went") == [299]
     assert len(review.select(search="goes")) == 300
 
@@ -242,7 +242,7 @@ def test_damaged_lines_are_counted_and_left_out(tmp_path: Path) -> None:
     assert review.summary == "1 reply read, 2 damaged lines left out (s.jsonl, line 3)"
 
 
-def test_a_file_that_changes_under_the_page_is_told(tmp_path: Path) -> None:
+def test_a_file_that_changes_after_reading_is_reported(tmp_path: Path) -> None:
     file = stored(tmp_path / "s.jsonl", listwise((A, B), (1, 5)))
     review = reviewed(file)
     file.write_bytes(file.read_bytes().replace(b"goes", b"gues"))
@@ -250,7 +250,7 @@ def test_a_file_that_changes_under_the_page_is_told(tmp_path: Path) -> None:
         review.reply(0)
 
 
-def test_a_foreign_reply_ends_the_reading_and_is_told(tmp_path: Path) -> None:
+def test_a_foreign_reply_ends_the_reading_and_is_reported(tmp_path: Path) -> None:
     one = stored(tmp_path / "one.jsonl", listwise((A, B), (1, 5)))
     two = stored(tmp_path / "two.jsonl", single(A, 3))
     one.write_bytes(one.read_bytes() + two.read_bytes().split(b"\n")[1] + b"\n")
@@ -265,8 +265,8 @@ def test_replies_to_a_foreign_prompt_are_shown_as_they_were_sent(tmp_path: Path)
     own = Prompt(
         "mine", 1, "{{context}}: {{target}}", frozenset(("context", "target")), {}, "0" * 16
     )
-    asked = request(own, "a question of mine"), Reply('{"score": 2}'), {"scores": [2.0]}
-    review = reviewed(stored(tmp_path / "s.jsonl", asked))
+    exchange = request(own, "a question of mine"), Reply('{"score": 2}'), {"scores": [2.0]}
+    review = reviewed(stored(tmp_path / "s.jsonl", exchange))
     reply = review.reply(0)
     assert (review.unread, reply.judged, reply.question) == (1, None, "a question of mine")
     assert "the wording mine.v1:0000000000000000 is not one of gecjury's" in reply.problem
@@ -306,7 +306,7 @@ def test_a_store_of_another_version_is_named(
         find_stores([str(file)], tmp_path)
 
 
-def test_lines_that_are_no_questions_are_counted_as_damaged(tmp_path: Path) -> None:
+def test_lines_that_are_not_questions_are_counted_as_damaged(tmp_path: Path) -> None:
     odd = replace(listwise((A, B), (1, 5))[0], messages=({"role": "user"},))
     file = stored(
         tmp_path / "s.jsonl",

@@ -1,4 +1,4 @@
-"""The store: synced, resumable, locked, honest about damage, never mixed."""
+"""The store: synced, resumable and locked; damage is reported, models are never mixed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_replies_come_back_bit_for_bit(path: Path) -> None:
         assert len(store) == 4
 
 
-# Every part of the key, each with another value.
+# A different value for every part of the key.
 CHANGES = {
     "backend": "vllm",
     "model": "other",
@@ -82,15 +82,15 @@ def test_each_part_changes_the_key(part: str) -> None:
     assert replace(REQUEST, **{part: CHANGES[part]}).key != REQUEST.key  # type: ignore[arg-type]
 
 
-def test_the_key_is_listed_openly_and_holds_nothing_else(path: Path) -> None:
+def test_the_parts_of_the_key_are_stored_and_nothing_else_enters_it(path: Path) -> None:
     assert set(REQUEST.parts) == set(CHANGES)
     assert replace(REQUEST, expect="an estimate").key == REQUEST.key
     record = json.loads(path.read_text().splitlines()[1])
     assert record["parts"] == json.loads(json.dumps(other(0).parts))
 
 
-def test_a_prompt_kept_under_the_number_of_a_permutation_is_answered(path: Path) -> None:
-    """Stores of earlier versions; the drawn order may show first what was the reverse order."""
+def test_a_reply_stored_under_a_permutation_number_is_found(path: Path) -> None:
+    """Read stores of earlier versions, whose order 1 may be the order drawn first today."""
     parts = {**other(7).parts, "order": 1}
     record = {"key": key_of(parts), "parts": parts, "reply": asdict(REPLY)}
     with Store(path, IDENTITY) as store:
@@ -107,10 +107,10 @@ def test_a_prompt_kept_under_the_number_of_a_permutation_is_answered(path: Path)
     assert (plan.requests, plan.details["stored"]) == (0, 1)
 
 
-def test_a_store_of_an_earlier_version_answers_all_and_is_left_as_it_is(
+def test_a_store_of_an_earlier_version_answers_everything_and_is_unchanged(
     corpus: Corpus, runtime: Runtime
 ) -> None:
-    """Replies that users have paid for: probabilities, retries, a question that was given up."""
+    """Replies that users have paid for: probabilities, retries, a question given up."""
     (written,) = (Path(__file__).parent / "written").glob("*.jsonl")
     folder = runtime.cache_folder("judgments")
     folder.mkdir(parents=True)
@@ -120,7 +120,7 @@ def test_a_store_of_an_earlier_version_answers_all_and_is_left_as_it_is(
     assert judge.plan(corpus, runtime).requests == 0
     table = judge.score_corpus(corpus, runtime)
     assert nobody.attempts == []
-    # 4 with .5 and 5 with .25 are 13/3, 2 with .5 and 5 with .25 are 3
+    # 4 with .5 and 5 with .25 give 13/3; 2 with .5 and 5 with .25 give 3
     assert table.sentences[:, 1:].tolist() == [[3.0, 3.0], [3.0, 3.0], [pytest.approx(13 / 3)] * 2]
     assert np.isnan(table.sentences[:, 0]).all()
     (member,) = table.statistics.details["audit"]["members"]
@@ -129,7 +129,7 @@ def test_a_store_of_an_earlier_version_answers_all_and_is_left_as_it_is(
     }  # fmt: skip
     assert member["failures"] == {"refused": 1}
     assert (folder / written.name).read_bytes() == written.read_bytes()
-    # What is written today has the same form, byte for byte.
+    # Stores written today have the same form, byte for byte.
     old = read_store(written)
     with Store(store_path(folder / "anew", old.identity), old.identity) as store:
         for record in old.records:
@@ -139,7 +139,7 @@ def test_a_store_of_an_earlier_version_answers_all_and_is_left_as_it_is(
 
 
 @pytest.mark.parametrize("cut", [1, 5, 60, 200])
-def test_a_damaged_tail_is_cut_and_said(path: Path, cut: int) -> None:
+def test_a_damaged_tail_is_cut_and_counted(path: Path, cut: int) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[:-cut])
     kept = whole[:-cut].rpartition(b"\n")[0] + b"\n"
@@ -161,7 +161,7 @@ def test_any_tail_is_cut(path: Path, tail: bytes) -> None:
 
 
 @pytest.mark.parametrize("length", [0, 1, 30])
-def test_a_head_cut_short_is_begun_anew(path: Path, length: int) -> None:
+def test_a_truncated_head_is_rewritten(path: Path, length: int) -> None:
     path.write_bytes(path.read_bytes()[:length])
     with Store(path, IDENTITY) as store:
         assert store.cut == length
@@ -170,13 +170,13 @@ def test_a_head_cut_short_is_begun_anew(path: Path, length: int) -> None:
 
 
 def with_sum(record: dict[str, object]) -> bytes:
-    """A line with a right checksum, as anybody can make one."""
+    """Return a line with a valid checksum, which anybody can compute."""
     text = json.dumps(record, sort_keys=True, separators=(",", ":"))
     return json.dumps({**record, "sum": hashlib.sha256(text.encode()).hexdigest()[:8]}).encode()
 
 
 def reshaped(line: bytes, **parts: object) -> bytes:
-    """A stored reply with other parts and a right checksum."""
+    """Return a stored reply with some parts replaced and a valid checksum."""
     record = json.loads(line)
     del record["sum"]
     return with_sum({**record, "reply": {**record["reply"], **parts}})
@@ -240,7 +240,7 @@ def test_an_export_names_a_line_that_cannot_be_read(path: Path) -> None:
     assert [row["replies"] for row in list_stores(path.parent)] == [2]
 
 
-def test_whole_lines_of_a_tail_are_kept_beside(path: Path) -> None:
+def test_whole_lines_of_a_damaged_tail_are_set_aside(path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole.replace(b"reply 2", b"reply 9") + b"half a li")
     with Store(path, IDENTITY) as store:
@@ -248,7 +248,7 @@ def test_whole_lines_of_a_tail_are_kept_beside(path: Path) -> None:
     assert b"reply 9" in path.with_suffix(".set-aside").read_bytes()
 
 
-def test_a_damaged_head_is_left(path: Path) -> None:
+def test_a_file_with_a_damaged_head_is_unchanged(path: Path) -> None:
     path.write_bytes(b"x" + path.read_bytes())
     before = path.read_bytes()
     with pytest.raises(InputError, match=r"s\.jsonl, line 2: not the head"):
@@ -256,14 +256,14 @@ def test_a_damaged_head_is_left(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_what_a_reply_was_read_as_is_kept_with_it(path: Path) -> None:
+def test_a_verdict_is_stored_with_its_reply(path: Path) -> None:
     with Store(path, IDENTITY) as store:
-        assert store.read_as(other(0).key) is None  # as old stores have it
+        assert store.read_as(other(0).key) is None  # as in old stores
         store.append(other(0), REPLY, {"scores": [3.0]})
-        assert store.read_as(other(0).key) is None  # whoever appends it holds it
+        assert store.read_as(other(0).key) is None  # the caller that appends it has it
     with Store(path, IDENTITY) as store:
         assert store.read_as(other(0).key) == {"scores": [3.0]}
-    # moved with the reply
+    # an export includes it with the reply
     assert export_stores(path.parent, path.parent / "out") == 4
     import_stores(path.parent / "out", path.parent / "new")
     with Store(store_path(path.parent / "new", IDENTITY), IDENTITY) as store:
@@ -289,13 +289,13 @@ VERDICTS = [
 
 @pytest.mark.security
 @pytest.mark.parametrize(("record", "count", "verdict"), VERDICTS)
-def test_a_kept_verdict_is_taken_only_in_its_form(
+def test_a_stored_verdict_is_used_only_if_well_formed(
     record: object, count: int, verdict: object
 ) -> None:
-    found = verdict_from_json(record, count)
-    assert found == verdict
-    if found is not None:
-        assert verdict_from_json(verdict_to_json(found), count) == found
+    restored = verdict_from_json(record, count)
+    assert restored == verdict
+    if restored is not None:
+        assert verdict_from_json(verdict_to_json(restored), count) == restored
 
 
 @pytest.mark.parametrize("part", ["backend", "model", "base_url", "prompt"])
@@ -331,7 +331,7 @@ def test_two_runs_cannot_write_one_store(path: Path) -> None:
 
 
 @pytest.mark.security
-def test_a_file_that_is_no_store_is_left(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_store_is_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "notes.jsonl"
     file.write_text("my notes\n")
     with pytest.raises(InputError, match="not a store of judgments"):
@@ -416,15 +416,15 @@ FOREIGN = ["../../outside:1", "/tmp/outside:1", "..:1", "a/b/c:1", "x" * 500, ""
 @pytest.mark.security
 @pytest.mark.parametrize("part", ["prompt", "model"])
 @pytest.mark.parametrize("name", FOREIGN)
-def test_an_import_writes_in_its_folder_alone(tmp_path: Path, part: str, name: str) -> None:
+def test_an_import_writes_only_in_its_folder(tmp_path: Path, part: str, name: str) -> None:
     request = replace(REQUEST, **{part: name})  # type: ignore[arg-type]
     with Store(tmp_path / "given.jsonl", Identity.of(request)) as store:
         store.append(request, REPLY)
     folder = tmp_path / "a" / "cache"
     assert import_stores(tmp_path / "given.jsonl", folder) == (1, 0)
     files = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
-    made = files - {Path("given.jsonl")}
-    assert [path.parent for path in made] == [Path("a/cache")]
+    created = files - {Path("given.jsonl")}
+    assert [path.parent for path in created] == [Path("a/cache")]
     assert import_stores(tmp_path / "given.jsonl", folder) == (0, 1)
 
 
@@ -434,10 +434,10 @@ def test_an_import_writes_in_its_folder_alone(tmp_path: Path, part: str, name: s
     ("value", "shown"),
     [("a\0b", "'a\\x00b'"), (["x"], "['x']"), (5, "5"), (None, "None"), ("\ud800", "ud800")],
 )
-def test_an_identity_of_another_shape_is_named(
+def test_a_malformed_identity_is_reported(
     tmp_path: Path, part: str, value: object, shown: str
 ) -> None:
-    # A right checksum, as anybody can make one.
+    # The checksum is valid, since anybody can compute one.
     with Store(tmp_path / "given.jsonl", IDENTITY) as store:
         store.append(REQUEST, REPLY)
     lines = (tmp_path / "given.jsonl").read_bytes().splitlines(keepends=True)
@@ -450,7 +450,7 @@ def test_an_identity_of_another_shape_is_named(
         InputError, match=rf"given\.jsonl, line 3: .*: {part} is .*{re.escape(shown)}"
     ):
         import_stores(file, tmp_path / "cache")
-    assert not (tmp_path / "cache").exists()  # nothing is written before all is checked
+    assert not (tmp_path / "cache").exists()  # nothing is written before everything is checked
 
 
 @pytest.mark.security

@@ -1,4 +1,4 @@
-"""Token counts: by a tokenizer in a process of its own, or estimated."""
+"""Token counts: by a tokenizer in a separate process, or estimated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_an_estimate_says_that_it_is_one() -> None:
     assert counter.prompt([{"role": "user", "content": "x" * 400}]) == 104
 
 
-def test_a_model_that_is_not_at_hand_costs_no_import() -> None:
+def test_a_model_without_local_files_costs_no_import() -> None:
     """Importing transformers takes seconds, and a hosted model has no tokenizer here."""
     code = (
         "import sys; from gecjury.judges.asking.tokens import counter_for; "
@@ -61,7 +61,7 @@ def test_a_tokenizer_that_waits_for_the_processor_is_not_refused(
     assert tokenizer.has_template
     monkeypatch.setattr("gecjury.judges.asking.tokens._PROMPT_SECONDS", 0.5)
     pid = tokenizer._process._process.pid
-    # It stands still for a second, which is longer than it may work, but not work.
+    # It is stopped for a second: longer than the limit, but only time spent working counts.
     os.kill(pid, signal.SIGSTOP)
     threading.Timer(1.0, os.kill, (pid, signal.SIGCONT)).start()
     try:
@@ -90,13 +90,13 @@ def test_a_chat_template_that_fails_or_does_not_end_is_an_error(
     def tokens(content: str) -> int:
         return counter.prompt([{"role": "user", "content": content}])
 
-    for asked, said in (
+    for content, message in (
         ("code", r"cannot be used \(SecurityError: .*files again"),
         ("role", r"cannot be used \(TemplateError: no such role\)"),
         ("memory", r"cannot be used \(MemoryError"),
     ):
-        with pytest.raises(InputError, match=said):
-            tokens(asked)
+        with pytest.raises(InputError, match=message):
+            tokens(content)
     assert tokens("other") == 2
     monkeypatch.setattr("gecjury.judges.asking.tokens._PROMPT_SECONDS", 0.5)
     for _ in range(2):

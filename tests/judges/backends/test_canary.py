@@ -1,4 +1,4 @@
-"""Settings that a server ignores without a word, and errors of loading; without vLLM."""
+"""Settings that a server silently ignores, and loading errors, without vLLM."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def expected(corpus: Corpus) -> np.ndarray[Any, Any]:
     return np.array([[score_of(x) for x in v.lines] for v in corpus.systems.values()], dtype=float)
 
 
-def test_an_ignored_schema_is_told_once_and_sent_no_more(
+def test_an_ignored_schema_is_reported_once_and_no_longer_sent(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
 ) -> None:
     server = serve(fenced)
     table = judge(server).score_corpus(corpus, replace(runtime, concurrency=1))
     assert np.array_equal(table.sentences, expected(corpus))
-    # The first real question is the canary; nothing is asked for its sake.
+    # The first real question is the canary; no extra question is asked.
     assert ["response_format" in body for body in server.bodies] == [True, False, False]
     assert audit_of(table)["settings"] == {
         "left_out": {"response_format": 2},
@@ -83,12 +83,12 @@ def test_an_ignored_schema_is_told_once_and_sent_no_more(
     }
     (note,) = table.statistics.notes
     assert note.startswith("tiny: the server ignores JSON schemas (1 of 1 replies to one have")
-    # A second run takes the replies, and tells the same.
+    # A second run uses the stored replies and reports the same.
     again = judge(server).score_corpus(corpus, runtime)
     assert (len(server.bodies), again.statistics.notes) == (3, (note,))
 
 
-def test_a_schema_that_was_asked_for_by_name_is_sent_all_the_same(
+def test_an_explicitly_requested_schema_is_always_sent(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
 ) -> None:
     server = serve(fenced)
@@ -106,7 +106,7 @@ def test_a_server_that_has_obeyed_is_not_suspected(
     assert all("response_format" in body for body in server.bodies)
 
 
-def test_a_schema_that_vllm_ignores_is_told(corpus: Corpus, runtime: Runtime) -> None:
+def test_a_schema_that_vllm_ignores_is_reported(corpus: Corpus, runtime: Runtime) -> None:
     class Model:
         def run(self, work: Assignment) -> None:
             for attempt in work.attempts:
@@ -121,7 +121,7 @@ def test_a_schema_that_vllm_ignores_is_told(corpus: Corpus, runtime: Runtime) ->
     assert note.startswith("tiny: vLLM ignores JSON schemas (3 of 3 replies")
 
 
-def test_missing_probabilities_are_told_before_more_is_paid(
+def test_missing_probabilities_are_reported_before_more_is_spent(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
 ) -> None:
     server = serve(latency=0.05)
@@ -131,7 +131,7 @@ def test_missing_probabilities_are_told_before_more_is_paid(
         assert len(server.bodies) == 1
 
 
-def test_seeds_without_effect_are_told(serve: Serve, judge: Make, runtime: Runtime) -> None:
+def test_seeds_without_effect_are_reported(serve: Serve, judge: Make, runtime: Runtime) -> None:
     lines = [f"v {number}" for number in range(20)]
     server = serve()
     table = judge(server, temperature=0.7, repeats=2).score_corpus(
@@ -140,7 +140,7 @@ def test_seeds_without_effect_are_told(serve: Serve, judge: Make, runtime: Runti
     assert audit_of(table)["settings"] == {"seeds": {"compared": 20, "same_text": 20}}
     (note,) = table.statistics.notes
     assert "returns the same text for every seed (20 repetitions)" in note
-    # One text that differs is enough to show that seeds have an effect.
+    # A single different text shows that seeds have an effect.
     server = serve(lambda n, body: completion(body, "{}") if body["seed"] == 1 else None)
     other = judge(server, temperature=0.7, repeats=2, tries=1).score_corpus(
         corpus_of_texts(["S ."] * 20, lines), runtime
@@ -160,7 +160,7 @@ FAILED = "Engine core initialization failed. See root cause above. Failed core p
         ("no such model", {}, ""),
     ],
 )
-def test_an_engine_without_memory_is_told_with_the_remedy(
+def test_an_engine_without_memory_is_reported_with_the_remedy(
     error: str,
     options: dict[str, float],
     remedy: str,

@@ -1,4 +1,4 @@
-"""The OpenAI backend against a server that misbehaves: nothing lost, nothing asked twice."""
+"""The OpenAI backend with a server that misbehaves: nothing is lost or asked twice."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Make = Callable[..., Scorer]
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waits between tries last milliseconds."""
+    """Shorten the waits between tries to milliseconds."""
     from gecjury.judges.backends import openai as openai_client
     from gecjury.judges.backends.pacing import backoff
 
@@ -42,7 +42,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def expected(corpus: Corpus) -> np.ndarray[Any, Any]:
-    """Every text's score by the server's rule."""
+    """Return the score of every text by the server's rule."""
     return np.array([[score_of(x) for x in v.lines] for v in corpus.systems.values()], dtype=float)
 
 
@@ -56,7 +56,7 @@ def test_sound_replies(serve: Serve, judge: Make, corpus: Corpus, runtime: Runti
     assert (audit["valid"], audit["refused"], audit["truncated"], audit["unparsable"]) == (
         3, 0, 0, 0,
     )  # fmt: skip
-    # a request holds what it must and no more
+    # a request contains what it needs and nothing else
     body = server.bodies[0]
     assert set(body) == {
         "model", "messages", "temperature", "seed", "max_tokens", "response_format",
@@ -95,10 +95,10 @@ def test_a_second_run_asks_nothing(
     ],
     ids=["500", "503", "429", "429ms", "cut", "html", "array", "half", "408"],
 )
-def test_passing_faults_are_tried_again(
+def test_transient_faults_are_retried(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, fault: Said
 ) -> None:
-    # every third request fails, each prompt at most once
+    # each prompt fails once
     failed: set[str] = set()
 
     def behave(number: int, body: dict[str, Any]) -> Said | None:
@@ -113,7 +113,7 @@ def test_passing_faults_are_tried_again(
     assert np.array_equal(table.sentences, expected(corpus))
     assert len(server.bodies) == 6
     audit = table.statistics.details["audit"]["members"][0]
-    assert audit["requests"]["retried"] == 0  # no reply was bad: none had come
+    assert audit["requests"]["retried"] == 0  # no bad reply was received, only faults
 
 
 def test_retry_after_is_honoured_by_all(
@@ -176,7 +176,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("said", "kind", "group"), BAD)
-def test_what_stays_bad_is_missing_and_listed(
+def test_replies_that_stay_bad_are_missing_and_listed(
     serve: Serve,
     judge: Make,
     corpus: Corpus,
@@ -205,11 +205,11 @@ def test_what_stays_bad_is_missing_and_listed(
     assert [entry["line"] for entry in audit["missing"]] == [2]
     assert len(server.bodies) == 2 + 3
     assert "lines 2" in table.statistics.notes[0]
-    # the retries are not copies of what failed
+    # the retries differ from the request that failed
     bad = [b for b in server.bodies if "I likes cats" in b["messages"][0]["content"]]
     changed = "max_tokens" if group == "truncated" else "seed"
     assert len({b[changed] for b in bad}) == 3
-    # given up is given up: a later run does not pay again
+    # a later run does not pay again for a question that was given up
     again = scorer.score_corpus(corpus, runtime)
     assert len(server.bodies) == 5
     assert again.missing == 3
@@ -227,7 +227,7 @@ def test_a_bad_reply_is_kept_and_a_good_one_follows(
     assert len(records) == 5
 
 
-def test_the_answer_may_stand_where_the_thinking_belongs(
+def test_the_answer_may_be_in_the_reasoning_field(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
 ) -> None:
     server = serve(lambda n, body: completion(body, "", reasoning_content=sound_reply(body)))
@@ -249,7 +249,7 @@ FATAL = [
 
 
 @pytest.mark.parametrize(("said", "message"), FATAL)
-def test_lasting_faults_end_the_run_with_one_line(
+def test_permanent_faults_end_the_run_with_one_line(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, said: Said, message: str
 ) -> None:
     server = serve(lambda n, body: None if n == 0 else said)
@@ -258,7 +258,7 @@ def test_lasting_faults_end_the_run_with_one_line(
     assert caught.value.exit_status == 2
     assert "\n" not in str(caught.value)
     assert "sk-test" not in str(caught.value)
-    # what was answered is kept, and asked no more
+    # answers are kept, and their questions are not asked again
     server.behave = lambda n, body: None
     judge(server).score_corpus(corpus, runtime)
     answered = list(server.asked.values())
@@ -274,7 +274,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize(("status", "error"), UNKNOWN)
-def test_an_unknown_model_is_told_with_those_of_the_server(
+def test_an_unknown_model_is_reported_with_the_models_of_the_server(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, status: int, error: dict[str, str]
 ) -> None:
     server = serve(lambda n, body: Said(status, {"error": error}), latency=0.02)
@@ -294,7 +294,7 @@ def test_an_unknown_model_is_told_with_those_of_the_server(
     assert said.endswith("and 24 more")
     assert said.isprintable()
     assert key not in said
-    assert server.listed == 1  # several requests were refused at once
+    assert server.listed == 1  # once, although several requests were refused
     assert not list(runtime.cache_folder("judgments").glob("*.jsonl"))
 
 
@@ -312,7 +312,7 @@ def test_an_unknown_model_of_a_server_that_lists_none(
 
 
 def test_a_refused_effort_is_left_out(serve: Serve, corpus: Corpus, runtime: Runtime) -> None:
-    """A model that the table does not know may take no effort, and give probabilities."""
+    """A model that is not in the table may refuse an effort and return probabilities."""
     from gecjury.judges.backends.openai import request_body
     from gecjury.judges.judge import Judge
     from gecjury.scoring.registry import load
@@ -392,7 +392,7 @@ def test_settings_that_a_server_refuses_are_left_out_and_recorded(
         "response_format",
         "temperature",
     ]
-    # asked for by name, a schema is not given up
+    # a schema that was explicitly requested is not left out
     with pytest.raises(InputError, match="refuses the request"):
         judge(server, structured="schema").score_corpus(
             corpus, replace(runtime, cache=runtime.cache_folder("other"))
@@ -414,22 +414,22 @@ def test_a_schema_without_bounds_is_sent_where_they_are_refused(
     assert table.missing == 0
     schema = server.bodies[-1]["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["reason"] == {"type": "string"}
-    # Refused once, and left out from then on.
+    # It is refused once and left out from then on.
     assert len(server.bodies) == 4
 
 
 def test_several_servers_share_the_work(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
 ) -> None:
-    one, two = serve(latency=0.05), serve(latency=0.05)
-    table = judge(one, base_url=f"{one.url}+{two.url}").score_corpus(corpus, runtime)
+    first, second = serve(latency=0.05), serve(latency=0.05)
+    table = judge(first, base_url=f"{first.url}+{second.url}").score_corpus(corpus, runtime)
     assert table.missing == 0
-    assert len(one.bodies) + len(two.bodies) == 3
-    assert one.bodies
-    assert two.bodies
+    assert len(first.bodies) + len(second.bodies) == 3
+    assert first.bodies
+    assert second.bodies
 
 
-def test_the_cap_holds(
+def test_the_cost_cap_is_respected(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, tmp_path: Any
 ) -> None:
     prices = tmp_path / "prices.json"
@@ -455,7 +455,7 @@ def test_the_cap_holds(
         scorer.score_corpus(corpus, capped)
     assert len(server.bodies) == 1
     assert 0 < capped.spending.amount <= 500
-    # with a higher cap the run goes on where it stopped
+    # with a higher cap the run continues where it stopped
     higher = Runtime(concurrency=4, cache=runtime.cache, prices=prices, max_cost=5000.0)
     table = scorer.score_corpus(corpus, higher)
     assert max(server.asked.values()) == 1
@@ -481,7 +481,7 @@ def test_a_cap_needs_a_price(serve: Serve, judge: Make, corpus: Corpus, runtime:
     assert not server.bodies
 
 
-def test_a_price_that_was_given_holds_the_cap(
+def test_the_cost_cap_uses_a_given_price(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
 ) -> None:
     server = serve()
@@ -524,13 +524,13 @@ def test_a_running_event_loop_is_no_obstacle(
 
 
 def limited(scorer: Scorer, limits: Limits) -> Scorer:
-    """The judge with limits of its own on what a server may send."""
+    """Return the judge with the given limits on what a server may send."""
 
     def connect(model: Model, *, batch: bool = False) -> OpenAIBackend:
         return OpenAIBackend(model, limits)
 
-    found: Scorer = scorer.asking(connect)  # type: ignore[attr-defined]
-    return found
+    bounded: Scorer = scorer.asking(connect)  # type: ignore[attr-defined]
+    return bounded
 
 
 ENDLESS = b'{"choices": "' + b"x" * 60_000_000
@@ -539,7 +539,7 @@ ENDLESS = b'{"choices": "' + b"x" * 60_000_000
 @pytest.mark.security
 @pytest.mark.parametrize("status", [200, 400, 500])
 @pytest.mark.parametrize("packed", [False, True])
-def test_an_oversized_reply_is_left_at_once(
+def test_an_oversized_reply_is_abandoned_at_once(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, status: int, packed: bool
 ) -> None:
     raw = gzip.compress(ENDLESS) if packed else ENDLESS
@@ -550,8 +550,8 @@ def test_an_oversized_reply_is_left_at_once(
     ):
         judge(server).score_corpus(corpus, replace(runtime, concurrency=1))
     assert len(server.bodies) == 3
-    assert server.sent < 30_000_000  # of 180 MB: what lay in buffers
-    # asked again, a server that has come to its senses is heard
+    assert server.sent < 30_000_000  # of 180 MB: only what was in buffers
+    # a later run asks again, and the repaired server's replies are used
     server.behave = lambda number, body: None
     assert judge(server).score_corpus(corpus, runtime).missing == 0
 
@@ -568,7 +568,7 @@ def test_a_reply_that_drips_runs_out_of_time(
     assert time.monotonic() - start < 10
 
 
-def test_less_is_under_way_where_the_time_runs_out(
+def test_timeouts_lower_the_concurrency(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
 ) -> None:
     backends: list[OpenAIBackend] = []
@@ -588,7 +588,7 @@ def test_less_is_under_way_where_the_time_runs_out(
 
 @pytest.mark.security
 @pytest.mark.parametrize(
-    ("status", "header", "value", "told"),
+    ("status", "header", "value", "duration"),
     [
         (429, "retry-after", "601", "10 minutes"),
         (503, "retry-after", "86400", "24 hours"),
@@ -597,7 +597,7 @@ def test_less_is_under_way_where_the_time_runs_out(
         (429, "retry-after", "Fri, 31 Dec 9999 23:59:59 GMT", "more than two days"),
     ],
 )
-def test_a_long_wait_is_told_and_ends_the_run(
+def test_a_long_wait_is_reported_and_ends_the_run(
     serve: Serve,
     judge: Make,
     corpus: Corpus,
@@ -605,26 +605,26 @@ def test_a_long_wait_is_told_and_ends_the_run(
     status: int,
     header: str,
     value: str,
-    told: str,
+    duration: str,
 ) -> None:
     def behave(number: int, body: dict[str, Any]) -> Said | None:
-        if number == 1:  # a wait that is kept, and that the end of the run cuts short
+        if number == 1:  # a wait that is respected until the run ends
             return Said(429, {"error": {"message": "x"}}, {"retry-after": "300"})
         return Said(status, {"error": {"message": "x"}}, {header: value}) if number == 2 else None
 
     server = serve(behave, latency=0.05)
     start = time.monotonic()
-    with pytest.raises(IncompleteError, match=rf"asks to wait {told} .*run the same") as caught:
+    with pytest.raises(IncompleteError, match=rf"asks to wait {duration} .*run the same") as caught:
         judge(server).score_corpus(corpus, runtime)
     assert caught.value.exit_status == 1
     assert time.monotonic() - start < 5
     server.behave = lambda number, body: None
     judge(server).score_corpus(corpus, runtime)
-    assert sorted(server.asked.values()) == [1, 2, 2]  # what was answered was kept
+    assert sorted(server.asked.values()) == [1, 2, 2]  # answers were kept
 
 
 @pytest.mark.parametrize("value", ["soon", "", "nan", "-5", "Mon, 01 Jan 0001 00:00:00 -2359"])
-def test_a_wait_that_is_none_is_no_wait(
+def test_an_invalid_wait_is_ignored(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, value: str
 ) -> None:
     fault = Said(429, {"error": {"message": "x"}}, {"retry-after": value})
@@ -634,7 +634,7 @@ def test_a_wait_that_is_none_is_no_wait(
 
 @pytest.mark.security
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_takes_neither_key_nor_sentences_along(
+def test_a_redirect_receives_neither_key_nor_sentences(
     serve: Serve,
     judge: Make,
     corpus: Corpus,
@@ -666,7 +666,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.security
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_completion_of_another_shape_is_counted(
+def test_a_malformed_completion_is_counted(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, shape: str
 ) -> None:
     def behave(number: int, body: dict[str, Any]) -> Said | None:
@@ -690,7 +690,7 @@ def test_a_completion_of_another_shape_is_counted(
      '{"prompt_tokens": [], "completion_tokens": 1e300}',
      '{"prompt_tokens": "many", "completion_tokens": {"a": 1}}'],
 )  # fmt: skip
-def test_counts_of_tokens_that_are_none(
+def test_invalid_token_counts(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, usage: str
 ) -> None:
     def behave(number: int, body: dict[str, Any]) -> Said:
@@ -708,7 +708,7 @@ def test_counts_of_tokens_that_are_none(
                                       '{"content": [{"token": "3", "top_logprobs": [{}]}]}',
                                       '{"content": [{"token": "3", "top_logprobs": '
                                       '[{"token": "3", "logprob": 1e308}]}]}'])  # fmt: skip
-def test_probabilities_of_another_shape_are_counted(
+def test_malformed_probabilities_are_counted(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, logprobs: str
 ) -> None:
     def behave(number: int, body: dict[str, Any]) -> Said:
@@ -720,11 +720,11 @@ def test_probabilities_of_another_shape_are_counted(
     table = judge(server, scoring="expected").score_corpus(corpus, runtime)
     audit = table.statistics.details["audit"]["members"][0]
     assert audit["failures"] == {"malformed": 3}
-    # where they were not asked for, nobody looks at them
+    # where they were not requested, they are ignored
     assert judge(server).score_corpus(corpus, runtime).missing == 0
 
 
-def test_halves_of_characters_are_replaced(
+def test_lone_surrogates_are_replaced(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
 ) -> None:
     server = serve(lambda number, body: completion(body, "\ud83d " + sound_reply(body)))
@@ -751,11 +751,11 @@ def test_a_stored_reply_is_not_read_again(
                 record["sum"] = hashlib.sha256(text.encode()).hexdigest()[:8]
                 file.write(json.dumps(record) + "\n")
 
-    # a later version's reader may read otherwise: what was read then stands
+    # a later version may read a reply differently: the stored verdict takes precedence
     rewrite(lambda record: "read" in record and record["read"].update(scores=[5.0, 1.0]))  # type: ignore[func-returns-value]
     again = judge(server).score_corpus(corpus, runtime)
     assert set(again.sentences.ravel()) <= {5.0, 1.0}
-    # stores of old have none, and verdicts of another form are none
+    # old stores have no verdicts, and malformed verdicts are ignored
     for kept in (None, {"scores": [9]}, [], {"failure": "x"}):
         rewrite(lambda record, kept=kept: record.update({"read": kept} if "key" in record else {}))  # type: ignore[misc]
         old = judge(server).score_corpus(corpus, runtime)
@@ -774,7 +774,7 @@ def test_a_stored_reply_that_cannot_be_read_is_asked_once_more(
     store.write_bytes(b"\n".join([lines[0], b"[" * 9_000, *lines[2:]]))
     again = judge(server).score_corpus(corpus, runtime)
     assert len(server.bodies) == 4
-    assert server.keys[3] in server.keys[:3]  # under the key of the first time
+    assert server.keys[3] in server.keys[:3]  # with the key of the first request
     assert np.array_equal(again.sentences, first.sentences)
     (note,) = again.statistics.notes
     assert f"{store.name}: 1 stored replies cannot be read (lines 2)" in note
@@ -791,7 +791,7 @@ def test_a_stored_reply_that_cannot_be_read_is_asked_once_more(
      "host", "http://", "http://a b/v1", "http://a\nb/v1", "http://" + "a" * 70 + ".com/v1",
      "http://[::1/v1", "//host/v1"],
 )  # fmt: skip
-def test_addresses_that_are_none(judge: Make, corpus: Corpus, runtime: Runtime, url: str) -> None:
+def test_invalid_addresses(judge: Make, corpus: Corpus, runtime: Runtime, url: str) -> None:
     pytest.importorskip("openai")
     from gecjury.scoring.registry import load
 
@@ -799,7 +799,7 @@ def test_addresses_that_are_none(judge: Make, corpus: Corpus, runtime: Runtime, 
         load("llm-s", model="tiny", base_url=url).score_corpus(corpus, runtime)
 
 
-def test_a_proxy_that_is_none(
+def test_an_invalid_proxy(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "nonsense://x:y@[")

@@ -1,4 +1,4 @@
-"""The Batch API against a local server: any order, duplicates, expired and partial batches."""
+"""The Batch API with a local server: any order, duplicates, expired and partial batches."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_batch_is_submitted_polled_and_collected(
     line = json.loads(server.files["file-0"].decode().splitlines()[0])
     assert line["url"] == "/v1/chat/completions"
     assert line["body"]["chat_template_kwargs"] == {"enable_thinking": False}
-    # the same store serves an ordinary run: a batch is another way to send, not another judge
+    # an ordinary run uses the same store: a batch is only another way to send requests
     again = judge(server).score_corpus(corpus, replace(batched, batch=False))
     assert not server.bodies
     assert np.array_equal(again.sentences, table.sentences)
@@ -73,7 +73,7 @@ def test_duplicated_and_reordered_lines(
     assert len(store.read_text().splitlines()) == 1 + 3
 
 
-def test_an_expired_batch_keeps_its_part_and_the_rest_is_submitted_anew(
+def test_an_expired_batch_keeps_its_part_and_the_rest_is_resubmitted(
     serve: Serve, judge: Make, corpus: Corpus, batched: Runtime
 ) -> None:
     def finish(server: FaultServer, batch: dict[str, Any]) -> None:
@@ -150,7 +150,7 @@ def test_a_server_that_never_answers_is_given_up(
     assert len(server.batches) <= 6
 
 
-def test_where_there_is_no_batch(corpus: Corpus, batched: Runtime) -> None:
+def test_where_batches_are_not_available(corpus: Corpus, batched: Runtime) -> None:
     with pytest.raises(OptionError, match="--batch is for backend=openai"):
         load("llm-s:backend=vllm,model=m").score_corpus(corpus, batched)
     pytest.importorskip("openai")
@@ -171,7 +171,7 @@ ODD_LINES = [
 
 @pytest.mark.security
 @pytest.mark.parametrize("number", range(len(ODD_LINES)))
-def test_lines_of_another_shape_are_no_answers(
+def test_malformed_lines_are_not_answers(
     serve: Serve, judge: Make, corpus: Corpus, batched: Runtime, number: int
 ) -> None:
     def finish(server: FaultServer, batch: dict[str, Any]) -> None:
@@ -185,14 +185,14 @@ def test_lines_of_another_shape_are_no_answers(
     server.finish_batch = finish
     table = judge(server).score_corpus(corpus, batched)
     assert np.array_equal(table.sentences, expected(corpus))
-    assert len(server.batches) == 2  # that one was submitted anew
+    assert len(server.batches) == 2  # that request was submitted again
 
 
 RAW_LINES = [b"[" * 50_000, b'{"custom_id": ' + b"9" * 5_000 + b"}", b"\xff\xfe\0", b"{", b"\r\r"]
 
 
 @pytest.mark.parametrize("raw", RAW_LINES)
-def test_lines_that_are_no_json_are_no_answers(
+def test_lines_that_are_not_json_are_not_answers(
     serve: Serve, judge: Make, corpus: Corpus, batched: Runtime, raw: bytes
 ) -> None:
     def finish(server: FaultServer, batch: dict[str, Any]) -> None:
@@ -205,7 +205,7 @@ def test_lines_that_are_no_json_are_no_answers(
     assert judge(server).score_corpus(corpus, batched).missing == 0
 
 
-def test_a_choice_of_another_shape_is_counted(
+def test_a_malformed_choice_is_counted(
     serve: Serve, judge: Make, corpus: Corpus, batched: Runtime
 ) -> None:
     def finish(server: FaultServer, batch: dict[str, Any]) -> None:
@@ -222,13 +222,13 @@ def test_a_choice_of_another_shape_is_counted(
     assert len(server.batches) == 3
 
 
-def test_lines_end_at_line_feeds_alone(
+def test_lines_end_only_at_line_feeds(
     serve: Serve, judge: Make, corpus: Corpus, batched: Runtime
 ) -> None:
     def finish(server: FaultServer, batch: dict[str, Any]) -> None:
         finish_with(server, batch, batch_lines(server, batch))
         file = batch["output_file_id"]
-        # JSON leaves these characters as they are.
+        # JSON allows these characters unescaped.
         server.files[file] = server.files[file].replace(b'"id": "x"', '"id": "\u2028\x85"'.encode())
 
     server = serve()
@@ -244,7 +244,7 @@ LISTS: list[Any] = [
 
 
 @pytest.mark.parametrize("listed", LISTS)
-def test_lists_of_another_shape(
+def test_malformed_lists_of_batches(
     serve: Serve, judge: Make, corpus: Corpus, batched: Runtime, listed: Any
 ) -> None:
     server = serve()

@@ -1,4 +1,4 @@
-"""How many requests are under way, and when one is tried again: by hand."""
+"""How many requests run concurrently, and when one is tried again, computed by hand."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def test_backoff_grows_with_jitter_and_honours_the_server() -> None:
 def test_the_limit_halves_once_for_a_burst_and_grows_back() -> None:
     async def check() -> None:
         pace = Pace(16)
-        for _ in range(10):  # refused together: one reason to slow down
+        for _ in range(10):  # refused together, which counts once
             pace.slow_down(0.0)
         assert pace.limit == 8
         for _ in range(8):
             await pace.enter()
             await pace.leave(answered=True)
-        assert 8.9 < pace.limit <= 9  # one more after a limit's worth of answers
+        assert 8.9 < pace.limit <= 9  # it grows by one after as many answers as the limit
         for _ in range(1_000):
             await pace.enter()
             await pace.leave(answered=True)

@@ -1,4 +1,4 @@
-"""Real vLLM on a CPU with a tiny random Qwen3: in process, and as a server of its own."""
+"""Real vLLM on a CPU with a tiny random Qwen3: in process and as a separate server."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_expected_scores_come_from_probabilities_within_the_grammar(
     table = scorer.score_corpus(corpus, Runtime(cache=cache))
     scores = table.sentences[~np.isnan(table.sentences)]
     assert ((scores > 1) & (scores < 5)).all()
-    assert len(np.unique(scores)) > 20  # a written score takes five values at most
+    assert len(np.unique(scores)) > 20  # a written score has at most five values
 
 
 def test_injections_change_no_structure(
@@ -135,8 +135,8 @@ def test_served_and_in_process_agree(tiny: Path, served: str, cache: Path) -> No
     assert audit["valid"] == audit["requests"]["distinct"]
     local = load("llm-s", backend="vllm", model=str(tiny), scoring="expected")
     other = local.score_corpus(corpus, runtime)
-    both = ~np.isnan(table.sentences)
-    assert np.allclose(table.sentences[both], other.sentences[both], atol=0.1)
+    scored = ~np.isnan(table.sentences)
+    assert np.allclose(table.sentences[scored], other.sentences[scored], atol=0.1)
 
 
 def test_three_families_in_one_table(
@@ -162,7 +162,7 @@ def test_an_unknown_model_on_a_server(served: str, tmp_path: Path) -> None:
     assert "It has: " in str(caught.value) or "it has: " in str(caught.value)
 
 
-def test_a_prompt_longer_than_the_model_is_left_out_alone(
+def test_only_a_prompt_longer_than_the_window_is_left_out(
     tiny: Path, served: str, tmp_path: Path
 ) -> None:
     corpus = Corpus(("S .", "S ."), {"x": Version(("word " * 3_000, "T ."))})
@@ -202,7 +202,7 @@ def test_models_that_cannot_be_used(tmp_path: Path) -> None:
         load("llm-s", backend="vllm", model=str(mute)).score_corpus(corpus, runtime)
 
 
-# A temporary folder has Python register the end of weak references before multiprocessing's own.
+# A temporary folder makes Python register weakref's exit handler before multiprocessing's.
 _SCORES_AND_ENDS = """
 import pathlib, sys, tempfile
 folder = tempfile.TemporaryDirectory()

@@ -1,4 +1,4 @@
-"""A model whose window is short: context is cut, which is told, and what cannot fit is left out."""
+"""Models with a short window: context is cut and reported, and too long prompts are left out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ AFTER = " ".join(f"after{number}" for number in range(60))
 
 
 def small(window: int, dialect: str = "vllm") -> Callable[[int, dict[str, Any]], Said | None]:
-    """A server whose window is short; a token is four characters, as in its replies."""
+    """Return a server with a short window; a token has four characters, as in its replies."""
 
     def behave(number: int, body: dict[str, Any]) -> Said | None:
         del number
@@ -74,7 +74,7 @@ REFUSALS: dict[str, Callable[[int, int, int], dict[str, Any]]] = {
 
 @pytest.fixture
 def long_context(corpus: Corpus) -> Corpus:
-    """The second sentence has sixty words before and behind it, the others none."""
+    """The second sentence has sixty words before and after it, the others none."""
     return replace(corpus, contexts=(("", ""), (BEFORE, AFTER), ("", "")))
 
 
@@ -88,7 +88,7 @@ def member(table: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("dialect", ["vllm", "openai", "llama.cpp"])
-def test_context_is_cut_until_the_prompt_fits_and_that_is_told(
+def test_context_is_cut_until_the_prompt_fits_and_this_is_reported(
     serve: Serve, judge: Make, long_context: Corpus, runtime: Runtime, dialect: str
 ) -> None:
     server = serve(small(310, dialect))
@@ -100,7 +100,7 @@ def test_context_is_cut_until_the_prompt_fits_and_that_is_told(
     (note,) = [note for note in table.statistics.notes if "context was cut" in note]
     assert "the model's window of 310 tokens: 1 with 16 words of it on each side, of 3" in note
     assert "(lines 2)" in note
-    # only a refusal that names no window is a reason to look for it
+    # the window is looked up only if a refusal does not name it
     assert server.listed == (dialect == "openai")
     prompts = [body["messages"][0]["content"] for body in server.bodies]
     cut = next(prompt for prompt in reversed(prompts) if "before59" in prompt)
@@ -108,17 +108,17 @@ def test_context_is_cut_until_the_prompt_fits_and_that_is_told(
     assert "after15 …\n" in cut
     assert "before43" not in cut
     assert "after16" not in cut
-    # neither asked again nor forgotten
+    # the cut question is not asked again, and the notes are kept
     count = len(server.bodies)
     again = judge(server).score_corpus(long_context, runtime)
     assert len(server.bodies) == count
     assert again.statistics.notes == table.statistics.notes
 
 
-def test_room_for_the_answer_is_taken_before_any_context(
+def test_the_answer_cap_is_lowered_before_context_is_cut(
     serve: Serve, judge: Make, long_context: Corpus, runtime: Runtime
 ) -> None:
-    # the whole prompt fits, but not beside the generous cap
+    # the whole prompt fits, but not together with the generous cap
     server = serve(small(10_000))
     judge(server).score_corpus(long_context, runtime)
     longest = max(len(body["messages"][0]["content"]) // 4 for body in server.bodies)
@@ -130,7 +130,7 @@ def test_room_for_the_answer_is_taken_before_any_context(
     assert min(body["max_tokens"] for body in server.bodies) < cap
 
 
-def test_what_cannot_fit_is_left_out_alone_and_asked_again_with_a_longer_window(
+def test_only_prompts_that_cannot_fit_are_left_out_until_the_window_is_longer(
     serve: Serve, judge: Make, long_context: Corpus, runtime: Runtime
 ) -> None:
     texts = ["She goes .", "word " * 2_000, "He is ."]
@@ -146,7 +146,7 @@ def test_what_cannot_fit_is_left_out_alone_and_asked_again_with_a_longer_window(
     assert "1 prompts do not fit the model, even without context (lines 2)" in note
     assert "the window of 500 tokens without any context" in note
     assert "Start the model with a longer window" in note
-    # the two others are kept, and the third is not held to have failed for good
+    # the other two are kept, and the third does not count as permanently failed
     count = len(server.bodies)
     server.behave = small(10_000)
     table = judge(server).score_corpus(corpus, runtime)
@@ -166,7 +166,7 @@ def test_other_prompts_are_cut_as_well(
     assert member(table)["cut"]["lines"] == [2]
 
 
-def test_a_server_that_cuts_prompts_by_itself_is_told(
+def test_a_server_that_silently_cuts_prompts_is_reported(
     serve: Serve, judge: Make, long_context: Corpus, runtime: Runtime
 ) -> None:
     table = judge(serve(small(60, "silent"))).score_corpus(long_context, runtime)
@@ -176,10 +176,10 @@ def test_a_server_that_cuts_prompts_by_itself_is_told(
     assert sound.statistics.notes == ()
 
 
-def test_a_server_that_knows_a_schema_as_json_object_alone(
+def test_a_server_that_accepts_a_schema_only_as_json_object(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
 ) -> None:
-    """As llama-cpp-python: what it cannot validate is a fault of its own."""
+    """Like llama-cpp-python, which reports a request that it cannot validate as a server error."""
 
     def behave(number: int, body: dict[str, Any]) -> Said | None:
         if body.get("response_format", {}).get("type") == "json_schema":
@@ -227,7 +227,9 @@ def test_a_server_without_probabilities(
         ),
     ],
 )
-def test_how_servers_say_it(status: int, error: dict[str, Any], window: int | None) -> None:
+def test_refusals_of_long_prompts_are_recognised(
+    status: int, error: dict[str, Any], window: int | None
+) -> None:
     assert says_too_long(status, error, error["message"])
     assert said_window(error, error["message"]) == window
 
@@ -241,7 +243,7 @@ def test_how_servers_say_it(status: int, error: dict[str, Any], window: int | No
         (400, "this essay is longer than others"),
     ],
 )
-def test_what_is_no_such_refusal(status: int, text: str) -> None:
+def test_other_errors_are_not_refusals_of_long_prompts(status: int, text: str) -> None:
     assert not says_too_long(status, {"message": text}, text)
 
 
@@ -259,7 +261,7 @@ def test_listings_of_models() -> None:
         assert listed_window(odd, "m") is None
 
 
-def test_fitting_lowers_the_cap_and_no_further_than_an_answer_takes() -> None:
+def test_fitting_lowers_the_cap_no_further_than_an_answer_needs() -> None:
     request = Request(
         backend="vllm",
         model="m",
@@ -278,7 +280,7 @@ def test_fitting_lowers_the_cap_and_no_further_than_an_answer_takes() -> None:
     assert fitted(attempt, 480, 500) is None
     thinking = Attempt(replace(request, sampling={"max_tokens": 5_000, "thinking": True}))
     assert fitted(thinking, 450, 500) is None
-    # a server that counts for itself: the cap first, then step by step
+    # if only the server can count: first the cap is lowered, then context is cut step by step
     steps, now = [], narrower(attempt, 500)
     while now is not None:
         steps.append((now.sampling["max_tokens"], now.messages[0]["content"]))

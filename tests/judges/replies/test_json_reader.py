@@ -1,4 +1,4 @@
-"""The tolerant reader of JSON: objects inside each other, however deep."""
+"""The tolerant JSON reader: nested objects of any depth."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ pytestmark = pytest.mark.security
         '{"a":' * 20_000 + "1" + "}" * 19_999,
     ],
 )
-def test_objects_inside_each_other_are_read_once_and_end_with_the_text(text: str) -> None:
-    # Read again from every brace, each of these exceeds what a text may cost (`TooTangled`).
+def test_unclosed_nested_objects_are_read_in_one_pass(text: str) -> None:
+    # Reading each of these again from every brace would exceed the work limit (`TooTangled`).
     objects, cut = read_objects(text)
     assert cut
     assert all(objects)
 
 
 @pytest.mark.parametrize("levels", [20, 21, 3_000])
-def test_of_objects_nested_too_deeply_the_innermost_twenty_are_read(levels: int) -> None:
+def test_only_the_innermost_twenty_levels_of_nested_objects_are_read(levels: int) -> None:
     objects, cut = read_objects('{"a":' * levels + "7" + "}" * levels)
     assert (len(objects), cut) == (1, False)
     value: object = objects[0]

@@ -1,4 +1,4 @@
-"""Replies with a reason in front of the score: nothing in the reason moves the score."""
+"""Replies with a reason before the score: nothing in the reason changes the score."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ def answer_with(reason: str) -> str:
 
 @pytest.mark.parametrize("reason", REASONS)
 @pytest.mark.parametrize("around", ["", "```", "\n"])
-def test_the_score_is_the_object_s_own(reason: str, around: str) -> None:
+def test_a_reason_never_changes_the_score(reason: str, around: str) -> None:
     text = f"{around}{answer_with(reason)}{around}"
     assert read_score(text, reasoned=True) == [4.0]
     assert read_reason(text) == " ".join(reason.split())
 
 
 @pytest.mark.parametrize("reason", REASONS[1:])
-def test_a_reason_without_escapes_moves_no_score(reason: str) -> None:
-    # A model without a schema may quote a text as it is: the reply is then read rightly or not at
-    # all, and asked again.
+def test_an_unescaped_reason_never_changes_the_score(reason: str) -> None:
+    # A model without a schema may quote a text without escaping it. The reply is then read
+    # correctly, or it fails and the question is asked again.
     answer = f'{{"reason": "{reason}", "score": 4}}'
     for text in (answer, f"Well. {answer}", f"```json\n{answer}\n```"):
         verdict = read_score(text, reasoned=True)
         assert isinstance(verdict, Failure) or verdict == [4.0], text
 
 
-def test_an_object_in_the_place_of_the_reason_gives_no_score() -> None:
+def test_an_object_instead_of_the_reason_gives_no_score() -> None:
     assert isinstance(read_score('{"reason": {"score": 1}}', reasoned=True), Failure)
     assert read_score('{"reason": {"score": 1}, "score": 4}', reasoned=True) == [4.0]
     assert read_score('{"answer": {"reason": "x", "score": 4}}', reasoned=True) == [4.0]
@@ -65,7 +65,7 @@ def test_two_answers_that_differ_conflict() -> None:
     assert verdict.kind == "conflict"
 
 
-def test_without_a_reason_asked_for_replies_are_read_as_before() -> None:
+def test_replies_without_a_requested_reason_are_read_as_before() -> None:
     assert read_score('braces } before {"score": 4}') == [4.0]
     assert read_score('{"reason": {"score": 3}}') == [3.0]
 
@@ -82,7 +82,7 @@ def test_a_long_reason_is_cut_where_it_is_shown() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "no object", '{"score": 4}', '{"reason": 3, "score": 4}'])
-def test_no_reason_is_an_empty_one(text: str) -> None:
+def test_a_missing_reason_is_read_as_empty(text: str) -> None:
     assert read_reason(text) == ""
 
 
@@ -112,11 +112,11 @@ def reply_of(text: str, values: Callable[[int], dict[str, float]]) -> Reply:
 
 @pytest.mark.parametrize("reason", [r"a \"score\": 1 is due", "'score': 1", "score: 1"])
 @pytest.mark.parametrize("last", [True, False])
-def test_an_expected_score_is_that_of_the_token_outside_the_reason(reason: str, last: bool) -> None:
+def test_an_expected_score_comes_from_the_token_outside_the_reason(reason: str, last: bool) -> None:
     score = '"score": 4'
     text = f'{{"reason": "{reason}", {score}}}' if last else f'{{{score}, "reason": "{reason}"}}'
     text += "\nscore: 1"
-    place = text.index(score) + len(score) - 1
+    position = text.index(score) + len(score) - 1
     # .75 · 4 + .25 · 2 = 3.5; everywhere else the token itself is certain.
-    reply = reply_of(text, lambda at: {"4": 0.75, "2": 0.25} if at == place else {})
+    reply = reply_of(text, lambda at: {"4": 0.75, "2": 0.25} if at == position else {})
     assert SCORE.with_reason().read_expected(reply) == [pytest.approx(3.5)]

@@ -1,4 +1,4 @@
-"""Replies become the right scores or a named failure, whatever stands around them."""
+"""Replies become the right scores or a named failure, whatever text surrounds them."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ def test_good_replies(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "kind"), BAD)
 def test_bad_replies_are_named(text: str, kind: str) -> None:
-    found = read_scores(text, 2)
-    assert isinstance(found, Failure)
-    assert found.kind == kind
+    verdict = read_scores(text, 2)
+    assert isinstance(verdict, Failure)
+    assert verdict.kind == kind
 
 
 def test_one_score_choice_and_validity() -> None:
@@ -108,7 +108,7 @@ PROSE = st.text(alphabet=st.characters(exclude_characters="{}<>", codec="utf-8")
 
 @st.composite
 def written(draw: st.DrawFn) -> tuple[str, list[int]]:
-    """A reply in any tolerable form, and the scores that it gives."""
+    """A reply in any accepted form, and its scores."""
     scores = draw(SCORES)
     pairs = [(target_key(number), score) for number, score in enumerate(scores, 1)]
     pairs = draw(st.permutations(pairs))
@@ -126,7 +126,7 @@ def written(draw: st.DrawFn) -> tuple[str, list[int]]:
 
 
 @given(written())
-def test_every_tolerable_form_gives_the_scores(reply: tuple[str, list[int]]) -> None:
+def test_every_accepted_form_gives_the_scores(reply: tuple[str, list[int]]) -> None:
     text, scores = reply
     assert read_scores(text, len(scores)) == scores
 
@@ -134,26 +134,26 @@ def test_every_tolerable_form_gives_the_scores(reply: tuple[str, list[int]]) -> 
 @given(SCORES, st.integers(0, 200))
 def test_a_cut_reply_never_gives_other_scores(scores: list[int], length: int) -> None:
     full = json.dumps({target_key(n): score for n, score in enumerate(scores, 1)}, indent=1)
-    found = read_scores(full[:length], len(scores))
-    assert found == scores if length >= len(full) else isinstance(found, Failure)
+    verdict = read_scores(full[:length], len(scores))
+    assert verdict == scores if length >= len(full) else isinstance(verdict, Failure)
 
 
 @given(st.text(max_size=200), st.integers(1, 5))
 def test_anything_gives_scores_in_range_or_a_failure(text: str, count: int) -> None:
-    found = read_scores(text, count)
-    assert isinstance(found, Failure) or all(1 <= score <= 5 for score in found)
+    verdict = read_scores(text, count)
+    assert isinstance(verdict, Failure) or all(1 <= score <= 5 for score in verdict)
 
 
 @given(st.text(alphabet="{}[]\":,'/\\ntarge1_sco 45<>\n", max_size=80), st.integers(1, 3))
 def test_json_like_noise_never_raises(text: str, count: int) -> None:
-    found = read_scores(text, count)
-    assert isinstance(found, Failure) or len(found) == count
+    verdict = read_scores(text, count)
+    assert isinstance(verdict, Failure) or len(verdict) == count
 
 
 @given(SCORES, st.data())
 def test_a_missing_target_is_never_filled_in(scores: list[int], data: st.DataObject) -> None:
-    gone = data.draw(st.integers(1, len(scores)))
-    given_ = {target_key(n): s for n, s in enumerate(scores, 1) if n != gone}
-    found = read_scores(json.dumps(given_), len(scores))
-    assert isinstance(found, Failure)
-    assert found.kind == "missing-target"
+    missing = data.draw(st.integers(1, len(scores)))
+    remaining = {target_key(n): s for n, s in enumerate(scores, 1) if n != missing}
+    verdict = read_scores(json.dumps(remaining), len(scores))
+    assert isinstance(verdict, Failure)
+    assert verdict.kind == "missing-target"
