@@ -48,7 +48,8 @@ class LLME(GroupJudge):
     """LLM-E: a model scores corrections by their edits, shown inline (figure 2 of the paper).
 
     Edits come from the hypothesis files if these are M2, otherwise from ERRANT. A correction
-    without edits is shown as the plain sentence. Scores are as for LLM-S.
+    without edits is shown as the plain sentence. Scores are 1 to 5, higher is
+    better, as for LLM-S.
 
     Attributes:
         criterion: what to focus on: a sentence of your own, a file, or a published criterion
