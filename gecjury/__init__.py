@@ -1,14 +1,14 @@
-"""gecjury: three families of GEC metrics behind one interface, tried against human judgments.
+"""gecjury: three families of GEC metrics behind one interface, tested against human judgments.
 
 import gecjury
 scorer = gecjury.load("green", beta=2.0)
 table = scorer.score(sources, {"mine": hypotheses}, references)
 table.sentences, table.totals["mine"], str(table.signature)
 
-What a command prints, a function gives: `score`, `rank`, `diff`, `alarms`, `pick`, `power`,
-`attack`, `maege`, `tune`, `explain`, `compare`, `estimate`. Each takes data (a corpus, a benchmark
-or a benchmark's name; `maege` and `tune` what they are about), metrics and settings, and gives a
-`Result` of tables: `rows()` has the records of the main one.
+These commands are also functions of the same names: `score`, `rank`, `diff`, `alarms`, `pick`,
+`power`, `attack`, `maege`, `tune`, `explain`, `compare`, `estimate`. Each accepts data (a corpus, a
+benchmark or a benchmark's name; `maege` and `tune` accept their own kind of data), metrics and
+settings, and returns a `Result` of tables: `rows()` has the records of the main one.
 
 ranked = gecjury.rank("sample", ["green", "gleu"])
 print(ranked)

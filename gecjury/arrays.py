@@ -1,4 +1,4 @@
-"""Array types, weights of resampled corpora, limits of memory, and equality of scores."""
+"""Array types, weights of resampled corpora, memory limits, and equality of scores."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ Int32Array = NDArray[np.int32]
 UInt64Array = NDArray[np.uint64]
 
 BLOCK = 2_000_000
-"""Numbers of an array that is held at once (16 MB of floats) where the whole may be of any size.
+"""Numbers held in memory at once (16 MB of floats) where the whole array may be of any size.
 
-What fits is computed in one piece. Published benchmarks, of a hundred pairs of systems, do.
+Smaller arrays are computed in one piece, as those of published benchmarks (a hundred pairs of
+systems) are.
 """
 
 
@@ -25,9 +26,9 @@ def blocks(count: int, width: int, at_once: int = BLOCK) -> Iterator[slice]:
     """Yield slices of `count` rows, in order, each of at most `at_once` numbers or one row.
 
     Args:
-        count: rows; without any there is no slice.
-        width: numbers in a row.
-        at_once: numbers in a slice.
+        count: number of rows; 0 gives no slice.
+        width: numbers per row.
+        at_once: the most numbers per slice.
     """
     step = max(1, at_once // max(width, 1))
     for start in range(0, count, step):
@@ -35,18 +36,18 @@ def blocks(count: int, width: int, at_once: int = BLOCK) -> Iterator[slice]:
 
 
 TOLERANCE = 1e-10
-"""Scores that differ by less than this share of them are equal.
+"""Scores whose relative difference is below this count as equal.
 
 Sums of the same numbers in another order, or 5/7 as 1 − 2/7, differ in the sixteenth digit; no
-metric of text says anything in the tenth.
+text metric is meaningful in the tenth.
 """
-_ZERO = 4e-15  # what rounding leaves of a sum of numbers about 1 that is 0; GLEU goes below 2e-14
+_ZERO = 4e-15  # rounding error of a sum of numbers near 1 that is 0; GLEU goes below 2e-14
 
 
 def draw_weights(draws: IntArray | None, count: int) -> FloatArray:
-    """Return how often each of `count` sentences stands in each resampled corpus: B × count.
+    """Return how often each of `count` sentences occurs in each resampled corpus: B × count.
 
-    Without draws there is one row of ones: the corpus itself.
+    Without draws, return one row of ones: the corpus itself.
     """
     if draws is None:
         return np.ones((1, count))
@@ -56,17 +57,17 @@ def draw_weights(draws: IntArray | None, count: int) -> FloatArray:
 
 
 def settled(scores: FloatArray) -> FloatArray:
-    """Return scores with those made equal that differ by rounding alone.
+    """Return scores in which values that differ only by rounding are made equal.
 
     Wherever scores are compared (pairs of corrections, games of TrueSkill, ranks of systems), a
-    difference of rounding would count as a win or a loss that no metric means.
+    rounding difference would count as a win or a loss that no metric means.
 
     Args:
         scores: array of any shape; NaN and infinities stay.
 
     Returns:
-        The same shape. In a sequence of sorted scores whose neighbours differ by no more than
-        rounding, each is the least.
+        The same shape. In a run of sorted scores whose neighbours differ by no more than rounding,
+        each becomes the smallest of the run.
     """
     flat = np.asarray(scores, dtype=np.float64).ravel()
     finite = np.flatnonzero(np.isfinite(flat))

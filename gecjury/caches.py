@@ -1,13 +1,13 @@
-"""Disk caches in SQLite: texts by key under openly listed parts, and vectors by key.
+"""Disk caches in SQLite: texts by key and scope, and vectors by key.
 
-Both use one kind of store: values of bytes by scope and key. The scope holds what decides a value
-besides its key (program versions, a model's name), and is listed in the file as JSON for people to
-read; values of other scopes are never returned. A broken cache costs time, never a result: a
-damaged file, or one of another format, is made anew, and one that cannot be read or written counts
+Both use one kind of store: byte values by scope and key. The scope contains everything that
+determines a value besides its key (program versions, a model's name). The file lists it as readable
+JSON; values of other scopes are never returned. A broken cache costs time, never a result: a
+damaged file, or one of another format, is replaced, and one that cannot be read or written counts
 as empty.
 
-diskcache does not serve here: it reads its keys one by one, where scorers ask for thousands at
-once, and unpickles the contents of its file.
+diskcache is not suitable: it reads keys one by one, where scorers ask for thousands at once, and it
+unpickles the contents of its file.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from gecjury.arrays import Float32Array
 _T = TypeVar("_T")
 
 DEFAULT_LIMIT = 2 * 1024**3
-"""Bytes that a file of vectors may take."""
+"""The size limit of a file of vectors, in bytes."""
 
-_FORMAT = 2  # SQLite's user_version; the files of format 0 had a schema for each kind of value
+_FORMAT = 2  # SQLite's user_version; files of format 0 had a schema for each kind of value
 _SCHEMA = (
     "CREATE TABLE scopes (id INTEGER PRIMARY KEY, parts TEXT UNIQUE NOT NULL)",
     "CREATE TABLE entries (scope INTEGER NOT NULL, key BLOB NOT NULL, used REAL NOT NULL,"
     " value BLOB NOT NULL, PRIMARY KEY (scope, key))",
 )
-_AT_ONCE = 500  # keys in one query; SQLite takes 999 at least
+_AT_ONCE = 500  # keys in one query; SQLite accepts at least 999
 _WAIT = 30.0  # seconds to wait for another process that writes
-_RECENT = 3600.0  # seconds for which a use is not noted again, so that reading seldom writes
+_RECENT = 3600.0  # seconds before a use is recorded again, so that reading seldom writes
 
 
 class _AnotherFormat(sqlite3.DatabaseError):
-    """The file is that of another version."""
+    """The file has the format of another version."""
 
 
 def text_key(*texts: str) -> str:
@@ -58,17 +58,17 @@ def text_key(*texts: str) -> str:
 class _Store:
     """Bytes by key within a scope, shared by all processes that open the same file.
 
-    The file is made when something is first stored.
+    The file is created when something is first stored.
 
     Args:
         path: the SQLite file.
-        parts: everything besides the key that decides a value.
-        limit_bytes: the file's size from which the least recently used values are dropped.
+        parts: everything besides the key that determines a value.
+        limit_bytes: file size above which the least recently used values are dropped.
         clock: seconds that only grow.
 
     Attributes:
-        trouble: why the file could not be used; empty while all is well. After trouble the file is
-            left alone.
+        trouble: why the file could not be used; empty while it works. After a failure the file is
+            not touched again.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class _Store:
         self._clock = clock
 
     def load(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the values of those keys that have one; they count as used now."""
+        """Return the values of the keys that are stored; they count as used now."""
 
         def work(store: sqlite3.Connection) -> dict[bytes, bytes]:
             stored: dict[bytes, bytes] = {}
@@ -99,16 +99,16 @@ class _Store:
                 marks = ",".join("?" * len(batch))
                 query = f"SELECT key, value, used FROM entries WHERE scope = ? AND key IN ({marks})"
                 for key, value, used in store.execute(query, (row[0], *batch)):
-                    # A file that was tampered with may hold anything anywhere.
+                    # A file that was tampered with may contain anything anywhere.
                     if not isinstance(value, bytes):
                         continue
                     stored[key] = value
                     if not isinstance(used, float) or now - used > _RECENT:
                         old.append((now, row[0], key))
             if old:
-                # Where the file cannot be written, or not now, what was found is still good.
+                # If the file cannot be written now, or at all, the values found are still good.
                 with contextlib.suppress(sqlite3.OperationalError):
-                    store.execute("PRAGMA busy_timeout = 100")  # milliseconds; not worth a wait
+                    store.execute("PRAGMA busy_timeout = 100")  # milliseconds; not worth more
                     store.execute("BEGIN IMMEDIATE")
                     store.executemany(
                         "UPDATE entries SET used = ? WHERE scope = ? AND key = ?", old
@@ -119,13 +119,13 @@ class _Store:
         return self._use(work, {}, make=False)
 
     def store(self, values: Mapping[bytes, bytes]) -> None:
-        """Keep values, replacing those of the same keys, and drop the least recently used ones."""
+        """Store values, replacing those of the same keys, and drop the least recently used ones."""
         if not values:
             return
 
         def work(store: sqlite3.Connection) -> None:
             now = self._clock()
-            # Locked for writing at once: a reader that turns writer may find itself refused.
+            # Locked for writing from the start: SQLite may refuse a reader that becomes a writer.
             store.execute("BEGIN IMMEDIATE")
             store.execute("INSERT OR IGNORE INTO scopes (parts) VALUES (?)", (self.parts,))
             (scope,) = store.execute(
@@ -150,7 +150,7 @@ class _Store:
                     self.path.parent.mkdir(parents=True, exist_ok=True)
                 elif not self.path.is_file():
                     return otherwise
-                # Opened anew each time: a connection belongs to one thread, and costs little.
+                # Opened each time: a connection belongs to one thread, and opening one is cheap.
                 store = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
                 with contextlib.closing(store):
                     self._prepare(store)
@@ -167,7 +167,7 @@ class _Store:
         store.execute("PRAGMA synchronous = NORMAL")
         if _number(store, "user_version") == _FORMAT:
             return
-        store.execute("PRAGMA auto_vacuum = INCREMENTAL")  # has to stand before the first table
+        store.execute("PRAGMA auto_vacuum = INCREMENTAL")  # must come before the first table
         store.execute("BEGIN EXCLUSIVE")
         # Another process may have been faster.
         if _number(store, "user_version") != _FORMAT:
@@ -179,7 +179,7 @@ class _Store:
         store.execute("COMMIT")
 
     def _remove(self) -> None:
-        """Remove a useless file and those that SQLite keeps beside it."""
+        """Remove an unusable file and those that SQLite keeps next to it."""
         for ending in ("", "-journal", "-wal", "-shm"):
             with contextlib.suppress(OSError):
                 self.path.with_name(self.path.name + ending).unlink()
@@ -195,7 +195,7 @@ class _Store:
                 " (SELECT rowid FROM entries ORDER BY used, rowid LIMIT ?)",
                 (count // 4 + 1,),
             )
-            # As a script: `execute` would take a single step of it, which frees a single page.
+            # As a script: `execute` would run only one step of it, which frees a single page.
             store.executescript("PRAGMA incremental_vacuum")
 
 
@@ -209,7 +209,7 @@ def _used_pages(store: sqlite3.Connection) -> int:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Return True if an error says that the file itself is of no use, not busy or inaccessible."""
+    """Return True if an error means that the file itself is damaged, not busy or inaccessible."""
     code = getattr(error, "sqlite_errorcode", None) or 0
     damage = code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
     return damage or isinstance(error, _AnotherFormat)
@@ -219,7 +219,7 @@ class DiskCache(_Store):
     """Texts of one kind by key."""
 
     def get(self, keys: Sequence[str]) -> dict[str, str]:
-        """Return the stored values of those keys that have one that is text."""
+        """Return the stored values of the keys whose value is text."""
         texts = {}
         for key, value in self.load([_data(key) for key in keys]).items():
             with contextlib.suppress(UnicodeDecodeError):
@@ -240,23 +240,23 @@ def _text(data: bytes) -> str:
 
 
 class VectorCache(_Store):
-    """Vectors of 32-bit floats by key; the key stands for everything that decides a vector."""
+    """Vectors of 32-bit floats by key; the key covers everything that determines a vector."""
 
     def __init__(
         self, path: Path, limit: int = DEFAULT_LIMIT, *, clock: Callable[[], float] = time.time
     ) -> None:
-        """Name the cache; the file is made when something is first stored.
+        """Name the cache; the file is created when something is first stored.
 
         Args:
             path: the SQLite file.
-            limit: the file's size from which the least recently used vectors are dropped.
+            limit: file size above which the least recently used vectors are dropped.
             clock: seconds that only grow.
         """
         parts = {"what": "vectors of 32-bit floats"}
         super().__init__(path, parts, limit_bytes=limit, clock=clock)
 
     def read(self, keys: Sequence[bytes], dimensions: int) -> dict[bytes, Float32Array]:
-        """Return the vectors, (dimensions,), of those keys that have one; they count as used now.
+        """Return the vectors, (dimensions,), of the keys that are stored; they count as used now.
 
         A vector of another size, from a file that was tampered with, is not returned.
         """
@@ -267,5 +267,5 @@ class VectorCache(_Store):
         }
 
     def write(self, vectors: Mapping[bytes, Float32Array]) -> None:
-        """Keep vectors, and drop the least recently used past the limit."""
+        """Store vectors, and drop the least recently used ones above the limit."""
         self.store({key: vector.astype("<f4").tobytes() for key, vector in vectors.items()})

@@ -13,7 +13,7 @@ from typing import IO, Any
 from gecjury.errors import OutputError
 
 OPEN_FILES_STAY = sys.platform == "win32"
-"""True where the system neither renames nor removes an open file, nor shows what is locked."""
+"""True if the system (Windows) does not rename or remove open files, nor read locked ones."""
 
 
 def unwritable(path: str | Path, error: OSError) -> OutputError:
@@ -22,7 +22,7 @@ def unwritable(path: str | Path, error: OSError) -> OutputError:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk, on systems that can do that."""
+    """Flush the entries of a folder to the disk, on systems that support it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -35,19 +35,19 @@ def sync_folder(folder: Path) -> None:
 def whole_file(
     path: Path, unfinished: Path | None = None, *, synced: bool = True
 ) -> Iterator[IO[bytes]]:
-    """Open a file that stands in its place, whole, once the context has ended, or not at all.
+    """Open a file that appears in its place only when the context ends: complete or not at all.
 
     Args:
-        path: the path of the file; what stood there before stays until then.
+        path: the path of the file; an existing file stays until then.
         unfinished: folder of the unfinished file, in the same file system; by default that of
             `path`.
         synced: True if the file is on the disk at the end, even if the machine loses power then.
 
     Raises:
-        OutputError: it cannot be written, or its folder not be made.
+        OutputError: it cannot be written, or its folder cannot be created.
     """
     folder = unfinished or path.parent
-    # Two runs that write one file must not write one unfinished file.
+    # Two runs that write the same file must not share one unfinished file.
     partial = folder / f".{path.name}.{secrets.token_hex(4)}"
     try:
         for needed in (path.parent, folder):
@@ -83,21 +83,21 @@ def append(path: Path, data: bytes) -> None:
 def lock(file: IO[Any], *, wait: bool, beside: bool = OPEN_FILES_STAY) -> IO[Any] | None:
     """Lock an open file for this process alone.
 
-    The lock binds only those who ask for it. A file system that knows none (some network ones)
-    locks nothing: what is written there is as safe as its writers are few.
+    The lock is advisory. A file system without locks (some network ones) locks nothing: files there
+    are safe only with a single writer.
 
     Args:
         file: open for writing.
-        wait: until another process has let go of it.
-        beside: lock an empty file `NAME.lock` in its place, as on Windows, where nobody else can
-            read what is locked.
+        wait: True to wait until another process has released it.
+        beside: lock an empty file `NAME.lock` instead, as on Windows, where no other process can
+            read a locked file.
 
     Returns:
-        What holds the lock, the file itself where none is beside it: closing it ends the lock.
-        None if another process holds it, which cannot be when waiting.
+        The file that holds the lock, `file` itself or `NAME.lock`: closing it releases the lock.
+        None if another process holds it, which cannot happen when waiting.
 
     Raises:
-        OSError: the file beside it cannot be made.
+        OSError: `NAME.lock` cannot be created.
     """
     from filelock import lock_descriptor
 
@@ -113,32 +113,33 @@ def lock(file: IO[Any], *, wait: bool, beside: bool = OPEN_FILES_STAY) -> IO[Any
 
 
 class GrowingFile:
-    """A file that only grows, held by this process alone; what was appended is on the disk.
+    """A file that only grows, locked by this process; appended lines are on the disk.
 
     Attributes:
         path: the path of the file.
-        size: bytes that it has, as far as this process knows.
+        size: its size in bytes, as far as this process knows.
     """
 
     def __init__(self, path: Path, *, busy: str, lost: str) -> None:
-        """Open or make the file, and lock it.
+        """Open or create the file, and lock it.
 
         Args:
-            path: the path of the file, whose folder is made as well.
-            busy: message if another process holds the file.
+            path: the path of the file, whose folder is created as well.
+            busy: message if another process has locked the file.
             lost: message if a line cannot be appended.
 
         Raises:
-            OutputError: it is held by another process, or cannot be written.
+            OutputError: another process has locked it, or it cannot be written.
         """
         self.path, self._lost = path, lost
         if path.exists() and not path.is_file():
-            # Opening a pipe would wait for somebody who reads it.
-            raise OutputError(f"{path}: cannot be written (it is no file); move it away")
+            # Opening a pipe would wait for a reader.
+            raise OutputError(f"{path}: cannot be written (it is not a file); move it away")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             while True:
-                # Not buffered: a line is written by a call of its own, or known not to be.
+                # Not buffered: each line is written by its own call, which either succeeds or
+                # raises.
                 self._file = path.open("ab", buffering=0)
                 self._held: IO[Any] = self._file
                 try:
@@ -161,7 +162,7 @@ class GrowingFile:
         """Add whole lines; when this returns, they are on the disk.
 
         Raises:
-            OutputError: they cannot be written; what stood there before is as it was.
+            OutputError: they cannot be written; the earlier content is unchanged.
         """
         before, left = self.size, memoryview(data)
         try:
@@ -169,7 +170,7 @@ class GrowingFile:
                 left = left[os.write(self._file.fileno(), left) :]
             os.fsync(self._file.fileno())
         except OSError as error:
-            # A full disk may have taken half a line.
+            # A full disk may have accepted half a line.
             with suppress(OutputError):
                 self.cut(before)
             raise OutputError(f"{unwritable(self.path, error)}; {self._lost}") from None
@@ -178,10 +179,10 @@ class GrowingFile:
             sync_folder(self.path.parent)
 
     def cut(self, size: int) -> None:
-        """Remove what stands behind a number of bytes.
+        """Truncate the file to a number of bytes.
 
         Raises:
-            OutputError: it cannot be removed.
+            OutputError: it cannot be truncated.
         """
         try:
             os.ftruncate(self._file.fileno(), size)
@@ -191,7 +192,7 @@ class GrowingFile:
         self.size = size
 
     def is_untouched(self) -> bool:
-        """Return whether the file still stands in its place, and nobody else has written to it."""
+        """Return whether the file is still in its place, and no one else has written to it."""
         return self._in_place() and os.fstat(self._file.fileno()).st_size == self.size
 
     def _in_place(self) -> bool:
@@ -204,11 +205,11 @@ class GrowingFile:
         """Close the file and free its lock.
 
         Args:
-            remove: take the file away before another process can hold it.
+            remove: remove the file before another process can lock it.
         """
         if remove:
             if self._held is not self._file:
-                self._file.close()  # Windows removes no open file
+                self._file.close()  # Windows cannot remove an open file
             with suppress(OSError):
                 self.path.unlink()
         self._file.close()

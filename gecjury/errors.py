@@ -41,7 +41,7 @@ class DataError(GecjuryError):
 
 
 class OutputError(GecjuryError):
-    """A result that cannot be written where it was asked for."""
+    """A result that cannot be written to the requested place."""
 
 
 class MissingExtraError(GecjuryError, ImportError):
@@ -55,7 +55,7 @@ class IncompleteError(GecjuryError):
 
 
 FAMILIES = ("refbased", "refless", "judges")
-"""Packages of metrics below `gecjury`; each has an extra of its name."""
+"""Packages of metrics in `gecjury`; each has an extra of the same name."""
 
 
 def family_of(module: str) -> str | None:
@@ -67,8 +67,8 @@ def family_of(module: str) -> str | None:
 def nearest(name: str, choices: Iterable[str]) -> str:
     """Return a clause that names the nearest names, or all of them.
 
-    A name that begins otherwise is near only where most of its letters are the same: `bertscore` is
-    not `gotoscorer`.
+    A name that begins with other letters is near only if most of its letters are the same:
+    `bertscore` is not near `gotoscorer`.
     """
     import difflib
 
@@ -92,7 +92,7 @@ def known_name(what: str, name: str, names: Sequence[str]) -> str:
     """Return the name itself if it is one of the names.
 
     Raises:
-        OptionError: it is none of them; gives the nearest ones and all.
+        OptionError: it is not one of them; names the nearest ones and all.
     """
     if name in names:
         return name
@@ -100,11 +100,11 @@ def known_name(what: str, name: str, names: Sequence[str]) -> str:
 
 
 def failure_in(code: object, error: Exception) -> str:
-    """Return an error of the user's code in words, with the last line of its file that was run.
+    """Describe an error of the user's code, with the last line of its file that was run.
 
     Args:
         code: the function that failed, or the name of its file.
-        error: as it was caught.
+        error: the error that was caught.
     """
     import traceback
     from pathlib import Path
@@ -116,15 +116,15 @@ def failure_in(code: object, error: Exception) -> str:
 
 
 def install_hint(extra: str) -> str:
-    """Return the command that installs an extra of gecjury, as gecjury itself was installed.
+    """Return the command that installs an extra of gecjury the way gecjury itself was installed.
 
-    A checkout is named as such, and a package from a file or an address by that. The program is the
-    one that belongs to this Python.
+    The command names the checkout, the file or the address that gecjury was installed from. It uses
+    the `pip` that belongs to this Python.
 
     Args:
         extra: `edits`, `refbased`, ...
     """
-    # Here and below: what only errors need.
+    # Imported here and below because only errors need them.
     import sys
     from importlib import metadata
     from pathlib import Path
@@ -137,13 +137,13 @@ def install_hint(extra: str) -> str:
 
 
 def _hint(extra: str, root: Path, record: str | None, program: Path) -> str:
-    """Return the command of `install_hint` for a place and an installer's record.
+    """Return the command of `install_hint` for a folder and an installer's record.
 
     Args:
         extra: name of the extra.
-        root: folder that holds the package.
+        root: folder that contains the package.
         record: the installer's record of gecjury's origin, if any.
-        program: the Python that runs.
+        program: the running Python interpreter.
     """
     import shlex
     import shutil
@@ -169,7 +169,7 @@ def _hint(extra: str, root: Path, record: str | None, program: Path) -> str:
 
 
 def _is_checkout(root: Path) -> bool:
-    """Return True if a folder is this project's, and not one that gecjury was copied into."""
+    """Return True if a folder is a checkout of this project, not one that gecjury was copied to."""
     try:
         return 'name = "gecjury"' in (root / "pyproject.toml").read_text(encoding="utf-8")
     except (OSError, ValueError):
@@ -190,12 +190,12 @@ def _requirement(extra: str, record: str | None) -> str:
         if url.startswith("file:"):
             local = Path(unquote(urlsplit(url).path))
             return f"{local}[{extra}]" if local.exists() else by_name
-        # From an index of packages, where the name is enough.
+        # Installed from a package index, for which the name is enough.
         if not url:
             return by_name
         if version:
             at = version.get("requested_revision") or version.get("commit_id")
             url = f"{version.get('vcs', 'git')}+{url}" + (f"@{at}" if at else "")
-    except (AttributeError, OSError, ValueError):  # whatever an installer wrote
+    except (AttributeError, OSError, ValueError):  # a record that is not as expected
         return by_name
     return f"{by_name} @ {url}"

@@ -1,12 +1,12 @@
-"""Worker processes that answer questions: forks of this process, and plain children of it.
+"""Worker processes that answer questions: forks of this process, and plain child processes.
 
-Questions and answers are JSON values, a line each. Plain children speak over their standard
-streams; they start alike on every system, in scripts without a guarded main part and in
-notebooks. Forks cost nothing to start, and have what this process has loaded.
+Questions and answers are JSON values, one per line. Plain children communicate over their standard
+streams; they start the same way on every system, in scripts without a guarded main part and in
+notebooks. Forks are cheap to start, and have everything that this process has loaded.
 
-Not loky, which does that too: for 800 pairs of sentences and two workers with the embedded tagger
-it took 5.1 s of processor time where plain child processes took 4.2 s and as much memory, and what
-it sends is pickled.
+loky, which does the same, is not used: for 800 pairs of sentences and two workers with the embedded
+tagger it took 5.1 s of processor time where plain child processes took 4.2 s and as much memory,
+and it pickles what it sends.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from gecjury.errors import GecjuryError
 _T = TypeVar("_T")
 
 Start = Callable[[], Callable[[Any], Any]]
-"""Loads what a worker needs, and returns what answers its questions; called once in each."""
+"""Loads what a worker needs, and returns the function that answers its questions; called once."""
 
 
 class WorkerDied(GecjuryError):
@@ -52,7 +52,7 @@ class WorkerDied(GecjuryError):
 
 
 def failure(error: Exception) -> dict[str, str]:
-    """Return an error as the answer of a worker; see `answered`."""
+    """Return an error in the form of a worker's answer; see `answered`."""
     trace = "" if isinstance(error, GecjuryError) else traceback.format_exc()
     return {"error": type(error).__name__, "message": str(error), "trace": trace}
 
@@ -61,8 +61,8 @@ def answered(record: Mapping[str, Any]) -> Any:
     """Return what a worker answered.
 
     Raises:
-        GecjuryError: the worker raised one; its class and message are kept.
-        RuntimeError: the worker raised something else, which nobody foresaw.
+        GecjuryError: the worker raised it; class and message are kept.
+        RuntimeError: the worker raised another, unexpected error.
     """
     if "error" not in record:
         return record["answer"]
@@ -73,10 +73,10 @@ def answered(record: Mapping[str, Any]) -> Any:
 
 
 class WorkerProcess(ABC):
-    """A process that answers questions, one after the other.
+    """A process that answers questions one after the other.
 
     Attributes:
-        streams: our ends of the streams of questions and answers.
+        streams: this process's ends of the streams for questions and answers.
     """
 
     streams: tuple[IO[str], IO[str]]
@@ -108,10 +108,10 @@ class WorkerProcess(ABC):
         """Return the exit status once the process has ended; negative for a signal."""
 
     def close(self) -> None:
-        """Forget a process that has ended or was killed."""
+        """Release the streams of a process that has ended or was killed."""
         self.wait()
         for stream in self.streams:
-            # What was not sent cannot be any more.
+            # Unsent data can no longer be sent.
             with contextlib.suppress(OSError):
                 stream.close()
 
@@ -122,7 +122,7 @@ class SpawnedProcess(WorkerProcess):
     Args:
         module: its name.
         *arguments: arguments of its command line.
-        environment: variables that it gets beside those of this process.
+        environment: variables that it gets in addition to those of this process.
     """
 
     def __init__(self, module: str, *arguments: str, environment: Mapping[str, str]) -> None:
@@ -147,10 +147,10 @@ class SpawnedProcess(WorkerProcess):
         self.streams = self._process.stdin, self._process.stdout
 
     def begin_again(self) -> None:
-        """Start another process in the place of one that died.
+        """Start another process to replace one that died.
 
         Raises:
-            WorkerDied: no more work is wanted, as another thread has said by `kill`.
+            WorkerDied: another thread has called `kill`, so no more work is wanted.
         """
         self.close()
         with self._lock:
@@ -170,29 +170,29 @@ class SpawnedProcess(WorkerProcess):
 
 
 class ForkedProcess(WorkerProcess):
-    """A copy of this process; on systems that can fork, and while it has no other thread.
+    """A copy of this process, for systems that can fork and a process without other threads.
 
     Args:
         start: a `Start`.
-        others: forks that were made before, whose pipes the copy lets go.
+        others: earlier forks, whose pipes the copy closes.
     """
 
     def __init__(self, start: Start, others: Sequence[WorkerProcess] = ()) -> None:
         theirs, ours = os.pipe(), os.pipe()
         with warnings.catch_warnings():
-            # Python 3.12 warns of threads; the ones there are belong to OpenBLAS, which sees to it.
+            # Python 3.12 warns about threads; these belong to OpenBLAS, which handles forks.
             warnings.simplefilter("ignore", DeprecationWarning)
             try:
                 self._pid = os.fork()
             except OSError:
-                # A system without room for another process will want these descriptors back.
+                # A system that has no room for another process needs these descriptors back.
                 for descriptor in (*theirs, *ours):
                     os.close(descriptor)
                 raise
         self._status: int | None = None
         self._lock = threading.Lock()
         if not self._pid:
-            # A pipe ends for its reader only when every copy of its other end is closed.
+            # The reader of a pipe sees its end only when every copy of the other end is closed.
             for stream in (stream for process in others for stream in process.streams):
                 os.close(stream.fileno())
             os.close(theirs[1])
@@ -214,17 +214,17 @@ class ForkedProcess(WorkerProcess):
             if self._status is None:
                 try:
                     self._status = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
-                except ChildProcessError:  # somebody else in this process waits for all children
+                except ChildProcessError:  # other code in this process waits for all children
                     self._status = 0
             return self._status
 
 
 class Pool(Generic[_T]):
-    """Processes that are each kept at work by a thread.
+    """Processes that are each kept busy by a thread.
 
     Attributes:
         processes: started by `fill`.
-        results: results of the threads, errors that ended one included.
+        results: results of the threads, and the errors that ended them.
     """
 
     def __init__(self) -> None:
@@ -233,10 +233,10 @@ class Pool(Generic[_T]):
         self._threads: list[threading.Thread] = []
 
     def fill(self, count: int, start: Callable[[], WorkerProcess]) -> None:
-        """Start processes, as many as the system lets us.
+        """Start processes, as many as the system allows.
 
         Args:
-            count: number of processes; fewer change nothing but the time.
+            count: number of processes; fewer only take longer.
             start: starts one.
         """
         with contextlib.suppress(OSError):
@@ -244,10 +244,10 @@ class Pool(Generic[_T]):
                 self.processes.append(start())
 
     def work(self, feed: Callable[[Any], None]) -> None:
-        """Let a thread for each process call a function with it.
+        """Start a thread for each process that calls a function with it.
 
         Args:
-            feed: asks the process, and puts what it answers into `results`.
+            feed: asks the process questions, and puts its answers into `results`.
         """
 
         def run(process: WorkerProcess) -> None:
@@ -261,7 +261,7 @@ class Pool(Generic[_T]):
             thread.start()
 
     def result(self) -> _T:
-        """Return the next result; waits for it.
+        """Wait for the next result and return it.
 
         Raises:
             BaseException: the error that ended a thread.
@@ -272,7 +272,7 @@ class Pool(Generic[_T]):
         return result
 
     def close(self) -> None:
-        """End all processes, whatever they do, and their threads."""
+        """Kill all processes, even busy ones, and end their threads."""
         for process in self.processes:
             process.kill()
         for thread in self._threads:
@@ -284,7 +284,7 @@ class Pool(Generic[_T]):
 def _serve(start: Start, asked: IO[str], answers: IO[str]) -> None:
     """Answer questions until there are no more."""
     answer_to: Callable[[Any], Any] | None = None
-    # Whoever asked may be gone.
+    # The process that asked may have ended.
     with contextlib.suppress(BrokenPipeError):
         while line := asked.readline():
             try:
@@ -297,26 +297,26 @@ def _serve(start: Start, asked: IO[str], answers: IO[str]) -> None:
 
 
 def serve_standard_streams(start: Start) -> None:
-    """Answer the questions of the process that started this one, until it asks no more.
+    """Answer the questions of the parent process until there are no more.
 
     Args:
-        start: called at the first question, so that its errors are an answer as well.
+        start: called at the first question, so that its errors are sent as an answer.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the process that started this one
-    # Whatever a library prints must not mix with the answers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the parent process
+    # Output of libraries must not mix with the answers.
     answers, sys.stdout = sys.stdout, sys.stderr
     _serve(start, sys.stdin, answers)
 
 
 def _serve_and_end(start: Start, asked: int, answers: int) -> None:
-    """Serve in a fork; this never returns, and leaves all that was copied as it is."""
+    """Serve in a fork, then exit without running any cleanup of the copied state."""
     status = 1
     try:
-        # The one who interrupts or ends this run means the process that we are a copy of.
+        # Interrupts and terminations are meant for the process that this one is a copy of.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         gc.freeze()
-        # Whatever a library prints must not come among what the run prints.
+        # Output of libraries must not mix with the output of the run.
         os.dup2(2, 1)
         sys.stdout = sys.stderr
         _serve(start, os.fdopen(asked), os.fdopen(answers, "w"))

@@ -1,7 +1,7 @@
-"""JSON records of our own, read back as the dataclasses that they were written from.
+"""Read JSON records of our own back as the dataclasses that they were written from.
 
-A record has the types that its dataclass declares, or a message names the value that has not.
-Readers need no checks of their own for types.
+A record has the types that its dataclass declares; otherwise an error names the value that does
+not. Readers therefore need no type checks of their own.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ def from_record(kind: type[_T], value: object, where: str = "") -> _T:
     """Return a JSON value as an instance of a type.
 
     Args:
-        kind: a dataclass, or what its fields may be: `str`, `int`, `float`, `bool`, `None`,
-            `Path`, `Any`, a `Literal`, a union, a `tuple` or a `Sequence` (both from a list), a
-            `Mapping` with string keys, or a dataclass. Keys that a dataclass lacks are ignored;
-            fields with a default may be missing.
+        kind: a dataclass, or a type that its fields may have: `str`, `int`, `float`, `bool`,
+            `None`, `Path`, `Any`, a `Literal`, a union, a `tuple` or a `Sequence` (both from a
+            list), a `Mapping` with string keys, or a dataclass. Keys that a dataclass lacks are
+            ignored; fields with a default may be missing.
         value: from `json.loads`.
         where: the path to the value inside its document, for messages.
 
     Raises:
-        ValueError: a value has another type; names its path, the value and the expected type.
+        ValueError: a value has the wrong type; names its path, the value and the expected type.
     """
     return cast(_T, _read(kind, value, where))
 
@@ -43,10 +43,10 @@ def read_record(kind: type[_T], path: str | Path, what: str, remedy: str) -> _T:
         kind: a dataclass.
         path: the file.
         what: the kind of record, for messages: "the manifest of a run".
-        remedy: advice on a file that holds something else.
+        remedy: advice for a file with other content.
 
     Raises:
-        InputError: the file cannot be read or holds no such record; names file and value.
+        InputError: the file cannot be read or does not contain such a record; names file and value.
     """
     record = read_json(path, what)
     try:
@@ -89,7 +89,7 @@ def _read(kind: Any, value: Any, where: str) -> Any:
     raise _error(value, _named(kind), where)
 
 
-_LARGEST = 1.7e308  # of floats; a whole number of JSON may be larger
+_LARGEST = 1.7e308  # of floats; an integer in JSON may be larger
 
 
 def _dataclass(kind: type, value: Any, where: str) -> Any:
@@ -129,7 +129,7 @@ def _error(value: Any, expected: str, where: str) -> ValueError:
 
 
 def _named(kind: Any) -> str:
-    """Return the name of a type in messages."""
+    """Return the name of a type for messages."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Literal:
         return " or ".join(map(repr, inner))

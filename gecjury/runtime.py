@@ -1,4 +1,4 @@
-"""The means of a run, never what it computes: device, batches, workers, caches, progress."""
+"""How a run computes, never what: device, batches, workers, caches, progress."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _T = TypeVar("_T")
 
 @cache
 def import_alone(*names: str) -> Sequence[Any]:
-    """Import modules without running the packages that hold them, which may take far longer.
+    """Import modules without running their packages, whose import may take far longer.
 
-    They are imported as ever beside other threads, which could see the empty packages that stand in
-    meanwhile, and where they need their packages after all.
+    Modules are imported normally if they need their packages after all, and if other threads run,
+    which could see the empty packages that replace the real ones during the import.
 
     Args:
         names: dotted names, in the order in which the modules are imported.
 
     Returns:
-        The modules. Those written in Python are copies that no other import sees.
+        The modules. Those written in Python are private copies that no other import sees.
 
     Raises:
         ImportError: one of them is not installed.
     """
-    # A timer, as of a progress bar, imports none of them.
+    # A timer, such as that of a progress bar, does not import any of them.
     others = (t for t in threading.enumerate() if t is not threading.current_thread())
     if all(isinstance(thread, threading.Timer) for thread in others):
         with suppress(ImportError):
@@ -67,7 +67,7 @@ def _imported_alone(names: Sequence[str]) -> list[Any]:
     finally:
         roots = tuple(f"{package.__name__}." for package in stand_ins)
         for name in sys.modules.keys() - before:
-            # A module without its package is no attribute of it: others import it as ever.
+            # Modules without their packages are removed, so that later imports work as usual.
             if sys.modules[name] in stand_ins or name.startswith(roots):
                 del sys.modules[name]
 
@@ -79,11 +79,11 @@ class Bar(Protocol):
         """Report steps done."""
 
     def note(self, text: str) -> None:
-        """Show a remark: one line beside the bar, several above it and on a terminal alone."""
+        """Show a remark: one line next to the bar; several above it, on a terminal only."""
 
 
 class Progress(Protocol):
-    """The receiver of long work's reports of progress."""
+    """The receiver of progress reports of long work."""
 
     def task(self, description: str, total: float | None = None) -> AbstractContextManager[Bar]:
         """Open a bar; it closes with the context."""
@@ -109,34 +109,34 @@ class SilentProgress:
 
 @dataclass
 class Spending:
-    """The cost of a run so far, over all its scorers; the only part of a runtime that changes."""
+    """The cost of a run so far, over all its scorers; the only mutable part of a runtime."""
 
     amount: float = 0.0
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """Settings that may change speed, cost or place of a run, but no score.
+    """Settings that may change the speed, cost or place of a run, but never a score.
 
     Attributes:
         device: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
         batch_size: texts encoded at once by neural scorers.
-        workers: processes for work that can be split (1: none are started).
-        concurrency: requests under way at once for scorers that ask a server.
-        data: folder with benchmark data; None for the usual places.
+        workers: processes for work that can be split (1 starts none).
+        concurrency: simultaneous requests of scorers that query a server.
+        data: folder with benchmark data; None for the default places.
         cache: folder of disk caches; None for the user's cache folder.
         use_cache: True if disk caches are read and written at all.
-        dry_run: count what would be asked and its cost, and ask nothing.
-        max_cost: stop before this cost (in the price table's currency) is crossed.
-        prices: table of models to use instead of the package's.
-        price: what a million tokens read and a million tokens written cost, of every model that
-            is asked; None for the table's prices.
-        api_key_env: the environment's variable with the key for servers that are not OpenAI's;
-            None sends them none.
-        batch: ask servers for batches, which cost less and may take a day.
-        scores: folder of score files, which scorers made of other scorers read and write.
-        progress: receiver of reports of long work.
-        spending: counts towards `max_cost`.
+        dry_run: count the requests and their cost, and send nothing.
+        max_cost: stop before the cost exceeds this (in the price table's currency).
+        prices: price table of models to use instead of the package's.
+        price: price of a million input tokens and of a million output tokens, for every model; None
+            for the table's prices.
+        api_key_env: environment variable with the key for servers that are not OpenAI's; None sends
+            no key.
+        batch: send requests as batches, which cost less and may take a day.
+        scores: folder of score files, which scorers composed of other scorers read and write.
+        progress: receiver of progress reports.
+        spending: the cost so far, which counts towards `max_cost`.
     """
 
     device: str = "auto"
@@ -157,7 +157,7 @@ class Runtime:
     spending: Spending = field(default_factory=Spending, compare=False)
 
     def cache_folder(self, *parts: str) -> Path:
-        """Return the folder for a disk cache, which is not created here."""
+        """Return the folder for a disk cache, without creating it."""
         if self.cache is None:
             import platformdirs
 
@@ -178,7 +178,7 @@ class Runtime:
 
 @contextmanager
 def silenced(*handles: int) -> Iterator[None]:
-    """Discard what C++ and Rust libraries write to the process's own outputs.
+    """Discard what C++ and Rust libraries write to the process's output streams.
 
     Args:
         *handles: 1 for stdout, 2 for stderr.

@@ -1,8 +1,8 @@
 """Settings classes as options: one declaration for Python, the command line and the documentation.
 
-A frozen dataclass declares an option with each of its fields. The type says which values there are,
-the default which one is used unless another is named, and the entry of the docstring's section
-`Attributes:` what the option does. `option` adds what none of these can say, such as bounds.
+Each field of a frozen dataclass declares an option. The field's type determines the valid values,
+its default the value when none is named, and its entry in the docstring's section `Attributes:`
+describes the option. `option` adds what none of these can express, such as bounds.
 """
 
 from __future__ import annotations
@@ -26,34 +26,35 @@ _ENTRY = re.compile(r"(\w+): (.*)")
 _OPTION = "gecjury.option"
 
 REQUIRED = dataclasses.MISSING
-"""The default of an option that has none."""
+"""Marks an option without a default."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Extra:
-    """Details of an option that type, default and docstring of its field cannot say.
+    """Details of an option that type, default and docstring of its field cannot express.
 
     Attributes:
-        flags: as typed on the command line, such as `("-d", "--difference")`; by default made of
-            the field's name. Without a dash: the name of an argument that stands without a flag.
-        metavar: what the help calls the value; None for the field's own name.
+        flags: flags on the command line, such as `("-d", "--difference")`; by default derived from
+            the field's name. A name without a dash is a positional argument.
+        metavar: name of the value in the help; None for the field's own name.
         least: the smallest value.
         most: the largest value.
-        above: what every value is larger than.
-        within: two bounds that are no values themselves.
-        hint: ends the message of a value out of its bounds.
-        several: whether all values of a tuple stand behind one flag (`--means 0 1 2`) instead of
-            one each.
-        empty: whether that flag may stand without a value, for none.
-        hidden: whether Python alone can set it.
-        heading: in the help, above this option and those after it; empty for the one before.
-        reader: of options that many commands share, what a command works with that reads it.
-        needs: the options of which it needs one, by the option beside which it needs it; the key
-            "" stands for always. `"kernel": ("fine_tune",)` says that beside --kernel the option
-            would do nothing without --fine-tune, `"kernel": ()` that it would do nothing beside
-            --kernel. `"steps detection"` stands for `--steps` with that value.
-        offers: of a field that holds settings itself, which of their fields are options here.
-        only: of such a field, the values by field where fewer are offered.
+        above: a number that every value must exceed.
+        within: two bounds that are not valid values themselves.
+        hint: appended to the message about a value out of bounds.
+        several: whether all values of a tuple follow one flag (`--means 0 1 2`) instead of one flag
+            each.
+        empty: whether that flag may be given without a value, for no values.
+        hidden: whether it can be set only in Python.
+        heading: heading in the help above this option and the following ones; empty to continue the
+            previous one.
+        reader: for options shared by many commands, what a command must work with to read it.
+        needs: options of which it needs at least one, keyed by the option with which it needs them;
+            the key "" means always. `"kernel": ("fine_tune",)` means that with --kernel the option
+            would do nothing without --fine-tune, `"kernel": ()` that it would do nothing with
+            --kernel. `"steps detection"` means `--steps` with that value.
+        offers: for a field that contains settings itself, which of their fields are options here.
+        only: for such a field, the offered values by field, if not all are offered.
     """
 
     flags: tuple[str, ...] = ()
@@ -78,11 +79,11 @@ class Option(Extra):
     """One option that a settings class declares.
 
     Attributes:
-        path: of the field: its name, or `resampling.over` for one of settings within settings.
-        kind: `bool`, `int`, `float` or `str`; `dict` for values by name, typed as `NAME=VALUE`.
-        choices: the values that there are; empty where any of the kind will do.
-        many: whether it takes several values.
-        default: the value of the field unless another is named; None where one has to be.
+        path: path of the field: its name, or `resampling.over` for a field of nested settings.
+        kind: `bool`, `int`, `float` or `str`; `dict` for values by name, given as `NAME=VALUE`.
+        choices: the valid values; empty if any value of the kind is valid.
+        many: whether it accepts several values.
+        default: the value of the field unless another is named; None if it is required.
         required: whether there is no default.
         meaning: the entry of the docstring, without backquotes.
     """
@@ -102,11 +103,11 @@ class Option(Extra):
 
 
 def option(default: Any = REQUIRED, *flags: str, **extra: Any) -> Any:
-    """Return a dataclass field with what its type, default and docstring cannot say.
+    """Return a dataclass field with details that its type, default and docstring cannot express.
 
     Args:
         default: default of `dataclasses.field`.
-        *flags: flags of the command line, where they differ from the field's name.
+        *flags: flags on the command line, if they differ from the field's name.
         **extra: the other attributes of `Extra`.
     """
     return dataclasses.field(default=default, metadata={_OPTION: Extra(flags=flags, **extra)})
@@ -115,11 +116,11 @@ def option(default: Any = REQUIRED, *flags: str, **extra: Any) -> Any:
 def options_of(settings: type, *, hidden: bool = False) -> tuple[Option, ...]:
     """Return every option that a settings class declares, in the order of its fields.
 
-    A field that holds settings itself gives their options.
+    A field that contains settings itself contributes their options.
 
     Args:
         settings: a dataclass with a docstring.
-        hidden: add the fields that Python alone can set.
+        hidden: include the fields that can be set only in Python.
     """
     return _options_of(settings, hidden)
 
@@ -128,7 +129,7 @@ def options_of(settings: type, *, hidden: bool = False) -> tuple[Option, ...]:
 def _options_of(settings: type, hidden: bool) -> tuple[Option, ...]:
     hints = typing.get_type_hints(settings)
     meanings: dict[str, str] = {}
-    # Base classes come first: a subclass may describe an inherited field anew.
+    # Base classes come first: a subclass may redefine the description of an inherited field.
     for base in reversed(settings.__mro__):
         meanings |= attributes_of(base.__doc__ or "")
     options: list[Option] = []
@@ -137,7 +138,7 @@ def _options_of(settings: type, hidden: bool) -> tuple[Option, ...]:
         hint = hints[field.name]
         if extra.hidden and not hidden:
             continue
-        # Settings within settings are options of their own, named by the path to them.
+        # Each field of nested settings is a separate option, named by its path.
         if dataclasses.is_dataclass(hint):
             options += [
                 dataclasses.replace(
@@ -167,21 +168,21 @@ def _options_of(settings: type, hidden: bool) -> tuple[Option, ...]:
 
 
 def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
-    """Make settings of values by the options' names.
+    """Create settings from values by option name.
 
     Args:
         settings: a dataclass.
-        values: by field; what is missing or None keeps its default, lists become tuples.
+        values: values by field; missing and None values keep the default, lists become tuples.
 
     Raises:
-        OptionError: a value that there is none of.
+        OptionError: a value is not valid.
     """
     fields: dict[str, Any] = {}
     inner: dict[str, dict[str, Any]] = {}
     for declared in options_of(settings):
         if (value := values.get(declared.name)) is None:
             continue
-        # A flag given twice with one value says no more than once.
+        # A flag that is given twice with the same value counts once.
         if isinstance(value, list):
             named = declared.kind is dict
             value = _by_name(declared, value) if named else tuple(dict.fromkeys(value))
@@ -217,11 +218,11 @@ def check(settings: object) -> None:
 
 
 def check_needs(settings: object, *names: str) -> None:
-    """Refuse fields that would do nothing beside the others.
+    """Refuse fields that would do nothing together with the others.
 
     Args:
         settings: an instance, from its `__post_init__`.
-        *names: of the fields that are looked at.
+        *names: names of the fields that are checked.
 
     Raises:
         OptionError: see `refuse_unread`.
@@ -235,17 +236,17 @@ def check_needs(settings: object, *names: str) -> None:
 def refuse_unread(
     declared: Iterable[Option], values: Mapping[str, Any], usual: Mapping[str, Any]
 ) -> None:
-    """Refuse options that would do nothing beside the others.
+    """Refuse options that would do nothing together with the others.
 
-    A need is passed over where there is no option that could meet it.
+    A need is ignored if no option could meet it.
 
     Args:
         declared: the options.
-        values: of these and others, by name.
-        usual: the values of options that nobody has chosen.
+        values: values of these and other options, by name.
+        usual: the values of options that were not set.
 
     Raises:
-        OptionError: names the first such option, and what it needs.
+        OptionError: names the first such option and what it needs.
     """
     for one in declared:
         if values[one.name] == usual[one.name]:
@@ -255,7 +256,7 @@ def refuse_unread(
             applies = (not beside or _chosen(beside, values)) and (possible or not needed)
             if not applies or any(_chosen(name, values) for name in possible):
                 continue
-            why = f" beside {_typed(beside)}" if beside else ""
+            why = f" with {_typed(beside)}" if beside else ""
             why += f" without {' or '.join(map(_typed, possible))}" if possible else ""
             raise OptionError(f"{one.flags[-1]} would do nothing{why}")
 
@@ -283,9 +284,9 @@ def attributes_of(docstring: str) -> Mapping[str, str]:
 
 
 def _kind(hint: Any) -> tuple[type, tuple[Any, ...], bool]:
-    """Return the kind of value that a type asks for, its choices, and whether it takes several."""
+    """Return the kind of value that a type declares, its choices, and whether it has several."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        # Of what Python takes beside text, such as objects, the command line takes the text.
+        # Where Python also accepts objects, the command line accepts only text.
         alternatives = [one for one in typing.get_args(hint) if one is not type(None)]
         hint = str if str in alternatives else alternatives[0]
     if typing.get_origin(hint) is Mapping:
@@ -300,7 +301,7 @@ def _kind(hint: Any) -> tuple[type, tuple[Any, ...], bool]:
 
 
 def _chosen(name: str, values: Mapping[str, Any]) -> bool:
-    """Return whether an option has a value, or the one that stands behind its name."""
+    """Return whether an option is set, or set to the value that follows its name."""
     option_name, _, value = name.partition(" ")
     chosen = values.get(option_name) or ()
     if value and isinstance(chosen, str):
@@ -309,13 +310,13 @@ def _chosen(name: str, values: Mapping[str, Any]) -> bool:
 
 
 def _typed(name: str) -> str:
-    """Return an option of `needs` as it is typed."""
+    """Return an option of `needs` as it is written on the command line."""
     option_name, _, value = name.partition(" ")
     return f"--{option_name.replace('_', '-')} {value}".rstrip()
 
 
 def _by_name(declared: Option, texts: list[str]) -> dict[str, str]:
-    """Return the values of an option that is typed as `NAME=VALUE`."""
+    """Return the values of an option that is given as `NAME=VALUE`."""
     flag, values = declared.flags[-1], dict[str, str]()
     for text in texts:
         name, _, value = text.partition("=")
@@ -328,7 +329,7 @@ def _by_name(declared: Option, texts: list[str]) -> dict[str, str]:
 
 
 def _check_bounds(option: Option, value: float) -> None:
-    """Refuse a number out of its bounds."""
+    """Refuse a number that is out of bounds."""
     problem = ""
     if not math.isfinite(value):
         problem = "expected a finite number"

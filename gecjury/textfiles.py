@@ -1,4 +1,4 @@
-"""Reading and writing text files: one sentence a line, plain or gzip, UTF-8 and nothing else."""
+"""Reading and writing text files: one sentence per line, plain or gzip, only UTF-8."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from gecjury.durable import unwritable, whole_file
 from gecjury.errors import InputError, OutputError
 
 MOST_BYTES = 512_000_000
-"""Bytes of a text that is read at once; a device without an end or a bomb ends there."""
+"""The most bytes of a text read at once: stops endless devices and decompression bombs."""
 
 MOST_LINES = 20_000_000
-"""Lines of a text that is read at once: an empty one takes eight bytes of memory, not one."""
+"""The most lines of a text read at once: an empty line takes eight bytes of memory, not one."""
 
 MOST_JSON = 128_000_000
-"""Bytes of JSON read at once: its values may take twenty times the memory of their text."""
+"""The most bytes of JSON read at once: values may take twenty times the memory of their text."""
 
 MOST_DEPTH = 100
-"""Lists and objects within each other in JSON; nothing of ours goes past ten."""
+"""The deepest nesting of lists and objects in JSON; our own files need at most ten levels."""
 
 MOST_HELD = 64_000_000
-"""Bytes of a plain file from which `FileLines` leaves it on disk."""
+"""Size in bytes from which `FileLines` leaves a plain file on disk."""
 
 PIPE_SECONDS = 10.0
-"""How long a pipe that nobody writes to is waited for."""
+"""How long to wait for a pipe that has no writer."""
 
 _PIECE = 1 << 20
 _GZIP = b"\x1f\x8b"
-# Windows has no such flag, and no pipes among its files.
+# Windows has no such flag, and no named pipes in its file system.
 _NO_WAIT: int = getattr(os, "O_NONBLOCK", 0)
 
 _input_was_read = False
@@ -50,20 +50,20 @@ _kept_input: list[bytes] | None = None
 def read_lines(path: str | Path) -> list[str]:
     r"""Read a file as lines.
 
-    Only `\n`, `\r\n` and `\r` before `\n` end a line: other Unicode line separators are text, as
-    they may stand inside a learner's sentence. A missing last newline is legal; a blank last
-    line is a sentence that was left empty.
+    Only `\n`, `\r\n` and `\r` before `\n` end a line: other Unicode line separators are text, since
+    they may occur inside a learner's sentence. A missing last newline is legal; a blank last line
+    is an empty sentence.
 
     Args:
-        path: a UTF-8 text file or `-` for standard input; gzip is told by its content, a byte
+        path: a UTF-8 text file or `-` for standard input; gzip is recognised by its content, a byte
             order mark is dropped.
 
     Returns:
         The lines without their line ends.
 
     Raises:
-        InputError: the file is missing, unreadable, not UTF-8 (names byte and line), empty, or
-            its lines end in a carriage return alone.
+        InputError: the file is missing, unreadable, not UTF-8 (names byte and line), or empty, or
+            its lines end only in carriage returns.
     """
     text = read_text(path)
     if text.count("\n") > MOST_LINES:
@@ -74,16 +74,16 @@ def read_lines(path: str | Path) -> list[str]:
     if "\n" not in text and "\r" in text.rstrip("\r"):
         raise InputError(
             f"{shown_path(path)}: lines end in a carriage return alone, as on old Macs, and would "
-            "be read as one; convert them, e.g. `tr '\\r' '\\n'`"
+            "be read as one line; convert them, e.g. `tr '\\r' '\\n'`"
         )
     lines = _split(text)
     if not lines:
-        raise InputError(f"{shown_path(path)}: the file is empty; expected one sentence a line")
+        raise InputError(f"{shown_path(path)}: the file is empty; expected one sentence per line")
     return lines
 
 
 def _split(text: str) -> list[str]:
-    # Not splitlines, which parts sentences at U+2028 and its like.
+    # Not splitlines, which also splits at U+2028 and similar characters.
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -91,10 +91,10 @@ def _split(text: str) -> list[str]:
 
 
 class FileLines(Sequence[str]):
-    """The lines of a large plain file, which stay on disk and are read as they are asked for.
+    """The lines of a large plain file, which stay on disk and are read on demand.
 
-    They are those of `read_lines`, whatever the size of the file; what is held is one piece of it,
-    of about a megabyte.
+    The lines are those of `read_lines`, for files of any size; about one megabyte is in memory at a
+    time.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -104,11 +104,11 @@ class FileLines(Sequence[str]):
             path: a plain file of UTF-8 with several lines.
 
         Raises:
-            InputError: not UTF-8 (names byte and line), unreadable, or a line of more than
-                `MOST_BYTES`.
+            InputError: the file is not UTF-8 (names byte and line), is unreadable, or has a line of
+                more than `MOST_BYTES`.
         """
         self.path = Path(path)
-        # Where each piece begins: byte of the file, and number of its first line.
+        # Where each piece begins: its offset in the file, and the number of its first line.
         self._offsets, self._numbers = array("q", [0]), array("q", [0])
         self._held = (-1, [""])
         self._stamp = self._stamped(self.path.stat())
@@ -121,13 +121,13 @@ class FileLines(Sequence[str]):
 
     @classmethod
     def of(cls, path: str | Path) -> FileLines | list[str]:
-        """Return the lines of a file: on disk where it is large and plain, else as a list.
+        """Return the lines of a file: on disk if it is large and plain, else as a list.
 
         Raises:
             InputError: as `read_lines`.
         """
         place = Path(path)
-        with suppress(OSError):  # told by whoever reads the whole file
+        with suppress(OSError):  # reported when the whole file is read
             if str(path) != "-" and place.is_file() and place.stat().st_size > MOST_HELD:
                 with place.open("rb") as file:
                     is_gzip = file.read(2) == _GZIP
@@ -176,7 +176,7 @@ class FileLines(Sequence[str]):
             yield from self._piece(number)
 
     def _piece_of(self, row: int) -> tuple[list[str], int]:
-        """Return the lines of the piece that a line stands in, and the number of their first."""
+        """Return the lines of the piece that contains a line, and the number of the first one."""
         number = bisect_right(self._numbers, row) - 1
         if self._held[0] != number:
             self._held = (number, self._piece(number))
@@ -195,7 +195,7 @@ class FileLines(Sequence[str]):
         return _split(text.removeprefix("\ufeff") if number == 0 else text)
 
     def _whole_lines(self, file: Any) -> Iterator[bytes]:
-        """Yield the content of a file in pieces that end where lines do."""
+        """Yield the content of a file in pieces that end at line ends."""
         pieces: list[bytes] = []
         while piece := file.read(_PIECE):
             end = piece.rfind(b"\n") + 1
@@ -209,7 +209,7 @@ class FileLines(Sequence[str]):
             yield rest
 
     def _changed(self) -> InputError:
-        return InputError(f"{self.path}: has changed while it was read; give the command again")
+        return InputError(f"{self.path}: changed while it was read; run the command again")
 
     @staticmethod
     def _stamped(state: os.stat_result) -> tuple[int, int, int]:
@@ -221,12 +221,12 @@ def read_text(path: str | Path, *, most: int = MOST_BYTES) -> str:
 
     Args:
         path: a UTF-8 file, plain or gzip; `-` is standard input.
-        most: bytes, decompressed, past which the file is refused before more of it is read.
+        most: the most bytes, decompressed; a larger file is refused as soon as this is exceeded.
 
     Raises:
-        InputError: see `read_bytes`; not UTF-8 (names byte and line).
+        InputError: see `read_bytes`; or the file is not UTF-8 (names byte and line).
     """
-    # Decoded before the byte order mark is dropped, so that offsets are those of the file.
+    # The byte order mark is dropped after decoding, so that offsets refer to the file.
     return _decoded(read_bytes(path, most=most), path).removeprefix("\ufeff")
 
 
@@ -240,7 +240,7 @@ def _decoded(data: bytes, path: str | Path, offset: int = 0, lines: int = 0) -> 
         lines: lines before the piece.
 
     Raises:
-        InputError: not UTF-8; names byte and line of the file.
+        InputError: the piece is not UTF-8; names byte and line of the file.
     """
     try:
         return data.decode("utf-8")
@@ -256,22 +256,22 @@ def _decoded(data: bytes, path: str | Path, offset: int = 0, lines: int = 0) -> 
 
 
 def read_bytes(path: str | Path, *, most: int = MOST_BYTES) -> bytes:
-    """Read a whole file, gzip or plain, within bounds of size and patience.
+    """Read a whole file, gzip or plain, with limits on size and waiting time.
 
-    Devices without an end, compressed bombs and pipes that nobody writes to end in an error, not
-    in memory or time. Standard input (`-`) is read once; asking for it again is an error, since
-    the second reader would find nothing.
+    Endless devices, decompression bombs and pipes without a writer give an error instead of filling
+    the memory or waiting forever. Standard input (`-`) can be read once; reading it again is an
+    error, since nothing would be left.
 
     Args:
-        path: of a file, a pipe or a device, or `-`.
-        most: bytes, decompressed, past which the file is refused before more of it is read.
+        path: path of a file, a pipe or a device, or `-`.
+        most: the most bytes, decompressed; a larger file is refused as soon as this is exceeded.
 
     Raises:
         InputError: an empty path, a missing or unreadable file, a folder, more than `most`
             bytes, damaged gzip data, a pipe without a writer for `PIPE_SECONDS`.
     """
     if not str(path) or "\0" in str(path):
-        raise InputError(f"{str(path)!r} is no file name; give the path of a file")
+        raise InputError(f"{str(path)!r} is not a file name; give the path of a file")
     try:
         data = _at_most(_pieces(path), path, most)
     except FileNotFoundError:
@@ -280,7 +280,7 @@ def read_bytes(path: str | Path, *, most: int = MOST_BYTES) -> bytes:
         raise InputError(f"{path}: is a folder; expected a text file") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
-    # Told by the content: names of downloads seldom tell it.
+    # Recognised by the content, since names of downloads are unreliable.
     if data[:2] != _GZIP:
         return data
     try:
@@ -288,18 +288,18 @@ def read_bytes(path: str | Path, *, most: int = MOST_BYTES) -> bytes:
             return _at_most(iter(lambda: unpacked.read(_PIECE), b""), path, most)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(
-            f"{shown_path(path)}: damaged gzip data ({error}); fetch or compress it anew"
+            f"{shown_path(path)}: damaged gzip data ({error}); download or compress it again"
         ) from None
 
 
 def shown_path(path: str | Path) -> str:
-    """Return the name of a file for messages: `standard input` for `-`."""
+    """Return the name of a file for messages; for `-` it is `standard input`."""
     return "standard input" if str(path) == "-" else str(path)
 
 
 @contextmanager
 def standard_input_kept() -> Iterator[None]:
-    """Keep what is read from standard input in memory, for whoever reads a file several times."""
+    """Keep standard input in memory once read, for code that reads a file several times."""
     global _kept_input
     _kept_input = []
     try:
@@ -309,7 +309,7 @@ def standard_input_kept() -> Iterator[None]:
 
 
 def _pieces(path: str | Path) -> Iterator[bytes]:
-    """Yield the content of a file piece by piece, so that an endless one can be left."""
+    """Yield the content of a file piece by piece, so that reading an endless one can stop."""
     if str(path) == "-":
         global _input_was_read
         if _input_was_read and _kept_input is not None:
@@ -332,8 +332,9 @@ def _pieces(path: str | Path) -> Iterator[bytes]:
 
 
 def _pipe(path: str | Path) -> Iterator[bytes]:
-    # Opening a pipe waits until somebody writes, for ever if nobody does. Without waiting, a read
-    # gives nothing while there is no writer, and is blocked where one has not written yet.
+    # Opening a pipe waits for a writer, possibly forever. In non-blocking mode, a read returns
+    # nothing while there is no writer, and raises BlockingIOError while a writer has not written
+    # yet.
     handle = os.open(path, os.O_RDONLY | _NO_WAIT)
     try:
         last = time.monotonic() + PIPE_SECONDS
@@ -347,7 +348,7 @@ def _pipe(path: str | Path) -> Iterator[bytes]:
                 break
             if time.monotonic() > last:
                 raise InputError(
-                    f"{path}: is a pipe that nobody has written to for {PIPE_SECONDS:g} seconds; "
+                    f"{path}: is a pipe that nothing was written to for {PIPE_SECONDS:g} seconds; "
                     "start its writer first, or give a file"
                 )
             time.sleep(0.02)
@@ -361,7 +362,7 @@ def _pipe(path: str | Path) -> Iterator[bytes]:
 
 
 def _wait_again(handle: int) -> None:
-    """Let reads and writes of a pipe wait for its other end."""
+    """Make reads and writes of a pipe wait for its other end."""
     if _NO_WAIT:
         os.set_blocking(handle, True)
 
@@ -385,31 +386,32 @@ def _too_large(path: str | Path, most: int) -> InputError:
 
 
 def parse_json(text: str, where: str, expected: str, *, halves: bool = False) -> Any:
-    r"""Read JSON of foreign origin: whatever it holds, a value or an `InputError`.
+    r"""Read JSON from an untrusted source: any content gives a value or an `InputError`.
 
     Args:
         text: one document.
         where: file, or file and line, for messages.
-        expected: what should stand there, for messages ("a score file of `gecjury score`").
-        halves: whether halves of surrogate pairs pass, for whoever replaces them.
+        expected: the expected content, for messages ("a score file of `gecjury score`").
+        halves: whether halves of surrogate pairs are allowed, for callers that replace them.
 
     Raises:
-        InputError: no JSON; deeper than `MOST_DEPTH`; an integer of thousands of digits; half a
-            surrogate pair (`"\ud800"`), which no file can hold as text.
+        InputError: the text is not JSON, is nested deeper than `MOST_DEPTH`, or contains an integer
+            of thousands of digits or half a surrogate pair (`"\ud800"`), which cannot be written as
+            UTF-8.
     """
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(
-            f"{where}: is no JSON ({error.msg} at line {error.lineno}, column {error.colno}); "
+            f"{where}: is not JSON ({error.msg} at line {error.lineno}, column {error.colno}); "
             f"expected {expected}"
         ) from None
     except RecursionError:
         raise InputError(_too_deep(where, expected)) from None
     except ValueError:
-        # Python refuses to read integers of more than 4,300 digits, whose reading is quadratic.
+        # Python refuses to parse integers of more than 4,300 digits, which takes quadratic time.
         raise InputError(
-            f"{where}: an integer of thousands of digits; expected {expected}"
+            f"{where}: has an integer of thousands of digits; expected {expected}"
         ) from None
     if text.count("[") + text.count("{") > MOST_DEPTH and _deeper(value, MOST_DEPTH):
         raise InputError(_too_deep(where, expected))
@@ -418,18 +420,18 @@ def parse_json(text: str, where: str, expected: str, *, halves: bool = False) ->
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         except UnicodeEncodeError as error:
             raise InputError(
-                f"{where}: {error.object[error.start]!r} is half a surrogate pair, which is no "
-                "character; write the character itself or both halves"
+                f"{where}: {error.object[error.start]!r} is half a surrogate pair, which is not "
+                "a character; write the character itself or both halves"
             ) from None
     return value
 
 
 def _too_deep(where: str, expected: str) -> str:
-    return f"{where}: lists or objects nested deeper than {MOST_DEPTH}; expected {expected}"
+    return f"{where}: lists or objects are nested deeper than {MOST_DEPTH}; expected {expected}"
 
 
 def _deeper(value: Any, most: int) -> bool:
-    """Return True if lists and objects are nested more than `most` deep; without recursion."""
+    """Return True if lists and objects are nested deeper than `most`, without recursion."""
     level = [value]
     for _ in range(most + 1):
         level = [
@@ -447,18 +449,18 @@ def _deeper(value: Any, most: int) -> bool:
 def read_json(
     path: str | Path, expected: str, *, most: int = MOST_JSON, halves: bool = False
 ) -> Any:
-    """Read a file of one JSON document; see `read_bytes` and `parse_json`."""
+    """Read a file that contains one JSON document; see `read_bytes` and `parse_json`."""
     return parse_json(read_text(path, most=most), str(path), expected, halves=halves)
 
 
 def refuse_special_files(*folders: Path, remedy: str) -> None:
-    """Refuse folders with a pipe or a device in them, or a link to one.
+    """Refuse folders that contain a pipe, a device, or a link to one.
 
-    For folders that other libraries read: opening a pipe waits for its writer, and some devices
-    have no end.
+    Meant for folders that other libraries read: opening a pipe waits for its writer, and some
+    devices are endless.
 
     Args:
-        *folders: whose own entries are looked at; a missing folder has none.
+        *folders: folders whose direct entries are checked; a missing folder has none.
         remedy: what the user can do.
 
     Raises:
@@ -472,35 +474,35 @@ def refuse_special_files(*folders: Path, remedy: str) -> None:
 def lies_in(path: Path, folder: Path) -> bool:
     """Return whether a path is in a folder once links are followed.
 
-    A link that leads to itself counts as the file that it is; `Path.resolve` fails at one before
-    Python 3.13.
+    A link that points to itself counts as a file; `Path.resolve` fails on such a link before Python
+    3.13.
     """
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a whole file or nothing: a failure leaves what stood there before.
+    """Write a whole file or nothing: a failure leaves the existing file unchanged.
 
     A device or a pipe (`/dev/stdout`, `>(less)`) is written to, never replaced by a file.
 
     Raises:
-        OutputError: the folder cannot be made or the file not written.
+        OutputError: the folder cannot be created or the file cannot be written.
     """
     if not str(path) or "\0" in str(path):
-        raise OutputError(f"{str(path)!r} is no file name; give the path of a file")
+        raise OutputError(f"{str(path)!r} is not a file name; give the path of a file")
     target = Path(path)
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise OutputError(
-            f"{path}: cannot be written as UTF-8 ({text[error.start : error.end]!r} is no text); "
+            f"{path}: cannot be written as UTF-8 ({text[error.start : error.end]!r} is not text); "
             "a file name that is not UTF-8 leads to this: rename the file"
         ) from None
     if not _is_special(target):
         with whole_file(target, synced=False) as file:
             file.write(data)
         return
-    # A device or a pipe is written into; in the place of /dev/null a file would do harm.
+    # A device or a pipe is written to: replacing /dev/null by a file would do harm.
     try:
         with os.fdopen(os.open(target, os.O_WRONLY | _NO_WAIT), "wb") as file:
             _wait_again(file.fileno())
@@ -510,7 +512,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def _is_special(target: Path) -> bool:
-    """Return True if a path cannot hold a file: a device, a pipe, or shown as one."""
+    """Return True if a path is a device or a pipe, or below /dev or /proc."""
     parts = target.absolute().parts
     if parts[1:2] in (("dev",), ("proc",)) and parts[1:3] != ("dev", "shm"):
         return True
@@ -522,16 +524,16 @@ def _is_special(target: Path) -> bool:
 
 
 def file_name(*parts: str, ending: str) -> str:
-    """The name of a file that is made from foreign text: always a plain one in its folder.
+    """Return a file name built from untrusted text: always a plain name inside its folder.
 
-    Whatever the parts hold (separators, `..`, control characters, thousands of letters), the name
-    is of ASCII letters, digits, dots and hyphens alone, does not begin with a dot and is of at
-    most 60 characters a part. Different texts may give one name: where that matters, a hash is to
-    be among the parts.
+    Whatever the parts contain (separators, `..`, control characters, thousands of letters), the
+    name consists only of ASCII letters, digits, dots and hyphens, does not begin with a dot and has
+    at most 60 characters per part. Different texts may give the same name: where that matters, one
+    of the parts should be a hash.
 
     Args:
-        parts: texts for people to tell the file by, and hashes; joined by hyphens.
-        ending: of the file, with its dot.
+        parts: texts by which people recognise the file, and hashes; joined by hyphens.
+        ending: file extension, with its dot.
     """
     plain = [re.sub(r"[^A-Za-z0-9.]+", "-", part).strip("-")[-60:] for part in parts]
     return "-".join(plain).lstrip(".-") + ending

@@ -1,4 +1,4 @@
-"""Numbers, names and foreign text as every sentence and table shows them."""
+"""Formatting of numbers, names and untrusted text for all sentences and tables."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def listed(names: Sequence[str], before_last: str = "and") -> str:
 
 
 def shortly(text: str, names: Mapping[str, str]) -> str:
-    """Return a text in which metrics are called by their short names.
+    """Return a text in which labels of metrics are replaced by their short names.
 
     Args:
-        text: a sentence, a title, a cell.
+        text: a sentence, a title or a cell.
         names: short names by label, see `gecjury.scoring.options.short_names`.
     """
     # The longest first, since one label may contain another.
@@ -58,15 +58,15 @@ def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[st
 
 
 def visible(text: str, *, lines: bool = False) -> str:
-    r"""Return foreign text for a terminal or a file, with characters that could act escaped.
+    r"""Return untrusted text for a terminal or a file, with active characters escaped.
 
-    Control characters (ESC, with which terminals take orders, carriage returns, line breaks),
-    line and paragraph separators, characters that turn the direction of what follows, and halves
-    of surrogate pairs become `\x1b`, `\u202e`.
+    Control characters (ESC, which starts terminal commands, carriage returns, line breaks), line
+    and paragraph separators, characters that change the direction of the following text, and halves
+    of surrogate pairs become `\x1b`, `\u202e` and so on.
 
     Args:
-        text: a name, a sentence, an answer of a server.
-        lines: keep line feeds and tabs, for text of our own that has several lines.
+        text: a name, a sentence or an answer from a server.
+        lines: keep line feeds and tabs, for our own text of several lines.
     """
     if text.isprintable():
         return text
@@ -78,9 +78,9 @@ def visible(text: str, *, lines: bool = False) -> str:
 def letters(text: str) -> list[tuple[str, int]]:
     """Return the letters of a text as readers see them, each with its columns in a terminal: 0-2.
 
-    A letter includes its combining marks; an emoji of several parts is one. Letters of Chinese,
-    Japanese and Korean, and their full-width signs, take two columns. Joined, the letters are the
-    text. The widths are those by which rich draws tables.
+    A letter includes its combining marks; an emoji of several parts is one letter. Chinese,
+    Japanese and Korean letters, and full-width signs, take two columns. The letters joined are the
+    text. The widths are those that rich uses for tables.
     """
     if text.isascii():
         return [(letter, 1) for letter in text]
@@ -91,19 +91,19 @@ def letters(text: str) -> list[tuple[str, int]]:
 
 
 def width(text: str) -> int:
-    """Return the columns that visible text takes in a terminal; for ASCII its length."""
+    """Return the number of columns that visible text takes in a terminal."""
     return len(text) if text.isascii() else sum(columns for _, columns in letters(text))
 
 
 def padded(text: str, columns: int, *, right: bool = False) -> str:
-    """Pad a text with blanks to a number of columns; a wider one stays as it is.
+    """Pad a text with blanks to a number of columns; a wider text stays as it is.
 
     Args:
         text: visible text.
-        columns: in a terminal.
-        right: put the blanks before the text, as for figures.
+        columns: columns in a terminal.
+        right: put the blanks before the text, as for numbers.
     """
-    # One by one, as a joiner at the end of a broken text takes the blank behind it to itself.
+    # One by one, since a joiner at the end of a malformed text absorbs the blank that follows.
     while (missing := columns - width(text)) > 0:
         blanks = " " * (missing if text.isascii() else 1)
         text = blanks + text if right else text + blanks
@@ -111,14 +111,14 @@ def padded(text: str, columns: int, *, right: bool = False) -> str:
 
 
 def cut(text: str, columns: int) -> str:
-    """Cut a text to at most a number of columns, one or more, with `…` for the rest."""
+    """Cut a text to at most a number of columns (at least one), with `…` for the rest."""
     if _fits(text, columns):
         return text
     return _first(letters(text[: _MARKED * columns + 1]), columns - 1, columns) + "…"
 
 
 def chopped(text: str, columns: int) -> list[str]:
-    """Divide a text into lines of limited columns; a letter wider than that has its own line."""
+    """Divide a text into lines of limited width; a letter wider than that gets its own line."""
     lines: list[str] = []
     room = 0
     for letter, wide in letters(text):
@@ -131,23 +131,23 @@ def chopped(text: str, columns: int) -> list[str]:
 
 
 def shortened(name: str, most: int = 120) -> str:
-    """Return a name for a page or a figure: visible, without its middle if it is too long.
+    """Return a name for a page or a figure: made visible, and shortened in the middle if too long.
 
     Args:
-        name: the name of a system, a metric, an edit.
-        most: columns that are shown, more than 20; letters of Japanese take two.
+        name: the name of a system, a metric or an edit.
+        most: the most columns to show, more than 20; Japanese letters take two.
     """
     text = visible(name)
     if _fits(text, most):
         return text
-    # No more characters than these are kept at either end; a text may have millions.
+    # Limit the characters examined at either end; a text may have millions.
     start, end = letters(text[: _MARKED * most + 1]), letters(text[-_MARKED * most - 1 :])
     last = _first(((letter[::-1], wide) for letter, wide in reversed(end)), 19, most)
     return f"{_first(start, most - 20, most)}…{last[::-1]}"
 
 
 _MARKED = 8
-"""Characters of a column, at most: marks without end on one letter take no room of their own."""
+"""The most characters per column: a letter may have any number of marks, which take no width."""
 
 
 def _fits(text: str, columns: int) -> bool:
@@ -155,7 +155,7 @@ def _fits(text: str, columns: int) -> bool:
 
 
 def _first(whole: Iterable[tuple[str, int]], columns: int, most: int) -> str:
-    """Return the first letters: at most so many columns, and `_MARKED` characters for each."""
+    """Return the first letters: at most `columns` columns and `_MARKED * most` characters."""
     start, taken = "", 0
     for letter, wide in whole:
         taken += wide

@@ -72,7 +72,7 @@ def test_unknown_keys_in_addresses() -> None:
 )
 def test_a_key_that_is_none(monkeypatch: pytest.MonkeyPatch, key: str, said: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    text = rf"the key in \$OPENAI_API_KEY holds (the character )?{said}"
+    text = rf"the key in \$OPENAI_API_KEY contains (the character )?{said}"
     with pytest.raises(OptionError, match=text) as error:
         read_key("OPENAI_API_KEY")
     assert "sk" not in str(error.value)

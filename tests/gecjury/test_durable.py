@@ -106,7 +106,7 @@ def test_a_full_disk_leaves_no_half_line(
 @pytest.mark.security
 def test_a_pipe_is_no_file_to_grow(grown: Grow, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")  # opened, it would wait for a reader for ever
-    with pytest.raises(OutputError, match=r"pipe: cannot be written \(it is no file\)"):
+    with pytest.raises(OutputError, match=r"pipe: cannot be written \(it is not a file\)"):
         grown(tmp_path / "pipe")
 
 

@@ -86,7 +86,7 @@ class Cook:
         ({"time": 2, "steps": ("mix",)}, "--time would do nothing without --steps cut"),
         (
             {"time": 2, "oven": True, "steps": ("cut",)},
-            "--time would do nothing beside --oven without --steps mix",
+            "--time would do nothing with --oven without --steps mix",
         ),
         ({"heat": 0.0, "oven": True}, "--heat 0.0: expected more than 0"),
     ],

@@ -87,17 +87,17 @@ def test_sentences_that_look_like_another_format_stay_text(tmp_path: Path, text:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (['{"text": "a"}', "{"], r"x\.jsonl, line 2: is no JSON"),
-        (['{"text": "a"}', ""], r"x\.jsonl, line 2: is no JSON"),
+        (['{"text": "a"}', "{"], r"x\.jsonl, line 2: is not JSON"),
+        (['{"text": "a"}', ""], r"x\.jsonl, line 2: is not JSON"),
         (['{"text": "a"}', "3"], r"x\.jsonl, line 2: expected a string or an object with the"),
         (['{"text": 3}'], r"x\.jsonl, line 1: expected a string"),
         (['{"other": "a"}'], r"line 1: expected a string or .* string field `text`"),
         (['{"text": "a\\nb"}'], r"line 1: the text contains a line break"),
         (
             ['{"text": "a"}', '{"text": ' + "[" * 100_000],
-            r"x\.jsonl, line 2: lists or objects nested",
+            r"x\.jsonl, line 2: lists or objects are nested",
         ),
-        (['{"text": "a"}', "1" * 5000], r"x\.jsonl, line 2: an integer of thousands"),
+        (['{"text": "a"}', "1" * 5000], r"x\.jsonl, line 2: has an integer of thousands"),
     ],
 )
 def test_malformed_json_lines_are_named(tmp_path: Path, lines: list[str], message: str) -> None:

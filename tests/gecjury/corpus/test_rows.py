@@ -67,7 +67,7 @@ def test_tables_that_are_none_are_refused(tmp_path: Path, text: str, message: st
     ("text", "message"),
     [
         ('{"a": 1}\n[]\n', r"f, line 2: '\[\]'; expected a JSON object"),
-        ('{"a": 1}\n{"a": \n', "f, line 2: is no JSON"),
+        ('{"a": 1}\n{"a": \n', "f, line 2: is not JSON"),
     ],
 )
 def test_lines_that_are_no_objects_are_refused(tmp_path: Path, text: str, message: str) -> None:

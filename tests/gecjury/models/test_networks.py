@@ -137,7 +137,7 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
         read_network(checkpoint, read_config(checkpoint), "encoder")
     other = shutil.copytree(folder, tmp_path / "other")
     (other / "config.json").write_text("{")
-    with pytest.raises(InputError, match=r"other/config\.json: is no JSON"):
+    with pytest.raises(InputError, match=r"other/config\.json: is not JSON"):
         read_config(resolve(str(other)))
 
 

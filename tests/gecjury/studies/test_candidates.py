@@ -147,7 +147,7 @@ def test_a_dry_run_counts_all_candidates(shell: Shell) -> None:
         (["--prompt", "fluency"], "'fluency' is not a candidate"),
         (["--prompt", "m=3"], "gleu has no option 'm'"),
         (["--prompt", "gleu"], "no candidate differs from gleu"),
-        (["--prompt", "n=2", "--curve"], "--curve would do nothing beside --prompt"),
+        (["--prompt", "n=2", "--curve"], "--curve would do nothing with --prompt"),
         (["--prompt", "n=2", "--folds", "1"], "--folds 1: expected 2 to 51"),
     ],
 )

@@ -292,7 +292,7 @@ def test_damaged_journals_are_named(browser: Open, folder: Path) -> None:
     page.study.journal.close()
     lines = journal(folder).read_bytes().split(b"\n")
     for bad, told in (
-        (b"{", "line 2: is no JSON"),
+        (b"{", "line 2: is not JSON"),
         (b"[]", "line 2: not a valid answer"),
         (b'{"annotator": "x"}', "line 2: not a valid answer"),
         (b'{"annotator": "x", "answer": "k", "item": "1.1"}', "line 2: not a valid answer"),
@@ -321,11 +321,11 @@ def test_damaged_journals_are_named(browser: Open, folder: Path) -> None:
 
 def test_what_cannot_be_written_is_told(browser: Open, folder: Path) -> None:
     journal(folder).mkdir()
-    with pytest.raises(OutputError, match=r"cannot be written \(it is no file\); move it away"):
+    with pytest.raises(OutputError, match=r"cannot be written \(it is not a file\); move it away"):
         browser()
     journal(folder).rmdir()
     os.mkfifo(journal(folder))  # opened, it would wait for a reader for ever
-    with pytest.raises(OutputError, match=r"cannot be written \(it is no file\)"):
+    with pytest.raises(OutputError, match=r"cannot be written \(it is not a file\)"):
         browser()
 
 

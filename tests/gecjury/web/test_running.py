@@ -65,7 +65,7 @@ def test_what_is_refused_before_anything_is_served(shell: Shell) -> None:
         (("annotate", *files[:2], "-o", "j.csv", "--port", "99999"), "at most 65535"),
         (("annotate", *files, "-o", "loop.csv"), "-o loop.csv: cannot be written (Too many levels"),
         (("annotate", *files, "-o", "loop.csv"), "remove the link, or give another file"),
-        (("serve", "--compare", "source.txt"), "is no JSON"),
+        (("serve", "--compare", "source.txt"), "is not JSON"),
         (("serve", "--scores", "no"), "cannot be read"),
         (("serve", "-m", "llm-s:model=x"), "asks a server"),
         (("serve", "--dry-run"), "--dry-run"),

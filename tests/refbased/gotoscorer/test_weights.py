@@ -177,7 +177,7 @@ def test_weights_of_another_reference_are_refused() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[", "is no JSON"),
+        ("[", "is not JSON"),
         ("[]", "is not a file of weights"),
         ('{"systems": 0, "correct": []}', "systems is 0: expected"),
         ('{"systems": 2, "correct": [[0, 1], [3]]}', "sentence 2"),

@@ -238,7 +238,7 @@ def test_more_layers_than_there_are(encoders: dict[str, str], tmp_path: Path) ->
             replace(QUICK, layer_decay=decay)
     for change in ({"freeze_layers": 1}, {"layer_decay": 0.9}, {"gradient_checkpointing": True}):
         with pytest.raises(
-            OptionError, match="would do nothing beside --kernel without --fine-tune or --inter"
+            OptionError, match="would do nothing with --kernel without --fine-tune or --inter"
         ):
             Recipe(kernel=True, settings=replace(QUICK, **change))
 

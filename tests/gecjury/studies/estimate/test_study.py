@@ -205,7 +205,7 @@ def test_labels_that_were_not_drawn_at_random_are_noticed(shell: Shell, files: l
         ({"draw": 5000}, "--draw 5000: sample, edit view has labels of 51 sources"),
         ({"widths": (0.0,)}, "--width 0.0: expected more than 0"),
         ({"confidence": 1.0}, "--confidence 1.0: expected a number between 0 and 1"),
-        ({"human": "edit", "labels": "x.csv"}, "--human would do nothing beside --labels"),
+        ({"human": "edit", "labels": "x.csv"}, "--human would do nothing with --labels"),
         ({"aspect": "fluency"}, "--aspect fluency: sample has no ratings"),
     ],
 )
