@@ -14,7 +14,7 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.scores import Statistics
 from gecjury.scoring.signature import Signature
 
-if TYPE_CHECKING:  # the scorer's module names the types of this one
+if TYPE_CHECKING:  # the scorer's module imports this one
     from gecjury.scoring.scores import Plan
 
 
@@ -23,15 +23,15 @@ class EditCase:
     """A single edit that annotators judged.
 
     Attributes:
-        row: the source's row in the benchmark's corpus; -1 where it is not in it.
+        row: the source's row in the benchmark's corpus; -1 if the corpus does not contain it.
         source: the source, tokens joined by single blanks.
-        context: the sentences before and after it; None where they are not known or not shown.
+        context: the sentences before and after it; None if they are unknown or not shown.
         edit: the edit.
-        edits: all edits of the correction it belongs to, itself included.
+        edits: all edits of the correction that it belongs to, including itself.
         valid: the verdict, as the share of annotators who accepted the edit.
-        correction: text of the correction; it has more edits than `edits` where a verdict on one
-            cannot be read.
-        language: of the texts.
+        correction: text of the correction; it has more edits than `edits` if the verdict on one of
+            them is unreadable.
+        language: language of the texts.
     """
 
     row: int
@@ -45,13 +45,13 @@ class EditCase:
 
     @property
     def complete(self) -> bool:
-        """True if the edits make the correction."""
+        """True if applying the edits gives the correction."""
         return " ".join(apply_edits(self.source.split(), self.edits)) == self.correction
 
 
 @runtime_checkable
 class EditJudge(Protocol):
-    """A scorer that judges single edits by itself, whatever the references."""
+    """A scorer that judges single edits without using the references."""
 
     family: ClassVar[str]
 
@@ -66,7 +66,7 @@ class EditJudge(Protocol):
     ) -> tuple[FloatArray, Statistics]:
         """Return a score for each case, higher for valid edits and NaN where there is none.
 
-        The statistics' details and notes are taken over, its values are not.
+        Callers use only the details and notes of the statistics, not the values.
 
         Returns:
             Scores of shape (cases,), and the statistics.
@@ -75,11 +75,11 @@ class EditJudge(Protocol):
 
 @dataclass(frozen=True)
 class EditCounts:
-    """The credit that a metric which counts edits gives to N judged edits.
+    """The credit that an edit-counting metric gives to N judged edits.
 
     Attributes:
-        own: credit by the metric's own rule for several references, shape (N,).
-        by_reference: credit under each reference, N × R; NaN where a reference is absent.
+        own: credit under the metric's own rule for multiple references, shape (N,).
+        by_reference: credit under each reference, N × R; NaN for an absent reference.
         notes: remarks for the user.
     """
 
@@ -110,10 +110,10 @@ class Explanation:
     """A record of how a metric judged one hypothesis against one reference.
 
     Attributes:
-        scores: precision, recall, score and whatever else is one number.
+        scores: precision, recall, score and other single numbers.
         columns: keys of the rows, in order.
-        rows: one record an edit or chunk.
-        heat_map: the plan, for metrics that have one.
+        rows: one record per edit or chunk.
+        heat_map: the transport plan, for metrics that have one.
     """
 
     scores: Mapping[str, float]

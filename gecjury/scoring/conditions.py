@@ -1,11 +1,11 @@
-"""Conditions over scores, as typed: `some >= .8 and changes <= 6`; parsed, never run as code.
+"""Conditions over scores, such as `some >= .8 and changes <= 6`; parsed, never run as code.
 
-A condition is made of comparisons (`<`, `<=`, `>`, `>=`, `==`, `!=`) of scores with numbers or with
-other scores, joined by `and`, `or`, `not` and parentheses, which bind as in Python.
+A condition consists of comparisons (`<`, `<=`, `>`, `>=`, `==`, `!=`) of scores with numbers or
+with other scores, joined by `and`, `or`, `not` and parentheses, which bind as in Python.
 
-A name is of letters, digits, `_`, `.` and `-`; any other (`green:beta=1`) stands between
-backquotes. A comparison with a score that is missing is neither true nor false, and neither is
-what rests on it alone: `not a > 1` is no more fulfilled where `a` is missing than `a > 1` is.
+A name consists of letters, digits, `_`, `.` and `-`; any other name (`green:beta=1`) is written in
+backquotes. A comparison with a missing score is neither true nor false, and neither is an
+expression that depends only on it: if `a` is missing, neither `a > 1` nor `not a > 1` is satisfied.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from gecjury.errors import OptionError, nearest
 
 _Truth = tuple[NDArray[np.bool_], NDArray[np.bool_]]
-"""Where a condition is true, and where it is false; neither where it rests on missing scores."""
+"""Where a condition is true, and where it is false; neither if it depends on missing scores."""
 
 _COMPARISONS: Mapping[type[ast.cmpop], np.ufunc] = {
     ast.Lt: np.less,
@@ -32,7 +32,7 @@ _COMPARISONS: Mapping[type[ast.cmpop], np.ufunc] = {
     ast.Eq: np.equal,
     ast.NotEq: np.not_equal,
 }
-# A number, a name, or a name between backquotes; two values never touch.
+# A number, a name, or a name in backquotes; two values are never adjacent.
 _VALUE = re.compile(
     r"(?:[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[^\W\d][\w.-]*|`[^`]+`)"
     r"(?![\w.`+-])"
@@ -47,8 +47,8 @@ class Condition:
     """A parsed condition.
 
     Attributes:
-        text: text as typed, blanks at its ends left out.
-        tree: its structure; values stand in the text at the places of its names.
+        text: the text as given, without blanks at its ends.
+        tree: its structure; the names in it mark the places of values in the text.
     """
 
     text: str
@@ -61,23 +61,23 @@ class Condition:
 
     @property
     def parts(self) -> tuple[Condition, ...]:
-        """The conditions that `and` joins at the top; the condition itself where nothing is."""
+        """The conditions that `and` joins at the top level; otherwise the condition itself."""
         return self._joined(ast.And, "and")
 
     @property
     def alternatives(self) -> tuple[Condition, ...]:
-        """The conditions that `or` joins at the top; the condition itself where nothing is."""
+        """The conditions that `or` joins at the top level; otherwise the condition itself."""
         return self._joined(ast.Or, "or")
 
     def check(self, names: Sequence[str], what: str = "score") -> None:
         """Refuse names that no score has.
 
         Args:
-            names: those that there are.
-            what: is named, for the message.
+            names: the existing names.
+            what: what the names refer to, for the message.
 
         Raises:
-            OptionError: names the column of the text, and near names.
+            OptionError: names the column of the text and similar names.
         """
         for name, column in self._columns.items():
             if name not in names:
@@ -87,10 +87,10 @@ class Condition:
                 )
 
     def holds(self, columns: Mapping[str, Any]) -> NDArray[np.bool_]:
-        """Return where the condition is surely true.
+        """Return where the condition is definitely true.
 
         Args:
-            columns: by name, numbers of one shape; NaN where a score is missing.
+            columns: arrays of one shape, by name; NaN where a score is missing.
 
         Raises:
             KeyError: a name has no column; see `check`.
@@ -99,7 +99,7 @@ class Condition:
 
     @property
     def _columns(self) -> dict[str, int]:
-        """The column of the text, from 1, at which each name stands first."""
+        """The column of the text, from 1, at which each name occurs first."""
         values = [node for node in ast.walk(self.tree) if isinstance(node, ast.Name)]
         columns: dict[str, int] = {}
         for node in sorted(values, key=lambda node: node.col_offset):
@@ -144,15 +144,16 @@ def parse_condition(text: str) -> Condition:
     """Read a condition.
 
     Raises:
-        OptionError: it cannot be read; says at which column of the text, and what was expected.
+        OptionError: it cannot be parsed; names the column of the text, and what was expected.
     """
     if len(text) > _LONGEST:
         raise OptionError(
-            f"condition of {len(text)} characters; expected at most {_LONGEST} of them"
+            f"condition has {len(text)} characters; expected at most {_LONGEST} of them"
         )
     text = text.strip()
-    # Python's parser reads the structure alone. Names and numbers, which are not Python's, are
-    # covered by identifiers of the same length, so that every place in the tree is one in the text.
+    # Python's parser reads only the structure. Names and numbers, which may not be valid Python,
+    # are replaced by identifiers of the same length, so that places in the tree are places in the
+    # text.
     covered = _VALUE.sub(lambda m: m[0] if _WORD.fullmatch(m[0]) else "_" * len(m[0]), text)
     covered = re.sub(r"\s", " ", covered)
     rest = _WORD.sub(lambda m: " " * len(m[0]), covered)
@@ -162,9 +163,9 @@ def parse_condition(text: str) -> Condition:
         tree = ast.parse(covered, mode="eval").body
         _check(tree, text)
     except SyntaxError as error:
-        # What Python says of parentheses helps; the rest speaks of Python.
+        # Python's messages about parentheses are helpful; its other messages are about Python.
         what = error.msg if re.search(r"[()]|parentheses", error.msg) else ""
-        at = error.offset - 1 if error.offset else len(text)  # 0 stands for the end
+        at = error.offset - 1 if error.offset else len(text)  # 0 means the end
         raise _error(text, at, what) from None
     except (RecursionError, MemoryError):
         raise _error(text, 0, f"nested deeper than {_DEEPEST}") from None
@@ -172,7 +173,7 @@ def parse_condition(text: str) -> Condition:
 
 
 def _check(node: ast.expr, text: str, depth: int = 0) -> None:
-    """Refuse what Python allows and a condition does not."""
+    """Refuse syntax that Python allows and conditions do not."""
     if depth > _DEEPEST:
         raise RecursionError
     match node:
@@ -196,19 +197,19 @@ def _check(node: ast.expr, text: str, depth: int = 0) -> None:
 
 
 def _behind(node: ast.expr, text: str) -> int:
-    """Return where what follows a node begins."""
+    """Return where the text after a node begins."""
     end = node.end_col_offset or 0
     return end + len(text[end:]) - len(text[end:].lstrip())
 
 
 def _value(node: ast.expr, text: str) -> str | float:
-    """Return the name or the number that stands at a node's place."""
+    """Return the name or the number at a node's place."""
     typed = text[node.col_offset : node.end_col_offset]
     return float(typed) if typed[0] in "+-.0123456789" else typed.strip("`")
 
 
 def _error(text: str, at: int, what: str) -> OptionError:
-    """Return the error for what stands at a place of a text, with a hint at what was meant."""
+    """Return the error for a place in a text, with a hint at what was meant."""
     rest = text[at:].lstrip()
     if not what:
         what = f"{rest!r:.20} cannot be read" if rest else "a score's name or a number is missing"

@@ -1,7 +1,7 @@
-"""Scores made elsewhere, compared like those of any metric.
+"""Scores computed elsewhere, compared like those of any metric.
 
-A file or Python's own lists say what each system scored on each line. Nothing is computed, so the
-scores hold for the texts they were made for and for no others.
+A file or Python lists give the score of each system on each line. Nothing is computed, so the
+scores are valid only for the texts they were computed for.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ _NAMES = {
     "score": ("score", "value"),
 }
 _FORMS = (
-    "expected rows of system, line and score, or a header of system names with one number a line "
-    "below each"
+    "expected rows of system, line and score, or a header of system names with one number per "
+    "line below each"
 )
-# Columns of so plain a name hold no scores where they count from 0 or 1.
+# Columns with these names are not scores if they count from 0 or 1.
 _COUNTED = {"id", "row", "index", "no", "nr", "#"}
-# Totals and means that differ by rounding alone are the same.
+# Totals and means that differ only by rounding are the same.
 _SAME = 1e-9
 _LINE_DIGITS = 20
-_MOST_LINE = 100_000_000  # no text has more lines, and arrays are made of as many
-_MOST_LISTED = 5  # of lines or systems named one by one
+_MOST_LINE = 100_000_000  # no text has more lines; an array of this length is allocated
+_MOST_LISTED = 5  # lines or systems that a message names individually
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,10 @@ class SystemRow:
     """The scores of one system.
 
     Attributes:
-        cells: score by line, lines counted from 1; NaN = said to be without score.
-        lines: number of the system's lines in the file that its scores come from.
-        total: corpus score, where one is given.
-        mark: fingerprint of the system's texts, where the file carries one; otherwise empty.
+        cells: score by line, lines counted from 1; NaN = marked as unscored.
+        lines: number of the system's lines in the file that the scores come from.
+        total: corpus score, if one is given.
+        mark: fingerprint of the system's texts, if the file contains one; otherwise empty.
     """
 
     cells: Mapping[int, float]
@@ -89,13 +89,13 @@ class Given:
     """Scores of some systems, read but not yet matched with a corpus.
 
     Attributes:
-        where: name for errors: the file's path, or `scores` for those given in Python.
+        where: name for errors: the file's path, or `scores` for scores given in Python.
         digest: SHA-256 of the content, hexadecimal.
-        rows: by system; several where a file holds one system's scores of several texts.
-        source_mark: the start of the fingerprint of the sources, where the file carries one.
+        rows: rows by system; several if a file contains a system's scores of several texts.
+        source_mark: the start of the fingerprint of the sources, if the file contains one.
     """
 
-    # Scorers are equal, and found in caches, by what they give alone.
+    # Scorers are equal, and found in caches, by where their scores are from and their digest.
     where: str = field(compare=False)
     digest: str
     rows: Mapping[str, tuple[SystemRow, ...]] = field(compare=False)
@@ -103,7 +103,7 @@ class Given:
 
     @property
     def alone(self) -> bool:
-        """Return whether one system has no name, so that it is the only system there is."""
+        """Return whether the scores are of a single system without a name."""
         return list(self.rows) == [""]
 
     @property
@@ -120,26 +120,26 @@ class Given:
         """Return the scores of each system of a corpus that has any.
 
         Raises:
-            InputError: they are of other texts or other sources, of another number of lines, or
-                some totals are missing; or no system is there.
+            InputError: the scores belong to other texts or sources or have another number of lines,
+                some totals are missing, or there is no system.
         """
-        # A line of a signature holds the fingerprint's beginning alone.
+        # The one-line form of a signature contains only the start of the fingerprint.
         if not corpus.source_print.startswith(self.source_mark):
             raise InputError(
-                f"{self.where}: holds scores of other sources (fingerprint {self.source_mark}, "
-                f"here {corpus.source_print}): score these texts anew"
+                f"{self.where}: contains scores of other sources (fingerprint {self.source_mark}, "
+                f"here {corpus.source_print}): score these texts again"
             )
         rows = self._named(corpus)
         ours = {name: self._row(name, rows[name], corpus) for name in corpus.names if name in rows}
         if not ours:
             raise InputError(
-                f"{self.where}: holds no score of any system here: it has "
+                f"{self.where}: contains no score of any system here: it has "
                 f"{_listed(self.rows)}; here are {_listed(corpus.names)}"
             )
         without = [name for name, row in ours.items() if row.total is None]
         if self.totals and without:
             raise InputError(
-                f"{self.where}: gives corpus scores of some systems, but none of "
+                f"{self.where}: has corpus scores of some systems, but not of "
                 f"{_listed(without)}: give all or none"
             )
         return ours
@@ -149,41 +149,42 @@ class Given:
             return self.rows
         if len(corpus.systems) != 1:
             raise InputError(
-                f"{self.where}: holds one number a line without the name of a system, but there "
+                f"{self.where}: contains one number per line without a system name, but there "
                 f"are {len(corpus.systems)} systems ({_listed(corpus.names)}): name a folder with "
-                "one such file a system, or a table with a column a system"
+                "one such file per system, or a table with one column per system"
             )
         return {corpus.names[0]: next(iter(self.rows.values()))}
 
     def _row(self, name: str, rows: Sequence[SystemRow], corpus: Corpus) -> SystemRow:
-        # Of several texts of a system those that are here; a file without marks fits any.
+        # Of several texts of a system, choose the one in this corpus; a file without marks fits
+        # any.
         mark = corpus.system_prints[name]
         fitting = [row for row in rows if row.mark in ("", mark)]
         if not fitting:
             raise InputError(
-                f"{self.where}: holds scores of other texts of {name} (fingerprint "
-                f"{rows[0].mark}, here {mark}): other outputs, or others of their edits; score "
-                "these texts anew"
+                f"{self.where}: contains scores of other texts of {name} (fingerprint "
+                f"{rows[0].mark}, here {mark}): other outputs, or outputs with other edits; "
+                "score these texts again"
             )
         (row, *_) = fitting
         if row.lines != len(corpus):
             raise InputError(
                 f"{self.where}: has {row.lines} lines of {name}, but there are {len(corpus)} "
-                "sentences: these are scores of other texts (a line without a score has nan)"
+                "sentences: these scores belong to other texts (write nan for a missing score)"
             )
         return row
 
     def notes(self, corpus: Corpus) -> tuple[str, ...]:
-        """Return notes for the user: systems missing or too many, and what has no score."""
+        """Return notes for the user: missing or extra systems, and lines without a score."""
         scored = self.of(corpus)
         more = [] if self.alone else [name for name in self.rows if name not in corpus.systems]
         notes = []
         if absent := [name for name in corpus.names if name not in scored]:
             named = [f"{name} ({nearest(name, more)})" if more else name for name in absent]
-            notes.append(f"given scores: none of {_listed(named)}: not scored")
+            notes.append(f"given scores: no scores of {_listed(named)}: not scored")
         if more:
             notes.append(
-                f"given scores: also of systems that are not here, left out: {_listed(more)}"
+                f"given scores: ignored systems that are not compared here: {_listed(more)}"
             )
         if empty := _counts(scored, lambda row: sum(map(math.isnan, row.cells.values()))):
             notes.append(f"given scores: empty or NaN, not scored: {empty}")
@@ -191,13 +192,12 @@ class Given:
             name, row = next((n, r) for n, r in scored.items() if len(r.cells) < r.lines)
             lines = [str(line) for line in range(1, row.lines + 1) if line not in row.cells]
             notes.append(
-                f"given scores: lines that are missing, not scored: {gaps} (of {name} line "
-                f"{_listed(lines)})"
+                f"given scores: missing lines, not scored: {gaps} (of {name} line {_listed(lines)})"
             )
         if self.totals:
             notes.append(
                 "given scores: corpus scores are the totals that were given, which cannot be "
-                "resampled: intervals and tests take --aggregate mean or trueskill"
+                "resampled: intervals and tests need --aggregate mean or trueskill"
             )
         return tuple(notes)
 
@@ -207,22 +207,22 @@ _NOTHING = Given("scores", "", {})
 
 @dataclass(frozen=True)
 class GivenScores(Scorer):
-    """Scores that were made elsewhere, read from a file.
+    """Scores that were computed elsewhere, read from a file.
 
-    Sentence scores are those of the file, higher is better. The corpus score is the total that the
-    file gives, otherwise the mean of the sentence scores. A system or line without a score is not
-    scored.
+    Sentence scores are those of the file; higher is better. The corpus score is the total in the
+    file, if there is one, or the mean of the sentence scores. A system or line without a score is
+    not scored.
 
     Attributes:
-        file: a table of system, line and score, a column a system, JSON, a folder with one file a
-            system, or a folder that `gecjury score DATASET -o` made.
-        label: how the metric is called in tables.
-        metric: which metric's scores, of a file that holds those of several.
+        file: a table of system, line and score, a table with one column per system, JSON, a folder
+            with one file per system, or a folder that `gecjury score DATASET -o` created.
+        label: name of the metric in tables.
+        metric: the metric whose scores are read, for a file with scores of several metrics.
     """
 
     name: ClassVar[str] = "scores"
     family: ClassVar[str] = "scores"
-    summary: ClassVar[str] = "scores made elsewhere, read from a file: file=PATH"
+    summary: ClassVar[str] = "scores computed elsewhere, read from a file: file=PATH"
     paper: ClassVar[str] = "as given"
     must_name: ClassVar[Mapping[str, str]] = {"file": "scores"}
     fixed: ClassVar[bool] = True
@@ -241,17 +241,17 @@ class GivenScores(Scorer):
         """
         if not self.file:
             raise OptionError(
-                "scores: no file is named: -m scores:file=PATH, a table of system, line and score "
-                "or with a column a system; in Python gecjury.given_scores(...)"
+                "scores: no file is named: give -m scores:file=PATH, a table of system, line and "
+                "score or with one column per system; in Python gecjury.given_scores(...)"
             )
         return _read(self.file, _digest(Path(self.file)), self.metric)
 
     def settings(self) -> dict[str, Setting]:
-        """Return the settings that decide a score; never the path of the file."""
+        """Return the settings that affect a score; never the path of the file."""
         return {"label": self.label, "metric": self.metric}
 
     def _changed(self) -> dict[str, Setting]:
-        """Return the label, or the first digits of the file's hash, which tell two files apart."""
+        """Return the label, or the first digits of the file's hash, to distinguish two files."""
         if self.label:
             return {"label": self.label}
         return {"sha256": self.held.digest[:8]}
@@ -271,7 +271,7 @@ class GivenScores(Scorer):
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return scores, systems × sentences; with totals, × 2, each total repeated."""
-        # Totals ride along as a second layer, so that resampling finds them missing.
+        # Totals are a second layer of the array, in which resampling can find them missing.
         held, count = self.held, len(corpus)
         rows_of = held.of(corpus)
         empty = SystemRow({}, count, math.nan)
@@ -288,7 +288,7 @@ class GivenScores(Scorer):
         return Scores(values[..., 0] if values.ndim == 3 else values)
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Return the totals if given; they are NaN for resampled corpora."""
+        """Return the totals if given; for resampled corpora they are NaN."""
         values = statistics.values
         if values.ndim < 3:
             return Scores(values).mean(draws)
@@ -299,7 +299,7 @@ class GivenScores(Scorer):
     def table(
         self, corpus: Corpus, statistics: Statistics, runtime: Runtime, seconds: float
     ) -> ScoreTable:
-        """Return the table; its notes are of this corpus, not of an earlier, smaller one."""
+        """Return the table, with notes about this corpus, not about an earlier, smaller one."""
         noted = replace(statistics, notes=self.held.notes(corpus))
         return super().table(corpus, noted, runtime, seconds)
 
@@ -319,17 +319,17 @@ class _HeldScores(GivenScores):
 def given_scores(
     data: Any, name: str = "", *, totals: Mapping[str, float] | None = None
 ) -> GivenScores:
-    """Return a scorer that gives scores made elsewhere, to be used as any other.
+    """Return a scorer for scores computed elsewhere, to be used like any other scorer.
 
     Args:
-        data: by system one number a line (NaN or None where not scored); or rows of system, line
-            (from 1) and score, as tuples or mappings; or a pandas DataFrame, with these three
-            columns or one column a system.
+        data: a mapping from system to one number per line (NaN or None if not scored); or rows of
+            system, line (from 1) and score, as tuples or mappings; or a pandas DataFrame, with
+            these three columns or one column per system.
         name: name of the metric in tables.
-        totals: corpus scores by system; without them they are means.
+        totals: corpus scores by system; by default the means.
 
     Raises:
-        InputError: something is no number, given twice, or not of one of these forms.
+        InputError: a value is not a number or is given twice, or the data has none of these forms.
     """
     where = f"scores {name!r}" if name else "scores"
     if hasattr(data, "columns") and hasattr(data, "to_dict"):
@@ -351,7 +351,7 @@ def _of_frame(frame: Any, where: str) -> Any:
     places = _header(columns)
     if places is None:
         if len(set(columns)) < len(columns):
-            raise InputError(f"{where}: two columns of one name; expected a column a system")
+            raise InputError(f"{where}: two columns of the same name; expected one per system")
         listed = {n: frame.iloc[:, at].tolist() for at, n in enumerate(columns)}
         return {n: column for n, column in listed.items() if not _numbers_lines(n, column)}
     parts = [frame.iloc[:, places[key]].tolist() for key in ("system", "line", "score")]
@@ -360,13 +360,13 @@ def _of_frame(frame: Any, where: str) -> Any:
 
 @lru_cache(maxsize=32)
 def _read(file: str, digest: str, metric: str) -> Given:
-    """Read a file or folder; the digest is part of the key, so that a changed one is read anew."""
+    """Read a file or folder; a change of its digest, part of the cache key, reads it again."""
     path = Path(file)
     if is_result_folder(path):
         results = read_result_folder(path, metric).items()
         rows = {s: replace(_of_lines(f"{file}, {s}", v), total=total) for s, (v, total) in results}
         return _given(file, digest, rows)
-    # One file of numbers a system, as many programs leave them behind.
+    # One file of numbers per system, as many programs write them.
     if path.is_dir():
         parts = _by_system(path).items()
         return _given(file, digest, {name: _of_column(part) for name, part in parts})
@@ -382,12 +382,12 @@ def _read(file: str, digest: str, metric: str) -> Given:
 
 def _refuse_metric(file: str, metric: str) -> None:
     if metric:
-        raise OptionError(f"scores: metric={metric}: {file} holds one metric's scores")
+        raise OptionError(f"scores: metric={metric}: {file} contains the scores of one metric")
 
 
 def _given(where: str, digest: str, rows: Mapping[str, SystemRow]) -> Given:
     if not any(row.cells for row in rows.values()):
-        raise InputError(f"{where}: holds no score; {_FORMS}")
+        raise InputError(f"{where}: contains no score; {_FORMS}")
     return Given(where, digest, {name: (row,) for name, row in rows.items()})
 
 
@@ -396,9 +396,9 @@ def _digest(path: Path) -> str:
     if not path.is_dir():
         if str(path) == "-":
             raise OptionError(
-                "scores: file=- is standard input, which can be read once: write it into a file"
+                "scores: file=- is standard input, which can be read once: write it to a file"
             )
-        read_text(path)  # whatever is wrong with it is said in the way of all files
+        read_text(path)  # raises the usual errors for an unusable file
         return _file_hash(path)
     if is_result_folder(path):
         return folder_digest(path)
@@ -409,13 +409,13 @@ def _digest(path: Path) -> str:
 
 
 def _file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file as it lies there, packed or not."""
+    """Return the SHA-256 of a file's bytes, compressed or not."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _by_system(folder: Path) -> dict[str, Path]:
-    """Return the files of a folder by system, which is what stands before the last dot."""
+    """Return the files of a folder by system: the file name up to the last dot."""
     files: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or not path.is_file():
@@ -423,15 +423,15 @@ def _by_system(folder: Path) -> dict[str, Path]:
         name = path.name.removesuffix(".gz")
         name = name.rpartition(".")[0] or name
         if name in files:
-            raise InputError(f"{path}: {files[name].name} holds scores of {name} as well")
+            raise InputError(f"{path}: {files[name].name} contains scores of {name} as well")
         files[name] = path
     if not files:
-        raise InputError(f"{folder}: an empty folder; expected one file of numbers a system")
+        raise InputError(f"{folder}: is an empty folder; expected one file of numbers per system")
     return files
 
 
 def _of_column(path: Path) -> SystemRow:
-    """Read one number a line."""
+    """Read one number per line."""
     return _of_lines(str(path), [_cell(line) for line in read_lines(path)])
 
 
@@ -440,13 +440,13 @@ def _of_table(path: Path) -> dict[str, SystemRow]:
     file = str(path)
     table = list(csv_rows(read_text(path), file))
     head = table[0][1] if table else []
-    # One number a line needs no header, and a header is no number.
+    # One number per line needs no header, and a header is not a number.
     if len(head) <= 1 and not isinstance(_cell("".join(head)), str):
         return {"": _of_column(path)}
     places = _header(head)
     if places is not None:
         return _of_records(file, _long_rows(file, table[1:], places))
-    # Without a header the middle cell tells a long table from a wide one.
+    # Without a header, the middle cell distinguishes a long table from a wide one.
     if len(head) == 3 and _is_line(head[1]) and not isinstance(_cell(head[2]), str):
         return _of_records(file, _long_rows(file, table, {"system": 0, "line": 1, "score": 2}))
     lower = {name.lower() for name in head}
@@ -475,17 +475,17 @@ def _long_rows(
 def _of_wide(
     file: str, head: Sequence[str], table: Sequence[tuple[int, list[str]]]
 ) -> dict[str, SystemRow]:
-    """Read a table with a column a system; a column that counts its lines is left out."""
+    """Read a table with one column per system; a column of line numbers is ignored."""
     if not all(isinstance(_cell(name), str) for name in head):
         what = "a column has no name" if "" in head else "no names of systems in the first line"
         raise InputError(f"{file}, line 1: {what}; {_FORMS}")
     if twice := next((name for at, name in enumerate(head) if name in head[:at]), None):
-        raise InputError(f"{file}, line 1: system {twice} has two columns; expected one a system")
+        raise InputError(f"{file}, line 1: system {twice} has two columns; expected one per system")
     for number, row in table:
-        # Of a single column an empty line is a line without score.
+        # In a table with a single column, an empty line is a line without a score.
         if len(row or [""]) != len(head):
             raise InputError(
-                f"{file}, line {number}: {len(row)} cells; expected {len(head)}, one a system"
+                f"{file}, line {number}: {len(row)} cells; expected {len(head)}, one per system"
             )
     rows: dict[str, SystemRow] = {}
     for at, name in enumerate(head):
@@ -499,7 +499,7 @@ def _of_wide(
 
 
 def _numbers_lines(name: str, column: Sequence[float]) -> bool:
-    """Return whether a column counts the lines of a table and is no system's."""
+    """Return whether a column contains line numbers rather than a system's scores."""
     counts = any(column == [*range(first, first + len(column))] for first in (0, 1))
     return name.lower() in _NAMES["line"] or (name.lower() in _COUNTED and counts)
 
@@ -512,7 +512,7 @@ def _of_written(file: str, digest: str, document: Mapping[str, Any], metric: str
         raise InputError(f"{file}: {error}, as `gecjury score` writes it") from None
     names = dict.fromkeys(row.metric for row in record.rows if row.metric)
     chosen = chosen_metric(file, tuple(names), metric)
-    # A score file keeps other texts of a system without their sentence scores.
+    # A score file keeps other texts of a system without sentence scores.
     kept = [row for row in record.rows if row.metric == chosen and row.sentences is not None]
     if not kept:
         raise InputError(
@@ -522,11 +522,11 @@ def _of_written(file: str, digest: str, document: Mapping[str, Any], metric: str
     for row in kept:
         name, place = row.system, f"{file}, {row.system}"
         if any(other.mark == row.print for other in rows.get(name, ())):
-            raise InputError(f"{place}: the system is there twice; expected one row a system")
+            raise InputError(f"{place}: the system occurs twice; expected one row per system")
         total = None if row.score is None else _number(row.score, place)
         read = replace(_of_lines(place, row.sentences), mark=row.print, total=total)
         rows[name] = (*rows.get(name, ()), read)
-    # The fingerprint of the sources, or its start, stands in the signature.
+    # The signature contains the fingerprint of the sources, or its start.
     line = re.search(r"\|data=([0-9a-f]{8})", str(record.rows[0].signature))
     data = (record.signature or {}).get("data", {})
     mark = str(data.get("sources", "")) if data else line[1] if line else ""
@@ -560,15 +560,15 @@ def _records(where: str, rows: Iterable[Any]) -> Iterator[_Record]:
 def _of_records(where: str, records: Iterable[_Record]) -> dict[str, SystemRow]:
     """Put rows of system, line and score together by system.
 
-    The last line of the texts is the highest that any system has.
+    The texts have as many lines as the highest line number of any system.
     """
     cells: dict[str, dict[Any, float]] = {}
     seen: dict[tuple[str, object], str] = {}
     for place, system, line, score in records:
         name = "" if system is None else str(system)
         if not name:
-            raise InputError(f"{place}: no name of a system")
-        # A system's total may stand among its lines, called total or corpus.
+            raise InputError(f"{place}: the name of the system is missing")
+        # A system's total may be among its lines, as line `total` or `corpus`.
         if isinstance(line, str) and line in _TOTAL:
             line = "total"
         elif (
@@ -579,9 +579,7 @@ def _of_records(where: str, records: Iterable[_Record]) -> dict[str, SystemRow]:
             refuse(f"{place}, line", line, f"a whole number from 1 to {_MOST_LINE}, or total")
         if (name, line) in seen:
             what = "the total" if line == "total" else f"line {line}"
-            raise InputError(
-                f"{place}: {what} of {name} is there twice, first in {seen[name, line]}"
-            )
+            raise InputError(f"{place}: {what} of {name} occurs twice, first in {seen[name, line]}")
         seen[name, line] = place.removeprefix(f"{where}, ")
         cells.setdefault(name, {})[line] = _number(score, place)
     totals = {name: lines.pop("total", None) for name, lines in cells.items()}
@@ -593,15 +591,15 @@ def _of_records(where: str, records: Iterable[_Record]) -> dict[str, SystemRow]:
 
 
 def _of_lines(where: str, values: Any) -> SystemRow:
-    """Read one number a line."""
+    """Read one number per line."""
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-        refuse(where, values, "a list of numbers, one a line")
+        refuse(where, values, "a list of numbers, one per line")
     cells = {n: _number(value, f"{where}, line {n}") for n, value in enumerate(values, 1)}
     return SystemRow(cells, len(cells))
 
 
 def _number(value: object, place: str) -> float:
-    """Return a score given as a number; None and NaN are none."""
+    """Return a score given as a number; None and NaN mean that there is no score."""
     if value is None:
         return math.nan
     if not isinstance(value, bool) and isinstance(value, numbers.Real):
@@ -615,7 +613,7 @@ def _number(value: object, place: str) -> float:
 
 
 def _cell(text: str) -> float | str | None:
-    """Return the number in a cell, None where it says that there is none, otherwise its text."""
+    """Return the number in a cell, None for a cell without a score, otherwise its text."""
     word = text.strip()
     if word.lower() in _UNSCORED:
         return None
@@ -632,7 +630,7 @@ def _is_line(text: str) -> bool:
 
 
 def _header(cells: Sequence[str]) -> dict[str, int] | None:
-    """Return the places of system, line and score in a first line that names them."""
+    """Return the columns of system, line and score if the first line names them."""
     lower = [cell.lower() for cell in cells]
     places = {
         key: lower.index(name)
@@ -644,7 +642,7 @@ def _header(cells: Sequence[str]) -> dict[str, int] | None:
 
 
 def _counts(rows: Mapping[str, SystemRow], count: Callable[[SystemRow], int]) -> str:
-    """Return how many of each system, for those that have any."""
+    """Return the counts by system as words, without systems whose count is 0."""
     numbers_of = {name: number for name, row in rows.items() if (number := count(row))}
     return _listed(f"{name} {number} of {rows[name].lines}" for name, number in numbers_of.items())
 

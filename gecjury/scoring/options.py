@@ -1,4 +1,4 @@
-"""Options of a metric, read from its settings and its docstrings."""
+"""Options of a metric, derived from its settings and docstrings."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Option:
     """An option of a metric.
 
     Attributes:
-        option: name, as it is typed.
-        default: the value in effect where it is not given.
-        expected: kind of value, or the values that there are.
-        meaning: description; empty where its class has none.
+        option: name on the command line.
+        default: the value if the option is not given.
+        expected: kind of value, or the valid values.
+        meaning: description; empty if its class has none.
     """
 
     option: str
@@ -38,11 +38,11 @@ def options_of(scorer: Scorer) -> list[Option]:
     """Return every option of a metric, in order.
 
     Args:
-        scorer: the metric as it is loaded without options.
+        scorer: the metric, loaded without options.
     """
     hints = typing.get_type_hints(type(scorer))
     meanings: dict[str, str] = {}
-    # Base classes first: a subclass may describe an inherited setting anew.
+    # Base classes first: a subclass may redefine the description of an inherited setting.
     for base in reversed(type(scorer).__mro__):
         meanings |= attributes_of(base.__doc__ or "")
     return [
@@ -66,7 +66,7 @@ def split_name(text: str) -> tuple[str, str]:
 
 
 def is_own_file(name: str) -> bool:
-    """Return whether a metric's name is that of a user's file, `FILE.py:name`."""
+    """Return whether a metric's name refers to a user's file, `FILE.py:name`."""
     return _OWN_FILE.fullmatch(name) is not None
 
 
@@ -74,7 +74,7 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
     r"""Split `name:option=value,option=value`; a comma inside a value is written `\,`.
 
     Raises:
-        OptionError: an option without `=`, or given twice.
+        OptionError: an option has no `=`, or is given twice.
     """
     name, rest = split_name(text)
     options: dict[str, str] = {}
@@ -93,7 +93,7 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
 
 
 def split_options(text: str) -> list[str]:
-    r"""Split `option=value,option=value`; `\,` and commas in brackets stand inside a value."""
+    r"""Split `option=value,option=value`; `\,` and commas in brackets belong to a value."""
     return re.split(r"(?<!\\),(?![^\[\]]*\])", text) if text else []
 
 
@@ -107,20 +107,20 @@ def nested(value: str) -> str | None:
 
 
 def short_names(labels: Iterable[str]) -> dict[str, str]:
-    """Return the shortest names that still tell metrics apart, by label.
+    """Return the shortest names that still distinguish metrics, by label.
 
-    A metric alone is called by its name. Several with other settings keep the settings in which
-    they differ; of a path or an address its last part. Scores made elsewhere keep the label that
-    the user gave them.
+    A metric that occurs once gets its plain name. If it occurs several times, the names keep the
+    settings that differ, with only the last part of a path or an address. Scores computed elsewhere
+    keep the label that the user gave them.
 
     Args:
-        labels: of metrics, see `Signature.label`; other names stay as they are.
+        labels: labels of metrics, see `Signature.label`; other names stay as they are.
     """
     by_name: dict[str, dict[str, list[str]]] = {}
     for label in labels:
         name, rest = split_name(label)
         settings = split_options(rest)
-        # Other names may hold colons, too; nothing is known of their parts.
+        # Other names may also contain colons, but their parts are not settings.
         if name == "scores" or not all(re.match(r"\w+=", setting) for setting in settings):
             name, settings = label, []
         by_name.setdefault(name, {})[label] = settings
@@ -157,12 +157,12 @@ def convert(value: object, hint: object, where: str) -> object:
     """Convert the value of an option to its setting's type.
 
     Args:
-        value: text typed on the command line, or a Python value.
+        value: text from the command line, or a Python value.
         hint: the type of the setting.
         where: names the option in errors.
 
     Raises:
-        OptionError: the value does not fit.
+        OptionError: the value is invalid.
     """
     kinds = _kinds(hint)
     if value is None and type(None) in kinds:
@@ -177,7 +177,7 @@ def convert(value: object, hint: object, where: str) -> object:
             )
         return value
     if not isinstance(value, str):
-        # By exact type, since Python counts True among the whole numbers.
+        # By exact type, since True is an int in Python.
         if type(value) in kinds:
             return value
         if type(value) is int and float in kinds:
@@ -185,7 +185,7 @@ def convert(value: object, hint: object, where: str) -> object:
         raise OptionError(f"{where}: {value!r} is not of the kind {_kind_names(kinds)}")
     if value == "none" and type(None) in kinds:
         return None
-    # In the order of the union: `int | str` reads 3 as a number.
+    # In the order of the union, so that `int | str` reads 3 as a number.
     for kind in kinds:
         try:
             read = _read(value, kind)
@@ -200,13 +200,13 @@ def convert(value: object, hint: object, where: str) -> object:
 
 
 def _kinds(hint: object) -> tuple[object, ...]:
-    """Return the types of a union, or the one type that is none."""
+    """Return the types of a union, or the single type."""
     union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     return typing.get_args(hint) if union else (hint,)
 
 
 def expected(hint: object) -> str:
-    """Return the values that an option may have, in words."""
+    """Describe the values that an option may have."""
     if typing.get_origin(hint) is typing.Literal:
         return ", ".join(map(str, typing.get_args(hint)))
     return _kind_names(_kinds(hint))

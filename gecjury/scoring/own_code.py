@@ -1,8 +1,8 @@
 """Metrics in the user's own code: a class of scorers, or a function of one sentence.
 
 `mymetric.py:name` names either of them by its file, on the command line and in Python; in a
-notebook or script the class or the function itself is given. Signatures carry a digest of the
-code, so that scores which it made before it was changed are not taken for its own.
+notebook or script the class or function itself can be passed. Signatures contain a digest of the
+code, so that scores from before a change are not reused.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from gecjury.scoring.signature import OWN_MODULES, file_digest, file_of, is_own_
 
 @dataclass(frozen=True)
 class FunctionScorer(MeanScorer):
-    """A metric that is a function of a source, a hypothesis and, if it takes them, references."""
+    """A metric that is a function of a source, a hypothesis and, optionally, references."""
 
     function: ClassVar[Callable[..., Any]]
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Return what the function gives, systems × sentences; NaN for None.
+        """Return the results of the function, systems × sentences; NaN for None.
 
         Raises:
-            InputError: the function fails, or gives something that is no number.
+            InputError: the function fails, or returns something that is not a number.
         """
         values = np.full((len(corpus.systems), len(corpus)), np.nan)
         for system, (name, version) in enumerate(corpus.systems.items()):
@@ -50,7 +50,7 @@ class FunctionScorer(MeanScorer):
                 try:
                     value = type(self).function(*arguments)
                     values[system, row] = math.nan if value is None else float(value)
-                except Exception as error:  # whatever the user's code does
+                except Exception as error:  # the user's code may raise anything
                     said = failure_in(type(self).function, error)
                     raise InputError(
                         f"{self.name}: fails on sentence {row + 1} of {name} ({said}); expected a "
@@ -61,17 +61,17 @@ class FunctionScorer(MeanScorer):
 
 @lru_cache(maxsize=256)
 def class_of_function(function: Callable[..., Any], name: str) -> type[Scorer]:
-    """Return the metric that a function makes.
+    """Return the metric class for a function.
 
-    It reads references where it takes three arguments without defaults, or one that is called
-    `references`, and none where it takes two.
+    The metric reads references if the function has three arguments without defaults, or one called
+    `references`; with two arguments it reads none.
 
     Args:
-        function: gives a number for source, hypothesis and references.
-        name: of the metric.
+        function: returns a number for source, hypothesis and references.
+        name: name of the metric.
 
     Raises:
-        OptionError: it takes other arguments.
+        OptionError: it has other arguments.
     """
     places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     taken = [
@@ -85,7 +85,7 @@ def class_of_function(function: Callable[..., Any], name: str) -> type[Scorer]:
             f"{name}: takes {len(taken)} argument{'s' * (len(taken) != 1)}; a metric is a function "
             "of source, hypothesis and, if it reads them, references"
         )
-    # References are the third argument, and the only thing that a function can be given beside.
+    # References are the third argument, and the only other data that a function can get.
     compared = len(taken) == 3
     said = inspect.getdoc(function) or "a function of one sentence"
     members = {
@@ -112,12 +112,12 @@ def object_in_file(name: str) -> object:
         raise OptionError(f"{name}: there is no file {file}; expected FILE.py:NAME")
     main = sys.modules["__main__"]
     if path == file_of(main):
-        # The script that runs is not imported a second time, as another module.
+        # The running script is not imported again as another module.
         module = main
     else:
         try:
             module = _imported(path, file_digest(path))
-        except Exception as error:  # whatever the user's code does when it is imported
+        except Exception as error:  # the user's code may raise anything
             raise OptionError(
                 f"{name}: {file} cannot be imported ({failure_in(str(path), error)})"
             ) from error
@@ -129,16 +129,17 @@ def object_in_file(name: str) -> object:
 
 @lru_cache(maxsize=256)
 def _imported(path: Path, digest: str) -> ModuleType:
-    """Import a file; once it is changed, it is imported anew."""
+    """Import a file; it is imported again if it has changed."""
     name = f"{OWN_MODULES}{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{digest[:12]}"
     spec = spec_from_file_location(name, path)
     if spec is None:
-        raise ImportError("it is no Python file")
-    # Modules beside the file are found, but hide none that is installed.
+        raise ImportError("it is not a Python file")
+    # Modules next to the file can be imported, but do not hide installed ones.
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
     module = sys.modules[name] = module_from_spec(spec)
-    # Python's import would take bytecode of a file as long and of the same second for this one's.
+    # Python's own import would reuse the bytecode of an earlier version of the same size and
+    # second.
     exec(compile(path.read_bytes(), path, "exec"), vars(module))
     return module
 
@@ -147,7 +148,7 @@ def name_elsewhere(scorer: Scorer) -> str:
     """Return the name by which another process loads a metric.
 
     Raises:
-        OptionError: the code stands in no file.
+        OptionError: the code is not in a file.
     """
     kind = type(scorer)
     if not is_own_code(kind):
@@ -155,7 +156,7 @@ def name_elsewhere(scorer: Scorer) -> str:
     file = file_of(sys.modules.get(kind.__module__))
     if file is None:
         raise OptionError(
-            f"{scorer.name}: its code stands in no file, from which other processes could load it; "
+            f"{scorer.name}: its code is not in a file, from which other processes could load it; "
             f"write it to one and name it, e.g. mymetric.py:{kind.__name__}"
         )
     return f"{file}:{kind.__name__}"

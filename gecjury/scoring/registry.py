@@ -1,11 +1,11 @@
-"""The table of metrics: name → where it lives; imported only when asked for.
+"""The table of metrics, from name to location; modules are imported only when needed.
 
-Other packages add to it by an entry point of the group `gecjury.metrics`:
+Other packages add metrics with an entry point of the group `gecjury.metrics`:
 
     [project.entry-points."gecjury.metrics"]
     foo = "their_package.foo:Foo"
 
-A metric that belongs to no package is named by its file, `mymetric.py:name`.
+A metric outside packages is named by its file, `mymetric.py:name`.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from gecjury.scoring.scorer import Ability, Scorer
 Metric = str | Scorer | type[Scorer] | Callable[..., float | None]
 """A metric by name with options as on the command line, loaded, or as a class or function."""
 
-# Where other packages name their metrics.
+# The group of entry points in which other packages declare their metrics.
 GROUP = "gecjury.metrics"
 
-# A new metric is one file in its family's package and one line here.
+# A new metric needs one file in its family's package and one line here.
 METRICS: Mapping[str, str] = {
     "asano": "gecjury.refless.asano:Asano",
     "changes": "gecjury.refless.changes:Changes",
@@ -73,7 +73,7 @@ class Outside:
 
     Attributes:
         metrics: entry points by name, none of them imported yet.
-        refused: metrics that cannot be taken for their names alone, a line each.
+        refused: messages about metrics that cannot be used because of their names, one line each.
     """
 
     metrics: Mapping[str, EntryPoint]
@@ -82,10 +82,10 @@ class Outside:
 
 @cache
 def outside_metrics() -> Outside:
-    """Return the metrics of other packages by their entry points; they are looked up once."""
+    """Return the metrics that other packages declare; entry points are looked up once."""
     metrics: dict[str, EntryPoint] = {}
     refused: list[str] = []
-    # By package, so that it does not depend on the order of folders which of two has a name.
+    # Sorted by package, so that the order of folders does not decide which of two gets a name.
     for point in sorted(entry_points(group=GROUP), key=lambda point: (_package(point), point.name)):
         taken = "gecjury" if point.name in METRICS else ""
         if point.name in metrics:
@@ -101,7 +101,7 @@ def outside_metrics() -> Outside:
 
 
 def _package(point: EntryPoint) -> str:
-    """Return name and version of the distribution that an entry point comes with."""
+    """Return name and version of the distribution that an entry point belongs to."""
     return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
 
 
@@ -121,7 +121,8 @@ def scorer_class(name: str) -> type[Scorer]:
     """Return the class registered under a name, or named by its file.
 
     Raises:
-        OptionError: no such metric (names the nearest), or one of another package that is broken.
+        OptionError: there is no such metric (names the nearest), or another package's metric is
+            broken.
         MissingExtraError: its module needs a package that is not installed.
     """
     if is_own_file(name):
@@ -131,8 +132,8 @@ def scorer_class(name: str) -> type[Scorer]:
         point = outside_metrics().metrics.get(name)
         if point is None and name.endswith(".py"):
             raise OptionError(
-                f"{name!r:.200}: names a file; expected FILE.py:NAME, the name of a function or "
-                "class in it"
+                f"{name!r:.200} names only a file; expected FILE.py:NAME, a file and a function "
+                "or class in it"
             )
         if point is None:
             several = [part.strip() for part in name.split(",")]
@@ -155,11 +156,11 @@ def _outside_class(point: EntryPoint) -> type[Scorer]:
     """Return the class that an entry point of another package names.
 
     Raises:
-        OptionError: it cannot be imported, or is no metric of that name.
+        OptionError: it cannot be imported, or is not a metric of that name.
     """
     try:
         loaded = point.load()
-    except Exception as error:  # whatever others' code does when it is imported
+    except Exception as error:  # other packages' code may raise anything
         fault = f"{type(error).__name__}: {error}"
     else:
         fault = _fault(point.name, loaded)
@@ -176,10 +177,10 @@ def _own_class(code: object, name: str = "") -> type[Scorer]:
 
     Args:
         code: the class or function.
-        name: of the function in its file; by default its own.
+        name: name of the function in its file; by default its own name.
 
     Raises:
-        OptionError: it is no metric, or is called as one of ours is.
+        OptionError: it is not a metric, or has the name of one of gecjury's metrics.
     """
     if inspect.isclass(code) or not callable(code):
         name = str(getattr(code, "name", name))
@@ -190,12 +191,12 @@ def _own_class(code: object, name: str = "") -> type[Scorer]:
         usual = getattr(code, "__name__", type(code).__name__).strip("<>")
         kind = class_of_function(code, name or usual)
     if METRICS.get(kind.name, "") not in ("", f"{kind.__module__}:{kind.__name__}"):
-        raise OptionError(f"{kind.name}: gecjury has a metric of that name; choose another one")
+        raise OptionError(f"{kind.name}: gecjury has a metric of that name; choose another name")
     return kind
 
 
 def _fault(name: str, kind: object) -> str:
-    """Return what keeps an object from being the metric of a name; empty where nothing does."""
+    """Return why an object cannot be the metric of a name; empty if it can."""
     if not (inspect.isclass(kind) and issubclass(kind, Scorer)):
         return (
             f"{getattr(kind, '__name__', repr(kind))} is neither a function of source, hypothesis "
@@ -203,14 +204,14 @@ def _fault(name: str, kind: object) -> str:
         )
     if inspect.isabstract(kind):
         return f"{kind.__name__} does not define {', '.join(sorted(kind.__abstractmethods__))}"
-    # Without the decorator, the settings it adds to those of its base would not be seen.
+    # Without the decorator, the settings that it adds to its base's would be ignored.
     if "__dataclass_fields__" not in vars(kind):
-        return f"{kind.__name__} is no dataclass; expected @dataclass(frozen=True)"
+        return f"{kind.__name__} is not a dataclass; expected @dataclass(frozen=True)"
     own_name, family = getattr(kind, "name", None), getattr(kind, "family", None)
     if own_name is None:
         return f"it has no name; expected e.g. name = {name!r} in {kind.__name__}"
     if own_name != name:
-        return f"its class is called {own_name!r}; expected name = {name!r}"
+        return f"its class has the name {own_name!r}; expected name = {name!r}"
     if family not in FAMILIES:
         return f"family is {family!r}; expected one of {', '.join(FAMILIES)}"
     try:
@@ -233,9 +234,9 @@ def able(what: Ability) -> list[str]:
 
 
 def paper_of(name: str) -> str | None:
-    """Return author and year of a metric's paper; None without one or for unknown metrics."""
+    """Return author and year of a metric's paper; None if there is none or the name is unknown."""
     if is_own_file(name):
-        return None  # names that stand in results run no file
+        return None  # a name read from results must not run a file
     try:
         return scorer_class(name).paper or None
     except (OptionError, MissingExtraError):
@@ -243,7 +244,7 @@ def paper_of(name: str) -> str | None:
 
 
 def missing_extra(what: str, family: str | None, error: ModuleNotFoundError) -> MissingExtraError:
-    """Return the error for a package that an extra installs, or that no extra of ours installs."""
+    """Return the error for a missing package, with the command that installs it."""
     command = install_hint(family) if family else f"pip install {error.name}"
     return MissingExtraError(
         f"{what} needs the package {error.name}, which is not installed: {command}"
@@ -251,9 +252,9 @@ def missing_extra(what: str, family: str | None, error: ModuleNotFoundError) -> 
 
 
 def renamed(text: str) -> str:
-    """Return a metric as it was typed, with the present names of its options.
+    """Return a metric as given, but with the current names of its options.
 
-    What cannot be read is left as it is, for `load` to refuse.
+    A text that cannot be parsed is left as it is, for `load` to refuse.
     """
     name, rest = split_name(text)
     try:
@@ -272,13 +273,13 @@ def load(metric: Metric, /, **options: object) -> Scorer:
     Args:
         metric: `green`, or with options as on the command line: `green:n=6,unit=char`. A metric of
             your own is named by its file, `mymetric.py:name`, or is a class or function; the
-            function takes source, hypothesis and references (or the first two alone) and gives a
-            number, or None. A loaded metric is returned as it is.
+            function accepts source, hypothesis and references (or only the first two) and returns a
+            number or None. A loaded metric is returned as it is.
         **options: settings by keyword; they override those in the name. Strings are read as on
             the command line.
 
     Raises:
-        OptionError: unknown metric or option, or a value that does not fit.
+        OptionError: unknown metric or option, or an invalid value.
         MissingExtraError: a package is not installed.
     """
     if isinstance(metric, Scorer):
@@ -289,10 +290,10 @@ def load(metric: Metric, /, **options: object) -> Scorer:
     else:
         metric_class, named = _own_class(metric), {}
         plain = metric_class.name
-    # What a metric's dataclass declares is all that can be set; the rest is refused by name.
+    # Only the fields of a metric's dataclass can be set; other names are refused.
     settings = {field.name: field for field in fields(metric_class)}
     hints = typing.get_type_hints(metric_class)
-    # An option may be typed by its own name or by that of its field.
+    # An option may be given by its own name or by that of its field.
     field_of = {typed: field for field, typed in metric_class.typed.items()}
     values: dict[str, object] = {}
     for raw_key, value in {**named, **options}.items():
@@ -305,27 +306,29 @@ def load(metric: Metric, /, **options: object) -> Scorer:
     try:
         scorer = metric_class(**values)
     except ModuleNotFoundError as error:
-        # An extra of ours brings nothing that another package's metric needs.
+        # Our extras do not install what another package's metric needs.
         raise missing_extra(plain, family_of(metric_class.__module__), error) from None
     except GecjuryError:
         raise
     except (TypeError, ValueError) as error:
         raise OptionError(f"{plain}: {error}") from None
-    # Most metrics say themselves what they expect; no score can be made of the others' either.
+    # Most metrics report themselves what they expect; the others cannot use such a value either.
     for key, value in values.items():
         if isinstance(value, float) and not math.isfinite(value):
-            raise OptionError(f"{plain}: option {key}: {value} is no finite number; expected one")
+            raise OptionError(
+                f"{plain}: option {key}: {value} is not finite; expected a finite number"
+            )
     return scorer
 
 
 def load_all(metrics: Metric | Sequence[Metric]) -> list[Scorer]:
-    """Return the metrics that a function was given, each once.
+    """Load the metrics that a function was given, without duplicates.
 
     Raises:
-        OptionError: none, or an unknown metric or option.
+        OptionError: no metric is given, or a metric or option is unknown.
     """
     single = isinstance(metrics, str | Scorer) or callable(metrics)
-    metrics = [metrics] if single else list(metrics)  # type: ignore[arg-type, list-item]  # told apart
+    metrics = [metrics] if single else list(metrics)  # type: ignore[arg-type, list-item]  # narrowed by `single`
     if not metrics:
         raise OptionError('no metric is named: give at least one, e.g. "green"')
     return list(map(load, dict.fromkeys(metrics)))

@@ -1,4 +1,4 @@
-"""A folder of results of a dataset, read as scores: one system a column of hypotheses."""
+"""A folder of results of a dataset, read as scores: one system per column of hypotheses."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gecjury.textfiles import parse_json, read_lines, refuse_special_files
 
 _MANIFEST = "dataset.json"
 SIDES = ".sides"
-"""Folder of what shards leave besides parts, until the run puts it together."""
+"""Folder for what shards write in addition to parts, until the run combines it."""
 RESULTS = "results.json"
-"""Corpus scores, counts and notes; written last, so that a folder that has it is finished."""
+"""Corpus scores, counts and notes; written last, so its presence means that the run is finished."""
 
-_AGAIN = "delete it, and give the `gecjury score` command of the folder again"
-_MOST_ROWS = 5_000_000  # what compares reads all scores at once; no benchmark has a tenth of it
+_AGAIN = "delete it, and run the `gecjury score` command of the folder again"
+_MOST_ROWS = 5_000_000  # comparisons read all scores at once; no benchmark has a tenth of it
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class CorpusScore:
     """A metric's corpus score of one system.
 
     Attributes:
-        system: its name; empty where there is one column of hypotheses.
+        system: its name; empty if there is only one column of hypotheses.
         metric: label of the metric.
-        family: of the metric.
-        signature: one line.
-        score: None where there is none.
+        family: family of the metric.
+        signature: signature as one line.
+        score: the score; None if there is none.
     """
 
     system: str
@@ -46,9 +46,9 @@ class ConditionCount:
     """The effect of one part of a condition.
 
     Attributes:
-        condition: its text.
+        condition: text of the part.
         removed: rows that it was the first to remove.
-        failed: rows that do not fulfil it.
+        failed: rows that do not satisfy it.
     """
 
     condition: str
@@ -61,13 +61,14 @@ class Results:
     """The contents of `results.json`.
 
     Attributes:
-        rows: one a metric and system: its corpus score, and precision and recall where there are.
+        rows: one per metric and system: the corpus score, and precision and recall if there are
+            any.
         read: rows of the dataset, bad ones included.
         bad: rows without any score.
-        nulls: by column, how many scores are missing, by reason.
-        kept: rows that fulfil the condition; None where there is none.
-        conditions: one a part of the condition.
-        notes: remarks, each once.
+        nulls: number of missing scores, by column and reason.
+        kept: rows that satisfy the condition; None if there is no condition.
+        conditions: one per part of the condition.
+        notes: remarks, without duplicates.
     """
 
     rows: tuple[Mapping[str, Any], ...]
@@ -82,12 +83,12 @@ class Results:
         """Refuse rows without a score.
 
         Raises:
-            ValueError: a row is no `CorpusScore`; names the value and what is expected.
+            ValueError: a row is not a `CorpusScore`; names the value and what is expected.
         """
         self.scores()
 
     def scores(self) -> tuple[CorpusScore, ...]:
-        """Return the corpus scores alone, one a row."""
+        """Return only the corpus scores, one per row."""
         return tuple(
             from_record(CorpusScore, dict(row), f"rows[{n}]") for n, row in enumerate(self.rows)
         )
@@ -104,7 +105,7 @@ def read_results(folder: Path) -> Results:
 
 
 def is_result_folder(path: Path) -> bool:
-    """Return whether a folder is one that `gecjury score DATASET -o` made."""
+    """Return whether `gecjury score DATASET -o` created a folder."""
     return (path / _MANIFEST).is_file()
 
 
@@ -113,7 +114,7 @@ def _parts(path: Path) -> list[Path]:
 
 
 def refuse_pipes(folder: Path) -> None:
-    """Refuse a folder of results with a pipe or a device in the place of a file.
+    """Refuse a folder of results with a pipe or a device instead of a file.
 
     Raises:
         InputError: names the first one.
@@ -129,9 +130,7 @@ def folder_digest(path: Path) -> str:
     """
     refuse_pipes(path)
     if not (path / RESULTS).is_file():
-        raise InputError(
-            f"{path}: its run has not come to its end; give its `gecjury score` command again"
-        )
+        raise InputError(f"{path}: its run has not finished; run its `gecjury score` command again")
     digest = hashlib.sha256()
     for part in (path / RESULTS, *_parts(path)):
         try:
@@ -144,12 +143,12 @@ def folder_digest(path: Path) -> str:
 
 
 def chosen_metric(where: str, labels: Sequence[str], metric: str) -> str:
-    """Return the metric whose scores are read; it has to be named where there are several.
+    """Return the metric whose scores are read; it must be named if there are several.
 
     Args:
         where: the file or folder, for messages.
-        labels: of the metrics that it holds scores of; none where it does not say.
-        metric: the one that the user named; may be empty.
+        labels: labels of the metrics with scores; empty if the file does not name them.
+        metric: the metric that the user named; may be empty.
 
     Raises:
         OptionError: there are several metrics and none is named, or there is none of the name.
@@ -158,7 +157,7 @@ def chosen_metric(where: str, labels: Sequence[str], metric: str) -> str:
         raise OptionError(f"scores: metric={metric}: {where} has {nearest(metric, labels)}")
     if not metric and len(labels) > 1:
         raise OptionError(
-            f"scores: {where} holds scores of {', '.join(labels)}: choose one with metric=NAME"
+            f"scores: {where} contains scores of {', '.join(labels)}: choose one with metric=NAME"
         )
     return metric or "".join(labels)
 
@@ -168,12 +167,12 @@ def read_result_folder(
 ) -> dict[str, tuple[list[float | None], float | None]]:
     """Return the scores of every row and the corpus score, by system.
 
-    Rows stand in the order of the dataset: the n-th is that of the n-th sentence. The name is empty
-    where there was only one column of hypotheses.
+    Rows are in the order of the dataset: the n-th row is that of the n-th sentence. The name is
+    empty if there was only one column of hypotheses.
 
     Args:
-        path: the folder, finished.
-        metric: metric of the scores, named as its column; may be empty where there is one.
+        path: the folder of a finished run.
+        metric: metric of the scores, named as its column; may be empty if there is only one.
 
     Raises:
         OptionError: there are several metrics and none is named, or there is none of the name.
@@ -182,20 +181,20 @@ def read_result_folder(
     results = read_results(path)
     labels = list(dict.fromkeys(row.metric for row in results.scores()))
     if not labels:
-        raise InputError(f"{path / RESULTS}: holds no score; {_AGAIN}")
+        raise InputError(f"{path / RESULTS}: contains no score; {_AGAIN}")
     label = chosen_metric(str(path), labels, metric)
     if results.read > _MOST_ROWS:
         raise InputError(
-            f"{path}: holds {results.read} rows; at most {_MOST_ROWS} are compared at once"
+            f"{path}: contains {results.read} rows; at most {_MOST_ROWS} are compared at once"
         )
-    # Columns are called by system and metric where there are several systems.
+    # Columns are named after system and metric if there are several systems.
     chosen = {row.system: row.score for row in results.scores() if row.metric == label}
     columns = {system: f"{system}.{label}" if system else label for system in chosen}
     scores: dict[str, list[float | None]] = {system: [] for system in chosen}
     for part in _parts(path):
         for system, values in _columns(part, columns):
             scores[system] += values
-    # Counted once more: a part that is gone would shift all sentences after it.
+    # Counted again, since a missing part would shift all sentences after it.
     if any(len(values) != results.read for values in scores.values()):
         raise InputError(f"{path}: is damaged (rows are missing); {_AGAIN}")
     return {system: (scores[system], chosen[system]) for system in chosen}
@@ -205,7 +204,7 @@ def _columns(part: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, list
     """Yield a part's scores by system.
 
     Raises:
-        InputError: the part cannot be read, or a value is no number; names file and value.
+        InputError: the part cannot be read, or a value is not a number; names file and value.
     """
     try:
         table = _table(part, list(columns.values()))
@@ -223,7 +222,7 @@ def _table(part: Path, columns: Sequence[str]) -> Mapping[str, list[Any]]:
     """Return the columns of a part by name."""
     if part.suffix == ".jsonl":
         rows = [
-            parse_json(line, f"{part}, line {number}", "one object a line")
+            parse_json(line, f"{part}, line {number}", "one object per line")
             for number, line in enumerate(read_lines(part), 1)
         ]
         return {column: [row[column] for row in rows] for column in columns}
@@ -234,6 +233,6 @@ def _table(part: Path, columns: Sequence[str]) -> Mapping[str, list[Any]]:
             f"Parquet files need the package {error.name}, which is not installed: "
             f"{install_hint('scale')}"
         ) from None
-    # Arrow's errors are of the kinds that Python has for the same.
+    # Arrow's errors are subclasses of Python's errors for the same faults.
     table = parquet.read_table(part, columns=list(columns))
     return {column: table.column(column).to_pylist() for column in columns}

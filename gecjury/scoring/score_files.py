@@ -1,4 +1,4 @@
-"""Score files, one for each metric, by which scoring and comparing are separate steps."""
+"""Score files, one per metric, which make scoring and comparing separate steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gecjury.scoring.signature import Signature
 from gecjury.textfiles import file_name, read_json, write_text
 
 SCORE_FORMAT = "gecjury-scores/1"
-_ANEW = "delete it to have it made anew"
+_ANEW = "delete it to create it again"
 _MOST_UNPACKED = 2_000_000_000
 
 
@@ -42,7 +42,7 @@ class PackedArray:
         """Return the number of bytes unpacked.
 
         Raises:
-            ValueError: these are no numbers.
+            ValueError: the dtype or shape is not that of an array of numbers.
         """
         dtype = np.dtype(self.dtype)
         if dtype.kind not in "fiub" or any(n < 0 for n in self.shape):
@@ -56,7 +56,7 @@ class PackedArray:
             ValueError: the bytes do not fill its shape.
         """
         dtype = np.dtype(self.dtype)
-        # No more is unpacked than there should be: a few kilobytes may hold gigabytes.
+        # Unpack no more than expected: a few kilobytes may decompress to gigabytes.
         data = zlib.decompressobj().decompress(base64.b64decode(self.zlib), self.size + 1)
         if len(data) != self.size:
             raise ValueError(f"its numbers do not fill the shape {self.shape!r:.60}")
@@ -69,12 +69,12 @@ class ScoredRow:
 
     Attributes:
         system: its name.
-        print: fingerprint of its texts; in score files alone.
-        metric: metric of the scores; in printed results alone.
-        signature: of the metric as one line; in printed results alone.
-        score: the corpus score; None without one, or where `sentences` is None.
+        print: fingerprint of its texts; only in score files.
+        metric: metric of the scores; only in printed results.
+        signature: signature as one line; only in printed results.
+        score: the corpus score; None if there is none, or if `sentences` is None.
         sentences: the sentence scores; None for texts of a system that were scored earlier.
-        statistics: statistics behind the scores; in score files alone.
+        statistics: statistics from which the scores are computed; only in score files.
         items: field of `Statistics`.
     """
 
@@ -90,12 +90,12 @@ class ScoredRow:
 
 @dataclass(frozen=True)
 class ScoreFile:
-    """The contents of a score file, or of what `gecjury score --format json` prints.
+    """The contents of a score file, or of the output of `gecjury score --format json`.
 
     Attributes:
-        rows: one a system; of printed results one a system and metric.
+        rows: one per system; in printed results one per system and metric.
         format: `SCORE_FORMAT`; empty in printed results.
-        key: of the signature.
+        key: key of the signature.
         signature: signature as JSON; None in printed results.
         details: field of `Statistics`.
         notes: field of `Statistics`.
@@ -116,7 +116,7 @@ class _Missing:
 
 @dataclass(frozen=True)
 class _Member:
-    """The part of a model's audit that comparisons read; the rest is shown as it is."""
+    """The part of a model's audit that comparisons read; the rest is shown unchanged."""
 
     model: str = ""
     missing: Sequence[_Missing] = ()
@@ -132,22 +132,24 @@ class _Audit:
 
 @dataclass(frozen=True)
 class _Details:
-    """The details that results show; others are the scorer's own."""
+    """The details that results show; other details are specific to the scorer."""
 
-    # Of each system and type the true, false and missed edits.
+    # The true, false and missed edits of each system and type.
     by_type: Mapping[str, Mapping[str, tuple[float, float, float]]] = field(default_factory=dict)
     unanswered: int = 0
     audit: _Audit | None = None
 
 
 def check_writable(folder: str | Path) -> None:
-    """Make the output folder and try it before any work is done.
+    """Create the output folder and test that it is writable before any work is done.
 
     Raises:
-        OutputError: it cannot be made or written.
+        OutputError: it cannot be created or written to.
     """
     if Path(folder).is_file():
-        raise OutputError(f"{folder}: cannot be written: it is a file, score files need a folder")
+        raise OutputError(
+            f"{folder}: cannot be written: it is a file, but score files need a folder"
+        )
     probe = Path(folder) / ".gecjury-probe"
     write_text(probe, "")
     try:
@@ -159,7 +161,7 @@ def check_writable(folder: str | Path) -> None:
 def score_with_files(
     scorer: Scorer, corpus: Corpus, folder: str | Path | None, runtime: Runtime
 ) -> ScoreTable:
-    """Score a corpus, reading from a folder's score file what it holds and adding the rest.
+    """Score a corpus, reusing the scores in a folder's score file and adding missing ones.
 
     Args:
         scorer: the metric.
@@ -180,10 +182,9 @@ def score_with_files(
     kept = read_rows(path, signature) if path.exists() else {}
     if any(row.values.shape[:2] != (1, len(corpus)) for row in kept.values()):
         raise InputError(
-            f"{path}: damaged score file (it does not hold {len(corpus)} sentences a system); "
-            f"{_ANEW}"
+            f"{path}: damaged score file (not {len(corpus)} sentences per system); {_ANEW}"
         )
-    # By name and text: a system whose output has changed is scored again.
+    # Looked up by name and text: a system whose output has changed is scored again.
     prints = corpus.system_prints
     statistics_of = {
         name: kept[(name, prints[name])] for name in corpus.names if (name, prints[name]) in kept
@@ -191,11 +192,11 @@ def score_with_files(
     todo = [name for name in corpus.names if name not in statistics_of]
     seconds = 0.0
     if todo and scorer.joint:
-        # Systems judged together are scored together: all of them or none.
+        # Systems that are judged together are scored together: all of them or none.
         fresh = scorer.score_corpus(corpus, runtime)
         write_table(path, fresh)
         return fresh
-    # Each system by itself: what is kept stays as it is, bit for bit.
+    # Systems are scored separately: stored scores stay as they are, bit for bit.
     if todo:
         fresh = scorer.score_corpus(corpus.with_systems(todo), runtime)
         seconds = fresh.seconds
@@ -206,9 +207,9 @@ def score_with_files(
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         if isinstance(error, GecjuryError) or len(todo) == len(corpus.names):
             raise
-        # What a file keeps has the scorer's own layout, which only the scorer can check.
+        # Statistics in a file have the scorer's own layout, which only the scorer can check.
         raise InputError(
-            f"{path}: damaged score file (its statistics are none of {scorer.name}: "
+            f"{path}: damaged score file (its statistics are not those of {scorer.name}: "
             f"{type(error).__name__}); {_ANEW}"
         ) from None
     if todo:
@@ -221,7 +222,7 @@ def score_with_files(
 def kept_scores(
     scorer: Scorer, corpus: Corpus, folder: str | Path, runtime: Runtime
 ) -> tuple[ScoreTable, float] | None:
-    """Return the scores that a folder's file holds, scoring nothing, and when it was written.
+    """Return the scores in a folder's file, without scoring, and when it was written.
 
     Args:
         scorer: the metric.
@@ -230,7 +231,7 @@ def kept_scores(
         runtime: device, workers and the like.
 
     Returns:
-        The scores, and seconds since the epoch; None where the folder has no file of the metric.
+        The scores, and seconds since the epoch; None if the folder has no file of the metric.
 
     Raises:
         InputError: the file is damaged, or lacks a system.
@@ -244,7 +245,7 @@ def kept_scores(
     missing = [name for name in corpus.names if (name, prints[name]) not in kept]
     if missing:
         raise InputError(
-            f"{path}: no scores of {', '.join(missing)} with these texts; expected those of all "
+            f"{path}: no scores of {', '.join(missing)} for these texts; expected scores of all "
             "systems compared: choose others with --systems, or score them with -o first"
         )
     return score_with_files(scorer, corpus, folder, runtime), path.stat().st_mtime
@@ -258,30 +259,30 @@ def read_rows(path: str | Path, signature: Signature) -> dict[tuple[str, str], S
         signature: the signature that the scores must have.
 
     Raises:
-        InputError: the file is damaged, or its scores were made with other settings or data.
+        InputError: the file is damaged, or its scores were computed with other settings or data.
     """
-    # A system may be called by a file whose name is not UTF-8.
+    # A system may be named after a file whose name is not UTF-8.
     document = read_json(
-        path, "a score file: delete this damaged score file to have it made anew", halves=True
+        path, "a score file: delete this damaged score file to create it again", halves=True
     )
     try:
         record = from_record(ScoreFile, document)
-        # The format first: in a file of another one the key may mean something else.
+        # The format comes first: in another format the key may mean something else.
         if record.format != SCORE_FORMAT:
             raise InputError(
                 f"{path}: format {record.format!r:.60}, expected {SCORE_FORMAT!r}; {_ANEW}"
             )
         if record.key != signature.key:
             raise InputError(
-                f"{path}: holds scores of other settings, references or data (key "
+                f"{path}: contains scores for other settings, references or data (key "
                 f"{record.key!s:.60}, expected {signature.key}{_differences(record, signature)}); "
                 "delete or move the file"
             )
         from_record(_Details, record.details, "details")
-        # Summed before anything is unpacked.
+        # Checked before anything is unpacked.
         packed = [part for row in record.rows for part in (row.statistics, row.items) if part]
         if (size := sum(part.size for part in packed)) > _MOST_UNPACKED:
-            raise ValueError(f"its arrays are of {size} bytes, more than {_MOST_UNPACKED}")
+            raise ValueError(f"its arrays have {size} bytes, more than {_MOST_UNPACKED}")
         return {
             (row.system, row.print): Statistics(
                 row.statistics.unpacked(),
@@ -327,7 +328,7 @@ def _join(rows: Sequence[Statistics]) -> Statistics:
 
 
 def _merge(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Merge details of rows scored at different times: tables by system are joined."""
+    """Merge details of rows that were scored at different times; join tables by system."""
     merged: dict[str, Any] = {}
     for part in parts:
         for key, value in part.items():
@@ -349,10 +350,10 @@ def write_table(
     Args:
         path: the file.
         table: its rows.
-        others: rows of other systems, or of other texts, that the file already held.
+        others: rows of other systems or texts that the file already contained.
 
     Raises:
-        OutputError: the file cannot be written; what stood there before is kept.
+        OutputError: the file cannot be written; an existing file is kept.
     """
     statistics = table.statistics
     rows = []
@@ -361,7 +362,7 @@ def write_table(
         record["score"] = _number(table.by_system.score[row])
         record["sentences"] = [_number(score) for score in table.by_sentence.score[row]]
         rows.append(record)
-    # Rows of other texts keep their statistics alone, of which their scores can be made again.
+    # For rows of other texts, keep only the statistics, from which scores can be recomputed.
     rows += [_record(name, mark, row) for (name, mark), row in others.items()]
     document = {
         "format": SCORE_FORMAT,
@@ -376,7 +377,7 @@ def write_table(
 
 
 def _record(system: str, mark: str, row: Statistics) -> dict[str, Any]:
-    """Return what a file keeps of one system's statistics."""
+    """Return the record of one system's statistics in a file."""
     items = None if row.items is None else _packed(row.items)
     return {"system": system, "print": mark, "statistics": _packed(row.values), "items": items}
 
@@ -387,7 +388,7 @@ def _number(value: Any) -> float | None:
 
 def _packed(array: NDArray[Any]) -> dict[str, Any]:
     """Return an array as JSON: shape, dtype, zlib-compressed little-endian bytes in base64."""
-    # Little-endian on every machine, so that files can be passed on.
+    # Little-endian on every machine, so that files are portable.
     plain = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
     data = base64.b64encode(zlib.compress(plain.tobytes(), 6)).decode()
     return {"shape": list(array.shape), "dtype": plain.dtype.str, "zlib": data}

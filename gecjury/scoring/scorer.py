@@ -6,14 +6,14 @@
         def sentence_scores(...) and
         def corpus_scores(...)   read the statistics only, so resampling never scores again
 
-What else a metric can do is a member of its class, asked for by `Scorer.can`:
+Other abilities of a metric are methods of its class, queried by `Scorer.can`:
 
     credit       what its own counts give single edits       `compare --level edit`
     explain      how it judged a hypothesis, edit by edit    `explain`
 
-What `gecjury tune` reads of a metric is said where that command is: `gecjury.studies.tune.trial`.
-`MeanScorer` is for metrics whose statistics are the sentence scores themselves, `GroupScorer` for
-those that see all hypotheses of a source side by side.
+`gecjury.studies.tune.trial` describes what `gecjury tune` needs of a metric. `MeanScorer` is for
+metrics whose statistics are the sentence scores themselves, `GroupScorer` for metrics that see all
+hypotheses of a source side by side.
 """
 
 from __future__ import annotations
@@ -56,25 +56,25 @@ _PART = 1 << 15  # sentences of a corpus on disk that are held at once
 class Scorer(ABC):
     """Base of every metric.
 
-    Class attributes state what a metric is and needs, so that a command can refuse early:
+    Class attributes describe a metric and its needs, so that a command can refuse early:
 
     - `name`: as registered; `summary`: one line for listings; `paper`: author and year, shown
       where metrics are cited.
-    - `family`: what it judges by: `refbased`, `refless` or `judges`, for ours the package it
-      lives in (the jury, which unites them, has its own).
-    - `needs`: of `references`, `gold` (M2), `rivals` (at least two systems).
-    - `directed`: more is meant to be better; what is not only describes (a jury may weigh it).
-    - `joint`: a system's score depends on which other systems are scored with it.
-    - `reads`: `tokens`, or `text`: lines as they were written (for English the same).
-    - `fixed`: the scores were given for certain texts, and no other text can be scored.
-    - `part_names`: what `parts` gives of every sentence beside its score.
+    - `family`: what it judges by: `refbased`, `refless` or `judges`; for our metrics the package
+      they are in (the jury, which combines them, has its own).
+    - `needs`: any of `references`, `gold` (M2) and `rivals` (at least two systems).
+    - `directed`: higher is meant to be better; other metrics only describe (a jury may weigh them).
+    - `joint`: a system's score depends on the other systems scored with it.
+    - `reads`: `tokens`, or `text` for the lines as written (the same for English).
+    - `fixed`: the scores were given for certain texts; other texts cannot be scored.
+    - `part_names`: what `parts` returns for every sentence in addition to its score.
     - `version`: behaviour version, raised when scores change.
-    - `packages`: distributions whose version can move a score.
-    - `typed`: names of settings where they are typed otherwise than the field is called. The
-      signature keeps the field's name, so that scores that lie in files are still found.
-    - `must_name`: options without which nothing can be scored, with what they name (`model`).
-    - `later_settings`: settings that came after scores and juries had been kept. They stand among
-      the settings only where they are not the default, so that what was kept is still found.
+    - `packages`: distributions whose version can change a score.
+    - `typed`: option names of settings that differ from the name of the field. The signature keeps
+      the field's name, so that scores in files are still found.
+    - `must_name`: options that scoring requires, with what they name (`model`).
+    - `later_settings`: settings added after scores and juries had been stored. They are listed
+      among the settings only if they are not the default, so that stored results are still found.
     """
 
     name: ClassVar[str]
@@ -99,7 +99,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def sentence_scores(self, statistics: Statistics) -> Scores:
-        """Return the score of every sentence by itself, systems × sentences."""
+        """Return the score of every single sentence, systems × sentences."""
 
     @abstractmethod
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
@@ -110,8 +110,8 @@ class Scorer(ABC):
             draws: B × M sentence indices; each row is a resampled corpus. None: the corpus.
 
         Returns:
-            Scores of shape systems, or B × systems with `draws`. A row of `draws` that holds every
-            sentence once, in order, has the scores of the corpus.
+            Scores of shape systems, or B × systems with `draws`. A row of `draws` that contains
+            every sentence once, in order, has the scores of the corpus.
         """
 
     def by_choice(self, statistics: Statistics) -> Iterable[Statistics]:
@@ -125,29 +125,29 @@ class Scorer(ABC):
 
     @classmethod
     def can(cls, what: Ability) -> bool:
-        """Return True if the metric has a method of its own for an ability.
+        """Return True if the metric overrides the method for an ability.
 
-        A subclass that must not do what its base can takes the method of `Scorer` back:
+        A subclass that must not have an ability of its base class restores the method of `Scorer`:
         `credit = Scorer.credit`.
         """
         return getattr(cls, what) is not getattr(Scorer, what)
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
-        """Return the credit that the metric's own counts give single edits; optional.
+        """Return the credit that the metric's own counts give to single edits; optional.
 
         Args:
-            cases: judged edits of sources that are in the corpus.
-            corpus: with the references and gold edits of the sources, and other systems.
+            cases: judged edits of sources in the corpus.
+            corpus: corpus with the references and gold edits of the sources, and other systems.
             runtime: device, workers and the like.
 
         Returns:
-            The credit under each reference, and under the one that the metric would take for the
+            The credit under each reference, and under the one that the metric would use for the
             correction that the edit belongs to.
 
         Raises:
-            OptionError: the metric counts no edits.
+            OptionError: the metric does not count edits.
         """
-        raise OptionError(f"{self.name} gives single edits no credit")
+        raise OptionError(f"{self.name} does not give credit to single edits")
 
     def explain(
         self,
@@ -160,12 +160,12 @@ class Scorer(ABC):
 
         Args:
             source: tokens separated by blanks.
-            hypothesis: its edits, from left to right.
-            reference: the reference's.
+            hypothesis: edits of the hypothesis, from left to right.
+            reference: edits of the reference.
             runtime: device, caches and the like.
 
         Raises:
-            OptionError: the metric shows no alignment.
+            OptionError: the metric has no alignment to show.
         """
         raise OptionError(f"{self.name} shows no alignment")
 
@@ -173,7 +173,7 @@ class Scorer(ABC):
         """Return further scores of each sentence, named as in `part_names`.
 
         Returns:
-            Systems × sentences each; precision and recall, where a metric does not say otherwise.
+            Systems × sentences each; by default precision and recall.
         """
         scores = self.sentence_scores(statistics)
         both = {"precision": scores.precision, "recall": scores.recall}
@@ -182,13 +182,14 @@ class Scorer(ABC):
     def needs_all(self, systems: int) -> str:
         """Return why a sentence cannot be scored without the rest of its corpus; empty if it can.
 
-        Sentences that come row by row bring references, but neither gold edits nor each other.
+        Sentences that are scored row by row have references, but neither gold edits nor other
+        sentences.
 
         Args:
             systems: number of systems that correct each sentence.
         """
         if self.fixed:
-            return "it holds scores of given texts and can score no others"
+            return "it has scores of given texts and cannot score others"
         if "gold" in self.needs:
             return "it needs gold edits, for which rows have no column"
         if self.joint:
@@ -196,38 +197,38 @@ class Scorer(ABC):
         return ""
 
     def totals(self, statistics: Statistics) -> FloatArray | None:
-        """Return sums over sentences that make the corpus score; those of parts add up.
+        """Return sums over sentences that determine the corpus score; sums of parts add up.
 
         Returns:
-            Systems × K in the metric's own layout; None where the corpus score cannot be put
-            together from parts.
+            Systems × K in the metric's own layout; None if the corpus score cannot be computed from
+            parts.
         """
         return None
 
     @property
     def sums_with_several(self) -> bool:
-        """True if `totals` gives sums where sentences have several references, too."""
+        """True if `totals` also works for sentences with several references."""
         return type(self).totals is not Scorer.totals
 
     def total_scores(self, totals: FloatArray) -> Scores:
         """Return corpus scores from `totals`, summed over the parts of a corpus.
 
         Raises:
-            OptionError: the metric's corpus score cannot be put together.
+            OptionError: the metric's corpus score cannot be computed from parts.
         """
-        raise OptionError(f"{self.name}: its corpus score cannot be put together from parts")
+        raise OptionError(f"{self.name}: its corpus score cannot be computed from parts")
 
     def by_parts(self, corpus: Corpus) -> bool:
-        """Return True if the statistics of a corpus can be put together from those of its parts.
+        """Return True if the statistics of a corpus can be combined from those of its parts.
 
-        A corpus on disk is then read part by part, and held whole otherwise.
+        A corpus on disk is then read part by part; otherwise it is loaded as a whole.
         """
         return False
 
     def count_part(self, corpus: Corpus, runtime: Runtime) -> Any:
-        """Return what `join_parts` reads of a part of a corpus on disk: its statistics.
+        """Return what `join_parts` needs from a part of a corpus on disk: its statistics.
 
-        What only the whole corpus tells is left to `join_parts`.
+        Values that need the whole corpus are left to `join_parts`.
         """
         return self.statistics(corpus, runtime)
 
@@ -237,8 +238,8 @@ class Scorer(ABC):
         Counts by error type (`by_type`), the only details, are summed.
 
         Args:
-            parts: of `count_part`, one after another, each counted as it is asked for.
-            corpus: the whole, whose texts may be on disk.
+            parts: results of `count_part`, in order, each computed when it is requested.
+            corpus: the whole corpus, whose texts may be on disk.
         """
         values: NDArray[Any] | None = None
         details: dict[str, dict[str, dict[str, list[float]]]] = {}
@@ -249,7 +250,7 @@ class Scorer(ABC):
             if rows == slice(0, len(corpus)):
                 whole: Statistics = part
                 return whole
-            # Made once and filled in, as joining the parts would need the memory twice.
+            # Allocated once and filled in, since joining the parts would need twice the memory.
             if values is None:
                 shape = (len(part.values), len(corpus), *part.values.shape[2:])
                 values = np.empty(shape, part.values.dtype)
@@ -260,12 +261,12 @@ class Scorer(ABC):
                     for kind, more in counts.items():
                         before = sums.get(kind, [0] * len(more))
                         sums[kind] = [a + b for a, b in zip(before, more, strict=True)]
-            # Of remarks that differ by numbers alone the first, as of datasets.
+            # Of remarks that differ only in numbers, keep the first, as for datasets.
             where = f"lines {rows.start + 1} to {rows.stop}, counted from the first of them"
             for note in part.notes:
                 notes.setdefault(re.sub(r"\d+", "#", note), f"{where}: {note}")
             done = rows.stop
-            del part  # what it holds is let go before the next is counted
+            del part  # its memory is freed before the next part is computed
         assert values is not None  # no corpus is empty
         return Statistics(values, details=details, notes=tuple(notes.values()))
 
@@ -276,19 +277,19 @@ class Scorer(ABC):
 
     @property
     def loaded_models(self) -> tuple[str, ...]:
-        """The models that scoring loads, defaults included: folders, or names of the hub.
+        """The models that scoring loads, defaults included: folders, or names on the hub.
 
         Raises:
-            InputError: a model's folder, which names further ones, is damaged.
+            InputError: a model's folder, which names further models, is damaged.
         """
         return ()
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """Return what else decides the scores, e.g. a tagger's version or a checkpoint's hash."""
+        """Return other facts that affect scores, e.g. a tagger's version or a checkpoint's hash."""
         return {}
 
     def settings(self) -> dict[str, Setting]:
-        """Return the settings in effect; of `later_settings` only those that were changed."""
+        """Return the settings in effect; those of `later_settings` only if they were changed."""
         return {
             field.name: getattr(self, field.name)
             for field in fields(self)
@@ -297,7 +298,7 @@ class Scorer(ABC):
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """Return the signature of this scorer's scores on this corpus."""
-        # Only what the metric reads: other references do not make its scores others.
+        # Only what the metric reads: references that it ignores do not change its scores.
         data = {"sources": corpus.source_print}
         if "references" in self.needs:
             data["references"] = corpus.reference_print
@@ -305,7 +306,8 @@ class Scorer(ABC):
             data["gold"] = corpus.gold_print
         if self.joint:
             data["rivals"] = corpus.context_print + "".join(corpus.system_prints.values())
-        # Packages raise `version` when scores change; code of the user's own is known by itself.
+        # Packages raise `version` when scores change; the user's own code is identified by a
+        # digest.
         code = code_digest(type(self))
         count = len(corpus.references)
         name = corpus.reference_name.split(" ")[-1] or "given"
@@ -326,22 +328,22 @@ class Scorer(ABC):
         )
 
     def _changed(self) -> dict[str, Setting]:
-        """Return the settings that are not defaults, as typed; all if some have no default."""
+        """Return the non-default settings by option name; all if some have no default."""
         kept = self.settings()
-        # A metric with a setting that has no default cannot be made without it.
+        # A metric with a setting that has no default cannot be created without it.
         if not any(f.default is MISSING and f.default_factory is MISSING for f in fields(self)):
             usual = type(self)().settings()
             kept = {key: value for key, value in kept.items() if value != usual.get(key, MISSING)}
         return {self.typed.get(key, key): value for key, value in kept.items()}
 
     def read(self, corpus: Corpus) -> Corpus:
-        """Return the corpus as the metric reads it: in tokens, or as it was written."""
+        """Return the corpus as the metric reads it: in tokens, or as written."""
         return corpus.as_text() if self.reads == "text" else corpus
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
         """Return what scoring would send to a service that may cost money; None if nothing.
 
-        Nothing is sent to find out.
+        Planning itself sends nothing.
         """
         return None
 
@@ -363,18 +365,18 @@ class Scorer(ABC):
                 raise InputError(f"{self.name} {what}")
 
     def check_new_texts(self, work: str) -> None:
-        """Refuse what needs scores of new texts where the scores were given.
+        """Refuse work that needs scores of new texts if the scores were given.
 
         Args:
-            work: work to be done, for the error.
+            work: the work to do, for the error.
 
         Raises:
             OptionError: names the metric.
         """
         if self.fixed:
             raise OptionError(
-                f"{self.name}: holds scores of given texts and can score no others, but {work} "
-                "needs scores of new texts: take a metric that is computed"
+                f"{self.name}: has scores of given texts and cannot score others, but {work} "
+                "needs scores of new texts: choose a metric that is computed"
             )
 
     def score_corpus(self, corpus: Corpus, runtime: Runtime | None = None) -> ScoreTable:
@@ -406,7 +408,7 @@ class Scorer(ABC):
         return corpus.on_disk and self.by_parts(corpus) and not is_own_code(type(self))
 
     def _counted_parts(self, corpus: Corpus, runtime: Runtime) -> Iterator[Any]:
-        """Yield what is counted of a corpus on disk, of which one part is held at a time."""
+        """Yield the result of `count_part` for each part of a corpus on disk, one at a time."""
         bare = replace(runtime, progress=SilentProgress())
         with runtime.progress.task(self.name, len(corpus)) as bar:
             for rows in blocks(len(corpus), 1, _PART):
@@ -414,17 +416,17 @@ class Scorer(ABC):
                 bar.advance(rows.stop - rows.start)
 
     def _own_statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Return the statistics of a metric in the user's own code, whose faults are told as such.
+        """Return the statistics of a metric in the user's own code, and report its faults.
 
         Raises:
-            InputError: the code fails, or its values have another shape.
+            InputError: the code fails, or its values have the wrong shape.
         """
         try:
             statistics = self.statistics(corpus, runtime)
             shape = statistics.values.shape
         except GecjuryError:
             raise
-        except Exception as error:  # whatever the user's code does
+        except Exception as error:  # the user's code may raise anything
             said = failure_in(type(self).statistics, error)
             raise InputError(f"{self.name}: its statistics cannot be computed ({said})") from error
         if shape[:2] != (len(corpus.systems), len(corpus)):
@@ -437,7 +439,7 @@ class Scorer(ABC):
     def table(
         self, corpus: Corpus, statistics: Statistics, runtime: Runtime, seconds: float
     ) -> ScoreTable:
-        """Put statistics, old or new, into a score table."""
+        """Build a score table from statistics, stored or new."""
         return ScoreTable(
             corpus.names,
             self.signature(corpus, runtime),
@@ -472,12 +474,12 @@ class Scorer(ABC):
             sources: N tokenised sentences.
             hypotheses: system name → N sentences, or the N sentences of one system.
             references: R lists of N sentences; one list of strings counts as one reference.
-            gold: N M2 blocks, for metrics that match gold edits; without references they give
-                these.
+            gold: N M2 blocks, for metrics that match gold edits; they also give the references if
+                none are passed.
             runtime: device, workers and the like.
 
         Raises:
-            InputError: lengths differ, something is no text, or something the metric needs is
+            InputError: lengths differ, a value is not text, or something that the metric needs is
                 missing.
         """
         corpus = corpus_of_texts(sources, hypotheses, references, gold)
@@ -486,16 +488,16 @@ class Scorer(ABC):
 
 @dataclass(frozen=True)
 class SentenceMean(Scorer):
-    """Base of metrics whose corpus score is the mean of their sentence scores; NaN is left out."""
+    """Base of metrics whose corpus score is the mean of their sentence scores, without NaN."""
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Return means over the scored sentences; NaN for a system without any."""
+        """Return means over the scored sentences; NaN for a system that has none."""
         return self.sentence_scores(statistics).mean(draws)
 
     def totals(self, statistics: Statistics) -> FloatArray | None:
-        """Return sum and number of the scored sentences; None where a subclass takes no mean.
+        """Return sum and number of the scored sentences; None if a subclass does not use the mean.
 
-        Systems × (sum, number) of the score, and of precision and recall where there are.
+        Systems × (sum, number) of the score, and of precision and recall if the metric has them.
         """
         if type(self).corpus_scores is not SentenceMean.corpus_scores:
             return None
@@ -507,7 +509,7 @@ class SentenceMean(Scorer):
 
     def total_scores(self, totals: FloatArray) -> Scores:
         """Return means over the scored sentences; NaN where there are none."""
-        # The layout of `totals`: each sum beside its number of sentences.
+        # The layout of `totals`: each sum is followed by its number of sentences.
         sums, counts = totals[:, ::2], totals[:, 1::2]
         return Scores(*(sums / np.where(counts > 0, counts, np.nan)).T)
 
@@ -525,11 +527,11 @@ class MeanScorer(SentenceMean):
 class GroupScorer(MeanScorer):
     """A metric that scores the hypotheses of one source side by side.
 
-    Groups are `Corpus.groups` where the corpus has them (the sets that human judges saw, in their
-    order). Otherwise every distinct hypothesis stands in at least one, in an order drawn for every
-    sentence from `draw_seed`, the source and the texts, so that no system owns a position and the
-    order of the systems does not matter. A hypothesis in several groups has a score in each
-    (`Statistics.items`) and their mean as sentence score.
+    Groups are `Corpus.groups` if the corpus has them (the sets that human judges saw, in their
+    order). Otherwise every distinct hypothesis is in at least one group. The order within groups is
+    drawn for every sentence from `draw_seed`, the source and the texts, so that no system has a
+    fixed position and the order of the systems does not matter. A hypothesis in several groups has
+    a score in each (`Statistics.items`); their mean is its sentence score.
     """
 
     joint: ClassVar[bool] = True
@@ -542,13 +544,13 @@ class GroupScorer(MeanScorer):
         """Score the distinct texts of every group.
 
         Args:
-            corpus: the texts; `Corpus.group_texts` gives those of a group's places.
+            corpus: the texts; `Corpus.group_texts` returns those of a group's places.
             groups: groups to judge.
             runtime: concurrency, caches, progress.
 
         Returns:
-            One list a group with a score for each of its places (NaN: no readable verdict), and
-            statistics whose details and notes are taken over, if any.
+            One list per group with a score for each of its places (NaN: no readable verdict), and
+            optionally statistics whose details and notes are adopted.
         """
 
     def needs_all(self, systems: int) -> str:
@@ -557,11 +559,11 @@ class GroupScorer(MeanScorer):
 
     @property
     def draw_seed(self) -> int:
-        """Seed of the order in which hypotheses are shown if none is prescribed."""
+        """Seed of the order in which hypotheses are shown if the corpus does not fix it."""
         return 0
 
     def groups_of(self, corpus: Corpus) -> tuple[Group, ...]:
-        """Return the groups that are judged side by side; see the class."""
+        """Return the groups whose hypotheses are judged side by side; see the class."""
         if corpus.groups is not None:
             return corpus.groups
         return distinct_groups(corpus, self.group_size, self.draw_seed, drawn=True)
@@ -586,11 +588,11 @@ class GroupScorer(MeanScorer):
         sums, counts = np.zeros((2, len(corpus), len(rows)))
         np.add.at(sums, sentence, np.where(scored, items, 0.0).T)
         np.add.at(counts, sentence, scored.T)
-        # In the order of the rows, since sums of a matrix depend on how it lies in memory.
+        # Contiguous, since rounding in sums of a matrix depends on its memory layout.
         values = np.ascontiguousarray((sums / np.where(counts > 0, counts, np.nan)).T)
         details = {} if report is None else dict(report.details)
         if corpus.groups is not None:
-            # The cells outside every group are empty as well, but nothing was asked about them.
+            # Cells outside every group are also empty, but no verdict was requested for them.
             details["unanswered"] = int(sum(np.isnan(scores).sum() for scores in verdicts))
         return Statistics(
             values,

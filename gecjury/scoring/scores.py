@@ -16,18 +16,18 @@ from gecjury.wording import html_table, number, visible
 
 @dataclass(frozen=True)
 class Statistics:
-    """The statistics of one pass over a corpus: enough for every score and for resampling.
+    """The statistics of one pass over a corpus, sufficient for every score and for resampling.
 
     Attributes:
-        values: systems × sentences × ..., the scorer's own layout; a sentence that was not
-            scored holds NaN (integer statistics are for scorers that always score).
+        values: systems × sentences × ..., the scorer's own layout; a sentence that was not scored
+            is NaN (integer statistics are for scorers that always score).
         items: systems × groups, the score of each hypothesis in each `Corpus.groups` entry, for
             scorers that judge side by side; NaN where a system is not in the group.
-        details: whatever else the scorer has to tell (counts, audits), as JSON values.
+        details: other information from the scorer (counts, audits), as JSON values.
         notes: sentences for the user, e.g. how many texts were cut.
-        sentence_types: of a system and a sentence, by number, what each error type has of TP (0),
-            FP (1) and FN (2) under the reference that the corpus score took; of metrics that count
-            types, and only where they have just scored: it is kept in no file.
+        sentence_types: for a system and a sentence (by number), TP (0), FP (1) and FN (2) of each
+            error type under the reference that the corpus score used; only for metrics that count
+            types, and only right after scoring, since it is not stored in files.
     """
 
     values: NDArray[Any]
@@ -41,7 +41,7 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores with precision and recall where the metric has them; all of one shape."""
+    """Scores, with precision and recall if the metric has them; all of one shape."""
 
     score: FloatArray
     precision: FloatArray | None = None
@@ -52,14 +52,14 @@ class Scores:
         """Return the scores of a corpus from those of its parts.
 
         Args:
-            parts: systems × sentences each, one after another; one at least.
-            count: sentences of the corpus.
+            parts: systems × sentences each, in order; at least one.
+            count: number of sentences of the corpus.
         """
         whole: list[FloatArray | None] = []
         start = 0
         for part in parts:
             values = (part.score, part.precision, part.recall)
-            # Made once and filled in, as joining the parts would need the memory twice.
+            # Allocated once and filled in, since joining the parts would need twice the memory.
             whole = whole or [None if v is None else np.empty((len(v), count)) for v in values]
             stop = start + part.score.shape[1]
             for array, more in zip(whole, values, strict=True):
@@ -73,7 +73,7 @@ class Scores:
         return self._each(lambda part: part[rows])
 
     def mean(self, draws: IntArray | None = None) -> Scores:
-        """Return means over sentences (systems × sentences → systems); NaN is left out.
+        """Return means over sentences (systems × sentences → systems), ignoring NaN.
 
         Args:
             draws: B × M sentence indices of resampled corpora; the result is then B × systems.
@@ -86,7 +86,7 @@ class Scores:
 
 
 def _mean(values: FloatArray, draws: IntArray | None) -> FloatArray:
-    # A draw is a row of counts, so that all resampled means are one product of matrices.
+    # A draw is a row of counts, so that all resampled means are one matrix product.
     scored = ~np.isnan(values)
     weights = draw_weights(draws, values.shape[1])
     sums = weights @ np.where(scored, values, 0.0).T
@@ -96,14 +96,14 @@ def _mean(values: FloatArray, draws: IntArray | None) -> FloatArray:
 
 
 class SystemScores(Sequence[float]):
-    """Scores of systems, found by position or by name."""
+    """Scores of systems, accessible by position or by name."""
 
     def __init__(self, systems: Sequence[str], values: FloatArray) -> None:
         self._systems = tuple(systems)
         self._values = values
 
     def __getitem__(self, key: Any) -> Any:
-        """Return the number of a system, by name or position; a slice gives several."""
+        """Return the score of a system, by name or position; a slice gives several."""
         if isinstance(key, str):
             if key not in self._systems:
                 raise KeyError(f"{key!r} is not among the systems {', '.join(self._systems)}")
@@ -119,7 +119,7 @@ class SystemScores(Sequence[float]):
         return iter(self._values.tolist())
 
     def items(self) -> Iterator[tuple[str, float]]:
-        """Return systems with their numbers, as `dict.items` does."""
+        """Return systems with their scores, as `dict.items` does."""
         return zip(self._systems, self._values.tolist(), strict=True)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -138,9 +138,9 @@ class ScoreTable:
         signature: signature of the scores.
         by_sentence: S × N scores; NaN = not scored, which is neither zero nor a tie.
         by_system: S corpus scores.
-        statistics: statistics behind the scores.
+        statistics: statistics from which the scores are computed.
         prints: fingerprint of each system's hypotheses.
-        seconds: time that scoring took (0 where all was read from a file).
+        seconds: time that scoring took (0 if everything was read from a file).
     """
 
     systems: tuple[str, ...]
@@ -190,7 +190,7 @@ class ScoreTable:
         return self.by_sentence.score
 
     def settled(self) -> ScoreTable:
-        """Return the table with its scores as they are compared; see `gecjury.arrays.settled`."""
+        """Return the table with its scores made comparable by `gecjury.arrays.settled`."""
         items = self.statistics.items
         return replace(
             self,
@@ -208,12 +208,12 @@ class ScoreTable:
 
     @property
     def precision(self) -> SystemScores | None:
-        """Corpus precision, where the metric has one."""
+        """Corpus precision, if the metric has one."""
         return self._by_system(self.by_system.precision)
 
     @property
     def recall(self) -> SystemScores | None:
-        """Corpus recall, where the metric has one."""
+        """Corpus recall, if the metric has one."""
         return self._by_system(self.by_system.recall)
 
     def _by_system(self, values: FloatArray | None) -> SystemScores | None:
@@ -223,8 +223,8 @@ class ScoreTable:
     def unanswered(self) -> int:
         """Number of scores that were requested and not received.
 
-        Cells that a side-by-side scorer was not to judge, because no human saw them, are missing
-        all the same, but nothing went wrong with them.
+        Cells that a side-by-side scorer did not judge because no human saw them count as missing,
+        but not as unanswered.
         """
         count: int = self.statistics.details.get("unanswered", self.missing)
         return count
@@ -241,11 +241,11 @@ class Plan:
 
     Attributes:
         requests: still to be sent.
-        tokens: `input` and `output`, and beside them `reasoning_least` and `reasoning_most`, the
-            range of hidden tokens, where a model reasons.
-        cost: `amount` (None where a price is unknown), `currency`, `prices` (their date), and where
-            a model reasons `least` and `most`, the range with hidden tokens.
-        details: whatever else there is to know, as JSON values.
+        tokens: `input` and `output`, and for reasoning models `reasoning_least` and
+            `reasoning_most`, the range of hidden tokens.
+        cost: `amount` (None if a price is unknown), `currency`, `prices` (their date), and for
+            reasoning models `least` and `most`, the range with hidden tokens.
+        details: other information, as JSON values.
     """
 
     requests: int
@@ -255,12 +255,12 @@ class Plan:
 
     @classmethod
     def total(cls, plans: Sequence[Plan]) -> Plan:
-        """Return the sum of plans, without details; its cost is unknown where one of theirs is."""
+        """Return the sum of plans, without details; its cost is unknown if one of theirs is."""
         cost = {**plans[0].cost} if plans else {}
         ranges = [name for name in ("least", "most") if any(name in plan.cost for plan in plans)]
         for name in ("amount", *ranges):
-            # What has no range costs its amount. A sum without the unknown prices would look like
-            # the whole.
+            # A plan without a range counts with its amount. A sum that skipped unknown prices would
+            # look complete.
             amounts = [plan.cost.get(name, plan.cost["amount"]) for plan in plans]
             priced = [float(amount) for amount in amounts if amount is not None]
             cost[name] = sum(priced) if len(priced) == len(amounts) else None

@@ -28,12 +28,12 @@ class Signature:
         metric: registered name.
         family: `refbased`, `refless`, `judges`, `jury` or `scores`.
         settings: every setting in effect, defaults included.
-        version: the scorer's behaviour version; it rises when scores change.
-        references: number of references and their set ("official:2"), empty if none were read.
-        data: fingerprints of what was read besides the hypotheses (sources, references, ...).
-        packages: versions of the packages that can move a score.
+        version: the scorer's behaviour version, which is raised when scores change.
+        references: set and number of the references ("official:2"), empty if none were read.
+        data: fingerprints of everything read besides the hypotheses (sources, references, ...).
+        packages: versions of the packages that can change a score.
         extra: facts that the scorer adds, e.g. a tagger or the hash of a checkpoint or prompt.
-        changed: the settings that are not the defaults, for short names in tables.
+        changed: the settings that differ from the defaults, for short names in tables.
     """
 
     metric: str
@@ -58,24 +58,24 @@ class Signature:
 
     @property
     def own(self) -> str:
-        """The part that the metric alone decides: `green|n=4,unit=word,beta=2.0|v1`."""
+        """The part that only the metric determines: `green|n=4,unit=word,beta=2.0|v1`."""
         settings = ",".join(f"{key}={_plain(value)}" for key, value in self.settings.items())
         return f"{self.metric}|{settings or '-'}|v{self.version}"
 
     @property
     def label(self) -> str:
-        """Name with the settings that are not the defaults, as a user types it: `green:beta=1`."""
+        """Name and non-default settings, as on the command line: `green:beta=1`."""
         settings = ",".join(f"{key}={_plain(value)}" for key, value in self.changed.items())
         return f"{self.metric}:{settings}" if settings else self.metric
 
     @property
     def key(self) -> str:
-        """Hash of all that decides a score except the hypotheses: 16 hexadecimal digits.
+        """Hash of everything that determines a score except the hypotheses: 16 hexadecimal digits.
 
-        gecjury's own version is left out, since `version` says whether a scorer's behaviour
-        changed; other packages' versions count.
+        gecjury's own version is excluded, since `version` shows whether a scorer's behaviour
+        changed; the versions of other packages count.
         """
-        # Short names for tables say nothing that the settings do not.
+        # Short names for tables add nothing to the settings.
         record = self.to_json()
         record["packages"] = {k: v for k, v in self.packages.items() if k != "gecjury"}
         del record["changed"]
@@ -91,7 +91,7 @@ class Signature:
         """Return the signature that `to_json` wrote.
 
         Raises:
-            ValueError: the record is no signature; names the value and what is expected.
+            ValueError: the record is not a signature; names the value and what is expected.
         """
         return from_record(cls, dict(record))
 
@@ -114,7 +114,7 @@ def package_versions(names: tuple[str, ...]) -> dict[str, str]:
 
 
 OWN_MODULES = "gecjury_own_"
-"""How the names of modules begin that are imported from a user's file."""
+"""The prefix of the names of modules that are imported from a user's file."""
 
 
 def is_own_code(kind: type) -> bool:
@@ -140,7 +140,7 @@ def code_digest(kind: type) -> str:
     if not is_own_code(kind):
         return ""
     if kind.__module__.startswith(OWN_MODULES):
-        # The digest of the file as it was imported, whatever has been written to it since.
+        # The digest of the file as imported, even if the file has changed since.
         return kind.__module__.rpartition("_")[2]
     file = file_of(sys.modules.get(kind.__module__))
     if file is not None:
@@ -149,6 +149,6 @@ def code_digest(kind: type) -> str:
     try:
         code = "\n".join(inspect.getsource(f) for f in members if inspect.isfunction(f))
     except OSError:
-        # Code that cannot be read equals no other, so that no kept score is taken for its own.
+        # Code that cannot be read gets a unique digest, so that stored scores are never reused.
         return uuid.uuid4().hex[:12]
     return hashlib.sha256(code.encode()).hexdigest()[:12]

@@ -82,14 +82,14 @@ def test_a_folder_holds_a_file_for_each_system(write: Write, tmp_path: Path) -> 
     table = scored(str(tmp_path / "scores"))
     np.testing.assert_array_equal(table.sentences, EXPECTED)
     write("scores/x.tsv", "1\n2\n3\n")
-    with pytest.raises(InputError, match=r"x\.txt: x\.tsv holds scores of x as well"):
+    with pytest.raises(InputError, match=r"x\.txt: x\.tsv contains scores of x as well"):
         scored(str(tmp_path / "scores"))
 
 
 def test_a_file_of_numbers_is_of_the_only_system(write: Write) -> None:
     file = write("numbers.txt", "0.5\nnan\n-1\n")
     np.testing.assert_array_equal(scored(file, CORPUS.with_systems(["x"])).sentences, EXPECTED[:1])
-    with pytest.raises(InputError, match=r"without the name of a system, but there are 2 systems"):
+    with pytest.raises(InputError, match=r"without a system name, but there are 2 systems"):
         scored(file)
 
 
@@ -105,7 +105,7 @@ def test_totals_of_the_file_are_corpus_scores_that_cannot_be_resampled(write: Wr
     # totals that are the means say nothing of their own
     means = scored(write("means.tsv", LONG + "x\ttotal\t-.25\ny\ttotal\t2\n"))
     assert means.statistics.values.ndim == 2
-    with pytest.raises(InputError, match="corpus scores of some systems, but none of y"):
+    with pytest.raises(InputError, match="corpus scores of some systems, but not of y"):
         scored(write("one.tsv", LONG + "x\ttotal\t7\n"))
 
 
@@ -118,10 +118,10 @@ def test_our_own_score_file_is_read_and_refused_for_other_texts(tmp_path: Path) 
     np.testing.assert_array_equal(again.sentences, table.sentences)
     assert list(again.totals) == list(table.totals)
     other = Corpus(SOURCES, {"x": Version(("a", "c", "?")), "y": CORPUS.systems["y"]})
-    with pytest.raises(InputError, match="holds scores of other texts of x"):
+    with pytest.raises(InputError, match="contains scores of other texts of x"):
         scored(str(path), other)
     elsewhere = Corpus(("a b", "c d", "e ?"), CORPUS.systems)
-    with pytest.raises(InputError, match="holds scores of other sources"):
+    with pytest.raises(InputError, match="contains scores of other sources"):
         scored(str(path), elsewhere)
 
 
@@ -137,7 +137,7 @@ def test_what_score_prints_is_read(shell: Shell, tmp_path: Path) -> None:
         assert (found["score"], found["sentences"]) == (row["score"], row["sentences"])
     status, _, err = shell(*words[:3], "-m", f"scores:file={path}")
     assert status == 2
-    assert "holds scores of gleu, green: choose one with metric=NAME" in err
+    assert "contains scores of gleu, green: choose one with metric=NAME" in err
     path = shell.write("none.json", json.dumps({"rows": [{"system": "mine", "score": 1}]}))
     status, _, err = shell(*words[:3], "-m", f"scores:file={path}")
     assert status == 2
@@ -150,29 +150,29 @@ def test_what_score_prints_is_read(shell: Shell, tmp_path: Path) -> None:
         ("a.tsv", "x\t1\t1\nx\t2\tgood\n", r"a\.tsv, line 2: 'good'; expected a score as a fin"),
         ("a.tsv", "x\t1\t1\nx\t2\tinf\n", r"a\.tsv, line 2: inf; expected a score as a finite"),
         ("a.tsv", "x\t1\t1\nx\t0\t1\n", r"line 2, line: '0'; expected a whole number from 1"),
-        ("a.tsv", "x\t1\t1\nx\t1\t2\n", "line 2: line 1 of x is there twice, first in line 1"),
-        ("a.tsv", "x\t1\t1\nx\ttotal\t2\nx\ttotal\t2\n", "line 3: the total of x is there twice"),
+        ("a.tsv", "x\t1\t1\nx\t1\t2\n", "line 2: line 1 of x occurs twice, first in line 1"),
+        ("a.tsv", "x\t1\t1\nx\ttotal\t2\nx\ttotal\t2\n", "line 3: the total of x occurs twice"),
         ("a.tsv", "x\t1\t1\nx\t2\n", "line 2: 2 cells; expected system, line and score"),
-        ("a.tsv", "x\t1\t1\n\t2\t2\n", "line 2: no name of a system"),
+        ("a.tsv", "x\t1\t1\n\t2\t2\n", "line 2: the name of the system is missing"),
         ("a.tsv", "system\tscore\nx\t2\n", "line 1: no column line; expected rows of system"),
-        ("a.tsv", "x\t1\t1\nx\t2\t1\n", "has 2 lines of x, but there are 3 sentences: these are"),
+        ("a.tsv", "x\t1\t1\nx\t2\t1\n", "has 2 lines of x, but there are 3 sentences: these"),
         ("a.tsv", "x\t4\t1\n", "has 4 lines of x, but there are 3 sentences"),
-        ("a.tsv", "x\ty\n1\t2\n3\n", "line 3: 1 cells; expected 2, one a system"),
+        ("a.tsv", "x\ty\n1\t2\n3\n", "line 3: 1 cells; expected 2, one per system"),
         ("a.tsv", "x\ty\n1\t2\n3\tinf\n", "line 3, column y: inf; expected"),
         ("a.tsv", "x\tx\n1\t2\n", "line 1: system x has two columns"),
         ("a.tsv", "1\t2\n3\t4\n", "line 1: no names of systems in the first line"),
         ("a.tsv", "x\t\n3\t4\n", "line 1: a column has no name"),
         ("a.tsv", "x\ty\n1\t2\n1\t2\n", "has 2 lines of x, but there are 3 sentences"),
         ("a.csv", 'x,"y\n1,2\n', "is a quotation mark open"),
-        ("a.tsv", "x\ty\n", "holds no score"),
+        ("a.tsv", "x\ty\n", "contains no score"),
         ("a.tsv", "", "the file is empty"),
         ("a.tsv", "xx\tyy\n1\t2\n1\t2\n1\t2\n", "no score of any system here: it has xx, yy"),
-        ("a.json", '{"x": [1, 2,', "is no JSON"),
+        ("a.json", '{"x": [1, 2,', "is not JSON"),
         ("a.json", '{"x": [1, "2", 3]}', "x, line 2: '2'; expected a score"),
         ("a.json", '{"x": [1, true, 3]}', "x, line 2: True; expected a score"),
         ("a.json", '{"x": [1, Infinity, 3]}', "x, line 2: inf; expected a score"),
         ("a.json", '{"x": 1}', "x: 1; expected a list of numbers"),
-        ("a.json", "[]", "holds no score"),
+        ("a.json", "[]", "contains no score"),
         ("a.json", '[["x", 1]]', r"\[0\]: \['x', 1\]; expected a row of system, line"),
         ("a.json", '[{"system": "x", "score": 1}]', r"\[0\]: .*; expected a row of system"),
         ("a.json", '[["x", true, 1]]', "line: True; expected a whole number"),
@@ -180,7 +180,7 @@ def test_what_score_prints_is_read(shell: Shell, tmp_path: Path) -> None:
         (
             "a.json",
             '{"rows": [{"system": "x", "sentences": [1]}, {"system": "x", "sentences": [1]}]}',
-            "the system is there twice",
+            "the system occurs twice",
         ),
     ],
 )
@@ -190,7 +190,7 @@ def test_what_cannot_be_used_is_named(write: Write, name: str, text: str, messag
 
 
 def test_a_file_has_to_be_named_and_to_be_there(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="no file is named: -m scores:file=PATH"):
+    with pytest.raises(OptionError, match="no file is named: give -m scores:file=PATH"):
         gecjury.load("scores").score_corpus(CORPUS)
     with pytest.raises(InputError, match="no such file"):
         scored(str(tmp_path / "none.tsv"))
@@ -205,9 +205,9 @@ def test_missing_and_further_systems_and_missing_lines_are_told_apart(write: Wri
     np.testing.assert_array_equal(table.sentences, [[1, NAN, 3], [NAN] * 3])
     assert math.isnan(table.totals["y"])
     absent, more, gaps = table.statistics.notes
-    assert absent == "given scores: none of y (did you mean yy?): not scored"
-    assert more == "given scores: also of systems that are not here, left out: yy, zz"
-    assert gaps == "given scores: lines that are missing, not scored: x 1 of 3 (of x line 2)"
+    assert absent == "given scores: no scores of y (did you mean yy?): not scored"
+    assert more == "given scores: ignored systems that are not compared here: yy, zz"
+    assert gaps == "given scores: missing lines, not scored: x 1 of 3 (of x line 2)"
 
 
 def test_scores_given_in_python() -> None:
@@ -246,9 +246,9 @@ def test_a_data_frame_is_read_by_its_columns() -> None:
         ({"x": "12"}, None, "expected a list of numbers"),
         ({"x": {1: 2.0}}, None, "expected a list of numbers"),
         ({"x": [math.inf]}, None, "inf; expected a score as a finite number"),
-        ({}, None, "holds no score"),
+        ({}, None, "contains no score"),
         ("x", None, "a str; expected numbers by system, or rows"),
-        ([("x", 1, 1), ("x", 1, 1)], None, "line 1 of x is there twice"),
+        ([("x", 1, 1), ("x", 1, 1)], None, "line 1 of x occurs twice"),
         ({"bart": [1]}, {"bert": 2}, "a total of 'bert': did you mean bart"),
         ({"x": [1]}, {"x": math.inf}, "total of x: inf; expected"),
     ],
@@ -277,7 +277,7 @@ def test_score_files_are_kept_and_notes_are_of_all_systems(write: Write, tmp_pat
     scorer = gecjury.load("scores", file=write("a.tsv", LONG))
     folder = tmp_path / "kept"
     one = score_with_files(scorer, CORPUS.with_systems(["x"]), folder, Runtime())
-    assert "left out: y" in one.statistics.notes[0]
+    assert "not compared here: y" in one.statistics.notes[0]
     both = score_with_files(scorer, CORPUS, folder, Runtime())
     np.testing.assert_array_equal(both.sentences, EXPECTED)
     assert both.statistics.notes == scorer.score_corpus(CORPUS).statistics.notes
@@ -340,7 +340,7 @@ def test_given_scores_stand_on_the_page_and_in_rank(shell: Shell) -> None:
 def test_commands_that_make_new_texts_refuse_given_scores(shell: Shell, words: list[str]) -> None:
     status, _, err = shell(*words, "-m", f"scores:file={sample_scores(shell)}")
     assert status == 2
-    assert "holds scores of given texts and can score no others" in err
+    assert "has scores of given texts and cannot score others" in err
 
 
 def test_given_scores_sit_in_a_jury(write: Write, tmp_path: Path) -> None:

@@ -126,9 +126,12 @@ BROKEN = {
     "absent": ("gec_absent:Nothing", "ModuleNotFoundError: No module named 'gec_absent'"),
     "function": ("json:loads", "nor a subclass of gecjury.scoring.Scorer"),
     "abstract": ("gecjury.scoring:MeanScorer", "MeanScorer does not define statistics"),
-    "misnamed": ("gec_copies:Copies", "its class is called 'copies'; expected name = 'misnamed'"),
+    "misnamed": (
+        "gec_copies:Copies",
+        "its class has the name 'copies'; expected name = 'misnamed'",
+    ),
     "stray": ("gec_stray:Stray", "family is 'toys'; expected one of refbased, refless, judges"),
-    "bare": ("gec_stray:Bare", "Bare is no dataclass; expected @dataclass(frozen=True)"),
+    "bare": ("gec_stray:Bare", "Bare is not a dataclass; expected @dataclass(frozen=True)"),
     "hidden": ("gec_stray:Hidden", "the types of its settings cannot be read"),
     "shouting": ("gec_shouting:Any", "RuntimeError: not today"),
 }

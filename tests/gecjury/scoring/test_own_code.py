@@ -147,7 +147,7 @@ def test_a_class_of_a_file_has_options(file: Path, shell: Shell) -> None:
     status, out, _ = shell("metrics", "own.py:Words", "--format", "json")
     assert status == 0
     assert [json.loads(out)[0][key] for key in ("from", "options")] == ["own.py", "factor=1.0"]
-    assert "given as -m own.py:Words:factor=1.0" in shell("metrics", "own.py:Words")[1]
+    assert "use: -m own.py:Words:factor=1.0" in shell("metrics", "own.py:Words")[1]
     assert "it has no options" in shell("metrics", "own.py:longer")[1]
 
 
@@ -188,7 +188,7 @@ def test_other_processes_load_the_file(file: Path, tmp_path: Path) -> None:
         rows, tmp_path / "out", metrics=metrics, shard_rows=2, runtime=gecjury.Runtime(workers=2)
     )
     assert {row["metric"]: row["score"] for row in found.rows()} == {"longer": 2.0, "words": 4.0}
-    with pytest.raises(OptionError, match="its code stands in no file"):
+    with pytest.raises(OptionError, match="its code is not in a file"):
         gecjury.score_dataset(rows, tmp_path / "other", metrics=eval("lambda s, h: 0", {}))
 
 
@@ -257,10 +257,10 @@ def test_a_class_of_the_script_that_runs_is_loaded_by_workers(tmp_path: Path) ->
         ("own.py:alone", "alone: takes 1 argument; a metric is a function of source, hypothesis"),
         ("own.py:Nameless", "it has no name; expected e.g. name = 'Nameless' in Nameless"),
         ("own:longer", r"'longer' is not `option=value`; did you mean own\.py:longer\?"),
-        ("own.py", r"'own\.py': names a file; expected FILE\.py:NAME"),
+        ("own.py", r"'own\.py' names only a file; expected FILE\.py:NAME"),
         ("broken.py:f", r"broken.py cannot be imported \(SyntaxError"),
         ("failing.py:f", r"\(ModuleNotFoundError: .*, line 2 of failing\.py\)"),
-        ("named.py:green", "green: gecjury has a metric of that name; choose another one"),
+        ("named.py:green", "green: gecjury has a metric of that name; choose another name"),
         ("own.py:longer:n=1", "own.py:longer has no option 'n'"),
     ],
 )

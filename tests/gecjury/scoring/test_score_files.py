@@ -203,7 +203,7 @@ def edited(change: str) -> Any:
         *((change, "damaged score file") for change in ("shape", "other sentences", "empty")),
         ("bytes", "not UTF-8"),
         ("format", "format 'gecjury-scores/0', expected 'gecjury-scores/1'; delete it"),
-        ("key", r"holds scores of other settings.*\(key 0+, expected .*delete or move"),
+        ("key", r"contains scores for other settings.*\(key 0+, expected .*delete or move"),
     ],
 )
 def test_a_damaged_file_is_refused_and_left_alone(runs: Runs, change: str, message: str) -> None:
@@ -221,7 +221,7 @@ def test_read_rows_wants_the_right_key(runs: Runs) -> None:
     table, _ = runs(x=X)
     rows = read_rows(runs.file, table.signature)
     assert list(rows) == [("x", table.prints["x"])]
-    with pytest.raises(InputError, match="holds scores of other settings"):
+    with pytest.raises(InputError, match="contains scores for other settings"):
         read_rows(runs.file, replace(table.signature, version=99))
 
 

@@ -156,5 +156,5 @@ def test_an_outside_metric_that_says_nothing_has_no_sums() -> None:
     plain = Plain()
     assert plain.totals(Statistics(np.ones((1, 3)))) is None
     assert not plain.sums_with_several
-    with pytest.raises(OptionError, match="cannot be put together"):
+    with pytest.raises(OptionError, match="cannot be computed from parts"):
         plain.total_scores(np.ones((1, 1)))
