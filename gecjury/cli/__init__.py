@@ -1,8 +1,8 @@
-"""The command line: finds the command, sets up what all share, turns errors into exit statuses.
+"""The command line: finds the command, runs it, and turns errors into exit statuses.
 
-Results go to stdout, everything else to stderr. Exit 0: done. 1: ran, but the work is not
-complete. 2: wrong use, or unusable input, data or output. 3: a condition of `diff --fail-if`
-holds. 70: a fault of the program's.
+Results go to stdout, everything else to stderr. Exit 0: done. 1: ran, but the work is not complete.
+2: wrong use, or unusable input, data or output. 3: a condition of `diff --fail-if` is true. 70: a
+fault of the program.
 """
 
 from __future__ import annotations
@@ -28,48 +28,48 @@ GROUPS: dict[str, dict[str, str]] = {
     "score": {
         "score": "score hypotheses with any metrics",
         "rank": "rank systems by their scores",
-        "diff": "two systems compared: what a new output gains and loses, and a gate for releases",
+        "diff": "compare two systems: what a new output gains and loses, and a gate for releases",
         "alarms": "false alarms: how often systems change text that needs no change",
-        "pick": "the best of several corrections of every sentence, and what choosing gains",
-        "explain": "why a hypothesis scored what it did, edit by edit",
-        "metrics": "every metric: name, family, what it needs, signature",
+        "pick": "choose the best of several corrections of each sentence, and estimate the gain",
+        "explain": "why a hypothesis got its score, edit by edit",
+        "metrics": "list every metric: name, family, what it needs, signature",
     },
     "compare": {
-        "compare": "try metrics against the human judgments of a benchmark, or of several",
-        "study": "one answer over many benchmarks: a file in, a page out",
-        "power": "how many sentences, systems or judgments tell a difference",
-        "maege": "try metrics against chains of one annotator's edits, whose order is known",
+        "compare": "compare metrics with the human judgments of one or more benchmarks",
+        "study": "one comparison over many benchmarks: from a study file to a page",
+        "power": "how many sentences, systems or judgments are needed to detect a difference",
+        "maege": "test metrics on chains of one annotator's edits, whose order is known",
         "attack": "damage corrections and see which metrics prefer the damaged text",
-        "analyse": "norms, maps, costs and other analyses over any corpus, as table and figure",
+        "analyse": "norms, maps, costs and other analyses of any corpus, as table and figure",
         "demo": "the main job on the embedded sample: no data, no network",
     },
     "train": {
         "train": "train reference-free metrics on your own ratings or parallel text",
-        "tune": "find an option's value on one benchmark and try it on others",
+        "tune": "find an option's value on one benchmark and test it on others",
     },
     "judge": {
-        "estimate": "the quality of systems by few labels and a metric's scores of all outputs",
-        "annotate": "collect judgments of your own on a page of this machine",
-        "judgments": "stored replies of LLM judges: look through them, move them; print prompts",
+        "estimate": "estimate the quality of systems from few labels and a metric's scores",
+        "annotate": "collect your own judgments on a local web page",
+        "judgments": "view, export and import stored replies of LLM judges; print prompts",
     },
     "data": {
         "data": "find, fetch and verify benchmark data",
-        "check": "input doctor: counts, alignment, tokenisation, identical files",
+        "check": "check input files: counts, alignment, tokenisation, identical files",
         "edits": "ERRANT edits between a source and corrections, as M2",
         "m2": "apply, show, check and convert edits in the M2 format",
     },
     "tools": {
-        "serve": "a page of this machine: score pasted texts, open comparisons, a leaderboard",
-        "errant-compare": "two M2 files compared, with errant_compare's options and output",
+        "serve": "a local web page: score pasted texts, open comparisons, a leaderboard",
+        "errant-compare": "compare two M2 files, with errant_compare's options and output",
         "cite": "what to cite for metrics and benchmarks, as BibTeX",
-        "completion": "a script with which a shell completes commands, options and names",
+        "completion": "print a script for shell completion of commands, options and names",
     },
 }
-"""Commands with a line of help each, in the groups of `gecjury --help`.
+"""Commands with one line of help each, in the groups of `gecjury --help`.
 
 A command is one of the studies of `gecjury.cli.studies`, or a module of this package with
-`add_arguments(parser)` and `run(args) -> int`. Either is imported only when its command is named,
-so that help comes at once.
+`add_arguments(parser)` and `run(args) -> int`. Either is imported only when its command is used, so
+that help is fast.
 """
 
 COMMANDS: dict[str, str] = {name: line for group in GROUPS.values() for name, line in group.items()}
@@ -84,21 +84,21 @@ Compare metrics with human judgments:
 Train a metric on ratings of corrections:
   gecjury train some ratings.tsv -o my-metric
 
-`gecjury demo` needs no files. `gecjury --help` lists all commands, and `gecjury COMMAND --help` the
-options of one.
+`gecjury demo` needs no files. `gecjury --help` lists all commands; `gecjury COMMAND --help` shows
+the options of one.
 """
-"""Text that is printed where no command is typed."""
+"""Text that is printed if no command is given."""
 
 _REFUSED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP)
-"""Errors of the system on a file's name or a folder's rights."""
+"""Errors of the system about a file's name or a folder's permissions."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line; returns the exit status."""
+    """Run a command line and return the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     hold_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A file name or dash that stdout's encoding lacks is escaped, not a traceback.
+        # Characters that stdout's encoding lacks are escaped instead of causing a traceback.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         return _run(arguments)
@@ -108,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         tell(f"gecjury: {masked(str(error))}")
         return error.exit_status
     except ModuleNotFoundError as error:
-        # A package that one of ours wanted is an extra that is not installed; any other is a fault.
+        # If one of our packages imported it, an extra is not installed; anything else is a fault.
         extra = _extra_of(error)
         if extra is None:
             return _unforeseen(error)
@@ -123,16 +123,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError as error:
         if not reader_has_gone():
             return _unforeseen(error)
-        # The reader (head, less) has gone: nothing is left to say, and nobody to say it to.
+        # The reader (head, less) has ended, so nobody would read further output.
         set_aside(sys.stdout)
         return 0
     except KeyboardInterrupt as stop:
-        # A training says what it keeps.
+        # A training reports what it keeps.
         tell("; ".join(filter(None, ("gecjury: interrupted", str(stop)))))
         return 130
     except OSError as error:
         if error.filename is not None and error.errno in _REFUSED:
-            # Where a name is looked for before it is read: whatever reads says more.
+            # From checks of a name before it is read; errors while reading say more.
             name = f"{os.fsdecode(error.filename)!r:.60}"
             print(f"gecjury: {name}: cannot be used ({error.strerror})", file=sys.stderr)
             return 2
@@ -153,7 +153,7 @@ def _unforeseen(error: Exception) -> int:
 
 
 def _extra_of(error: ModuleNotFoundError) -> str | None:
-    """The extra that brings a missing package: that of the family that wanted it, if any."""
+    """Return the extra that installs a missing package: that of the family that imported it."""
     if (error.name or "").partition(".")[0] in ("", "gecjury"):
         return None
     frame, family = error.__traceback__, None
@@ -179,13 +179,13 @@ def _run(arguments: Sequence[str]) -> int:
     except SystemExit:
         sys.stdout.flush()
         raise
-    # A reader that has gone is met here, where it can be handled, and not at Python's exit.
+    # Flushed here, where a missing reader can be handled, and not at Python's exit.
     sys.stdout.flush()
     return status
 
 
 def _complete_metrics(args: argparse.Namespace) -> None:
-    """Give the metrics named what other options say of them; tell of options' former names."""
+    """Apply the options that affect metrics to the named ones; report renamed options."""
     for name in ("metrics", "metric"):
         value = getattr(args, name, None)
         if not value:
@@ -199,31 +199,31 @@ def _complete_metrics(args: argparse.Namespace) -> None:
 
 
 def _unknown(word: str, parser: argparse.ArgumentParser) -> str:
-    """Return a message on a word that the command does not know."""
+    """Return a message about a word that the command does not know."""
     if not word.startswith("-"):
-        return f"{word!r} is one word too many (an option that takes one is repeated: -m A -m B)"
+        return f"{word!r} is one word too many (repeat an option to give several values: -m A -m B)"
     from gecjury.errors import nearest
 
     flags = [name for action in parser._actions for name in action.option_strings]
     if word in ("-r", "--reference") and "--references" in flags:
-        return f"unknown option {word}: references of a benchmark are named by --references"
+        return f"unknown option {word}: name references of a benchmark with --references"
     flag = word.partition("=")[0]
     close = nearest(flag, [name for name in flags if len(name) > 2])
     return f"unknown option {word}" + (f": {close}" if close.startswith("did") else "")
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Refuse what no command can do, or what this one would leave undone without a word."""
+    """Refuse values that no command accepts, and options that this one would silently ignore."""
     from gecjury.errors import OptionError
 
-    # An empty value is mostly a variable of the shell that is not set, not a wish.
+    # An empty value is usually an unset shell variable.
     for action in args.parser._actions:
         value = getattr(args, action.dest, None)
         empty = value == "" or (isinstance(value, list) and "" in value)
         if empty and action.option_strings and value != action.default:
             raise OptionError(
-                f"{action.option_strings[-1]}: its value is empty (a variable of the shell that "
-                "is not set?); give one, or leave the option out"
+                f"{action.option_strings[-1]}: its value is empty (an unset shell variable?); "
+                "give a value, or omit the option"
             )
     for name in ("seed", "split_seed"):
         if getattr(args, name, 0) < 0:
@@ -235,12 +235,12 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def command_parser() -> CommandParser:
-    """The program's parser, with one below it for every command."""
+    """Return the program's parser, with a subparser for every command."""
     parser = CommandParser(
         prog="gecjury",
         description="Score grammatical error correction with reference-based metrics, trained "
-        "reference-free metrics and LLM judges, and try them against human judgments.",
-        epilog="`gecjury COMMAND --help` tells a command's options.",
+        "reference-free metrics and LLM judges, and compare them with human judgments.",
+        epilog="`gecjury COMMAND --help` shows a command's options.",
         groups=GROUPS,
     )
     parser.add_argument("--version", action="version", version=f"gecjury {__version__}")
@@ -250,7 +250,7 @@ def command_parser() -> CommandParser:
 
 
 def _declare(parser: CommandParser) -> None:
-    """Declare the arguments of a command: of a study, of several, or as its module does."""
+    """Declare the arguments of a command: those of its study or studies, or of its module."""
     if parser.path in studies.STUDIES:
         studies.declare(parser)
         return

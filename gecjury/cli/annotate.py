@@ -1,4 +1,4 @@
-"""`gecjury annotate`: judgments collected on a page of this machine."""
+"""`gecjury annotate`: collect judgments on a local web page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(Annotation, args)
     with listen(settings_of(Server, args).port) as listening:
         study = open_study(
-            # A file named twice is refused by the reader, not passed over.
+            # The reader refuses a file that is named twice.
             replace(settings, outputs=tuple(args.outputs), references=tuple(args.references)),
             language=language_from(args),
             runtime=runtime_from(args),
@@ -35,16 +35,16 @@ def run(args: argparse.Namespace) -> int:
         kept = len(study.journal.answers())
         tell(f"gecjury: {len(study.items)} to judge, {kept} answers so far in {args.output}")
         serve_page(annotate_app(study), listening, args)
-    # Answers are in the journal first: it is complete even where the CSV could not be written.
+    # Answers go to the journal first: it is complete even if the CSV could not be written.
     study.journal.close()
     now = len(study.journal.answers())
     if study.journal.behind:
         tell(
             f"gecjury: {now} answers in {study.journal.path}, and fewer in {args.output} "
-            f"({study.journal.behind}): start the command again to have it written"
+            f"({study.journal.behind}): start the command again to write it"
         )
     else:
         tell(f"gecjury: {now} answers in {args.output}")
     if study.command:
-        tell(f"gecjury: try metrics against them with {study.command}")
+        tell(f"gecjury: compare metrics with them: {study.command}")
     return 0

@@ -45,17 +45,17 @@ def print_findings(
     findings: Sequence[Finding],
     form: str,
 ) -> int:
-    """Print what was found in files; return 2 if anything is an error, 0 otherwise.
+    """Print the findings about files; return 2 if any is an error, 0 otherwise.
 
     Args:
-        files: a record a file.
-        columns: keys of these records that people see.
+        files: one record per file.
+        columns: keys of these records that tables show.
         findings: remarks on the files.
         form: one of `gecjury.report.tables.FORMATS`.
     """
     from gecjury.report.result import Column, Result, Table, print_result
 
-    # A table without columns is left out of what people see; JSON has its empty list.
+    # Readable formats omit a table without columns; JSON has an empty list for it.
     shown = [Column(key) for key in ("level", "file", "message")] if findings else []
     tables = (
         Table([Column(key) for key in columns], files, "Files", name="files"),

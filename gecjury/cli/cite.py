@@ -15,7 +15,7 @@ class Cited:
     """Names to cite.
 
     Attributes:
-        names: metrics and benchmarks, options and all; none: everything that there is.
+        names: metrics (also with options) and benchmarks; without names: all of them.
     """
 
     names: tuple[str, ...] = option((), "METRIC|BENCHMARK")
@@ -25,7 +25,7 @@ add_arguments = declares(Cited)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the entries, each once."""
+    """Print the entries, without duplicates."""
     from gecjury.errors import OptionError
     from gecjury.report.citations import CITED, citations
     from gecjury.report.tables import print_json

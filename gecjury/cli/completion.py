@@ -1,8 +1,8 @@
-"""`gecjury completion`: a script with which bash, zsh or fish completes what is typed.
+"""`gecjury completion`: a script for completion in bash, zsh or fish.
 
-The script holds no names: the shell asks this command at every press of the key, so that what it
-offers cannot be of another version. What an argument takes is read from its declaration. Where
-that tells nothing the shell offers files.
+The script contains no names: the shell runs this command for every completion, so the offered words
+always match the installed version. The values of an argument are derived from its declaration. If
+that gives none, the shell offers files.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ end
 complete -c gecjury -a '(__gecjury_offered)'
 """,
 }
-"""The script of each shell: it asks this command about the words before the cursor."""
+"""The script of each shell, which calls this command with the words before the cursor."""
 
 _BENCHMARKS = "gecjury.benchmarks.table:BENCHMARKS"
 _TAKES: Mapping[str, str] = {
@@ -62,21 +62,21 @@ _TAKES: Mapping[str, str] = {
     "train jury DATA": _BENCHMARKS,
     "train weights DATA": _BENCHMARKS,
 }
-"""The names that an argument takes, by what its help calls it.
+"""The names that an argument accepts, by its name in the help.
 
-What training reads has one name for several kinds, which the target tells apart.
+The data of training has one name for several kinds, which the target distinguishes.
 """
 
 
 def add_arguments(parser: CommandParser) -> None:
     """Declare the shells."""
     parser.epilog = _EPILOG
-    parser.add_argument("shell", choices=tuple(SCRIPTS), help="for which the script is")
+    parser.add_argument("shell", choices=tuple(SCRIPTS), help="shell that the script is for")
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the script, or what is offered in the place of the last of the words behind `--`."""
+    """Print the script, or the completions of the last word after `--`."""
     if args.words:
         print_data("".join(f"{name}\n" for name in _offered(args.words)))
     else:
@@ -87,14 +87,14 @@ def run(args: argparse.Namespace) -> int:
 def _offered(words: Sequence[str]) -> Iterator[str]:
     from gecjury.cli import command_parser
 
-    # The word under the cursor may be empty, and is what is completed.
+    # The word under the cursor, which is completed, may be empty.
     *typed, current = words
     parser = command_parser().declared()
     while typed and typed[0] in parser.actions:
         parser = parser.actions[typed.pop(0)].declared()
     shown = [action for action in parser._actions if action.help is not argparse.SUPPRESS]
     by_flag = {flag: action for action in shown for flag in action.option_strings}
-    # The last option before the cursor still takes a value if none follows it, or if it takes many.
+    # The last option before the cursor still accepts a value if none follows it, or if it has many.
     place = max((at for at, word in enumerate(typed) if word in by_flag), default=-1)
     taking = by_flag[typed[place]] if place >= 0 else None
     if taking and place < len(typed) - 1 and taking.nargs not in ("+", "*"):
@@ -109,12 +109,12 @@ def _offered(words: Sequence[str]) -> Iterator[str]:
     else:
         arguments = [action for action in shown if not action.option_strings]
         names = (name for action in arguments for name in _names(parser, action))
-    # Shells take other characters for orders, and other packages' metrics may have any.
+    # Shells interpret other characters, and names of other packages' metrics may have any.
     return (n for n in names if n.startswith(current) and re.fullmatch(r"[\w.+-]+", n))
 
 
 def _names(parser: CommandParser, action: argparse.Action) -> Iterator[str]:
-    """Yield the names that an argument takes; none where it takes files or any text."""
+    """Yield the names that an argument accepts; none if it accepts files or any text."""
     if action.choices is not None:
         yield from map(str, action.choices)
         return

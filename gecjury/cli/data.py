@@ -1,4 +1,4 @@
-"""`gecjury data`: list, fetch, verify and locate the files of the benchmarks; write the sample."""
+"""`gecjury data`: list, fetch, verify and locate the files of benchmarks; write the sample."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from gecjury.benchmarks.data_folder import DataFile, DataFolder
 
 _EPILOG = """\
-Data is looked for in --data DIR, then $GECJURY_DATA, then the cache, and is fetched into the cache
-as commands need it. `fetch` fills whichever of these is in use (and makes --data DIR), for
-instance to carry it to a machine without a network.
+Data is looked up in --data DIR, then $GECJURY_DATA, then the cache, and is downloaded to the cache
+when a command needs it. `fetch` fills the one in use (and creates --data DIR), for instance to copy
+it to a machine without a network.
 
 examples:
   gecjury data list
@@ -43,8 +43,7 @@ class Fetched:
 
     Attributes:
         names: data sets, or `all` (see `gecjury data list`).
-        url: base of the addresses to fetch from, e.g. a mirror (default: $GECJURY_DATA_URL, then
-            GitHub).
+        url: base address to download from, e.g. a mirror (default: $GECJURY_DATA_URL, then GitHub).
     """
 
     names: tuple[str, ...] = option(REQUIRED, "DATASET")
@@ -78,7 +77,7 @@ class Written:
     """Files to write.
 
     Attributes:
-        folder: a folder for the files, made if it is missing.
+        folder: a folder for the files, created if it is missing.
     """
 
     folder: str = option(REQUIRED, "DIR")
@@ -88,11 +87,11 @@ _ACTIONS = {
     "list": ("every data set and where it is", declares(needs=("data",))),
     "fetch": ("download what is missing", declares(Fetched, needs=("data",))),
     "verify": (
-        "check what is there by SHA-256 (exit 1: files missing, 2: files altered)",
+        "check the files by SHA-256 (exit 1: files missing, 2: files altered)",
         declares(Verified, needs=("data",)),
     ),
     "path": ("print a data set's folder", declares(Located, needs=("data",))),
-    "sample": ("write the packaged sample's files, to try commands with", declares(Written)),
+    "sample": ("write the files of the packaged sample, to try commands with", declares(Written)),
 }
 
 
@@ -109,13 +108,13 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "sample":
         return _sample(Path(args.folder), args.format)
     if args.action == "fetch":
-        # Checked before a folder is made for it.
+        # Checked before its folder is created.
         sets = _sets(args.names)
         if args.data:
             try:
                 Path(args.data).mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise DataError(f"{args.data}: cannot be made ({error.strerror})") from None
+                raise DataError(f"{args.data}: cannot be created ({error.strerror})") from None
         folder = open_data(args.data, url=args.url, cache=args.cache, quiet=args.quiet)
         return _fetch(folder, sets, args.format)
     folder = open_data(args.data, cache=args.cache)
@@ -127,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _sets(names: list[str]) -> dict[str, tuple[DataFile, ...]]:
-    """Return the files of the named data sets; of all without names or with `all`."""
+    """Return the files of the named data sets; of all sets for `all` or no names."""
     from gecjury.benchmarks.data_folder import DATASETS, dataset_files
 
     if "sample" in names:
@@ -142,7 +141,7 @@ def _list(folder: DataFolder, form: str) -> int:
     where = "cache" if folder.origin == "cache" else "data"
     rows: list[tuple[object, ...]] = []
     for name, files in _sets([]).items():
-        # Told by their size alone: checksums of all data would take minutes.
+        # Checked only by size: checksums of all data would take minutes.
         paths = [(folder.root / file.path, file.size) for file in files]
         present = sum(path.is_file() and path.stat().st_size == size for path, size in paths)
         state = where if present == len(files) else f"{where}: {present} of {len(files)}"
@@ -155,7 +154,7 @@ def _list(folder: DataFolder, form: str) -> int:
     keys = ("name", "kind", "files", "MB", "found", "licence")
     columns = [Column(key, digits=1) for key in keys]
     records = [dict(zip(keys, row, strict=True)) for row in rows]
-    notes = [f"looked for in {folder.root} ({folder.origin})"]
+    notes = [f"looked up in {folder.root} ({folder.origin})"]
     print_table(columns, records, form, "Data sets", notes)
     return 0
 
@@ -163,12 +162,12 @@ def _list(folder: DataFolder, form: str) -> int:
 def _fetch(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str) -> int:
     files = list({file.path: file for group in sets.values() for file in group}.values())
     missing = [file for file in files if folder.state(file) != "present"]
-    # A file that cannot be fetched must not keep the others from coming.
+    # A file that cannot be fetched must not prevent the download of the others.
     stuck = [file for file in missing if not file.upstream_path]
     fetched = folder.fetch([f for f in missing if f.upstream_path], wanted_by=" ".join(sets))
     for file in stuck:
         tell(
-            f"gecjury: {file.path} cannot be fetched: it was put together from files of "
+            f"gecjury: {file.path} cannot be fetched: it was built from files of "
             f"{file.repo}; put it into {folder.root} by hand"
         )
     row = {"folder": str(folder.root), "files": len(files), "fetched": fetched}
@@ -182,7 +181,7 @@ def _verify(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str
     worst = 0
     for name, files in sets.items():
         states = {file.path: folder.state(file) for file in files}
-        # An altered file is the graver fault: a missing one is only to be fetched.
+        # An altered file is more serious: a missing one only needs to be fetched.
         altered = [path for path, state in states.items() if state == "altered"]
         missing = [path for path, state in states.items() if state == "missing"]
         for path in altered:
@@ -200,14 +199,16 @@ def _sample(folder: Path, form: str) -> int:
     from gecjury.textfiles import write_text
 
     files = sample_files()
-    # Looked for before any is written, so that a refusal leaves the folder as it was.
+    # Checked before any file is written, so that a refusal leaves the folder unchanged.
     for name in files:
         if (folder / name).exists():
-            raise OutputError(f"{folder / name}: exists; name a folder without files of this name")
+            raise OutputError(
+                f"{folder / name}: already exists; name a folder without files of this name"
+            )
     for name, text in files.items():
         write_text(folder / name, text)
     rows = [{"file": str(folder / name), "lines": text.count("\n")} for name, text in files.items()]
-    notes = ["a sample made to show the program, never evidence about a metric"]
+    notes = ["a sample to demonstrate the program, never evidence about a metric"]
     print_table(["file", "lines"], rows, form, "Written", notes)
     places = {name.partition(".")[0]: shlex.quote(str(folder / name)) for name in files}
     tell(_TRY.format_map(places))
@@ -221,11 +222,11 @@ def _path(folder: DataFolder, name: str, form: str) -> int:
     path = folder.root / own_folder(name)
     if not path.is_dir():
         raise DataError(
-            f"{path}: not there; run `gecjury data fetch {name}`, or name the folder that holds "
-            "the data with --data DIR or GECJURY_DATA"
+            f"{path}: is missing; run `gecjury data fetch {name}`, or name the folder of the "
+            "data with --data DIR or GECJURY_DATA"
         )
     if form == "table":
-        print_data(f"{path}\n")  # bare, for use in scripts
+        print_data(f"{path}\n")  # only the path, for use in scripts
     else:
         print_table(["name", "folder"], [{"name": name, "folder": str(path)}], form)
     return 0

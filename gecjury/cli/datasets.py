@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetOptions:
-    """Options that only datasets have.
+    """Options that apply only to datasets.
 
     Attributes:
-        columns: which column holds what: id, source, hypothesis (repeat for several), references.
-        keep: write rows that fulfil it, e.g. 'green >= .8'.
-        output_format: of the scores (default: parquet).
+        columns: the columns of the data: id, source, hypothesis (repeat for several), references.
+        keep: write the rows that satisfy a condition, e.g. 'green >= .8'.
+        output_format: format of the scores (default: parquet).
         strict: stop at the first bad row.
-        shard_rows: rows that are finished together (default: a thousandth, 10,000 to 200,000).
-        engine: who runs the workers.
-        address: of a Ray cluster: local (default), auto, HOST:PORT, ray://...
-        num_gpus: GPUs of each worker, with Ray.
+        shard_rows: rows per shard (default: a thousandth of all, but 10,000 to 200,000).
+        engine: engine that runs the workers.
+        address: address of a Ray cluster: local (default), auto, HOST:PORT, ray://...
+        num_gpus: GPUs per worker, with Ray.
     """
 
     columns: tuple[str, ...] = option((), "--column", metavar="ROLE=NAME")
@@ -48,7 +48,7 @@ class DatasetOptions:
 
 
 def add_dataset_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what only datasets have; see docs/guides/scale.md."""
+    """Declare the options that apply only to datasets; see docs/guides/scale.md."""
     about = "rows of files of any size (docs/guides/scale.md)"
     group = parser.add_argument_group("datasets", about)
     add_options(group, DatasetOptions)
@@ -57,17 +57,17 @@ def add_dataset_options(parser: argparse.ArgumentParser) -> None:
 def wants_dataset(args: argparse.Namespace) -> bool:
     """Return whether the names are those of a dataset, and not of text files.
 
-    Files of JSON lines may be texts as well: they are a dataset where one stands alone, where
-    options of datasets are typed, or where the last one has both sources and hypotheses.
+    Files of JSON lines may also be texts: they are a dataset if there is only one, if options of
+    datasets are given, or if the last one has both sources and hypotheses.
 
     Raises:
-        OptionError: options of the one kind with the other.
+        OptionError: options of one kind are given with inputs of the other.
     """
     from gecjury.datasets.files import is_dataset, may_be_dataset
 
     names = [args.source, *args.hypotheses]
     typed = _typed(args)
-    # What can only be a dataset decides for all names; what can be both is decided by the options.
+    # A name that can only be a dataset decides for all names; otherwise the options decide.
     possible = all(map(may_be_dataset, names))
     certain = possible and any(map(is_dataset, names))
     if certain or (possible and (typed or len(names) == 1 or _has_both(names[-1]))):
@@ -76,7 +76,7 @@ def wants_dataset(args: argparse.Namespace) -> bool:
     if typed:
         flag = next(one.flags[-1] for one in options_of(DatasetOptions) if one.name in typed)
         raise OptionError(
-            f"{flag} is for datasets (Parquet, JSON lines, hf:NAME), and {args.source} is a text "
+            f"{flag} is for datasets (Parquet, JSON lines, hf:NAME), but {args.source} is a text "
             "file"
         )
     return False
@@ -105,14 +105,14 @@ def _has_both(name: str) -> bool:
 
 def _refuse_text_options(args: argparse.Namespace) -> None:
     hints = {
-        "-r": ": references are a column, --column references=NAME",
-        "--sentences": ": the scores of rows go to the folder of -o",
+        "-r": ": name the column of the references with --column references=NAME",
+        "--sentences": ": the scores of rows are written to the folder of -o",
     }
     for name in ("references", "m2", "sentences", "by_type", "worst", "html"):
         if getattr(args, name):
             flag = "-r" if name == "references" else f"--{name.replace('_', '-')}"
             hint = hints.get(flag, "")
-            raise OptionError(f"{flag} is for text files, and {args.source} is a dataset{hint}")
+            raise OptionError(f"{flag} is for text files, but {args.source} is a dataset{hint}")
     if not args.output:
         raise OptionError(f"{args.source} is a dataset: name the folder of its scores with -o DIR")
     if args.engine != "ray" and (args.address or args.num_gpus):
@@ -157,7 +157,7 @@ def _tables(scores: DatasetScores) -> list[Table]:
             for reason, count in reasons.items()
         ]
         keys = ("column", "reason", "rows")
-        shown.append(Table([Column(key) for key in keys], missing, "Scores that are missing"))
+        shown.append(Table([Column(key) for key in keys], missing, "Missing scores"))
     if results.kept is not None:
         about = f"{results.kept} of {results.read} rows are kept"
         heads = [Column("condition"), Column("removed"), Column("failed", "not fulfilled")]

@@ -1,4 +1,4 @@
-"""`gecjury edits`: the edits between a source and corrections of it, as M2."""
+"""`gecjury edits`: the edits between a source and its corrections, as M2."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Corrections:
     Attributes:
         source: sentences to correct.
         corrections: corrected versions; each becomes an annotator, numbered from 0.
-        source_text: the text that grammar checkers read, where it is not the source: the same
-            lines with other blanks.
-        output: write M2 here, not to stdout.
+        source_text: the text that grammar checkers read, if it is not the source: the same lines
+            with other blanks.
+        output: write M2 here instead of stdout.
     """
 
     source: str = option(REQUIRED, "SOURCE")
@@ -34,7 +34,7 @@ add_arguments = declares(Corrections, needs=("texts", "edits"))
 
 
 def run(args: argparse.Namespace) -> int:
-    """Extract and write edits; with any other format than table, count them by type instead."""
+    """Extract and write edits; with a format other than table, print counts by type instead."""
     from collections import Counter
 
     from gecjury.cli.inputs import language_from, runtime_from
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     language = language_from(args)
     # An unknown tagger is refused before any file is read.
     extraction_signature(language.tagger, args.pos)
-    # Two files may have one name, since annotators are told apart by their numbers.
+    # Two files may have the same name, since annotators are distinguished by number.
     systems = {f"{n} {system_name(path)}": path for n, path in enumerate(args.corrections)}
     corpus = read_corpus(args.source, systems, language=language, source_text=args.source_text)
     edits = corpus_edits(corpus, language.tagger, args.pos, runtime_from(args))
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         sets = enumerate(lines[row] for lines in edits.systems.values())
         lines_of_row = [line for number, made in sets for line in m2_annotations(made, number)]
         blocks.append(M2Sentence(" ".join(source.split()), tuple(lines_of_row)))
-    # The counts by type stand beside a file of M2, or in its place.
+    # The counts by type are printed in addition to a file of M2, or instead of it.
     if args.output or args.format == "table":
         write_data(format_m2(blocks), args.output)
     if args.format == "table" and not args.output:

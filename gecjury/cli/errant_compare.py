@@ -1,4 +1,4 @@
-"""`gecjury errant-compare`: `errant_compare` of the errant package, its options and its output."""
+"""`gecjury errant-compare`: `errant_compare` of the errant package, with its options and output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gecjury.settings import REQUIRED, option
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedFiles:
-    """The files.
+    """The files to compare.
 
     Attributes:
         hyp: M2 file of a system.
@@ -26,10 +26,10 @@ class ComparedFiles:
 
 
 def add_arguments(parser: CommandParser) -> None:
-    """Declare the options, which are that program's."""
+    """Declare the options of errant_compare."""
     parser.usage = "%(prog)s [options] -hyp HYP -ref REF"
     add_options(parser, ComparedFiles, CompareOptions)
-    # That program takes one of these flags, each without a value.
+    # errant_compare accepts one of these flags, each without a value.
     unit = parser.add_mutually_exclusive_group()
     for flag, value, words in (
         ("-dt", "tokens", "detection of tokens"),
@@ -48,18 +48,18 @@ def run(args: argparse.Namespace) -> int:
 
     if args.format != "table":
         raise OptionError(
-            f"--format {args.format}: errant-compare prints as errant_compare does; other formats "
-            "are those of `gecjury score -m errant:compat=official`"
+            f"--format {args.format}: errant-compare has the output of errant_compare; for other "
+            "formats use `gecjury score -m errant:compat=official`"
         )
     options = replace(settings_of(CompareOptions, args), unit=args.unit or "corrections")
     hypothesis, reference = (read_m2(path, overlaps="keep") for path in (args.hyp, args.ref))
     lines = list(compare_lines(hypothesis, reference, options))
-    # It compares whatever stands in the same place; a shifted file must not go unnoticed.
+    # It compares blocks by position; a shifted file must not go unnoticed.
     for number, (mine, gold) in enumerate(zip(hypothesis, reference, strict=True), 1):
         if mine.source.split() != gold.source.split():
             tell(
-                f"gecjury: block {number} has other sources in {args.hyp} and {args.ref}: edits of "
-                "different sentences are compared"
+                f"gecjury: block {number} has different sources in {args.hyp} and {args.ref}: "
+                "edits of different sentences are compared"
             )
             break
     print_data("".join(f"{line}\n" for line in lines))

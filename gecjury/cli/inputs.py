@@ -1,4 +1,4 @@
-"""Arguments that commands share, and what they stand for."""
+"""Arguments that commands share, and how they are read."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Gold:
-    """References and gold edits of commands that take files alone.
+    """References and gold edits of commands that accept only files.
 
     Attributes:
         references: a reference: text, or M2 (one reference an annotator, and gold edits where --m2
             is not given); repeat for more.
-        m2: gold edits in M2, and references where -r is not given.
-        source_text: the text that grammar checkers read, where it is not the source: the same
+        m2: gold edits in M2, and references if -r is not given.
+        source_text: the text that grammar checkers read, if it is not the source: the same
             lines with other blanks.
     """
 
@@ -44,13 +44,13 @@ class Outputs(Gold):
 
     Attributes:
         source: sentences to correct: text, M2 or JSON; - reads standard input, here and below.
-        hypotheses: system outputs, called by their file names (-: stdin), or matches of grammar
+        hypotheses: system outputs, named after their files (-: stdin), or matches of grammar
             checkers.
         references: a reference: text, or M2 (one reference an annotator, and gold edits where --m2
-            is not given); repeat for more. NAME=REF adds it to a set that members of a jury may
+            is not given); repeat for more. NAME=REF adds it to a set that members of a jury can
             name.
-        suggestions: hypotheses of a checker's matches: the N-th has every match's N-th suggestion;
-            0: one that has the spans alone.
+        suggestions: number of hypotheses from a checker's matches: the N-th applies every match's
+            N-th suggestion; 0: one hypothesis with only the spans.
     """
 
     source: str = option(REQUIRED, "SOURCE")
@@ -65,7 +65,7 @@ class RowOutputs(Outputs):
     Attributes:
         source: sentences to correct: text, M2 or JSON (- reads standard input, here and below); or
             a dataset: Parquet, JSON lines, a folder or glob of them, hf:NAME[:SPLIT].
-        hypotheses: system outputs, called by their file names (-: stdin); or more files.
+        hypotheses: system outputs, named after their files (-: stdin); or more files.
     """
 
 
@@ -75,8 +75,8 @@ class TwoOutputs(Gold):
 
     Attributes:
         source: sentences to correct: text, M2 or JSON; - reads standard input, here and below.
-        old: output of the system that was: text, M2, JSON.
-        new: output of the system that is to be.
+        old: output of the old system: text, M2, JSON.
+        new: output of the new system.
     """
 
     source: str = option(REQUIRED, "SOURCE")
@@ -86,14 +86,14 @@ class TwoOutputs(Gold):
 
 @dataclass(frozen=True, kw_only=True)
 class Sentence:
-    """One sentence, typed or in files.
+    """One sentence, given directly or in files.
 
     Attributes:
         source: a sentence, or a file with --line; - reads standard input, here and below.
         hypothesis: its correction: a sentence or a file.
-        references: as -r, without a flag.
+        references: like -r, without a flag.
         named_references: a reference: a sentence or a file; repeat for more.
-        line: which line of files, from 1.
+        line: line number in files, from 1.
     """
 
     source: str = option(REQUIRED, "SOURCE")
@@ -105,12 +105,12 @@ class Sentence:
 
 @dataclass(frozen=True, kw_only=True)
 class References:
-    """References of commands that take files or a benchmark.
+    """References of commands that accept files or a benchmark.
 
     Attributes:
         m2: with files: gold edits in the M2 format.
-        source_text: with files: the text that grammar checkers read, where it is not the source:
-            the same lines with other blanks.
+        source_text: with files: the text that grammar checkers read, if it is not the source: the
+            same lines with other blanks.
         references: with a benchmark: a reference set, or files (default: official).
         systems: with a benchmark: base (default), fluency, input or all.
     """
@@ -129,7 +129,7 @@ class Selection:
         systems: base, fluency, input or all.
         references: a reference set of the benchmark, or files (default: official).
         unknown_systems: judgments of your own that name a system without output: refuse (default),
-            or skip them and say how many.
+            or skip them and report how many.
     """
 
     systems: str = "base"
@@ -138,11 +138,11 @@ class Selection:
 
 
 def add_references(parser: argparse.ArgumentParser, use: str) -> None:
-    """Declare -r, --m2, --references and --systems of commands that take files or a benchmark.
+    """Declare -r, --m2, --references and --systems of commands that accept files or a benchmark.
 
     Args:
-        parser: of the command.
-        use: what references are for, where the command may do without.
+        parser: parser of the command.
+        use: what references are for, if the command does not require them.
     """
     parser.add_argument(
         "-r",
@@ -157,17 +157,17 @@ def add_references(parser: argparse.ArgumentParser, use: str) -> None:
 
 
 def check_page(path: str) -> None:
-    """Try the place of a page before any work is done; what stands there is kept.
+    """Check that a page can be written before any work is done; keep an existing file.
 
     Raises:
-        OutputError: it is a folder, or its folder cannot be made or written.
+        OutputError: it is a folder, or its folder cannot be created or written to.
     """
     from contextlib import suppress
     from pathlib import Path
 
     from gecjury.report.figures import check_place
 
-    with suppress(OSError):  # the reason is told by whoever tries to write there
+    with suppress(OSError):  # writing it later reports the reason
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     check_place(path)
 
@@ -176,8 +176,8 @@ def add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:
     """Declare -m.
 
     Args:
-        parser: of the command.
-        meaning: what it is for, where the command can do without; it has to be given otherwise.
+        parser: parser of the command.
+        meaning: help text of an optional -m; empty if the command requires it.
     """
     parser.add_argument(
         "-m",
@@ -193,7 +193,7 @@ def add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:
 
 
 def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool) -> list[str]:
-    """Return metrics as typed, with what `--base-url` and `--allow-judges` say of them."""
+    """Return metrics as given, with `--base-url` and `--allow-judges` applied."""
     from gecjury.scoring.options import nested, parse
     from gecjury.scoring.registry import METRICS
 
@@ -203,14 +203,14 @@ def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool)
         plain = name.partition("@")[0]
         more = []
         if inner := nested(options.get("valid", "")):
-            # The judge in the brackets is the one that asks.
+            # The judge in brackets is the one that sends requests.
             (judge,) = with_servers([inner], base_url, allow_judges)
             options["valid"] = judge.replace(":", "[", 1) + "]"
             escaped = (f"{key}={value}".replace(",", "\\,") for key, value in options.items())
             text = f"{name}:{','.join(escaped)}"
         if plain == "jury" and allow_judges and "allow_judges" not in options:
             more.append("allow_judges=true")
-        # Only what asks a server takes its address; other metrics have no such option.
+        # Only metrics that query a server have an option for its address.
         asks = METRICS.get(plain, "").startswith(("gecjury.judges.", "gecjury.jury."))
         if asks and base_url and "base_url" not in options:
             more.append("base_url=" + base_url.replace(",", "\\,"))
@@ -219,13 +219,13 @@ def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool)
 
 
 def present_names(names: Sequence[str]) -> list[str]:
-    """Return metrics with their options as they are called now, and tell of renamed ones."""
+    """Return metrics with the current names of their options, and report renamed ones."""
     from gecjury.scoring.registry import renamed
 
     now = [renamed(text) for text in names]
     for text, name in zip(names, now, strict=True):
         if text != name:
-            tell(f"note: {text} is written {name} now; the old name is still read")
+            tell(f"note: {text} is now written {name}; the old name still works")
     return now
 
 
@@ -233,12 +233,12 @@ def read_files(args: argparse.Namespace, *, on_disk: bool = False) -> Corpus:
     """Read the files that `Outputs` declares.
 
     Args:
-        args: of the command.
-        on_disk: leave large files of plain text on disk.
+        args: options of the command.
+        on_disk: leave large plain-text files on disk.
     """
     from gecjury.corpus.reading import read_corpus
 
-    if not args.hypotheses:  # which a dataset does without
+    if not args.hypotheses:  # a dataset does not need them
         args.parser.error("the following arguments are required: HYP")
     files = (args.source, args.hypotheses, args.references, args.m2)
     more = (language_from(args), args.source_text, args.suggestions)
@@ -246,10 +246,10 @@ def read_files(args: argparse.Namespace, *, on_disk: bool = False) -> Corpus:
 
 
 def read_two_outputs(args: argparse.Namespace) -> Corpus:
-    """Read the files that `TwoOutputs` declares; OLD and NEW may have one name in two folders.
+    """Read the files that `TwoOutputs` declares; OLD and NEW may have the same name in two folders.
 
     Raises:
-        InputError: both are the same file, or NEW holds the edits of several annotators.
+        InputError: both are the same file, or NEW contains the edits of several annotators.
     """
     from pathlib import Path
 
@@ -257,12 +257,12 @@ def read_two_outputs(args: argparse.Namespace) -> Corpus:
     from gecjury.errors import InputError
 
     old, new = Path(args.old), Path(args.new)
-    # A file compared with itself gains and loses nothing, which a gate would let pass.
+    # A file compared with itself has no gains or losses and would pass a gate.
     if args.old == args.new or (old.is_file() and new.is_file() and old.samefile(new)):
         raise InputError(
             f"OLD and NEW are the same file ({args.old}); name the outputs of two systems"
         )
-    # Outputs of one name are called by their paths.
+    # Outputs with the same name are identified by their paths.
     same = system_name(old) == system_name(new)
     outputs = {path if same else system_name(path): path for path in (args.old, args.new)}
     files = (args.source, outputs, args.references, args.m2)
@@ -270,10 +270,10 @@ def read_two_outputs(args: argparse.Namespace) -> Corpus:
 
 
 def read_sentence(args: argparse.Namespace) -> Corpus:
-    """Read what `Sentence` declares: one sentence, or with --worst every line of the files.
+    """Read the inputs of `Sentence`: one sentence, or with --worst every line of the files.
 
     Raises:
-        InputError: a file is missing, or has no such line.
+        InputError: a file is missing, or does not have the line.
     """
     from gecjury.corpus.corpus import Corpus, Version
     from gecjury.corpus.reading import read_corpus, read_sources, read_version, read_versions
@@ -283,23 +283,23 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
 
     references = [*args.references, *args.named_references]
     texts = [args.source, args.hypothesis, *references]
-    # Any text may be a sentence, longer than a path can be.
+    # Any text may be a sentence, even one that is too long for a path.
     files = [text for text in texts if text == "-" or os.path.isfile(text)]  # noqa: PTH113
-    # What is neither a file nor likely a sentence is refused before any file is read.
+    # A word that is neither a file nor likely a sentence is refused before any file is read.
     for text in texts:
         try:
             text.encode("utf-8")
         except UnicodeEncodeError:
             raise InputError(
-                f"{text!r:.60}: is not UTF-8, as a sentence has to be; set the terminal to UTF-8, "
+                f"{text!r:.60}: is not UTF-8, which a sentence must be; set the terminal to UTF-8, "
                 "or give files and --line"
             ) from None
         if args.worst and text not in files:
             raise InputError(f"{text:.60}: no such file; --worst is for files")
         if files and text not in files and not any(character.isspace() for character in text):
             raise InputError(
-                f"{text}: no such file; check the path ({shown_path(files[0])} is one, so that a "
-                "word without blanks is no sentence)"
+                f"{text}: no such file; check the path (since {shown_path(files[0])} is a file, a "
+                "word without blanks is not taken as a sentence)"
             )
     language, number = language_from(args), int(args.line)
     if args.worst:
@@ -317,13 +317,13 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
 
     (hypothesis,) = at_line(args.hypothesis, lambda path: [read_version(path)])
     (source,) = at_line(args.source, lambda path: [Version(read_sources(path))])
-    # Of M2 one version an annotator.
+    # M2 gives one version per annotator.
     others = tuple(version for text in references for version in at_line(text, read_versions))
     return in_language(Corpus(source.lines, {"hypothesis": hypothesis}, others), language)
 
 
 def language_from(args: argparse.Namespace) -> Language:
-    """The language of files, as --lang, --tokens, --fold and --tagger say."""
+    """Return the language of files, according to --lang, --tokens, --fold and --tagger."""
     from gecjury.corpus.language import language_of
 
     return language_of(args.lang or "en", args.tokens, args.fold, args.tagger)
@@ -341,7 +341,7 @@ def named_benchmark(
     Args:
         args: parsed options: `References` or `Selection`, and the shared ones.
         name: a benchmark's name, folder or file.
-        view: which human judgments; None for the benchmark's usual ones.
+        view: which human judgments; None for the benchmark's default ones.
         references: sets or files instead of those of --references.
 
     Raises:
@@ -370,10 +370,10 @@ def benchmark_or_files(args: argparse.Namespace) -> Corpus | Benchmark:
     """Return a benchmark (one input), or the corpus of a source file and system outputs.
 
     Args:
-        args: `inputs` and what `add_references` declares.
+        args: `inputs` and the options that `add_references` declares.
 
     Raises:
-        OptionError: a file alone, or options of the one kind with the other.
+        OptionError: there is only one file, or options do not match the kind of input.
     """
     from pathlib import Path
 
@@ -385,27 +385,27 @@ def benchmark_or_files(args: argparse.Namespace) -> Corpus | Benchmark:
     if outputs:
         if args.systems or args.references:
             raise OptionError(
-                "--systems and --references are of a benchmark; with files take -r REF, and name "
-                "the outputs that are wanted"
+                "--systems and --references are for a benchmark; with files use -r REF, and name "
+                "only the outputs that you want"
             )
         files = (args.reference_files, args.m2)
         return read_corpus(source, outputs, *files, language_from(args), args.source_text)
-    # A table may be a benchmark, or describe one in TOML; any other file alone cannot be one.
+    # A table or a TOML file may be a benchmark; any other single file cannot be one.
     if Path(source).is_file() and Path(source).suffix not in (".toml", *TABLES):
         raise OptionError(
-            f"{source} stands alone: give a source file and at least one system output, or a "
+            f"{source} is the only input: give a source file and at least one system output, or a "
             "benchmark: its name, its folder, a .toml file or a table"
         )
     if args.reference_files or args.m2 or args.source_text:
         raise OptionError(
-            f"-r, --m2 and --source-text go with files; for the references of {source} take "
+            f"-r, --m2 and --source-text are for files; for the references of {source} use "
             "--references SET|FILE"
         )
     return named_benchmark(args, source)
 
 
 def print_plans(plans: Sequence[Plan]) -> None:
-    """Print what would be asked of services that cost money, and the cost."""
+    """Print the requests that would be sent to paid services, and their cost."""
     from gecjury.report.tables import print_json
     from gecjury.scoring.scores import Plan
 
@@ -429,19 +429,19 @@ def print_plans(plans: Sequence[Plan]) -> None:
 
 
 def tell_two_golds(args: argparse.Namespace, scorers: Sequence[Scorer], corpus: Corpus) -> None:
-    """Say where some metrics read other corrections as gold edits than others as references."""
+    """Report if gold edits and references, used by different metrics, are different corrections."""
     import sys
 
     from gecjury.corpus.corpus import gold_versions
     from gecjury.wording import listed, visible
 
-    # One kind of metric alone cannot disagree with itself.
+    # Metrics of only one kind cannot disagree.
     by_edits = [scorer.name for scorer in scorers if "gold" in scorer.needs]
     by_text = [scorer.name for scorer in scorers if "references" in scorer.needs]
     if corpus.gold is None or not by_edits or not by_text:
         return
     annotators = gold_versions(corpus.gold)
-    # Compared as sets of texts: another order of annotators is no other correction.
+    # Compared as sets of texts, since the order of annotators does not matter.
     one, two = (
         {tuple(" ".join(line.split()) for line in version.lines) for version in versions}
         for versions in (annotators, corpus.references)
@@ -453,7 +453,7 @@ def tell_two_golds(args: argparse.Namespace, scorers: Sequence[Scorer], corpus: 
     print(
         f"note: {listed(list(dict.fromkeys(by_edits)))} by the gold edits of {where} "
         f"({len(annotators)}), {listed(list(dict.fromkeys(by_text)))} by the references of -r "
-        f"({len(corpus.references)}), which hold other corrections",
+        f"({len(corpus.references)}), which contain other corrections",
         file=sys.stderr,
     )
 
@@ -462,8 +462,8 @@ def runtime_from(args: argparse.Namespace, *, log: bool = False) -> Runtime:
     """Return the `Runtime` that the shared options describe.
 
     Args:
-        args: of the command.
-        log: whether progress is a line a minute where stderr is no terminal.
+        args: options of the command.
+        log: whether to show progress as a line per minute if stderr is not a terminal.
     """
     from pathlib import Path
 

@@ -46,9 +46,9 @@ class Shown:
     """Stored replies on a page.
 
     Attributes:
-        stores: files, folders, or names from `list`; a model's or a prompt's name stands for all
-            its stores (default: all of the cache folder).
-        benchmark: show what the people of this benchmark said of the same corrections.
+        stores: files, folders, or names from `list`; a model's or a prompt's name selects all its
+            stores (default: all of the cache folder).
+        benchmark: also show the human judgments of this benchmark on the same corrections.
         html: write the first thousand replies to this page instead of serving them.
     """
 
@@ -70,9 +70,9 @@ class Asked:
 
 _ACTIONS = {
     "list": ("the stores in the cache folder", declares(needs=("cache",))),
-    "export": ("write stores into one file", declares(Exported, needs=("cache",))),
+    "export": ("write stores to one file", declares(Exported, needs=("cache",))),
     "show": (
-        "look through stored replies on a page of this machine",
+        "view stored replies on a local web page",
         declares(Shown, Server, needs=("texts", "data")),
     ),
     "import": ("add a file's replies to the stores", declares(Replies, needs=("cache",))),
@@ -138,14 +138,14 @@ def _show(args: argparse.Namespace, folder: Path) -> int:
             read()
             write_text(args.html, saved_page(review, args.benchmark or ""))
             return 0
-        # The first page need not wait until all replies are read and compared.
+        # The first page does not wait until all replies are read and compared.
         threading.Thread(target=read, daemon=True).start()
         serve_page(replies_app(review, args.benchmark or ""), listening, args)
     return 0
 
 
 def _whole_benchmark(args: argparse.Namespace) -> Benchmark:
-    """Return the named benchmark with all its systems: any of them may have been judged."""
+    """Return the named benchmark with all its systems, since any of them may have been judged."""
     from gecjury.benchmarks.table import BENCHMARKS
     from gecjury.cli.inputs import named_benchmark
 
@@ -162,6 +162,8 @@ def _print_prompt(metric: str) -> int:
 
     scorer = load(metric)
     if not isinstance(scorer, Judge):
-        raise OptionError(f"{scorer.name} asks no model; name a judge: llm-s, llm-e, edit-verdict")
+        raise OptionError(
+            f"{scorer.name} does not ask a model; name a judge: llm-s, llm-e, edit-verdict"
+        )
     print_data(scorer.wording_file)
     return 0

@@ -24,11 +24,11 @@ class Files:
 
 @dataclass(frozen=True, kw_only=True)
 class Written(Files):
-    """Files, and what is written of them.
+    """Files, and how they are written.
 
     Attributes:
-        output: write here, not to stdout.
-        overlaps: what becomes of overlapping or unordered edits of one annotator.
+        output: write here instead of stdout.
+        overlaps: what to do with overlapping or unordered edits of one annotator.
     """
 
     output: str | None = option(None, "-o", "--output", metavar="FILE")
@@ -37,10 +37,10 @@ class Written(Files):
 
 @dataclass(frozen=True, kw_only=True)
 class Converted(Written):
-    """Files that become one.
+    """Files that are merged into one.
 
     Attributes:
-        annotator: which annotators; repeat for more (default: all).
+        annotator: annotators to keep; repeat for more (default: all).
     """
 
     annotator: tuple[int, ...] | None = None
@@ -48,10 +48,10 @@ class Converted(Written):
 
 @dataclass(frozen=True, kw_only=True)
 class Single:
-    """One file, and what is written of it.
+    """One file, and where its result is written.
 
     Attributes:
-        output: write here, not to stdout.
+        output: write here instead of stdout.
     """
 
     file: str = option(REQUIRED, "FILE.m2")
@@ -63,8 +63,8 @@ class Applied(Single):
     """A file whose edits are applied.
 
     Attributes:
-        annotator: which annotator.
-        overlaps: what becomes of overlapping or unordered edits of one annotator.
+        annotator: the annotator whose edits are applied.
+        overlaps: what to do with overlapping or unordered edits of one annotator.
     """
 
     annotator: int = 0
@@ -73,7 +73,7 @@ class Applied(Single):
 
 @dataclass(frozen=True, kw_only=True)
 class Retyped(Single):
-    """A file whose edits are typed or extracted anew; overlapping ones are kept.
+    """A file whose edits are retyped or re-extracted; overlapping ones are kept.
 
     Attributes:
         tagger: embedded, cherrant, none, spacy:NAME, or a spaCy model's name.
@@ -87,10 +87,10 @@ _ACTIONS = {
     "apply": ("the corrected sentences of one annotator", declares(Applied)),
     "text": ("the source sentences", declares(Written)),
     "check": (
-        "every problem, with its line; compares sources where several files are given",
+        "every problem with its line; compares the sources of several files",
         declares(Files),
     ),
-    "convert": ("M2 anew: merge files as annotators, or pick annotators", declares(Converted)),
+    "convert": ("merge M2 files as annotators, or select annotators", declares(Converted)),
     "retype": (
         "M2 with every edit typed by ERRANT's rules, as `errant_m2 -gold`",
         declares(Retyped, needs=("edits",)),
@@ -108,7 +108,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out one action."""
+    """Run one action."""
     if args.action == "check":
         return _check(args)
     makers = {"apply": _corrected, "text": _sources, "convert": _converted}
@@ -140,7 +140,7 @@ def _sources(args: argparse.Namespace) -> str:
 
 
 def _converted(args: argparse.Namespace) -> str:
-    """Return all files as one, each with annotators of its own, or some of these."""
+    """Return all files merged into one, each with its own annotators, or some of them."""
     from gecjury.corpus.gold import join_annotators
     from gecjury.corpus.m2 import M2Sentence, format_m2, read_m2
     from gecjury.textfiles import read_text
@@ -149,7 +149,7 @@ def _converted(args: argparse.Namespace) -> str:
     for path, blocks in zip(args.files, files, strict=True):
         _same_sources(args.files[0], files[0], path, blocks)
     joined = join_annotators(files, silent=True)
-    # Numbers go on from file to file: those of the second follow the last of the first.
+    # Numbers continue from file to file: those of the second follow the last of the first.
     if args.annotator is not None:
         joined = tuple(
             M2Sentence(b.source, tuple(a for a in b.annotations if a.annotator in args.annotator))
@@ -157,13 +157,13 @@ def _converted(args: argparse.Namespace) -> str:
         )
     text = format_m2(joined)
     if len(files) == 1 and not read_text(args.files[0]).endswith("\n\n"):
-        # Some files end without the blank line; converting one must change nothing unasked.
+        # Some files end without the blank line; converting must not change that.
         text = text.removesuffix("\n")
     return text
 
 
 def _typed_anew(args: argparse.Namespace) -> str:
-    """Return a file's edits with ERRANT's types, or extracted anew."""
+    """Return a file's edits with ERRANT's types, or extracted again."""
     from gecjury.cli.inputs import runtime_from
     from gecjury.corpus.m2 import format_m2, read_m2
     from gecjury.extraction.retyping import reextracted_blocks, retyped_blocks
@@ -179,7 +179,7 @@ def _typed_anew(args: argparse.Namespace) -> str:
 def _same_sources(
     path: str, blocks: tuple[M2Sentence, ...], other: str, others: tuple[M2Sentence, ...]
 ) -> None:
-    """Two files must annotate the same sentences.
+    """Refuse two files that annotate different sentences.
 
     Raises:
         InputError: shows the first block that differs.
@@ -189,7 +189,7 @@ def _same_sources(
     for number, (one, two) in enumerate(zip(blocks, others, strict=False), 1):
         if one.source != two.source:
             raise InputError(
-                f"{path} and {other} annotate different sources; the first that differs is "
+                f"{path} and {other} annotate different sources; the first difference is in "
                 f"sentence {number}:\n  {one.source}\n  {two.source}"
             )
     if len(blocks) != len(others):
@@ -213,19 +213,19 @@ def _check(args: argparse.Namespace) -> int:
         except GecjuryError as error:
             problems.append(Finding("error", path, str(error)))
             continue
-        # Read again as strictly as usual: overlapping edits are worth a warning, not the end.
+        # Read again in the usual strict mode: overlapping edits give a warning, not an error.
         try:
             read_m2(path)
         except GecjuryError as error:
             problems.append(Finding("warning", path, str(error)))
-        # The first readable file is what the others are compared with, itself included.
+        # All files, including itself, are compared with the first readable one.
         first = first or (path, blocks)
         try:
             _same_sources(*first, path, blocks)
         except GecjuryError as error:
             problems.append(Finding("error", path, str(error)))
         files.append(_summary(path, blocks))
-        # Neither is wrong, but scorers read them differently, which shows in no other way.
+        # Neither is wrong, but scorers read them differently, which nothing else reveals.
         silent = sum(not block.annotations for block in blocks)
         annotators = {a for block in blocks for a in block.annotators}
         uneven = sum(0 < len(block.annotators) < len(annotators) for block in blocks)
@@ -234,8 +234,8 @@ def _check(args: argparse.Namespace) -> int:
             problems.append(Finding("note", path, message))
         if uneven:
             message = (
-                f"{uneven} sentences that some annotators left without a line: scorers differ on "
-                "whether that is agreement, no change or absence"
+                f"{uneven} sentences in which some annotators have no line: scorers differ on "
+                "whether that means agreement, no change or absence"
             )
             problems.append(Finding("note", path, message))
     columns = ("file", "sentences", "annotators", "edits", "noop", "tokens")

@@ -1,4 +1,4 @@
-"""`gecjury metrics`: every metric with its family, needs and origin; a named one with options."""
+"""`gecjury metrics`: list metrics with family, needs and origin; show options of named ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FAMILIES = {
     "refless": "Metrics without references",
     "judges": "LLM judges",
     "jury": "Juries of metrics",
-    "scores": "Scores made elsewhere",
+    "scores": "Scores computed elsewhere",
 }
 
 
@@ -29,8 +29,8 @@ class Listed:
     """Metrics to list.
 
     Attributes:
-        names: only these metrics, with every option: its default, its values, what it does.
-        verbose: also the signature of every metric.
+        names: only these metrics, with the default, values and meaning of every option.
+        verbose: also show the signature of every metric.
     """
 
     names: tuple[str, ...] = option((), "METRIC")
@@ -44,7 +44,7 @@ add_arguments = declares(Listed)
 
 
 def run(args: argparse.Namespace) -> int:
-    """List metrics; one whose package is missing or that is broken is listed with the reason."""
+    """List metrics; those that are broken or lack a package are listed with the reason."""
     from gecjury.report.result import Column, Table
     from gecjury.report.tables import print_tables
     from gecjury.scoring.registry import metric_names, outside_metrics
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         tell(f"gecjury: {line}")
     if args.names:
         tables = [_option_table(row, args.format) for row in rows]
-    elif args.format == "tsv":  # for programs, which want everything in one table
+    elif args.format == "tsv":  # for programs, which need everything in one table
         keys = ("name", "family", "needs", "from", "summary", "options", "version", "signature")
         tables = [Table([Column(key) for key in keys], rows)]
     else:
@@ -78,7 +78,7 @@ def _family_tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
     tables = []
     for family, members in by_family.items():
         keys = ["name", "needs", "summary"]
-        # The package is of interest where it is another one.
+        # The package is shown only if it is not gecjury.
         if any(row["from"] != "gecjury" for row in members):
             keys.insert(2, "from")
         title = _FAMILIES.get(family or "", family or "Metrics that cannot be used")
@@ -95,7 +95,7 @@ def _row(name: str) -> dict[str, Any]:
     from gecjury.scoring.registry import METRICS, load, origin, outside_metrics, scorer_class
     from gecjury.scoring.signature import Signature
 
-    # A list must not end at the first metric whose package is missing.
+    # The list must not end at the first metric whose package is missing.
     try:
         scorer_type = scorer_class(name)
         scorer = load(name)
@@ -103,12 +103,12 @@ def _row(name: str) -> dict[str, Any]:
         family = family_of(METRICS[name].partition(":")[0])
         return {"name": name, "family": family, "needs": str(error), "from": origin(name)}
     except OptionError as error:
-        # Unknown, unless another package has it and what it has is broken.
+        # Unknown, unless it is a broken metric of another package.
         if name not in outside_metrics().metrics:
             raise
         row = {"name": name, "family": None, "needs": "cannot be used", "from": origin(name)}
         return row | {"error": str(error)}
-    # What has to be named by an option is a need like texts and models.
+    # A required option counts as a need, like texts and models.
     named = [f"{what} ({option}=…)" for option, what in scorer_type.must_name.items()]
     signature = Signature(name, scorer_type.family, scorer.settings(), scorer_type.version)
     options = options_of(scorer)
@@ -126,7 +126,7 @@ def _row(name: str) -> dict[str, Any]:
 
 
 def _option_table(row: Mapping[str, Any], form: str) -> Table:
-    """Return the options of a metric as one table; values stand with their meaning for people."""
+    """Return the options of a metric as one table; for people, values and meaning are joined."""
     from gecjury.report.result import Column, Table
 
     if "explained" not in row:
@@ -140,7 +140,7 @@ def _option_table(row: Mapping[str, Any], form: str) -> Table:
         return Table([Column("name")], [row], title, ["it has no options"])
     first = shown[0]
     example = f"{row['name']}:{first['option']}={first['default'] or '...'}"
-    notes = [f"given as -m {example}; several are separated by commas"]
+    notes = [f"use: -m {example}; separate several options by commas"]
     last = [Column("meaning", "value: meaning", value="{expected}: {meaning}".format_map)]
     if form == "tsv":
         last = [Column("expected"), Column("meaning")]

@@ -1,4 +1,4 @@
-"""Numbers as types of options, with errors that say what is expected."""
+"""Number types for options, with errors that name the expected value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LARGEST = 2**63 - 1
 
 
 def whole(text: str) -> int:
-    """A whole number that fits 64 bits, as an option's type."""
+    """Return a whole number that fits in 64 bits; a type for options."""
     number = _read(text, int)
     if abs(number) > _LARGEST:
         raise argparse.ArgumentTypeError(f"{text:.30}... is too large; expected at most {_LARGEST}")
@@ -21,18 +21,18 @@ def whole(text: str) -> int:
 
 
 def decimal(text: str) -> float:
-    """A finite number, as an option's type."""
+    """Return a finite number; a type for options."""
     number = _read(text, float)
     if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"{text:.30} is no finite number; expected one")
+        raise argparse.ArgumentTypeError(f"{text:.30} is not finite; expected a finite number")
     return number
 
 
 def two_prices(text: str) -> tuple[float, float]:
-    """Return the two prices of --price, of tokens read and written.
+    """Return the two prices of --price, for input and output tokens.
 
     Raises:
-        OptionError: the text is something else.
+        OptionError: the text is not two prices.
     """
     parts = text.split(",")
     try:
@@ -48,7 +48,7 @@ def two_prices(text: str) -> tuple[float, float]:
 
 
 def _read(text: str, kind: type[N]) -> N:
-    """Return a number; the error has a hint on quotation marks that a word processor put there."""
+    """Return a number; the error has a hint about quotation marks from word processors."""
     try:
         return kind(text)
     except ValueError:

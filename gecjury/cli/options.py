@@ -1,4 +1,4 @@
-"""Options of settings classes, as argparse takes and gives them back."""
+"""Options of settings classes: declared for argparse, and read back from its results."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def add_options(
     """Declare the options of settings classes.
 
     Args:
-        parser: of the command.
-        *settings: dataclasses; see `gecjury.settings`. Equal headings are one in the help.
-        wanted: tells the options that the command reads.
+        parser: parser of the command.
+        *settings: dataclasses; see `gecjury.settings`. Equal headings are merged in the help.
+        wanted: returns True for options that the command reads.
     """
     groups: dict[str, argparse._ActionsContainer] = {}
     for one in settings:
@@ -37,10 +37,10 @@ def add_options(
 
 
 def settings_of(settings: type[T], args: argparse.Namespace) -> T:
-    """Return the settings that parsed options ask for.
+    """Return the settings that parsed options describe.
 
     Raises:
-        OptionError: a value that there is none of.
+        OptionError: a value is not valid.
     """
     values = vars(args)
     for option in options_of(settings):
@@ -50,14 +50,14 @@ def settings_of(settings: type[T], args: argparse.Namespace) -> T:
 
 
 def refuse_useless(args: argparse.Namespace, *settings: type) -> None:
-    """Refuse options that were typed and would do nothing beside the others.
+    """Refuse options that were given and would do nothing with the others.
 
     Args:
-        args: of the command.
-        *settings: that the command declares.
+        args: options of the command.
+        *settings: settings classes that the command declares.
 
     Raises:
-        OptionError: names the first such option, and what it needs.
+        OptionError: names the first such option and what it needs.
     """
     declared = [option for one in settings for option in options_of(one)]
     usual = {option.name: args.parser.get_default(option.name) for option in declared}
@@ -65,12 +65,12 @@ def refuse_useless(args: argparse.Namespace, *settings: type) -> None:
 
 
 def _named(option: Option) -> dict[str, str]:
-    """Return the values of an option as they are typed, with dashes, and as settings have them."""
+    """Map the values of an option on the command line, with dashes, to those of the settings."""
     return {choice.replace("_", "-"): choice for choice in option.choices}
 
 
 def _how(option: Option) -> dict[str, Any]:
-    """Return what `add_argument` is told besides the names."""
+    """Return the keyword arguments of `add_argument`."""
     how: dict[str, Any] = {"help": option.meaning.rstrip(".").replace("%", "%%")}
     if not option.flags[0].startswith("-"):
         if option.many:
@@ -91,7 +91,7 @@ def _how(option: Option) -> dict[str, Any]:
     if option.several:
         how["nargs"] = "*" if option.empty else "+"
     elif option.many:
-        # argparse would append to a default; settings know it themselves.
+        # argparse would append to a default; settings know their default themselves.
         how |= {"action": "append", "default": None if default else default}
     usual = how["default"]
     usual = " ".join(map(str, usual)) if isinstance(usual, list) else usual

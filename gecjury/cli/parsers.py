@@ -1,7 +1,7 @@
-"""Parsers of commands: what a command declares when it is wanted, and the options that many share.
+"""Parsers of commands with arguments declared on demand, and options that many commands share.
 
-A command with actions (`train`, `m2`, ...) has a parser an action. An option stands in the help of
-the commands that read it and of no other; those say which commands do.
+A command with actions (`train`, `m2`, ...) has one parser per action. An option is only in the help
+of the commands that read it; the errors of other commands name these.
 """
 
 from __future__ import annotations
@@ -32,39 +32,39 @@ _IMPLIED: Mapping[Need, tuple[Need, ...]] = {
 }
 
 
-_TEXTS = "language of the texts (by default what a benchmark tells, or English)"
+_TEXTS = "language of the texts (default: that of the benchmark, or English)"
 _GLOBAL = "global options (none of them changes a score)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shared:
-    """Options that several commands read: those with the needs that stand as `reader`, or all.
+    """Options that several commands read; `reader` says which commands.
 
     Attributes:
-        lang: ISO code: sv, ja, uk, cs, ...; `und` is any other.
+        lang: ISO code: sv, ja, uk, cs, ...; `und` is any other language.
         tokens: space, char, intl, ja, ja-sudachi, jieba, zh or spacy:NAME (default: the language's;
             English: space).
         fold: Unicode normalisation (default: nfc; English: none).
-        tagger: behind edits: embedded (English alone, and its default), cherrant (Chinese alone,
-            and its default), none (the default of other languages), or spacy:NAME.
+        tagger: tagger for extracting edits: embedded (only English, its default), cherrant (only
+            Chinese, its default), none (the default of other languages), or spacy:NAME.
         format: how results are printed.
         data: folder with benchmark data.
         device: auto, cpu, cuda, cuda:N or mps.
-        batch_size: texts a model reads at once.
-        workers: processes.
-        concurrency: requests at once.
+        batch_size: texts that a model reads at once.
+        workers: number of processes.
+        concurrency: simultaneous requests.
         cache: cache folder (default: the user's).
-        no_cache: read and write no disk cache.
+        no_cache: do not read or write disk caches.
         dry_run: judges: count requests and cost, send nothing.
-        max_cost: judges: stop before this cost.
-        prices: judges: another price table.
-        price: judges: the model's price per million tokens read and written (USD).
-        batch: judges: ask by batches (half the price, up to a day).
-        api_key_env: judges: the variable with the key for servers that are not OpenAI's, which get
-            none otherwise.
-        base_url: judges that name no server, a jury's too: the server.
-        allow_judges: juries: use members that ask a server or fetch a model.
-        quiet: no progress bars.
+        max_cost: judges: stop before this cost is exceeded.
+        prices: judges: use another price table.
+        price: judges: the model's price per million input and output tokens (USD).
+        batch: judges: send batches of requests (half the price, up to a day).
+        api_key_env: judges: environment variable with the key for servers that are not OpenAI's; by
+            default they get no key.
+        base_url: judges: server for judges that name none, also in a jury.
+        allow_judges: juries: use members that query a server or download a model.
+        quiet: show no progress bars.
     """
 
     lang: str | None = option(None, metavar="CODE", reader="language", heading=_TEXTS)
@@ -94,9 +94,9 @@ class Shared:
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A command's parser: its arguments are declared once it is used.
+    """A command's parser, whose arguments are declared when it is used.
 
-    It says at the end of an error where help is, reads numbers within bounds, and refuses options
+    Its errors end with a pointer to the help. It reads numbers within bounds, and refuses options
     of other commands by name.
     """
 
@@ -108,14 +108,14 @@ class CommandParser(argparse.ArgumentParser):
         groups: Mapping[str, Mapping[str, str]] | None = None,
         **options: Any,
     ) -> None:
-        """Declare an argument as argparse does; `int` and `float` mean `whole` and `decimal`.
+        """Declare an argument as in argparse; `int` and `float` mean `whole` and `decimal`.
 
         Args:
-            *args: argparse's.
-            path: the command with its action, as typed: `train some`; empty for the program.
-            declare: adds the arguments, when they are first needed.
-            groups: commands with a line each, under headings of the program's help.
-            **options: argparse's.
+            *args: arguments of argparse.
+            path: the command and its action, such as `train some`; empty for the program.
+            declare: adds the arguments when they are first needed.
+            groups: commands with one line of help each, under headings of the program's help.
+            **options: options of argparse.
         """
         super().__init__(*args, **{"allow_abbrev": False, **options})
         self.register("type", int, whole)
@@ -128,7 +128,7 @@ class CommandParser(argparse.ArgumentParser):
         self._groups = groups or {}
 
     def declared(self) -> CommandParser:
-        """This parser with its arguments."""
+        """Return this parser with its arguments."""
         declare, self._declare = self._declare, None
         if declare is not None:
             declare(self)
@@ -138,11 +138,12 @@ class CommandParser(argparse.ArgumentParser):
         return self
 
     def _add_shared(self) -> None:
-        """Declare what the command shares with others; the rest has its default."""
+        """Declare the shared options that the command reads; the others get their defaults."""
         readers = {"", *self.needs, *(n for need in self.needs for n in _IMPLIED.get(need, ()))}
         for shared in options_of(Shared):
-            # What reads options need not ask whether the command has them.
-            # A command may have an option of its own by the name of one that it does not share.
+            # With defaults for the rest, code that reads options need not check which the command
+            # has. A command may declare its own option with the name of a shared one that it does
+            # not read.
             if shared.reader not in readers and shared.flags[0] not in self._option_string_actions:
                 self.set_defaults(**{shared.name: shared.default})
         add_options(self, Shared, wanted=lambda shared: shared.reader in readers)
@@ -150,7 +151,7 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # argparse's has overloads
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """Parse as argparse does, a command line whose options are the command's own."""
+        """Parse like argparse, after refusing options of other commands."""
         words = list(sys.argv[1:] if args is None else args)
         self.declared()
         if self.actions:
@@ -158,22 +159,22 @@ class CommandParser(argparse.ArgumentParser):
         elif not {"-h", "--help"} & set(words):
             self._refuse_foreign(words)
         parsed: tuple[Any, list[str]] = super().parse_known_args(words, namespace)
-        # Parsed once more, now that it is known which recipe's values are the defaults.
+        # Parsed again with the values of the chosen recipe as defaults.
         if self.presets and parsed[0].recipe:
-            # As defaults, a recipe's values give way to options that were typed.
+            # As defaults, a recipe's values are overridden by options on the command line.
             self.set_defaults(**self.presets[parsed[0].recipe])
             parsed = super().parse_known_args(words)
         return parsed
 
     def _action_first(self, words: list[str]) -> list[str]:
-        """The words with the action in front, whatever options were typed before it.
+        """Return the words with the action first, even if options precede it.
 
         Errors:
-            ends with status 2 where the first word is no action.
+            ends with status 2 if the first word is not an action.
         """
         if self.path and words and words[0].startswith("-") and words[0] not in ("-h", "--help"):
             places = [place for place, word in enumerate(words) if word in self.actions]
-            # After an option that word may be its value.
+            # A word after an option may be its value.
             sure = [place for place in places if not words[place - 1].startswith("-")]
             if places:
                 place = (sure or places)[0]
@@ -185,7 +186,7 @@ class CommandParser(argparse.ArgumentParser):
         return words
 
     def _refuse_foreign(self, words: Sequence[str]) -> None:
-        """Refuse an option that other commands read, before anything else is missed.
+        """Refuse an option of other commands, before missing arguments are reported.
 
         Other words that begin with a dash may be values.
 
@@ -197,7 +198,7 @@ class CommandParser(argparse.ArgumentParser):
             if word == "--":
                 return
             if flag in ("-r", "--reference") and "--references" in self._option_string_actions:
-                continue  # a benchmark's references have another name, which `main` tells
+                continue  # a benchmark's references have another option, which `main` names
             if flag.startswith("-") and flag not in self._option_string_actions:
                 readers = self.readers_of(flag)
                 if readers:
@@ -207,26 +208,26 @@ class CommandParser(argparse.ArgumentParser):
                     )
 
     def readers_of(self, flag: str) -> list[str]:
-        """Return the commands that read an option; other actions of this command alone, if any do.
+        """Return the commands that read an option; only actions of this command if any of them do.
 
         Args:
-            flag: as typed, such as `--device`.
+            flag: the option, such as `--device`.
         """
         from gecjury.cli import command_parser
 
         paths = [parser.path for parser in leaves(command_parser()) if parser.reads(flag)]
         command = self.path.partition(" ")[0]
-        # Another action of the same command is likelier meant than another command.
+        # Another action of the same command is more likely meant than another command.
         beside = [path for path in paths if path.startswith(f"{command} ")]
         return beside or list(dict.fromkeys(path.partition(" ")[0] for path in paths))
 
     def reads(self, flag: str) -> bool:
-        """Return True if an option is among those that the help tells of."""
+        """Return True if the help lists an option."""
         action = self.declared()._option_string_actions.get(flag)
         return action is not None and action.help is not argparse.SUPPRESS
 
     def format_help(self) -> str:
-        """Return argparse's help, of all that is declared."""
+        """Return argparse's help, with all arguments declared."""
         self.declared()
         if not self._groups:
             return super().format_help()
@@ -240,15 +241,15 @@ class CommandParser(argparse.ArgumentParser):
         return "\n".join(lines) + "\n"
 
     def error(self, message: str) -> NoReturn:
-        """Print the error and where help is in one line, and end with status 2."""
-        # Whoever misses the metric may not know the name of any.
+        """Print the error and a pointer to the help in one line, and exit with status 2."""
+        # A user who forgot the metric may not know the name of any.
         message = message.replace("-m/--metric", "-m/--metric (for example -m errant)")
-        # The message quotes what was typed, line breaks and all.
+        # The message quotes the command line, including line breaks.
         tell(f"{self.prog}: {visible(message)}; see `{self.prog} --help`")
         self.exit(2)
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        # argparse's own takes no notice of help that could not be written.
+        # argparse's own method ignores failures to write the help.
         if file is sys.stdout:
             file.write(message)
         else:
@@ -260,12 +261,12 @@ Declare = Callable[[CommandParser], None]
 
 
 def declares(*settings: type, needs: tuple[Need, ...] = (), epilog: str | None = None) -> Declare:
-    """Return what declares the arguments of a command or action that is all settings.
+    """Return a function that declares a command's arguments from settings classes.
 
     Args:
         *settings: dataclasses; see `gecjury.cli.options.add_options`.
         needs: which shared options it reads.
-        epilog: ends its help.
+        epilog: end of its help.
     """
 
     def declare(parser: CommandParser) -> None:
@@ -281,13 +282,13 @@ def add_actions(
     dest: str = "action",
     metavar: str = "ACTION",
 ) -> None:
-    """Give a command actions with arguments and help of their own.
+    """Give a command actions, each with its own arguments and help.
 
     Args:
-        parser: of the command.
-        actions: by name a line for help, and what adds the arguments to its parser.
-        dest: attribute that holds the action's name.
-        metavar: what help calls an action.
+        parser: parser of the command.
+        actions: by name, a line of help, and a function that adds the arguments to the parser.
+        dest: attribute for the action's name.
+        metavar: name for an action in the help.
     """
     commands = parser.add_subparsers(dest=dest, metavar=metavar, required=True)
     parser.actions = {
@@ -304,7 +305,7 @@ def add_actions(
 
 
 def leaves(parser: CommandParser) -> Iterator[CommandParser]:
-    """The parsers that read options, with their arguments: of commands, or of their actions."""
+    """Yield the parsers of commands, or of their actions, with arguments declared."""
     below = parser.declared().actions.values()
     for action in below:
         yield from leaves(action)

@@ -25,7 +25,7 @@ class _TerminalBar:
         self._above: deque[str] = deque()
 
     def start(self) -> None:
-        """Draw the bar below what was noted in several lines."""
+        """Draw the bar below the remarks of several lines."""
         self._display.start()
         self._print()
 
@@ -36,7 +36,7 @@ class _TerminalBar:
         if "\n" not in text:
             self._display.update(self._task, note=visible(text))
             return
-        # Appended before the check: a bar that another thread starts now prints it.
+        # Appended before the check, so that a bar that another thread starts now prints it.
         self._above.append(visible(text, lines=True))
         if self._display.live.is_started:
             self._print()
@@ -51,7 +51,7 @@ class TerminalProgress:
     """Bars drawn with rich on a terminal; a task done within two seconds leaves no trace.
 
     Args:
-        log: whether elsewhere, as in a log, there is a line a minute.
+        log: whether to print one line per minute when stderr is not a terminal.
     """
 
     def __init__(self, *, log: bool = False) -> None:
@@ -95,14 +95,14 @@ class TerminalProgress:
             yield bar
         finally:
             timer.cancel()
-            # The timer may be starting the display at this moment.
+            # The timer may be starting the display right now.
             timer.join()
             if display.live.is_started:
                 display.stop()
 
 
 class _LineBar:
-    """Progress as a line a minute, for a log."""
+    """Progress as one line per minute, for a log."""
 
     def __init__(self, description: str, total: float | None) -> None:
         self._what = description
@@ -115,7 +115,7 @@ class _LineBar:
     def advance(self, steps: float = 1) -> None:
         self._done += steps
         if self._before is None:
-            # What was done by an earlier run tells nothing of this one's speed.
+            # Work done by an earlier run says nothing about the speed of this one.
             self._before = self._done
         now = time.monotonic()
         if now - self._last < _MINUTE:
@@ -135,7 +135,7 @@ class _LineBar:
 
 
 def _time_of(seconds: float) -> str:
-    """A time for people: `40 s`, `12 min`, `3 h 05 min`."""
+    """Return a readable time: `40 s`, `12 min`, `3 h 05 min`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -1,4 +1,4 @@
-"""`gecjury serve`: a page of this machine to try metrics, and to look at results again."""
+"""`gecjury serve`: a local web page to try metrics and to view earlier results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Server:
 
     Attributes:
         port: port of 127.0.0.1 (default: the first free one from 8765 on).
-        no_browser: open no browser, only tell the address.
+        no_browser: do not open a browser, only print the address.
     """
 
     port: int | None = option(None, metavar="N", least=1, most=65_535)
@@ -34,13 +34,13 @@ class Server:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """Further contents of the page, besides metrics without network and model.
+    """Further contents of the page, in addition to metrics without network and model.
 
     Attributes:
-        metrics: offer this metric as well, such as a model in a folder; those that need neither
-            network nor model are there anyway.
+        metrics: also offer this metric, such as a model in a folder; metrics that need neither
+            network nor model are always offered.
         comparisons: open this comparison (`gecjury compare ... --format json`); repeat for more.
-        scores: a leaderboard of this folder of score files (`-o DIR`).
+        scores: show a leaderboard of this folder of score files (`-o DIR`).
     """
 
     metrics: tuple[str, ...] = option((), "-m", "--metric", metavar="METRIC")
@@ -68,12 +68,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def serve_page(app: PageGuard, listening: socket.socket, args: argparse.Namespace) -> None:
-    """Tell the address with its secret, and answer until the program is interrupted.
+    """Print the address with its secret, and answer requests until the program is interrupted.
 
     Args:
         app: the pages.
-        listening: from `listen`, before anything is read: a port that is taken costs nothing then.
-        args: as `Server` declares them.
+        listening: from `listen`, called before anything is read, so that a port in use fails early.
+        args: options that `Server` declares.
     """
     from gecjury.web.running import serve_pages
 

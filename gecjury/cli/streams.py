@@ -1,6 +1,6 @@
 """Messages of a command on stderr, and data on stdout.
 
-Every message to people goes through `tell`: names and sentences in it are those of others.
+Every message to people goes through `tell`, since names and sentences in it are untrusted.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from gecjury.wording import visible
 
 
 def tell(message: str) -> None:
-    """A message for people, on stderr; what cannot be written there is dropped.
+    """Write a message for people to stderr; drop it if it cannot be written.
 
-    Control characters are shown. Lines after the first are set in, so that no line break of a
-    name starts what looks like a message of its own.
+    Control characters are escaped. Lines after the first are indented, so that a line break in a
+    name cannot start what looks like a separate message.
     """
     first, *more = visible(message, lines=True).split("\n")
     lines = [first, *(line if not line or line.startswith("  ") else f"  {line}" for line in more)]
@@ -29,16 +29,16 @@ def tell(message: str) -> None:
 
 
 def print_data(text: str) -> None:
-    """Data on stdout: into a pipe or a file as it is, on a terminal with control characters shown.
+    """Print data to stdout: unchanged to a pipe or file, with escaped controls to a terminal.
 
     Args:
-        text: with the line break at its end.
+        text: text including its final line break.
     """
     print(visible(text, lines=True) if sys.stdout.isatty() else text, end="")
 
 
 def write_data(text: str, path: str | None) -> None:
-    """Write data to a file, or print it where none is named."""
+    """Write data to a file, or print it if none is named."""
     if not path:
         print_data(text)
         return
@@ -57,18 +57,18 @@ class _ClosedOutput(io.TextIOBase):
 
 
 def hold_streams() -> None:
-    """Put something in the place of standard streams that are closed.
+    """Replace standard streams that are closed.
 
-    The number of a closed stream goes to the next file that is opened, and what libraries print
-    would stand in that file: a store, a cache. A closed stderr loses what is told; a closed stdout
-    is an error once something is printed.
+    The descriptor of a closed stream is reused for the next file that is opened, such as a store or
+    a cache, and output of libraries would be written into that file. With a closed stderr, messages
+    are lost; with a closed stdout, printing is an error.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
-    # Python leaves None in the place of a stream that was closed when it started.
+    # Python sets a stream to None if it was closed at start.
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115  # pathlib is slow; never closed
     if sys.stdout is None:
@@ -76,11 +76,11 @@ def hold_streams() -> None:
 
 
 def reader_has_gone() -> bool:
-    """Return True if a broken pipe is stdout's; there are others, to processes of ours."""
+    """Return True if the broken pipe is stdout, not a pipe to one of our own processes."""
     import select
 
     if not hasattr(select, "poll"):
-        return True  # not to be told there
+        return True  # it cannot be written to either
     try:
         asked = select.poll()
         asked.register(sys.stdout.fileno(), 0)
@@ -90,9 +90,9 @@ def reader_has_gone() -> bool:
 
 
 def set_aside(stream: object) -> None:
-    """Let a stream that cannot be written to lead nowhere, so that no error follows at the end."""
+    """Redirect an unwritable stream to the null device, so that no error follows at exit."""
     with contextlib.suppress(AttributeError, OSError, ValueError):
-        number = stream.fileno()  # type: ignore[attr-defined]  # whatever stands there
+        number = stream.fileno()  # type: ignore[attr-defined]  # of any type
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, number)
         os.close(nowhere)

@@ -1,4 +1,4 @@
-"""The one path of every study: options in, a study run, its tables printed."""
+"""The common path of all studies: read options, run the study, print its tables."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ STUDIES = {
     "maege": "gecjury.studies.maege.study:Maege",
     "tune": "gecjury.studies.tune.study:Tune",
 }
-"""The class of each study's settings, by command, or by command and action."""
+"""The settings class of each study, by command, or by command and action."""
 
 _FILES: Mapping[str, tuple[type, Callable[[argparse.Namespace], Corpus]]] = {
     "files": (Outputs, read_files),
@@ -77,7 +77,7 @@ _FILES: Mapping[str, tuple[type, Callable[[argparse.Namespace], Corpus]]] = {
 
 
 _FORMATS = {".json": "json", ".tsv": "tsv", ".md": "markdown", ".tex": "latex"}
-"""The formats of results that are usual in files of a suffix."""
+"""The usual format of results by file suffix."""
 
 
 def study_of(command: str) -> type[Study]:
@@ -92,7 +92,7 @@ def study_of(command: str) -> type[Study]:
 
 
 def actions_of(command: str) -> dict[str, str]:
-    """Return the actions of a command that are studies, each with a line of help.
+    """Return the actions of a command that are studies, with one line of help each.
 
     Args:
         command: such as `analyse`.
@@ -102,22 +102,22 @@ def actions_of(command: str) -> dict[str, str]:
 
 
 def _summary(study: type[Study]) -> str:
-    """Return the first line of a study's help as an action's: without capital and full stop."""
+    """Return the first line of a study's help, without capital and full stop, for its action."""
     line = (study.__doc__ or "").partition("\n")[0].rstrip(".")
     return line[0].lower() + line[1:] if line[1:2].islower() else line
 
 
 def declare(parser: CommandParser) -> None:
-    """Declare what a study takes, its metrics and its options.
+    """Declare a study's inputs, metrics and options.
 
     Args:
-        parser: of the command.
+        parser: parser of the command.
     """
     study = study_of(parser.path)
     datasets = study.takes == "files or dataset"
     parser.needs = study.needs
     parser.epilog = study.epilog
-    # Commands of files alone never look for benchmark data, and have no --data.
+    # Commands that accept only files never look for benchmark data, and have no --data.
     if study.takes in ("benchmark", "benchmarks", "either", "m2"):
         parser.needs += ("data",)
     if study.what:
@@ -136,30 +136,32 @@ def declare(parser: CommandParser) -> None:
         parser.set_defaults(metrics=())
     elif not study.what:
         add_metrics(parser, study.metrics)
-    # What a study is about comes before how its data is chosen and its result kept.
+    # The study's own options come before the selection of data and the output options.
     add_options(parser, study)
     if study.takes in ("benchmark", "benchmarks", "sample"):
         add_options(parser, Selection)
     if study.keeps:
-        more = "; of a dataset the folder of its rows' scores" if datasets else ""
-        kept = f"keep one score file a metric{more}"
+        more = "; for a dataset, the folder of its rows' scores" if datasets else ""
+        kept = f"keep one score file per metric{more}"
         parser.add_argument("-o", "--output", metavar="DIR", help=kept)
     if study.page:
-        parser.add_argument("--html", metavar="FILE", help="write the result as one page, too")
-    more = "print all columns, notes and signatures, not only what answers the question"
+        parser.add_argument(
+            "--html", metavar="FILE", help="also write the result as a single HTML page"
+        )
+    more = "print all columns, notes and signatures, not only the main results"
     parser.add_argument("--verbose", action="store_true", help=more)
     if study.draws:
         kinds = "draw it: .png, .pdf or .svg"
         parser.add_argument(study.draws, dest="figure", metavar="FILE", help=kinds)
     if datasets:
         add_dataset_options(parser)
-        # A dataset may stand alone; of text files the reader misses the outputs.
+        # A dataset may be the only input; for text files, the reader reports missing outputs.
         next(a for a in parser._actions if a.dest == "hypotheses").required = False
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the study that the options ask for, and print its result."""
+    """Run the study that the options describe, and print its result."""
     from gecjury.studies.study import Work
 
     study = settings_of(study_of(args.parser.path), args)
@@ -167,7 +169,7 @@ def run(args: argparse.Namespace) -> int:
         _check_folder(args.output, study)
     if study.takes == "files or dataset" and wants_dataset(args):
         return run_dataset(args)
-    # Where a figure cannot be drawn, nobody should learn it after hours of scoring.
+    # A figure that cannot be drawn must be reported before hours of scoring.
     figure = getattr(args, "figure", None)
     if figure:
         from gecjury.report.figures import check_figure
@@ -177,9 +179,9 @@ def run(args: argparse.Namespace) -> int:
         args.metrics = usual[0]
         if usual[1]:
             tell(usual[1])
-    # Files of scores stand in the place of texts and metrics at once.
+    # Files of scores replace both texts and metrics.
     scores = _scores_alone(args, study)
-    # Data is read by a function, so that a wrong metric is told before any file is opened.
+    # Data is read by a function, so that a wrong metric is reported before any file is opened.
     work = Work.of(
         study,
         lambda: None if scores else _data(args, study),
@@ -190,11 +192,11 @@ def run(args: argparse.Namespace) -> int:
     )
     if study.takes == "benchmark":
         work = replace(work, further=lambda name: named_benchmark(args, name, study.view))
-    # Everything that can be refused is refused before a model or a service is asked.
+    # All checks are made before a model or a service is used.
     study.check(work)
     if study.takes in ("files", "files or dataset", "two outputs"):
         tell_two_golds(args, work.scorers, work.corpus)
-    # A dry run ends here: what follows would write files or send requests.
+    # A dry run ends here, since the next steps write files or send requests.
     if work.runtime.dry_run:
         print_plans(study.plans(work))
         return 0
@@ -203,7 +205,7 @@ def run(args: argparse.Namespace) -> int:
         check_page(page)
     if not args.quiet and (warning := study.warning(work)):
         tell(warning)
-    # Checks are over: from here on time and money are spent.
+    # The checks are done; the following steps cost time and money.
     result = study.run(work)
     if page:
         from gecjury.textfiles import write_text
@@ -214,13 +216,13 @@ def run(args: argparse.Namespace) -> int:
             raise OptionError(f"{study.draws} {figure}: there is nothing to draw in this result")
         result.draw(figure)
     if page:
-        # The outcome stands last, where the eye is.
+        # The page comes last, where users look.
         tell(f"page: {Path(page).absolute()}")
     return shown(result, args.format, args.verbose)
 
 
 def _check_folder(output: str | None, study: Study) -> None:
-    """Refuse a folder that is called as a file of results, before a folder of that name is made.
+    """Refuse an output folder that is named like a file of results, before it is created.
 
     Raises:
         OptionError: says how the file is written.
@@ -235,7 +237,7 @@ def _check_folder(output: str | None, study: Study) -> None:
 
 
 def shown(result: Result, form: str, verbose: bool = False) -> int:
-    """Print a result and what it says of itself; return the exit status."""
+    """Print a result with its messages, and return the exit status."""
     from gecjury.report.result import print_result
 
     try:
@@ -245,7 +247,7 @@ def shown(result: Result, form: str, verbose: bool = False) -> int:
             print_data(result.text)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Where the reader has gone a command ends with 0, and a gate would have passed.
+        # If the reader of stdout has gone, a command exits with 0, and a gate would have passed.
         if not result.status or not reader_has_gone():
             raise
         set_aside(sys.stdout)
@@ -255,10 +257,10 @@ def shown(result: Result, form: str, verbose: bool = False) -> int:
 
 
 def _scores_alone(args: argparse.Namespace, study: Study) -> list[GivenScores]:
-    """Return the files of scores that a user named in the place of texts, if these may stand there.
+    """Return the files of scores that the user named instead of texts, if the study allows it.
 
     Raises:
-        OptionError: options that go with texts are given, too.
+        OptionError: options for texts are also given.
     """
     files = (".json", ".csv", ".tsv")
     if not study.scores_alone or not all(Path(name).suffix in files for name in args.inputs):
@@ -267,7 +269,7 @@ def _scores_alone(args: argparse.Namespace, study: Study) -> list[GivenScores]:
 
     if args.metrics or args.reference_files or args.m2 or args.references or args.systems:
         raise OptionError(
-            f"{args.inputs[0]} holds scores: -m, -r, --m2, --references and --systems go with texts"
+            f"{args.inputs[0]} contains scores; -m, -r, --m2, --references and --systems need texts"
         )
     return [GivenScores(file=name) for name in args.inputs]
 

@@ -27,13 +27,13 @@ def add_arguments(parser: CommandParser) -> None:
         "--output",
         metavar="DIR",
         required=True,
-        help="receives index.html, study.json and the scores, which a second run reads",
+        help="receives index.html, study.json and the scores, which a second run reuses",
     )
     parser.set_defaults(systems=None, references=None, unknown_systems=None)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare as the file says, and write the page and the figures."""
+    """Run the comparison that the file describes, and write the page and the figures."""
     from gecjury.report.page.tasks import tasks_page
     from gecjury.report.tables import to_json
     from gecjury.scoring.score_files import check_writable
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.output)
     start = time.perf_counter()
     result = settings.run(work)
-    assert isinstance(result, ComparedTasks)  # of two benchmarks or more
+    assert isinstance(result, ComparedTasks)  # since there are at least two benchmarks
     made = {
         "command": f"gecjury study {args.file} -o {args.output}",
         "seconds": f"{time.perf_counter() - start:.0f}",
@@ -73,19 +73,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def read_study(path: str) -> dict[str, Any]:
-    """Return a study file's tables, with the values of settings as options take them.
+    """Return a study file's tables, with the values of settings in the form of options.
 
     Raises:
-        InputError: the file cannot be read, lacks benchmarks or metrics, or has a value of another
+        InputError: the file cannot be read, lacks benchmarks or metrics, or a value has the wrong
             type.
-        OptionError: an unknown key; names the nearest one.
+        OptionError: a key is unknown; names the nearest one.
     """
     from gecjury.studies.compare import Compare
 
     try:
         record = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: no TOML: {error}") from None
+        raise InputError(f"{path}: is not TOML: {error}") from None
     for key in record:
         known_name(f"key of {path}", key, _KEYS)
     usual: dict[str, Any] = {"title": "", "settings": {}, "weights": {}}
@@ -112,7 +112,7 @@ def read_study(path: str) -> dict[str, Any]:
         if any(type(one) not in kinds for one in values) or known.many > isinstance(value, list):
             expected = f"{'a list of ' * known.many}{known.kind.__name__}"
             raise InputError(f"{path}: settings.{key} = {value!r:.60}; expected {expected}")
-        # Choices are typed with dashes, as on the command line.
+        # Choices are written with dashes, as on the command line.
         if known.choices and isinstance(value, str) and value not in known.choices:
             value = value.replace("-", "_")
         settings[known.name] = value

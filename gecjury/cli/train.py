@@ -1,4 +1,4 @@
-"""`gecjury train`: options in, the module of a target trains, its result printed."""
+"""`gecjury train`: read options, train with the module of the target, print the result."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """Models that `train` makes.
+    """A kind of model that `train` creates.
 
-    Its module is gecjury.cli.train_TARGET. There stand `EPILOG`, of the help; `OPTIONS`, the
-    settings classes whose fields are its options; and `train`. A target with recipes has its
-    recipe's class last among the options, and `train(args, recipe, job)` returns a result; the
-    others print theirs.
+    Its module is gecjury.cli.train_TARGET, with `EPILOG`, the end of the help; `OPTIONS`, the
+    settings classes whose fields are its options; and `train`. If a target has recipes, the
+    recipe's class is the last of the options, and `train(args, recipe, job)` returns a result;
+    other targets print theirs.
 
     Attributes:
         summary: line of the help.
         data: what DATA may be.
         output: what -o names.
         needs: which shared options it reads.
-        metrics: use of metrics; empty for targets that take none.
+        metrics: use of metrics; empty for targets without metrics.
     """
 
     summary: str
@@ -57,7 +57,7 @@ TARGETS = {
         "jfleg, gmeg-dev, geccc-dev, ua-gec, an M2 file or SOURCE,REF[,REF...]",
     ),
     "detector": Target(
-        "an encoder that tells wrong tokens, for SOME and IMPARA to start from",
+        "an encoder that detects wrong tokens, as a start for SOME and IMPARA",
         "multiged-en (-cs, -de, -it, -sv), two-column files (TOKEN, tab, c or i) or M2 files",
     ),
     "judge": Target(
@@ -82,8 +82,8 @@ examples:
   gecjury train judge tmu-gfm --model SmolLM2-135M-Instruct -o my-judge
   gecjury train weights gjg15 --model my-some --share 0.1
   gecjury train jury gjg15 -m gleu@10refs -m green -m errant --exclude seeda -o my-jury.json
-A run that was killed goes on where it stopped when the same command is given again.
-`gecjury train TARGET --help` tells a target's options.
+A run that was killed resumes where it stopped when the same command is run again.
+`gecjury train TARGET --help` shows a target's options.
 """
 
 
@@ -104,7 +104,7 @@ def _declare(parser: CommandParser) -> None:
     parser.needs = target.needs
     parser.epilog = module.EPILOG
     parser.add_argument("inputs", nargs="+", metavar="DATA", help=target.data)
-    # It must be known where the model goes before anything is trained.
+    # Training needs to know in advance where the model goes.
     required = name != "weights"
     parser.add_argument("-o", "--output", metavar="PATH", required=required, help=target.output)
     if target.metrics:
@@ -114,7 +114,8 @@ def _declare(parser: CommandParser) -> None:
         add_options(parser, Watching)
         add_recipes(parser, RECIPES[name])
     else:
-        # These check nothing for leakage: an empty --check, which says so, is no error.
+        # These targets do not check for leakage, so an empty --check, which asks for none, is
+        # accepted.
         parser.add_argument("--check", nargs="*", help=argparse.SUPPRESS)
 
 
@@ -130,14 +131,14 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.scoring.registry import missing_extra
 
     module = _module(args.target)
-    # A jury is one file and needs no training of models: the checks below are not its own.
+    # A jury is one file and trains no models, so the checks below do not apply to it.
     if args.target == "jury":
         module.train(args)
         return 0
     if args.output and Path(args.output).is_file():
         raise OptionError(f"{args.output} is a file; -o names a folder for the model or scores")
     try:
-        # Whatever is wrong with the options is said before a file is read.
+        # Errors in options are reported before any file is read.
         if args.target not in RECIPES:
             refuse_useless(args, *module.OPTIONS)
             module.train(args)
@@ -145,18 +146,19 @@ def run(args: argparse.Namespace) -> int:
         refuse_without_detector(args)
         refuse_useless(args, *module.OPTIONS, Watching)
         if getattr(args, "detection", None) and "detection" not in args.intermediate:
-            # Labelled text is learnt from in a step, which nobody has to name.
+            # Labelled text implies the detection step, which need not be named.
             args.intermediate = ["detection", *args.intermediate]
         recipe = settings_of(module.OPTIONS[-1], args)
         return print_training(args, module.train(args, recipe, job_options(args)))
     except KeyboardInterrupt as stop:
-        # A training says itself what it keeps; what lies before it and between two says nothing.
+        # A training reports itself what it keeps; interruptions outside a training are reported
+        # here.
         begun = args.output and (Path(args.output) / "checkpoints").is_dir()
         if stop.args or not begun:
             raise
         raise KeyboardInterrupt(
-            f"{args.output} keeps the models and steps that are finished. The same command goes on "
-            "with the others"
+            f"{args.output} keeps the finished models and steps. The same command resumes with "
+            "the others"
         ) from None
     except ModuleNotFoundError as error:
         raise missing_extra("training", "refless", error) from None

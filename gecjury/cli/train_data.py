@@ -1,4 +1,4 @@
-"""Data that several targets of `train` read: its language, leakage, and labelled tokens."""
+"""Data that several targets of `train` read: language, leakage checks, and labelled tokens."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TextData:
-    """Data that any training reads besides its own.
+    """Data that any training reads in addition to its own.
 
     Attributes:
-        check: warn if training sentences stand in these (default: seeda; none: --check).
-        detection_dev: dev part of the labelled text (default: X_dev beside X_train, else a tenth
-            held out).
+        check: warn if training sentences are in these benchmarks (default: seeda; none: --check).
+        detection_dev: dev part of the labelled text (default: X_dev next to X_train, else a
+            held-out tenth).
     """
 
     check: tuple[str, ...] = option(
@@ -38,8 +38,8 @@ class StepData(TextData):
     """Data of the steps before a training.
 
     Attributes:
-        detection: learn error detection beforehand from labelled tokens: multiged-en (-cs, -de,
-            -it, -sv), two-column files (TOKEN, tab, c or i) or M2 files.
+        detection: learn error detection first, from labelled tokens: multiged-en (-cs, -de, -it,
+            -sv), two-column files (TOKEN, tab, c or i) or M2 files.
     """
 
     detection: tuple[str, ...] = option((), metavar="FILE", several=True)
@@ -53,16 +53,16 @@ def data_folder(args: argparse.Namespace) -> DataFolder:
 
 
 def training_language(args: argparse.Namespace, languages: Mapping[str, str | None]) -> Language:
-    """Return the language of what is trained on.
+    """Return the language of the training data.
 
-    It is that of --lang, that of the sets that are known by name, or English.
+    It is that of --lang, that of the named sets, or English.
 
     Args:
-        args: with --lang and --fold.
-        languages: by name of an input the code of its language; None for files.
+        args: parsed options, with --lang and --fold.
+        languages: language code by name of the input; None for files.
 
     Raises:
-        OptionError: inputs are of several languages, or of another one than --lang says.
+        OptionError: inputs have several languages, or another one than --lang.
     """
     from gecjury.corpus.language import language_of
     from gecjury.errors import OptionError
@@ -72,19 +72,19 @@ def training_language(args: argparse.Namespace, languages: Mapping[str, str | No
     for name, code in named.items():
         if chosen is not None and code != chosen:
             raise OptionError(
-                f"--lang {args.lang}: {name} is {language_of(code).name} ({code}); leave out --lang"
+                f"--lang {args.lang}: {name} is {language_of(code).name} ({code}); omit --lang"
             )
     if len(set(named.values())) > 1:
         inputs = ", ".join(f"{name} is {language_of(code).name}" for name, code in named.items())
-        raise OptionError(f"{inputs}: one model is trained on one language")
+        raise OptionError(f"{inputs}: a model is trained on one language")
     code = chosen or next(iter(named.values()), "en")
     return language_of(code, fold=args.fold)
 
 
 def told_of_reading(encoder: str, texts: Sequence[str], language: Language) -> list[str]:
-    """Return warnings, also on stderr, where an encoder cannot read texts of another language.
+    """Return warnings, also on stderr, if an encoder cannot read texts of another language.
 
-    English texts are not looked at.
+    English texts are not checked.
     """
     from gecjury.refless.nets.coverage import reading_notes
     from gecjury.refless.nets.regressor import load_tokenizer
@@ -98,7 +98,7 @@ def told_of_reading(encoder: str, texts: Sequence[str], language: Language) -> l
 
 
 def tested_corpora(args: argparse.Namespace, names: Iterable[str]) -> Iterator[tuple[str, Corpus]]:
-    """Yield benchmarks by name with their texts; stderr tells of those whose data is not here."""
+    """Yield benchmarks by name with their texts; report those without local data on stderr."""
     from gecjury.benchmarks.load import load_benchmark
     from gecjury.errors import DataError
 
@@ -112,7 +112,7 @@ def tested_corpora(args: argparse.Namespace, names: Iterable[str]) -> Iterator[t
 
 
 def warn_of_leaks(args: argparse.Namespace, texts: list[str], what: str) -> list[str]:
-    """Return warnings, also on stderr, of sentences that benchmarks share whose data is here."""
+    """Return warnings, also on stderr, about sentences shared with locally available benchmarks."""
     from gecjury.corpus.leakage import corpus_texts, find_leaks, warning
 
     warnings = []
@@ -123,15 +123,17 @@ def warn_of_leaks(args: argparse.Namespace, texts: list[str], what: str) -> list
         if line:
             warnings.append(line)
             tell(f"warning: {line}")
-    unchecked = [f"Leakage into {name} was not checked, for lack of its data" for name in absent]
+    unchecked = [
+        f"Leakage into {name} was not checked, since its data is missing" for name in absent
+    ]
     return warnings + unchecked
 
 
 def labelled_code(args: argparse.Namespace, names: Sequence[str]) -> str:
-    """Return the code of the language of labelled text; `mul` where sets of several are joined.
+    """Return the language code of labelled text; `mul` if sets of several languages are joined.
 
     Raises:
-        OptionError: a set is of another language than --lang says.
+        OptionError: a set has another language than --lang.
     """
     from gecjury.refless.data.labelled import labelled_language
 
@@ -144,13 +146,13 @@ def labelled_code(args: argparse.Namespace, names: Sequence[str]) -> str:
 def labelled_text(args: argparse.Namespace, names: Sequence[str], code: str) -> LabelledText:
     """Return labelled sentences without those of the benchmarks of --check.
 
-    Stderr tells how many are left out, and where the dev part comes from.
+    Stderr shows how many are excluded, and where the dev part comes from.
 
     Args:
-        args: of the target.
+        args: options of the target.
         names: see `gecjury.refless.data.labelled.read_labelled`.
-        code: of the language of what is trained, which files are taken to be in; stderr tells of
-            sets in other languages.
+        code: language code of the training, assumed for files; sets in other languages are
+            reported.
     """
     from gecjury.refless.data.labelled import (
         LabelledText,
@@ -163,21 +165,19 @@ def labelled_text(args: argparse.Namespace, names: Sequence[str], code: str) -> 
     for name in names:
         language = labelled_language(name)
         if code != "mul" and language not in (None, code):
-            tell(
-                f"warning: {name} is of another language ({language}) than what is trained ({code})"
-            )
+            tell(f"warning: {name} is in another language ({language}) than the training ({code})")
     train = read_labelled(names, lambda: data_folder(args), language=code)
-    # Tokens that are all right, or all wrong, teach a detector nothing.
+    # A detector learns nothing from tokens that are all correct or all wrong.
     refuse_one_class(train, ", ".join(names))
-    # A dev part that nobody names may stand beside the training part, as MultiGED's do.
+    # If none is named, a dev part may be next to the training part, as in MultiGED.
     places = [place for place in map(dev_beside, names) if place is not None]
     if args.detection_dev:
         places = [args.detection_dev]
     dev = read_labelled(places, lambda: data_folder(args), part="dev", language=code)
     if args.detection_dev:
         refuse_one_class(dev, args.detection_dev)
-    shown = ", ".join(places) or "a tenth held out"
-    # What a model is later tried on must not be learnt from.
+    shown = ", ".join(places) or "a held-out tenth"
+    # A model must not learn from sentences that it is later tested on.
     train, dev = _without_tested(args, train, dev)
     count = f"{len(dev)} sentences" if dev else "drawn by sentence"
     tell(f"detection learns from {len(train)} sentences; dev part: {shown} ({count})")
@@ -185,7 +185,7 @@ def labelled_text(args: argparse.Namespace, names: Sequence[str], code: str) -> 
 
 
 def detection_origin(args: argparse.Namespace) -> dict[str, str]:
-    """Return what the model card says of labelled text and of a detector."""
+    """Return the model card's entries about labelled text and a detector."""
     from gecjury.refless.training.model_card import shown_name
 
     origin = {}
@@ -199,7 +199,7 @@ def detection_origin(args: argparse.Namespace) -> dict[str, str]:
 def _without_tested(
     args: argparse.Namespace, *parts: tuple[LabelledSentence, ...]
 ) -> list[tuple[LabelledSentence, ...]]:
-    """Return the parts without sentences of the benchmarks that models are tried on."""
+    """Return the parts without sentences of the benchmarks that models are tested on."""
     from gecjury.corpus.leakage import corpus_texts, normalise
 
     # SEEDA has a third of CoNLL-14's sentences; GJG15 has them all.
@@ -211,5 +211,5 @@ def _without_tested(
     left_out = sum(map(len, parts)) - sum(map(len, kept))
     if names:
         shown = " or ".join(dict.fromkeys(names))
-        tell(f"left out of the labelled text: {left_out} sentences that stand in {shown}")
+        tell(f"excluded from the labelled text: {left_out} sentences that are in {shown}")
     return kept

@@ -1,4 +1,4 @@
-"""`gecjury train detector`: an encoder trained to tell wrong tokens, on labelled text."""
+"""`gecjury train detector`: train an encoder to detect wrong tokens, on labelled text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def train(args: argparse.Namespace, recipe: DetectorRecipe, options: Mapping[str
 
     language = labelled_code(args, args.inputs)
     text = labelled_text(args, args.inputs, language)
-    # Nobody can say which words an encoder ought to know of text in several languages.
+    # For text in several languages, it is unclear which words an encoder should know.
     if language not in ("en", "mul"):
         read = [sentence.text for sentence in text.train]
         told_of_reading(args.encoder, read, language_of(language))

@@ -48,7 +48,7 @@ def train(args: argparse.Namespace, recipe: RankerRecipe, options: Mapping[str, 
     notes = warn_of_leaks(args, texts, name)
     notes += told_of_reading(args.encoder, texts, language)
     notes += _known_to_detector(args, [c.source for c in corrections])
-    # The detector learns from labelled text where there is some, else from the parallel text.
+    # The detector learns from labelled text if there is any, else from the parallel text.
     steps = None
     if args.detection:
         steps = IntermediateData(labelled=labelled_text(args, args.detection, language.code))
@@ -70,19 +70,19 @@ def train(args: argparse.Namespace, recipe: RankerRecipe, options: Mapping[str, 
 
 
 def _known_to_detector(args: argparse.Namespace, sources: list[str]) -> list[str]:
-    """Warn, also on stderr, where the detector has learnt from what the ranker is tried on."""
+    """Warn, also on stderr, if the detector has learnt from the ranker's test data."""
     from gecjury.corpus.leakage import sentence_key
     from gecjury.refless.training.steps.detection import detection_keys
 
     keys = detection_keys(None, args.detector)
-    # A source that several annotators corrected is counted once.
+    # A source that several annotators corrected counts once.
     distinct = set(sources)
     count = sum(sentence_key(source) in keys for source in distinct)
     if not count:
         return []
     line = (
         f"the detector has learnt from {count} of the {len(distinct)} sources of the parallel "
-        "text, so that dev and test accuracy flatter the ranker"
+        "text, so dev and test accuracy are too optimistic"
     )
     tell(f"warning: {line}")
     return [line]

@@ -1,4 +1,4 @@
-"""`gecjury train judge`: a language model taught to judge corrections as people did."""
+"""`gecjury train judge`: train a language model to judge corrections as people did."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class JudgedData:
     """The data of a judge.
 
     Attributes:
-        column: of files: which column is output, source, grammaticality, fluency, meaning, or
-            quality alone (several raters: COL1,COL2 or several numbers in a cell); repeat.
-        scale: of files: lowest and highest rating.
-        aspects: weigh only these, as SOME weighs them.
+        column: for files: column for output, source, grammaticality, fluency, meaning, or only
+            quality (several raters: COL1,COL2 or several numbers in a cell); repeat.
+        scale: for files: lowest and highest rating.
+        aspects: combine only these, weighted as in SOME.
         split_seed: seed of the split by source.
-        check: warn if training sentences stand in these (default: seeda; none: --check).
+        check: warn if training sentences are in these benchmarks (default: seeda; none: --check).
     """
 
     column: tuple[str, ...] = option((), metavar="ROLE=COLUMN", heading="data")
@@ -52,7 +52,7 @@ examples:
 
 
 def train(args: argparse.Namespace, recipe: JudgeRecipe, options: Mapping[str, Any]) -> Result:
-    """Read what people or another judge said, and teach; see `gecjury.cli.train_some.train`."""
+    """Read human or another judge's verdicts, and train; see `gecjury.cli.train_some.train`."""
     import numpy as np
 
     from gecjury.corpus.splits import split_sources
@@ -117,7 +117,7 @@ def train(args: argparse.Namespace, recipe: JudgeRecipe, options: Mapping[str, A
 
 
 def _metric(recipe: JudgeRecipe, model: str) -> str:
-    """Return the metric to name for a folder: the judge that asks what was taught."""
+    """Return the metric for a folder: the judge whose prompts the model was trained on."""
     options = {
         "backend": "vllm",
         "model": model,
@@ -157,14 +157,14 @@ def _read(
 
 
 def _points(data: Annotations) -> list[Rated]:
-    """Return corrections with their ratings on the scale of judges, aspects weighed as by SOME."""
+    """Return corrections with ratings on the scale of judges, aspects weighted as in SOME."""
     from gecjury.errors import InputError
     from gecjury.judges.teaching import on_scale
     from gecjury.refless.nets.bundle import aspect_weights
 
     if not all(data.sources):
         raise InputError(
-            "a judge is taught corrections beside their sources: name the column of the sources "
+            "a judge learns from corrections with their sources: name the column of the sources "
             "(--column source=...)"
         )
     weights = aspect_weights(data.aspects)

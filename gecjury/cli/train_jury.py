@@ -1,4 +1,4 @@
-"""`gecjury train jury`: metrics of any family combined as human preferences teach."""
+"""`gecjury train jury`: combine metrics of any family by learning from human preferences."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def train(args: argparse.Namespace) -> None:
     settings = settings_of(JuryTraining, args)
     if Path(args.output).is_dir():
         raise OptionError(f"{args.output} is a folder; a jury is one file: -o FILE.json")
-    # Scoring may take hours: a place that cannot be written is told before it.
+    # Scoring may take hours, so an unwritable path is reported first.
     check_writable(Path(args.output).parent)
     runtime = runtime_from(args)
     if settings.scores:
@@ -51,7 +51,7 @@ def train(args: argparse.Namespace) -> None:
     parts = _collect(args, settings, members, runtime)
     like = _like(args, settings, members, runtime) if settings.like else None
     model = train_jury(parts, members, runtime, settings, like)
-    # The file says what was left out, so that a jury's figures can be judged without its command.
+    # The file lists what was excluded, so that a jury's figures can be judged without its command.
     named = {"exclude": list(settings.exclude), "like_of": list(settings.like)}
     model = replace(model, record={**model.record, **named})
     write_jury(args.output, model)
@@ -67,12 +67,12 @@ def _members(names: list[str]) -> list[Member]:
     if not members:
         raise OptionError("train jury: name the members with -m METRIC, e.g. -m gleu -m green")
     for member in members:
-        scorer = member.scorer()  # A typing error is told before anything is read.
+        scorer = member.scorer()  # A typo is reported before anything is read.
         context = getattr(scorer, "context", "none")
         if context not in ("corpus", "neighbours", "none"):
             raise OptionError(
                 f"{member.label}: a jury's file cannot name a file of sentences to send "
-                f"(context={context}); take corpus, neighbours or none"
+                f"(context={context}); use corpus, neighbours or none"
             )
     return members
 
@@ -82,7 +82,7 @@ def _collect(
 ) -> list[TrainingPairs]:
     from gecjury.jury.pairs import collect_pairs
 
-    # Hashes suffice to leave sentences out.
+    # Hashes are sufficient to exclude sentences.
     excluded = _excluded(args, settings.exclude)
     parts = []
     for name in args.inputs:
@@ -97,7 +97,7 @@ def _collect(
 def _like(
     args: argparse.Namespace, settings: JuryTraining, members: list[Member], runtime: Runtime
 ) -> FloatArray:
-    """Return the members' scores of the outputs that training pairs are to be like."""
+    """Return the members' scores of the outputs that training pairs should resemble."""
     from gecjury.corpus.reading import read_corpus
     from gecjury.jury.pairs import scores_of
 
@@ -115,7 +115,7 @@ def _like(
 
 
 def _excluded(args: argparse.Namespace, names: Sequence[str]) -> frozenset[str]:
-    """Return hashes of the sources of what is named: benchmarks, or files."""
+    """Return hashes of the sources of the named benchmarks or files."""
     from pathlib import Path
 
     from gecjury.benchmarks.load import load_benchmark
@@ -146,14 +146,14 @@ def _tables(file: str, model: JuryModel) -> list[Table]:
         Column("worth_error", "± s.e.", 4),
         Column("scored", "pairs scored"),
     ]
-    # The heaviest member first, whichever way it counts.
+    # The member with the largest absolute weight comes first.
     rows: list[dict[str, Any]] = sorted(
         record["members"], key=lambda row: abs(row["weight"]), reverse=True
     )
     sets = [Column(key) for key in ("benchmark", "pairs", "sources")]
     sets += [Column("ties", "ties left out"), Column("excluded_sources", "excluded sources")]
     sets += [Column("accuracy", digits=4), Column("from_others", "trained on others", 4)]
-    # What was read of a benchmark, and how well its pairs are ordered, are one row.
+    # One row per benchmark: what was read of it, and how well its pairs are ordered.
     merged = [
         {**part, **figures}
         for part, figures in zip(record["benchmarks"], record["by_benchmark"], strict=True)
@@ -171,8 +171,8 @@ def _tables(file: str, model: JuryModel) -> list[Table]:
         outputs = " ".join(record["like_of"])
         notes.insert(
             1,
-            f"pairs count as they are like those of {outputs}, in the loss and in "
-            f"every accuracy here; as many equal ones would say as much: {says}",
+            f"pairs are weighted by their similarity to those of {outputs}, in the loss "
+            f"and in every accuracy here; effective numbers of pairs: {says}",
         )
     return [
         Table(sets, merged, "Trained on"),

@@ -65,12 +65,12 @@ RECIPES: Mapping[str, Mapping[str, Mapping[str, object]]] = {
         "base": {"encoder": _BASE, "epochs": 2, "bf16": True, "freeze_embeddings": True},
     },
 }
-"""By target and name of the recipe, values by attribute of the parsed command line."""
+"""Values by attribute of the parsed command line, by target and name of the recipe."""
 
 _ABOUT = {
     "features": "no encoder and no torch; trains in seconds",
-    "small": "no download of a model",
-    "base": "a base-size encoder; two cores suffice",
+    "small": "no model download",
+    "base": "a base-size encoder; two cores are enough",
     "paper": "Yoshimura et al. (2020), with their grid; for a GPU",
 }
 
@@ -79,8 +79,8 @@ def add_recipes(parser: CommandParser, recipes: Mapping[str, Mapping[str, object
     """Declare --recipe with what each recipe sets.
 
     Args:
-        parser: of the target.
-        recipes: of the target, by name.
+        parser: parser of the target.
+        recipes: recipes of the target, by name.
     """
     lines = []
     for name, values in recipes.items():
@@ -89,13 +89,13 @@ def add_recipes(parser: CommandParser, recipes: Mapping[str, Mapping[str, object
     group.add_argument(
         "--recipe",
         choices=list(recipes),
-        help="the settings behind the figures of the documentation; other options override them",
+        help="use the settings of the figures in the documentation; other options override them",
     )
     parser.presets = recipes
 
 
 def _typed(values: Mapping[str, object]) -> list[str]:
-    """Return a recipe as it would be typed, in lines for the help."""
+    """Return a recipe as command-line options, in lines for the help."""
     words = []
     for name, value in values.items():
         words.append(f"--{name.replace('_', '-')}")
@@ -113,7 +113,7 @@ def chosen_recipe(args: argparse.Namespace) -> str:
     if not args.recipe:
         return ""
     values = RECIPES[args.target][args.recipe]
-    # The card must not claim a recipe whose figures another option has spoilt.
+    # The card must not claim a recipe whose figures do not apply because of another option.
     changed = [name for name, value in values.items() if getattr(args, name) != value]
     if getattr(args, "parallel", None):
         changed.append("parallel")
@@ -125,12 +125,12 @@ def refuse_without_detector(args: argparse.Namespace) -> None:
     """Refuse the recipe `base` without the error detector that its figures start from.
 
     Raises:
-        OptionError: says how to make one.
+        OptionError: says how to train one.
     """
     if args.target in ("detector", "judge"):
         return
     if args.recipe == "base" and not (args.detector or args.detection):
         raise OptionError(
-            "--recipe base starts from an error detector: make one with `gecjury train detector "
+            "--recipe base starts from an error detector: train one with `gecjury train detector "
             "multiged-en -o my-detector --recipe base`, then add --detector my-detector"
         )

@@ -37,20 +37,20 @@ _PARALLEL = ("jfleg", "gmeg-dev")
 
 @dataclass(frozen=True, kw_only=True)
 class RatedData(StepData):
-    """The data of a SOME.
+    """The data of a SOME metric.
 
     Attributes:
-        column: which column is output, source, grammaticality, fluency, meaning, or quality alone
+        column: column for output, source, grammaticality, fluency, meaning, or only quality
             (several raters: COL1,COL2 or several numbers in a cell), or split (train, dev, test);
             repeat.
         scale: lowest and highest rating.
         aspects: train only these.
-        dev: dev ratings, instead of a drawn split; needs --test.
+        dev: dev ratings, instead of a random split; needs --test.
         test: test ratings; needs --dev.
         split_seed: seed of the split by source.
         gug: GUG as extra grammaticality data.
         parallel: parallel text for detection and ranking (default: jfleg gmeg-dev).
-        clean: clean sentences, or en-ewt, to spoil for detection.
+        clean: clean sentences, or en-ewt, in which errors are inserted for detection.
         grid: try the paper's grid: max length 128, 256; batch 8, 16; learning rate 2e-5, 3e-5,
             5e-5.
     """
@@ -92,8 +92,8 @@ def train(args: argparse.Namespace, recipe: Recipe, options: Mapping[str, Any]) 
     """Read ratings and train.
 
     Args:
-        args: of the command.
-        recipe: how.
+        args: options of the command.
+        recipe: recipe of the training.
         options: see `gecjury.cli.train_watching.job_options`.
     """
     from gecjury.errors import OptionError
@@ -104,12 +104,12 @@ def train(args: argparse.Namespace, recipe: Recipe, options: Mapping[str, Any]) 
     from gecjury.refless.training.some import train_some
 
     if len(args.inputs) > 1:
-        raise OptionError("train some takes one set of ratings; join files beforehand")
+        raise OptionError("train some accepts one set of ratings; join the files first")
     (name,) = args.inputs
     if name in NAMED_SETS and not args.dev:
         _refuse_unread(args, ("column", "scale"), f"{name} has known columns and ratings")
-    # The data decides the language, and some options are of English alone: nothing more can be
-    # said of the options before the set is known by name.
+    # The data determines the language, and some options are only for English, so the options can
+    # only be checked once the set is known.
     language = training_language(args, {name: SET_LANGUAGES.get(name)})
     _refuse_english(args, language)
     data, split = _parts(args, language)
@@ -118,9 +118,9 @@ def train(args: argparse.Namespace, recipe: Recipe, options: Mapping[str, Any]) 
         if "grammaticality" not in data.aspects:
             raise OptionError("--gug rates grammaticality, which is not among the aspects trained")
         gug = _read(args, "gug", language)
-        # GUG's own dev and test parts stay unseen, so that others may still be tried on them.
+        # GUG's dev and test parts stay unseen, so that they remain usable for evaluation.
         extra = [gug.take([row for row, part in enumerate(gug.names) if part == "train"])]
-    # What is learnt is looked for in benchmarks, which the model will be compared on.
+    # Training sentences are looked up in the benchmarks on which the model will be compared.
     notes = warn_of_leaks(args, [*data.sources, *data.outputs], shown_name(name))
     notes += told_of_reading(args.encoder, data.outputs, language)
     job = Job(
@@ -142,16 +142,16 @@ def train(args: argparse.Namespace, recipe: Recipe, options: Mapping[str, Any]) 
 
 
 def _command(args: argparse.Namespace, data: str) -> str:
-    """Return the command for the card; options beside the recipe stand in the card's settings."""
+    """Return the command for the card; options besides the recipe are in the card's settings."""
     recipe = f" --recipe {args.recipe}" if args.recipe else ""
     return f"`gecjury train some {data}{recipe}`, with the settings below"
 
 
 def _refuse_unread(args: argparse.Namespace, names: Sequence[str], why: str) -> None:
-    """Refuse options that were typed and would do nothing beside the data.
+    """Refuse options that were given and would do nothing with this data.
 
     Raises:
-        OptionError: names the first such option, and why.
+        OptionError: names the first such option and the reason.
     """
     from gecjury.errors import OptionError
 
@@ -161,25 +161,25 @@ def _refuse_unread(args: argparse.Namespace, names: Sequence[str], why: str) -> 
 
 
 def _refuse_english(args: argparse.Namespace, language: Language) -> None:
-    """Refuse what is English by itself in a training on another language."""
+    """Refuse options that imply English in a training on another language."""
     from gecjury.errors import OptionError
 
     if language.code == "en":
         return
     clean = f"--recipe {args.recipe} sets --clean, which" if args.recipe else "--clean"
-    # Labelled text takes the place of parallel text in detection alone.
+    # Labelled text replaces parallel text only in detection.
     from_parallel = {"ranking"} if args.detection else {"ranking", "detection"}
     reasons = {
         "--gug is English": args.gug,
         "--intermediate ratings learns from English sentences": "ratings" in args.intermediate,
-        f"{clean} is spoilt by rules of English": args.clean,
+        f"{clean} gets errors inserted by English rules": args.clean,
         "--intermediate learns from English text by default (name other text with --parallel)": (
             from_parallel & set(args.intermediate) and not args.parallel
         ),
     }
     for reason, applies in reasons.items():
         if applies:
-            raise OptionError(f"{reason}, and the ratings are of {language.name}")
+            raise OptionError(f"{reason}, but the ratings are in {language.name}")
 
 
 def _parts(args: argparse.Namespace, language: Language) -> tuple[Annotations, Split]:
@@ -197,7 +197,7 @@ def _parts(args: argparse.Namespace, language: Language) -> tuple[Annotations, S
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     if data.names:
-        _refuse_unread(args, ("split_seed",), f"{name} has a split of its own")
+        _refuse_unread(args, ("split_seed",), f"{name} has its own split")
     else:
         tell(f"split by source: {split}")
     return data, split
@@ -209,7 +209,7 @@ def _read(
     language: Language,
     aspects: Sequence[str] | None = None,
 ) -> Annotations:
-    """Read rated sentences by name of a set or from a file, of some aspects or of all."""
+    """Read rated sentences of a named set or from a file, for some or all aspects."""
     from gecjury.refless.data.annotations import ColumnMap, Scale, read_annotations
     from gecjury.refless.data.rated_sets import NAMED_SETS, read_named, refuse_absent
 
@@ -225,10 +225,10 @@ def _read(
 
 
 def _steps(args: argparse.Namespace, recipe: Recipe, language: Language) -> IntermediateData:
-    """Read what the steps learn from.
+    """Read the data of the intermediate steps.
 
     Raises:
-        DataError: data is missing; names the recipe that wants it, and the remedy.
+        DataError: data is missing; names the recipe that needs it, and the remedy.
     """
     from gecjury.errors import DataError
     from gecjury.refless.data.pairs import read_parallel
@@ -241,7 +241,7 @@ def _steps(args: argparse.Namespace, recipe: Recipe, language: Language) -> Inte
     corrections: list[Correction] = []
     clean: list[str] = []
     try:
-        # Labelled text takes the place of parallel text in detection.
+        # Labelled text replaces parallel text in detection.
         if "ranking" in steps or ("detection" in steps and not args.detection):
             names = args.parallel or _PARALLEL
             corrections = read_parallel(names, lambda: data_folder(args), language)
@@ -254,11 +254,11 @@ def _steps(args: argparse.Namespace, recipe: Recipe, language: Language) -> Inte
         if not args.recipe:
             raise
         raise DataError(
-            f"--recipe {args.recipe} learns error detection beforehand, from jfleg, gmeg-dev and "
-            f"en-ewt: {error}; or name text of your own with --parallel SOURCE,REF and --clean FILE"
+            f"--recipe {args.recipe} first learns error detection, from jfleg, gmeg-dev and "
+            f"en-ewt: {error}; or name your own text with --parallel SOURCE,REF and --clean FILE"
         ) from None
     rated = read_rated_sets(args.data, args.cache) if "ratings" in steps else []
-    # A step's text leaks as well as that of the training itself.
+    # The text of a step can leak like that of the training itself.
     texts = [text for c in corrections for text in (c.source, c.text())]
     warn_of_leaks(args, texts, "the parallel text")
     return IntermediateData(corrections, clean, rated, labelled, language.code)
@@ -285,18 +285,18 @@ def _result(args: argparse.Namespace, report: Report) -> Result:
         shown = [Column("what"), Column("of", "agrees with")]
         shown += [Column("pearson", interval="interval"), Column("spearman")]
         shown.append(Column("rows", digits=0))
-        title = "On held-out sources (the test part), intervals of 95% by bootstrap over sources"
+        title = "On held-out sources (the test part), 95% intervals by bootstrap over sources"
         tables.append(Table(shown, [vars(row) for row in report.beside], title, name="beside"))
     return training_result(args, tables, facts, report.worth, _model(args, report))
 
 
 def grid_result(args: argparse.Namespace, trials: Sequence[GridTrial], report: Report) -> Result:
-    """Return what each combination of the grid reached, and what the chosen one is worth.
+    """Return the results of each combination of the grid, and the report of the chosen one.
 
     Args:
-        args: of the command.
+        args: options of the command.
         trials: see `gecjury.refless.training.grid.train_grid`.
-        report: of the chosen combination.
+        report: report of the chosen combination.
     """
     from gecjury.report.result import Column, Table
 

@@ -1,4 +1,4 @@
-"""Reports of a training while it runs and afterwards: figures, services, the card's licence."""
+"""Reports of a training during and after the run: figures, services, the card's licence."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Watching:
-    """How a training is watched, and what is said of it.
+    """How a training is monitored and reported.
 
     Attributes:
-        figure: draw losses and dev scores, anew after each epoch, and those of kernel regression
+        figure: draw losses and dev scores, updated after each epoch, or those of kernel regression
             by amount of data: .png, .pdf or .svg.
-        report_to: tensorboard, wandb, mlflow or whatever else transformers reports to.
-        logging_dir: for TensorBoard (default: logs in the output folder).
-        license: named in the model card.
+        report_to: tensorboard, wandb, mlflow or another service that transformers reports to.
+        logging_dir: folder for TensorBoard (default: logs in the output folder).
+        license: licence named in the model card.
     """
 
     figure: str | None = option(
@@ -37,10 +37,10 @@ class Watching:
 
 
 def job_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Return what every job is told besides its data, its recipe and where they come from.
+    """Return the options of every job besides its data, its recipe and their origin.
 
     Raises:
-        OptionError: a service that is not known, or a figure that cannot be drawn.
+        OptionError: a service is unknown, or the figure cannot be drawn.
         MissingExtraError: a service's package is not installed.
     """
     from gecjury.cli.inputs import runtime_from
@@ -62,7 +62,7 @@ def job_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _drawn(args: argparse.Namespace) -> Callable[[Mapping[str, Any]], None] | None:
-    """Return what draws the figure while a training runs; None without one."""
+    """Return a function that draws the figure during a training; None if there is no figure."""
     if args.figure is None:
         return None
     from gecjury.errors import OutputError
@@ -71,7 +71,7 @@ def _drawn(args: argparse.Namespace) -> Callable[[Mapping[str, Any]], None] | No
     check_figure(args.figure)
 
     def draw(history: Mapping[str, Any]) -> None:
-        # A training of hours must not end because of a figure; the last drawing may fail.
+        # Hours of training must not fail because of a figure; the final drawing may.
         try:
             learning_curves(history, args.figure)
         except OutputError as error:
@@ -81,9 +81,9 @@ def _drawn(args: argparse.Namespace) -> Callable[[Mapping[str, Any]], None] | No
 
 
 def print_training(args: argparse.Namespace, result: Result) -> int:
-    """Print the result of a training, and draw its figure, in one of its processes.
+    """Print the result of a training and draw its figure, in one of its processes.
 
-    The whole history is drawn, also of a training that was finished before.
+    The whole history is drawn, even if the training had already finished.
     """
     from gecjury.cli.studies import shown
     from gecjury.refless.training.trainer import is_main_process
@@ -91,7 +91,7 @@ def print_training(args: argparse.Namespace, result: Result) -> int:
     from gecjury.report.figures import learning_curves
     from gecjury.textfiles import read_json
 
-    # Of several processes one prints: the others have the same result.
+    # Only one of several processes prints, since all have the same result.
     if not is_main_process():
         return 0
     path = Path(args.output) / HISTORY_FILE
@@ -109,19 +109,19 @@ def training_result(
     worth: Worth | None,
     model: str,
 ) -> Result:
-    """Return the result of a training, with the table of the held-out pairs and its verdict.
+    """Return the result of a training, with the table of held-out pairs and its verdict.
 
     Args:
-        args: of the target.
-        tables: one or more.
-        facts: what else JSON has.
-        worth: None for folders of earlier versions, which do not have it.
-        model: the note that names the model, which stands last.
+        args: options of the target.
+        tables: one or more tables.
+        facts: further entries of the JSON output.
+        worth: None for folders of earlier versions, which lack it.
+        model: the note that names the model, which comes last.
     """
     from gecjury.report.result import Column, Result, Table
 
     notes = [model]
-    # The verdict comes first, and the model's name last, where it is looked for.
+    # The verdict comes first, and the model's name last, where users look for it.
     if worth is not None:
         if not worth.above_changes and args.encoder == "embedded" and not args.recipe:
             notes.insert(0, "the best measured settings for the packaged encoder: --recipe small")

@@ -1,4 +1,4 @@
-"""`gecjury train weights`: the weights of a trained SOME that agree best with a benchmark."""
+"""`gecjury train weights`: find the weights of a trained SOME that best agree with a benchmark."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def train(args: argparse.Namespace) -> None:
     from gecjury.scoring.score_files import score_with_files
 
     if len(args.inputs) > 1:
-        raise OptionError("train weights takes one benchmark")
+        raise OptionError("train weights accepts one benchmark")
     search = settings_of(WeightSearch, args)
     if search.seed and search.share == 1:
-        raise OptionError("--seed would do nothing: it draws judgments, and --share takes all")
+        raise OptionError("--seed would do nothing: it draws judgments, and --share uses all")
     benchmark = load_benchmark(
         args.inputs[0], systems=search.systems, view=search.human, data=args.data, cache=args.cache,
         quiet=args.quiet,
@@ -42,7 +42,7 @@ def train(args: argparse.Namespace) -> None:
     measure = (
         "Kendall τ over judged pairs" if search.level == "sentence" else "Pearson over systems"
     )
-    # The first row is best by the judgments searched; those held out only say what it is worth.
+    # The first row is best on the searched judgments; the held-out ones only evaluate it.
     best = rows[0]
     option = f"alpha={best['alpha']:g},beta={best['beta']:g},gamma={best['gamma']:g}"
     notes = [f"{measure}; use with -m some:model={search.model},{option}"]

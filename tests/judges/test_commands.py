@@ -322,4 +322,4 @@ def test_a_prompt_is_printed_as_a_starting_point(capsys: pytest.CaptureFixture[s
     assert main(["judgments", "prompt", "gleu"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "gleu asks no model; name a judge" in captured.err
+    assert "gleu does not ask a model; name a judge" in captured.err

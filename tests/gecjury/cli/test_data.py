@@ -119,7 +119,7 @@ def test_what_cannot_be_fetched_is_named_and_the_rest_comes(
     assert run("fetch", "en-ewt", "--url", mirror) == 1
     captured = capsys.readouterr()
     assert json.loads(captured.out)[0]["fetched"] == 2
-    assert "en_ewt-ud-train.conllu cannot be fetched: it was put together" in captured.err
+    assert "en_ewt-ud-train.conllu cannot be fetched: it was built from files" in captured.err
 
 
 def test_verify_tells_missing_from_altered(
@@ -172,7 +172,7 @@ def test_the_sample_is_never_written_over_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "ref1.txt").write_text("mine\n")
-    with pytest.raises(OutputError, match=r"ref1.txt: exists; name a folder without"):
+    with pytest.raises(OutputError, match=r"ref1.txt: already exists; name a folder without"):
         run("sample", str(tmp_path))
     assert [path.name for path in tmp_path.glob("*.*")] == ["ref1.txt"]
     with pytest.raises(OutputError):

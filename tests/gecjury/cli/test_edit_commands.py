@@ -246,8 +246,8 @@ def test_one_gold_file_named_once_serves_every_metric(
         "--format", "json",
     )  # fmt: skip
     assert err == (
-        f"note: m2 by the gold edits of {gold} (2), gleu by the references of -r (1), which hold "
-        "other corrections\n"
+        f"note: m2 by the gold edits of {gold} (2), gleu by the references of -r (1), which "
+        "contain other corrections\n"
     )
     assert json.loads(out)["rows"][1]["score"] == 1
     texts = [arg for n in (0, 1) for arg in ("-r", str(_applied(capsys, gold, n)))]

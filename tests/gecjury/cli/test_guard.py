@@ -22,7 +22,7 @@ def test_the_report_has_places_and_no_texts(tmp_path: Path) -> None:
     except ValueError as error:
         line = tell_unforeseen(error, str(tmp_path))
     (path,) = tmp_path.iterdir()
-    assert line.startswith("an unforeseen error (ValueError)")
+    assert line.startswith("an unexpected error (ValueError)")
     assert str(path) in line
     text = path.read_text()
     assert "private" not in text + line
@@ -32,7 +32,8 @@ def test_the_report_has_places_and_no_texts(tmp_path: Path) -> None:
 
 
 def test_no_folder_for_the_report(tmp_path: Path) -> None:
-    assert "no report" in tell_unforeseen(ValueError("x"), str(tmp_path / "absent"))
+    line = tell_unforeseen(ValueError("x"), str(tmp_path / "absent"))
+    assert "its report could not be written" in line
 
 
 CODE = "import sys; from gecjury import cli; from gecjury.cli import metrics"

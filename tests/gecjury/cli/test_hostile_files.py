@@ -75,7 +75,7 @@ def annotator(number: str) -> str:
         # training rows
         ("x.jsonl", ROWS + '{"output": "a"}\n', TRAIN, "line 2, column source: ''; expected"),
         ("x.jsonl", ROWS + '{"output": ' + DEEP + "}\n", TRAIN, "line 2: lists or objects"),
-        ("x.jsonl", ROWS.replace("3", NINES), TRAIN, "line 1: an integer of thousands"),
+        ("x.jsonl", ROWS.replace("3", NINES), TRAIN, "line 1: has an integer of thousands"),
         ("x.jsonl", ROWS.replace("3", "9" * 400), TRAIN, "expected a rating from 1 to 4"),
         # own benchmarks
         (
@@ -142,11 +142,11 @@ def test_files_are_refused_by_name(
     [
         (["rank", "--resamples", "1" + "0" * 12], "expected at most 1000000"),
         (["rank", "--permutations", NINES], "argument --permutations"),
-        (["rank", "--confidence", "nan"], "nan is no finite number"),
+        (["rank", "--confidence", "nan"], "nan is not finite"),
         (["rank", "--resamples", "“5”"], "invalid int value: '“5”'; leave out the quotation marks"),
         (["score", "--workers", "1" + "0" * 12], ": expected at most 1024"),
         (["score", "--batch-size", NINES], "argument --batch-size"),
-        (["score", "--max-cost", "1e400"], "1e400 is no finite number"),
+        (["score", "--max-cost", "1e400"], "1e400 is not finite"),
         (["score", "--output", ""], "--output: its value is empty"),
         (["score", "--cache", ""], "--cache: its value is empty"),
         (["score", "-m", "gleu:draws=1000000000000"], "draws=1000000000000 is out of range"),
@@ -235,7 +235,7 @@ def test_a_changed_score_file_is_refused(
     path.write_text(json.dumps(record))
     status, _, err = shell(*words)
     assert status == 2
-    assert "delete it to have it made anew" in err
+    assert "delete it to create it again" in err
     assert path.name in err
 
 
@@ -246,7 +246,7 @@ def test_statistics_of_another_metric_are_refused(shell: Shell) -> None:
     path.write_text(json.dumps(record))
     status, _, err = shell(*words)
     assert status == 2
-    assert "its statistics are none of gleu" in err
+    assert "its statistics are not those of gleu" in err
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_standard_input_is_read_once(shell: Shell, option: list[str]) -> None:
 def test_a_sentence_that_is_no_text_is_refused(shell: Shell) -> None:
     status, _, err = shell("explain", "a \udcff b", "a b", "a b", "-m", "errant")
     assert status == 2
-    assert "is not UTF-8, as a sentence has to be" in err
+    assert "is not UTF-8, which a sentence must be" in err
 
 
 def test_a_pipe_is_written_into_and_not_replaced(tmp_path: Path) -> None:

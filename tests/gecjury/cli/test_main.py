@@ -276,7 +276,7 @@ def test_a_damaged_score_file_is_left_alone(shell: Shell) -> None:
         ),
         (
             ["compare", "sample", "-m", "green", "gleu"],
-            "gecjury compare: 'gleu' is one word too many (an option that takes one is repeated",
+            "gecjury compare: 'gleu' is one word too many (repeat an option to give several values",
         ),
         (["compare", "sample", "-m", "green", "-r", "ref.txt"], "compare: unknown option -r"),
     ],

@@ -31,17 +31,17 @@ from tests.shell import (
             ["compare", "sample", "-m", "green", "--shuffles", "3", "--aggregate", "mean"],
             "--shuffles 3 applies only to TrueSkill",
         ),
-        (["analyse", "edits", "sample", "-r", "ref.txt"], "--source-text go with files"),
-        (["attack", "sample", "-r", "ref.txt", "-m", "green"], "--source-text go with files"),
-        (["attack", "source.txt", "-m", "green"], "source.txt stands alone"),
-        (["analyse", "edits", "source.txt"], "source.txt stands alone"),
+        (["analyse", "edits", "sample", "-r", "ref.txt"], "--source-text are for files"),
+        (["attack", "sample", "-r", "ref.txt", "-m", "green"], "--source-text are for files"),
+        (["attack", "source.txt", "-m", "green"], "source.txt is the only input"),
+        (["analyse", "edits", "source.txt"], "source.txt is the only input"),
         (
             ["analyse", "edits", "source.txt", "mine.txt", "--references", "official"],
-            "--systems and --references are of a benchmark",
+            "--systems and --references are for a benchmark",
         ),
         (
             ["attack", "source.txt", "mine.txt", "-m", "gleu", "--systems", "all"],
-            "--systems and --references are of a benchmark",
+            "--systems and --references are for a benchmark",
         ),
         (["tune", "green", "sample", "--folds", "0"], "--folds 0: expected 1"),
         ([*SCORE, "-r", "ref.txt", "--batch-size", "0"], "--batch-size 0: expected 1 or more"),
@@ -99,7 +99,7 @@ def test_help_tells_defaults(shell: Shell) -> None:
     assert "corpus: the metric's own (default: trueskill)" in words
     assert "--seed SEED seed of shuffles, the random metric, the resampling, the tests and" in words
     assert "the tests and the limit (default: 0)" in words
-    assert "--batch-size N texts a model reads at once (default: 64)" in words
+    assert "--batch-size N texts that a model reads at once (default: 64)" in words
     assert words.count("(default: half)") == 1
     _, out, _ = shell("train", "some", "--help")
     assert "--epochs N largest number of epochs (default: 10)" in " ".join(out.split())
@@ -131,7 +131,7 @@ def test_a_json_list_has_no_lines(shell: Shell) -> None:
 def test_score_files_need_a_folder(shell: Shell) -> None:
     words = ("score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green", "-o", "ref.txt")
     status, _, err = shell(*words)
-    message = "gecjury: ref.txt: cannot be written: it is a file, score files need a folder\n"
+    message = "gecjury: ref.txt: cannot be written: it is a file, but score files need a folder\n"
     assert (status, err) == (2, message)
 
 

@@ -107,7 +107,7 @@ def test_a_folder_of_results_is_compared_as_scores(shell: Shell, tmp_path: Path)
     )
     (tmp_path / "jsonl" / "results.json").unlink()
     told = refused(shell, "rank", *files, "-m", "scores:file=jsonl,metric=green")
-    assert "has not come to its end" in told
+    assert "has not finished" in told
 
 
 def test_progress_is_a_line_a_minute_in_a_log(

@@ -75,7 +75,7 @@ def test_unknown_keys_are_refused_with_the_nearest(tmp_path: Path, text: str, me
         ('metrics = ["green"]\n[settings]\naudit = 1', "settings.audit = 1; expected bool"),
         ('metrics = ["green"]\n[settings]\ncredit = "any"', "expected a list of str"),
         ('metrics = ["green"]\n[weights]\nsample = "a"', "weights.sample = 'a'; expected a number"),
-        ("metrics = [", "no TOML"),
+        ("metrics = [", "is not TOML"),
     ],
 )
 def test_values_of_another_kind_are_refused(tmp_path: Path, more: str, message: str) -> None:

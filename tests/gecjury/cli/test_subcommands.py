@@ -145,7 +145,7 @@ def test_options_of_others_are_refused_by_name(shell: Shell, argv: list[str], me
 
 def test_a_reference_of_a_benchmark_has_another_name(shell: Shell) -> None:
     _, _, err = shell("compare", "sample", "-m", "green", "-r", "ref.txt")
-    assert "unknown option -r: references of a benchmark are named by --references" in err
+    assert "unknown option -r: name references of a benchmark with --references" in err
 
 
 def test_options_of_other_commands_alone_are_told_with_them(shell: Shell) -> None:
@@ -201,8 +201,8 @@ def test_the_encoder_of_pt_errant_has_one_name(shell: Shell) -> None:
             load(f"{name}:encoder=embedded,model=other")
     _, _, err = shell("explain", SOURCE[0], FIXED[0], "-m", "pt-errant:beta=1,model=embedded")
     assert err.startswith(
-        "note: pt-errant:beta=1,model=embedded is written pt-errant:beta=1,encoder=embedded now; "
-        "the old name is still read\n"
+        "note: pt-errant:beta=1,model=embedded is now written pt-errant:beta=1,encoder=embedded; "
+        "the old name still works\n"
     )
     _, _, err = shell("explain", SOURCE[0], FIXED[0], "-m", "pt-errant:encoder=embedded")
     assert "note:" not in err

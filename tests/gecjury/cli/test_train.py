@@ -21,7 +21,7 @@ pytest.importorskip("transformers")
 NO_STEP = "would do nothing without --intermediate or --detection"
 NO_TEXT = "would do nothing without --detection"
 NO_SPOILING = "--clean would do nothing without --intermediate detection"
-FINE_TUNED = "would do nothing beside --kernel without --fine-tune"
+FINE_TUNED = "would do nothing with --kernel without --fine-tune"
 UNTRAINED = f"{FINE_TUNED} or --intermediate or --detection"
 
 QUICK = ["--device", "cpu", "--quiet", "--check", "--epochs", "1", "--learning-rate", "1e-3"]
@@ -88,9 +88,7 @@ def test_an_interrupted_training_tells_what_it_keeps(
     (tmp_path / "some" / "checkpoints").mkdir(parents=True)
     status, _, err = shell(*command)
     assert status == 130
-    assert err.startswith(
-        "gecjury: interrupted; some keeps the models and steps that are finished."
-    )
+    assert err.startswith("gecjury: interrupted; some keeps the finished models and steps.")
 
 
 def test_what_is_recommended_for_one_aspect_works(
@@ -174,7 +172,7 @@ def test_the_grid_s_table_marks_the_chosen_combination(
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["some", "r.tsv", "x.tsv", "-o", "out"], "takes one set of ratings"),
+        (["some", "r.tsv", "x.tsv", "-o", "out"], "accepts one set of ratings"),
         (["some", "r.tsv", "-o", "out", "--column", "colour=x"], "'colour=x' is not ROLE=COLUMN"),
         (
             ["some", "r.tsv", "-o", "out", "--fine-tune"],
@@ -200,7 +198,7 @@ def test_the_grid_s_table_marks_the_chosen_combination(
             "without --report-to tensorboard",
         ),
         (["some", "r.tsv", "-o", "out", "--figure", "a.txt"], "expected a file name ending"),
-        (["some", "r.tsv", "-o", "out", "--figure", "a.png", "--grid"], "beside --grid"),
+        (["some", "r.tsv", "-o", "out", "--figure", "a.png", "--grid"], "with --grid"),
         (["some", "r.tsv", "-o", "out", "--report-to", "wandbb"], "did you mean wandb"),
         (["some", "r.tsv", "-o", "out", "--logging-dir", "x"], "without --report-to tensorboard"),
         (["some", "nowhere.tsv", "-o", "out"], "no such file"),
@@ -214,7 +212,7 @@ def test_the_grid_s_table_marks_the_chosen_combination(
         (["weights", "sample", "--model", ""], "its value is empty"),
         (["some", "autojqe", "-o", "out", "--lang", "sv"], "autojqe is Japanese (ja)"),
         (["impara", "geccc-dev", "-o", "out", "--lang", "uk"], "geccc-dev is Czech (cs)"),
-        (["impara", "geccc-dev", "ua-gec", "-o", "out"], "ua-gec is Ukrainian: one model"),
+        (["impara", "geccc-dev", "ua-gec", "-o", "out"], "ua-gec is Ukrainian: a model"),
         (["detector", "multiged-sv", "-o", "out", "--lang", "de"], "is Swedish (sv)"),
         (["some", "r.tsv", "-o", "out", "--lang", "xx"], "unknown language 'xx'"),
         (["some", "r.tsv", "-o", "out", "--tokens", "char"], "--tokens"),
@@ -312,7 +310,7 @@ def test_detection_from_labelled_tokens(shell: Shell, tmp_path: Path, encoder: s
         "--detection-weight", "2", "--intermediate-epochs", "1", "--intermediate-rate", "1e-2",
         "--format", "json", *COLUMNS,
     )  # fmt: skip
-    assert "left out of the labelled text: 2 sentences that stand in sample" in err
+    assert "excluded from the labelled text: 2 sentences that are in sample" in err
     assert f"learns from 30 sentences; dev part: {tmp_path / 'xx_dev.tsv'} (10 sentences)" in err
     names = ["detection", "detection precision", "detection recall", "detection ap"]
     assert list(json.loads(out)["steps"]) == names
@@ -395,7 +393,7 @@ def test_a_detector_serves_some_and_impara(shell: Shell, tmp_path: Path, encoder
         (["some", "--detection", "x", "--parallel", "x"], "--parallel would do nothing"),
         (
             ["some", "--detection", "x", "--detector", "y"],
-            "--detector would do nothing beside --detection",
+            "--detector would do nothing with --detection",
         ),
         (["some", "--read-source"], "--read-source would do nothing without --kernel"),
         (["some", "--kernel", "--features"], f"--features {FINE_TUNED}"),
@@ -410,7 +408,7 @@ def test_a_detector_serves_some_and_impara(shell: Shell, tmp_path: Path, encoder
         (["some", "--kernel", "--train-batch", "8"], f"--train-batch {UNTRAINED}"),
         (["some", "--kernel", "--accumulation", "2"], f"--accumulation {UNTRAINED}"),
         (["some", "--kernel", "--seeds", "3"], f"--seeds {UNTRAINED}"),
-        (["some", "--grid", "--train-batch", "8"], "--train-batch would do nothing beside --grid"),
+        (["some", "--grid", "--train-batch", "8"], "--train-batch would do nothing with --grid"),
         (["impara", "--seeds", "1", "2"], "--seeds 1 2: expected one"),
         (["impara", "--intermediate-epochs", "1"], f"--intermediate-epochs {NO_STEP}"),
         (["impara", "--detection-weight", "2"], f"--detection-weight {NO_TEXT}"),
@@ -419,7 +417,7 @@ def test_a_detector_serves_some_and_impara(shell: Shell, tmp_path: Path, encoder
         (["detector", "--intermediate-epochs", "1"], "`train detector` does not read it"),
         (
             ["weights", "--level", "system", "--share", "0.5"],
-            "--share would do nothing beside --level system",
+            "--share would do nothing with --level system",
         ),
         (["weights", "--seed", "1"], "--seed would do nothing: it draws judgments, and --share"),
     ],

@@ -143,7 +143,7 @@ BLOCK = "S a b\nA 0 1|||R:X|||c|||REQUIRED|||-NONE-|||0\n\n"
         (BLOCK, BLOCK, "-b -1", "-b -1.0: expected 0 or more"),
         (BLOCK, BLOCK, "-cat 4", "invalid choice: 4"),
         (BLOCK, BLOCK, "-dt -ds", "not allowed with argument"),
-        (BLOCK, BLOCK, "--format json", "errant-compare prints as errant_compare does"),
+        (BLOCK, BLOCK, "--format json", "errant-compare has the output of errant_compare"),
     ],
 )
 def test_errors_are_told(mine: str, gold: str, options: str, message: str, shell: Shell) -> None:
@@ -167,7 +167,7 @@ def test_other_sources_are_told_and_compared_all_the_same(shell: Shell) -> None:
     status, out, err = shell("errant-compare", "-hyp", hyp, "-ref", ref)
     assert status == 0
     assert "1\t0\t0\t1.0\t1.0\t1.0" in out
-    assert "block 1 has other sources" in err
+    assert "block 1 has different sources" in err
 
 
 def test_a_table_of_types(shell: Shell) -> None:

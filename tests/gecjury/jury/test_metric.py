@@ -268,8 +268,8 @@ def test_train_like_other_outputs(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert (like["benchmark"], like["members"]) == ("sample", ["green", "changes"])
     assert 0 < like["effective_pairs"] <= first["pairs"]
     assert main([*base, "--like", "sample"]) == 0
-    assert "pairs count as they are like those of sample" in capsys.readouterr().out
-    # Files with the same texts give the same result as the benchmark.
+    assert "pairs are weighted by their similarity to those of sample" in capsys.readouterr().out
+    # The texts of a benchmark are as good as files.
     corpus = load_benchmark("sample").corpus
     files = {"source": corpus.sources, **{n: v.lines for n, v in corpus.systems.items()}}
     names = [f"ref{n}" for n in range(len(corpus.references))]

@@ -355,7 +355,7 @@ def test_judges_are_counted_and_meet_orders(shell: Shell, files: list[str]) -> N
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["source.txt"], "source.txt stands alone: give a source file and at least one system"),
+        (["source.txt"], "source.txt is the only input: give a source file and at least one"),
         (["seda"], "unknown benchmark 'seda': did you mean seeda"),
         (["sample", "--attack", "shufle"], "unknown attack 'shufle': did you mean shuffle?"),
         (["sample", "--system", "nobody"], "--system 'nobody'"),
