@@ -1,1 +1,1 @@
-"""Speed, memory and agreement, measured against others: `python -m speed` lists what there is."""
+"""Speed, memory and agreement, compared with other packages: `python -m speed` lists them all."""

@@ -1,15 +1,15 @@
-"""The one way to call every measurement.
+"""The common command of all measurements.
 
     python -m speed                                            # lists them
     python -m speed NAME [--data DIR] [--peer-venv DIR]        # measures, prints its table
     python -m speed all [--data DIR] [--peer-venv DIR]         # one table of all, as Markdown
-    python -m speed all --kept DIR                             # the same in pieces: what DIR holds
-                                                               # is taken, the rest measured
-    python -m speed table --kept DIR                           # the table of what DIR holds
-    python -m speed peer --peer-venv DIR                       # makes the peer's environment
+    python -m speed all --kept DIR                             # the same in pieces: outcomes in DIR
+                                                               # are used, the others measured
+    python -m speed table --kept DIR                           # the table of the outcomes in DIR
+    python -m speed peer --peer-venv DIR                       # creates the peer's environment
 
-Exit status 1 if a target was missed or a measurement broke off. What lacks its data, its peer or a
-package says so in the table.
+The exit status is 1 if a target was missed or a measurement failed. Measurements whose data, peer
+or packages are missing are marked in the table.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from speed.kept import measure_once, read_kept
 
 
 def main(argv: Sequence[str] | None = None, run: Run = run_apart) -> int:
-    """List, or measure and print; `run` makes one measurement."""
+    """List the measurements, or run and print them; `run` runs one measurement."""
     parser = argparse.ArgumentParser(
         prog="python -m speed",
         description=__doc__,
@@ -53,13 +53,13 @@ def main(argv: Sequence[str] | None = None, run: Run = run_apart) -> int:
         help="folder with SEEDA/ and conll14/ (default: $GECJURY_DATA)",
     )
     parser.add_argument(
-        "--peer-venv", type=Path, metavar="DIR", help="the peer's environment, made if missing"
+        "--peer-venv", type=Path, metavar="DIR", help="the peer's environment, created if missing"
     )
+    parser.add_argument("--scores", type=Path, metavar="DIR", help="score files, kept and reused")
     parser.add_argument(
-        "--scores", type=Path, metavar="DIR", help="score files, kept and used again"
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="small sizes, to try; the figures say nothing"
+        "--quick",
+        action="store_true",
+        help="small sizes, for a trial; the figures are meaningless",
     )
     for name, what in (
         ("mpnet", "MPNet-base"),
@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None, run: Run = run_apart) -> int:
     ):
         parser.add_argument(f"--{name}", type=Path, metavar="DIR", help=f"folder of {what}")
     parser.add_argument(
-        "--kept", type=Path, metavar="DIR", help="outcomes, kept and taken instead of measuring"
+        "--kept", type=Path, metavar="DIR", help="stored outcomes, used instead of measuring again"
     )
     parser.add_argument("--result", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
@@ -105,7 +105,7 @@ def _tell_kept(parser: argparse.ArgumentParser, folder: Path | None) -> int:
     if folder is None or not folder.is_dir():
         parser.error("table: name the folder of outcomes with --kept DIR")
     outcomes = [
-        read_kept(name, folder) or Outcome(name, lacking="not among the outcomes kept")
+        read_kept(name, folder) or Outcome(name, lacking="not among the stored outcomes")
         for name in SCRIPTS
     ]
     print(table(outcomes))

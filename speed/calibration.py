@@ -2,22 +2,22 @@
 
     python -m speed calibration
 
-Systems have a quality q, drawn from a normal distribution of deviation 1. A metric's cell (a
-system on a sentence) is q + b + e + n: b the metric's own bias for the system, e what the sentence
-is worth to all systems, n noise. Humans' cells have no b. Two metrics with the same deviation of b
-have the same correlation with humans in the population of systems; whatever a test of them rejects
-is rejected wrongly.
+Systems have a quality q, drawn from a normal distribution of deviation 1. A metric's cell (a system
+on a sentence) is q + b + e + n, where b is the metric's own bias for the system, e the effect of
+the sentence on all systems, and n noise. Humans' cells have no b. Two metrics with the same
+deviation of b have the same correlation with humans in the population of systems; if a test of them
+rejects, it is wrong.
 
-- Level and power: PERM-SYS (whole systems swapped), PERM-BOTH (cells swapped), each at .05; where
-  no metric has a bias also PERM-BOTH without the correction for the noise that goes with the
-  sentences' means (`within_sentences`).
-- Shapes: level and power of PERM-SYS where biases are skewed or have heavy tails, or where some
-  systems are far better than the others. Humans give the quality itself.
-- Coverage: 95% bootstrap intervals of r and of the difference of two metrics' r, bias-corrected
-  and plain; the truth is that of the population of systems (`both`) or of these systems on all
+- Level and power: PERM-SYS (whole systems swapped), PERM-BOTH (cells swapped), each at .05; without
+  biases also PERM-BOTH without the correction for the noise that is removed with the sentences'
+  means (`within_sentences`).
+- Shapes: level and power of PERM-SYS if biases are skewed or have heavy tails, or if some systems
+  are far better than the others. Humans' scores are the quality itself.
+- Coverage: 95% bootstrap intervals of r and of the difference of two metrics' r, bias-corrected and
+  plain; the truth is that of the population of systems (`both`) or of these systems on all
   sentences (`sentences`).
-- Prediction: how often r of new systems on new sentences falls into the interval, which does not
-  promise that.
+- Prediction: how often r of new systems on new sentences is in the interval, which does not promise
+  that.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _LEVEL = 0.05
 
 @dataclass(frozen=True)
 class World:
-    """What is drawn from.
+    """The distribution that corpora are drawn from.
 
     Attributes:
-        systems: in a corpus.
-        sentences: in a corpus.
+        systems: systems in a corpus.
+        sentences: sentences in a corpus.
         bias: deviation of each metric's own bias for a system.
-        noise: deviation of a cell.
-        effect: deviation of what a sentence is worth.
+        noise: deviation of the noise of a cell.
+        effect: deviation of the effect of a sentence.
     """
 
     systems: int = 12
@@ -61,11 +61,11 @@ class World:
     effect: float = 1.0
 
     def truth(self, metric: int) -> float:
-        """Correlation with humans over all systems and sentences."""
+        """Return the correlation with humans over all systems and sentences."""
         return float(1 / np.sqrt(1 + self.bias[metric] ** 2))
 
     def draw(self, rng: np.random.Generator) -> tuple[FloatArray, list[FloatArray], FloatArray]:
-        """Humans' cells, each metric's, and the systems' true scores by humans and metrics."""
+        """Return humans' cells, each metric's, and the true scores by humans and metrics."""
         shape = self.systems, self.sentences
         quality = rng.normal(size=self.systems)
         true = np.stack([quality, *(quality + rng.normal(0, b, self.systems) for b in self.bias)])
@@ -79,7 +79,7 @@ class World:
 
 
 def measure(options: Options) -> list[Claim]:
-    """Simulate all."""
+    """Run all simulations."""
     trials = 20 if options.quick else TRIALS
     claims = [_tested(what, world, trials) for what, world in _TESTED]
     claims += [_shaped(*shapes, trials) for shapes in _SHAPES]
@@ -136,7 +136,7 @@ _DRAWN: dict[str, _Drawn] = {
     "lognormal": lambda rng: rng.lognormal(size=_SYSTEMS) / np.sqrt((np.e - 1) * np.e),
     "two outlying systems": lambda rng: rng.normal(size=_SYSTEMS) + np.repeat((0, 4), (10, 2)),
 }
-"""Distributions of a quality or of a bias, of variance 1 but for the outlying systems."""
+"""Distributions of a quality or a bias, with variance 1 except for the outlying systems."""
 
 _EQUAL, _UNEQUAL = (0.5, 0.5), (0.2, 1.0)
 # The distribution of quality and of each metric's biases, and the deviations of the biases.
@@ -162,7 +162,7 @@ _SHAPES: Sequence[tuple[str, tuple[str, str], tuple[float, float]]] = (
 def _shaped(
     quality: str, biases: tuple[str, str], deviations: tuple[float, float], trials: int
 ) -> Claim:
-    """Share of corpora in which PERM-SYS rejects at .05, by what quality and biases look like."""
+    """Share of corpora in which PERM-SYS rejects at .05, by the shape of quality and biases."""
     rng = np.random.default_rng(3)
     rejected = 0
     for _ in range(trials):
@@ -179,7 +179,7 @@ def _shaped(
 
 
 def _uncorrected(table: FloatArray) -> FloatArray:
-    """Cells whose rest `within_sentences` draws out to what it is once sentences' means are off."""
+    """Undo the correction of `within_sentences` for the removed sentence means."""
     means = table.mean(axis=1, keepdims=True)
     rest = table - table.mean(axis=0) - means + means.mean()
     return means + rest * np.sqrt(1 - 1 / len(table))

@@ -1,11 +1,11 @@
-"""The calls of gec-metrics' README and tests, and whole corpora, by it and by our shim of it.
+"""The calls of gec-metrics' README and tests, and whole corpora, run by it and by our shim.
 
     python -m speed compat --data DIR --peer-venv DIR
 
-The README's blocks of Python are read from the installed package's description, the inputs of its
-tests from the test modules that it installs; both sides run the same code, with the package's name
-changed. Models that cannot be fetched are random ones of the same kind. The peer reads the embedded
-tagger under the name that errant loads.
+The README's Python blocks are read from the installed package's description, the inputs of its
+tests from the test modules that it installs. Both sides run the same code, with the package's name
+changed. Models that cannot be downloaded are replaced by random ones of the same kind. The peer
+reads the embedded tagger under the name that errant loads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["measure"]
 _EXACT = 1e-9
 _SINGLE = 1e-5  # models compute in single precision
 _EQUAL = ("errant", "gleu", "gleuofficial", "green")
-"""Metrics all of whose numbers have to be equal; see docs/reference/gec-metrics.md for the rest."""
+"""Metrics whose numbers must all be equal; docs/reference/gec-metrics.md describes the others."""
 
 _GATHER = """
 import importlib, re, sys, types
@@ -183,7 +183,7 @@ for name in ("errant", "gleu", "gleuofficial", "green", "gotoscorer"):
 
 
 def numbers(value: Any, path: str = "") -> dict[str, Any]:
-    """The leaves of a JSON value by their path."""
+    """Return the leaves of a JSON value by path."""
     if isinstance(value, dict):
         parts = [numbers(one, f"{path}/{key}") for key, one in value.items()]
     elif isinstance(value, list):
@@ -194,7 +194,7 @@ def numbers(value: Any, path: str = "") -> dict[str, Any]:
 
 
 def gap(one: Any, two: Any) -> float:
-    """How far two leaves are apart; infinite where they are of different kinds."""
+    """Return the difference of two leaves; infinite if they have different types."""
     numeric = (int, float)
     if isinstance(one, numeric) and isinstance(two, numeric):
         if one != one and two != two:
@@ -204,7 +204,7 @@ def gap(one: Any, two: Any) -> float:
 
 
 def _with_models(block: str, models: str, weights: str) -> str:
-    """A block of the README with models and files that are there."""
+    """Return a block of the README with models and files that exist."""
     bert = f"model_type='{models}/encoder', num_layers=2, "
     for old, new in (
         ("'gpt2'", f"'{models}/language'"),
@@ -223,7 +223,7 @@ def _with_models(block: str, models: str, weights: str) -> str:
 
 
 def measure(options: Options) -> list[Claim]:
-    """Both sides in one run."""
+    """Run both sides."""
     needs("torch", "transformers", "tokenizers")
     import os
 
@@ -241,7 +241,7 @@ def measure(options: Options) -> list[Claim]:
         make_models(folder, corpus.sources, 64, 2)
         _limit_length(folder / "encoder" / "tokenizer_config.json")
         (folder / "weights.json").write_text(json.dumps(gathered["weights"]), encoding="utf-8")
-        # The peer finds its data below the working folder.
+        # The peer looks for its data in the working folder.
         (folder / "meta_eval_data").mkdir()
         for name, source in _peer_data(data).items():
             place = folder / "meta_eval_data" / name
@@ -280,13 +280,13 @@ def measure(options: Options) -> list[Claim]:
 
 
 def _limit_length(path: Path) -> None:
-    """Tell a tokenizer the longest input, without which bert-score asks for more than fits."""
+    """Set a tokenizer's maximum length, without which bert-score uses inputs that are too long."""
     settings = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**settings, "model_max_length": 512}), encoding="utf-8")
 
 
 def _peer_data(data: Path) -> dict[str, str]:
-    """Files of SEEDA, CoNLL-2014 and GJG15 as gec-metrics lays them out."""
+    """Return the files of SEEDA, CoNLL-2014 and GJG15 in the layout of gec-metrics."""
     from gecjury.benchmarks.load import load_benchmark
 
     found = {}
@@ -314,7 +314,7 @@ def _peer_data(data: Path) -> dict[str, str]:
 def _claim(
     title: str, ours: dict[str, Any], theirs: dict[str, Any], start: str, only: str = ""
 ) -> Claim:
-    """How many numbers of some calls are equal, and what is not."""
+    """Return how many numbers of some calls are equal, and which differ."""
     names = [name for name in theirs if (name == only if only else name.startswith(start))]
     equal = near = whole = 0
     calls = 0

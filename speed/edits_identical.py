@@ -2,8 +2,8 @@
 
     python -m speed edits-identical --data DIR
 
-Both sides see the same parses. Every source of CoNLL-2014 meets 15 SEEDA systems, 12 GJG15 systems
-and the 2 official references: 38,048 pairs.
+Both sides use the same parses. Every source of CoNLL-2014 is paired with 15 SEEDA systems, 12 GJG15
+systems and the 2 official references: 38,048 pairs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["measure"]
 
 
 def measure(options: Options) -> list[Claim]:
-    """Every pair on both sides; no edit may differ."""
+    """Extract every pair on both sides; no edit may differ."""
     needs("errant", "spacy")
     data = options.need_data()
     import errant
@@ -42,7 +42,7 @@ def measure(options: Options) -> list[Claim]:
         changed = [version for version in versions if version != source]
         counts["changed"] += len(changed)
         sentences = [source, *dict.fromkeys(changed)]
-        # Both sides take the same parses: what is compared is what each makes of them.
+        # Both sides use the same parses, so that only the extraction of edits is compared.
         docs = list(nlp.pipe(Doc(nlp.vocab, words=sentence.split()) for sentence in sentences))
         parsed = [parser.reduce(doc) for doc in docs]
         for doc, parse in zip(docs[1:], parsed[1:], strict=True):
@@ -75,7 +75,7 @@ def measure(options: Options) -> list[Claim]:
 
 
 def columns(data: Path) -> Iterator[tuple[str, list[str]]]:
-    """Every source with all its corrected versions, tokens joined by single spaces."""
+    """Yield every source with all its corrected versions, tokens joined by single spaces."""
     blocks = read_m2(data / "conll14" / "official-2014.combined.m2", overlaps="keep")
     files = [
         *sorted((data / "SEEDA" / "outputs" / "all").glob("*.txt")),

@@ -3,9 +3,9 @@
     python -m speed encoders --data DIR [--mpnet DIR] [--smollm2 DIR] [--some DIR]
 
 MPNet (`sentence-transformers/all-mpnet-base-v2`), SmolLM2 (`SmolLM2-135M-Instruct`) and a trained
-SOME by kernel regression on MPNet are given as folders; what is not given is left out, and said.
-One thread; every round takes both sides in turn, without caches, models loaded before. Processor
-seconds are compared, the best of all rounds.
+SOME by kernel regression on MPNet are given as folders; missing ones are reported as not tried. One
+thread; every round runs both sides in turn, without caches, with models loaded before. The best
+processor seconds of all rounds are compared.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Sides = Mapping[str, Callable[[], Any]]
 
 
 def measure(options: Options) -> list[Claim]:
-    """Texts a second of each model that is at hand, and what becomes of scores."""
+    """Measure texts per second of each available model, and the changes of scores."""
     data = str(options.need_data())
     needs("torch", "transformers")
     seeda = load_benchmark("seeda", systems="base", references=["official"], data=data)
@@ -63,7 +63,7 @@ def _absent(what: str, how: str = "") -> Claim:
 
 
 def _in_turn(sides: Sides, rounds: int) -> tuple[dict[str, Any], dict[str, float]]:
-    """What each side gives, and the least processor seconds that it took."""
+    """Return the result of each side, and the least processor seconds that it took."""
     from gecjury.models.encoder import forget
 
     found: dict[str, Any] = {}
@@ -81,7 +81,7 @@ def _speeds(seconds: Mapping[str, float], texts: int) -> str:
 
 
 def _encoder(label: str, name: str, texts: Sequence[str], rounds: int) -> Claim:
-    """The two layers that a SOME by kernel regression reads: two thirds of the way up, the last."""
+    """Compare the layers that a SOME by kernel regression reads: at two thirds, and the last."""
     from gecjury.models.encoder import EncoderSpec, load_encoder
     from gecjury.models.precision import DType
 
@@ -110,7 +110,7 @@ def _encoder(label: str, name: str, texts: Sequence[str], rounds: int) -> Claim:
         {key: (lambda call=call: call(texts)) for key, call in sides.items()}, rounds
     )
     before, plain, rough = sides
-    # Some numbers of a vector hardly move at all: their deviation says nothing.
+    # Some numbers of a vector hardly vary at all, so their deviation is no yardstick.
     spread = found[before][1].std(axis=0).mean()
     gaps = [np.abs(found[side][1] - found[before][1]) / spread for side in (plain, rough)]
     return faster(
@@ -130,7 +130,7 @@ def _encoder(label: str, name: str, texts: Sequence[str], rounds: int) -> Claim:
 def _language_model(
     options: Options, texts: Sequence[str], rounds: int, seeda: Benchmark
 ) -> list[Claim]:
-    """Mean log probabilities, and Scribendi's scores by them."""
+    """Compare mean log probabilities, and Scribendi's scores from them."""
     if options.smollm2 is None:
         return [_absent("SmolLM2")]
     from gecjury.models.precision import DType
@@ -146,7 +146,7 @@ def _language_model(
     seconds: dict[str, float] = {}
     corpus = _part(seeda.corpus, options)
     tables = []
-    # A language model is held one at a time, so that its two sides cannot take turns by text.
+    # Only one language model is in memory at a time, so the two sides cannot alternate by text.
     for dtype in ("float32", "bfloat16"):
         mean_log_probabilities(model, texts[:1], _RUNTIME, dtype)
         now, used = _in_turn({dtype: side(dtype)}, rounds)
@@ -171,7 +171,7 @@ def _language_model(
 
 
 def _part(corpus: Corpus, options: Options) -> Corpus:
-    """The corpus, or its first sentences where small sizes are asked for."""
+    """Return the corpus, or only its first sentences with --quick."""
     rows = range(QUICK_SENTENCES if options.quick else SENTENCES)
     return Corpus(
         corpus.sources[: len(rows)],
@@ -187,7 +187,7 @@ def _accuracies(
     *,
     asked: bool = False,
 ) -> list[Claim]:
-    """Accuracy over SEEDA's judged pairs, official ties, before and after."""
+    """Compare the accuracy over SEEDA's judged pairs, with official ties, before and after."""
     if options.quick:
         return []
     settings = Settings(human="both", level="sentence", ties="official")
@@ -210,7 +210,7 @@ def _accuracies(
 
 
 def _some(options: Options, seeda: Benchmark, data: str) -> list[Claim]:
-    """A SOME by kernel regression: all of SEEDA's Base systems, and TMU-GFM's dev and test part."""
+    """Compare a SOME by kernel regression on SEEDA's Base systems and TMU-GFM's dev and test."""
     if options.some is None:
         return [_absent("SOME", "--some DIR")]
     from gecjury.models.encoder import forget
@@ -225,7 +225,7 @@ def _some(options: Options, seeda: Benchmark, data: str) -> list[Claim]:
     texts, pairs, text_of, pair_of = distinct_pairs(corpus)
 
     def apart(texts: Any, pairs: Any) -> dict[str, FloatArray]:
-        """As if an aspect knew nothing of what another has read."""
+        """Score each aspect separately, without reusing what another has read."""
         parts = (_ASPECTS[:2], _ASPECTS[2:])
         return {k: v for part in parts for k, v in
                 exact.predict(texts, pairs, _RUNTIME, part).items()}  # fmt: skip
@@ -281,7 +281,7 @@ def _some(options: Options, seeda: Benchmark, data: str) -> list[Claim]:
 def _ratings(
     name: str, exact: Any, other: Any, data: str, options: Options, *, asked: bool = False
 ) -> list[Claim]:
-    """Pearson with TMU-GFM's ratings, before and after."""
+    """Compare Pearson's r with TMU-GFM's ratings, before and after."""
     from gecjury.refless.data.annotations import read_annotations
     from gecjury.refless.data.rated_sets import NAMED_SETS, split_by_source
     from gecjury.stats.correlation import pearson

@@ -2,11 +2,11 @@
 
     python -m speed errant --data DIR --peer-venv DIR
 
-Both sides use the embedded tagger: it is installed under the name `en_core_web_sm` in the peer's
+Both sides use the embedded tagger, which is installed as `en_core_web_sm` in the peer's
 environment, where gec-metrics looks for it. Extraction and scoring of all sentences and systems are
-timed; imports and loading the tagger are not. The best of three runs stands against the best of the
-peer's two, each with a new scorer. Target: 12 times as fast by the clock, with one process also by
-processor time.
+timed; imports and loading the tagger are not. The best of three runs is compared with the best of
+the peer's two, each with a new scorer. Target: 12 times as fast by the clock, with one process also
+by processor time.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ result = {"seconds": seconds, "cpu": cpu, "sentences": sentences, "corpus": corp
 
 
 def install_tagger(python: Path) -> None:
-    """Install the embedded tagger as the package `en_core_web_sm`, unless it is there."""
+    """Install the embedded tagger as the package `en_core_web_sm`, unless it is installed."""
     known = [str(python), "-c", "import en_core_web_sm"]
     if subprocess.run(known, capture_output=True, check=False).returncode == 0:
         return
@@ -79,7 +79,7 @@ def ours(texts: dict[str, Any], workers: int) -> dict[str, Any]:
 
 
 def measure(options: Options) -> list[Claim]:
-    """Both sides in one run."""
+    """Run both sides."""
     from gecjury.benchmarks.load import load_benchmark
     from gecjury.runtime import Runtime
     from gecjury.scoring.registry import load

@@ -1,16 +1,16 @@
-"""How often intervals of `gecjury estimate` hold the truth, and how wide they are, by simulation.
+"""How often intervals of `gecjury estimate` contain the truth, and their widths, by simulation.
 
     python -m speed estimates [--data DIR]
 
 - Means and differences: two systems correct 400 sources, of which some are labelled. A label is a
-  latent quality, rounded to a scale or to good and bad; half of it belongs to the source, for both
-  systems alike. A metric's scores have a correlation r with the latent quality, and a bias for one
+  latent quality, rounded to a scale or to good and bad; half of it is that of the source, equal for
+  both systems. A metric's scores have a correlation r with the latent quality, and a bias for one
   system. The truth is the mean of 300,000 sources.
 - Rogan and Gladen: four systems; verdicts err with one sensitivity and specificity, and on half of
-  the sources alike for all systems.
-- SEEDA (with data): its judgments of 50 or 100 sources, drawn anew each time, stand for the labels;
-  the truth is the mean of all its judgments. Part of the truth is labelled, so that intervals hold
-  it more often than they promise.
+  the sources in the same way for all systems.
+- SEEDA (with data): its judgments of 50 or 100 sources, drawn again in each trial, are the labels;
+  the truth is the mean of all its judgments. Part of the truth is labelled, so intervals contain it
+  more often than they promise.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _METRICS = ("gleu", "changes")
 
 
 def measure(options: Options) -> list[Claim]:
-    """Simulate, and draw from SEEDA where its data is there."""
+    """Run the simulations, and draw from SEEDA if its data is available."""
     trials = 20 if options.quick else TRIALS
     claims = [
         _means(scale, labelled, r, trials)
@@ -67,7 +67,7 @@ def measure(options: Options) -> list[Claim]:
 
 
 class _Tally:
-    """Counts of intervals that hold the truth, and sums of their widths, by name."""
+    """Counts of intervals that contain the truth, and sums of their widths, by name."""
 
     def __init__(self) -> None:
         self.trials = dict[str, int]()
@@ -75,21 +75,21 @@ class _Tally:
         self.widths = dict[str, float]()
 
     def add(self, name: str, one: Interval, truth: float) -> None:
-        """Count an interval; one without bounds holds nothing."""
+        """Count an interval; one without bounds contains nothing."""
         self.trials[name] = self.trials.get(name, 0) + 1
         self.held[name] = self.held.get(name, 0) + (one.low <= truth <= one.high)
         self.widths[name] = self.widths.get(name, 0.0) + float(np.nan_to_num(one.width))
 
     def coverage(self, name: str) -> float:
-        """Return the share of intervals that hold the truth."""
+        """Return the share of intervals that contain the truth."""
         return self.held[name] / self.trials[name]
 
     def ratio(self, name: str, other: str) -> float:
-        """Return the mean width of the one over that of the other."""
+        """Return the ratio of the mean widths of two names."""
         return self.widths[name] / self.widths[other]
 
     def told(self, names: Sequence[str], how: str = "") -> str:
-        """Return coverage and width of each by one estimator, beside labels alone."""
+        """Describe coverage and width of each by one estimator, compared with labels alone."""
         parts = []
         for name in names:
             one, alone = name + how, f"{name} by labels alone"
@@ -112,7 +112,7 @@ def _labelled(labels: FloatArray, predictions: FloatArray, chosen: FloatArray) -
 
 
 def _qualities(rng: np.random.Generator, systems: FloatArray, sources: int) -> FloatArray:
-    """Return latent qualities, systems × sources, of variance 1 but for what systems add."""
+    """Return latent qualities, systems × sources, of variance 1 apart from systems' shares."""
     shared, own = rng.normal(size=(1, sources)), rng.normal(size=(len(systems), sources))
     return np.asarray(systems[:, None] + (0.7 * shared + own) / np.sqrt(1.49) * 1.22)
 

@@ -1,14 +1,14 @@
-"""Time our edit extraction against the errant package used plainly, with the same tagger.
+"""Time our edit extraction against plain use of the errant package, with the same tagger.
 
     python -m speed extraction --data DIR
 
-- `gjg15`: 12 systems × 1,312 sentences, as `errant_parallel` does it: each source parsed once,
-  each changed hypothesis parsed and annotated where it stands.
+- `gjg15`: 12 systems × 1,312 sentences, as `errant_parallel` does it: each source parsed once, each
+  changed hypothesis parsed and annotated when it is reached.
 - `seeda`: 15 systems and 2 references × 391 sentences, as gec-metrics does it: every sentence
   parsed and every pair annotated when it is first met.
 
-Both sides load the tagger within the time. Other work on the machine moves the seconds by the
-clock, not those of the processor.
+The time includes loading the tagger on both sides. Other work on the machine changes the seconds by
+the clock, but not those of the processor.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Edits = list[list[tuple[Edit, ...]]]
 
 
 def measure(options: Options) -> list[Claim]:
-    """Both sets with one and two workers."""
+    """Measure both sets with one and two workers."""
     needs("errant", "spacy")
     data = options.need_data()
     # Imports count on neither side.
@@ -53,7 +53,7 @@ def compare(
     versions: list[list[str]],
     plain: Callable[[Sequence[str], Sequence[Sequence[str]]], Edits],
 ) -> list[Claim]:
-    """Time both sides on one set; the pairs that differ must be none."""
+    """Time both sides on one set; no pair may differ."""
     theirs, clock, processor = timed(lambda: plain(sources, versions))
     size = f"{name}, {len(versions)} × {len(sources)}"
     claims = []

@@ -3,10 +3,10 @@
     python -m speed green-gleu --data DIR --peer-venv DIR
 
 SEEDA: 15 systems × 391 sentences × 2 references (`official-as-published`). Imports and reading are
-left out on both sides; every run begins with a new scorer, so neither side profits from what it
-cached before. gec-metrics gives corpus and sentence scores by separate calls, gecjury both by one:
-the targets are held against the peer's corpus scores alone, and against the smaller of the ratios
-of elapsed and of CPU seconds.
+not timed on either side; every run begins with a new scorer, so neither side benefits from earlier
+caches. gec-metrics computes corpus and sentence scores by separate calls, gecjury both by one: the
+targets compare with the peer's corpus scores alone, by the smaller of the ratios of elapsed and of
+CPU seconds.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ _PEER = """
         )
     result["TrueSkill"] = skills
 
-    # The spread of the draws, from a pass of its own that is not timed.
-    class Recorder(get_metric("gleu")):
+    # The spread of the draws, from a separate pass that is not timed. class
+    Recorder(get_metric("gleu")):
         def aggregate_score(self, *arguments, **named):
             score = super().aggregate_score(*arguments, **named)
             recorded.append(score)
@@ -105,7 +105,7 @@ _PEER = """
 
 
 def _timed(call: Callable[[], Any], runs: int) -> tuple[list[tuple[float, float]], Any]:
-    """Elapsed and CPU seconds of each run, and what the last one returned."""
+    """Return elapsed and CPU seconds of each run, and the result of the last one."""
     seconds, value = [], None
     for _ in range(runs):
         start, start_cpu = time.perf_counter(), time.process_time()
@@ -115,7 +115,7 @@ def _timed(call: Callable[[], Any], runs: int) -> tuple[list[tuple[float, float]
 
 
 def _best(runs: list[tuple[float, float]]) -> tuple[float, float]:
-    """Least elapsed and least CPU seconds."""
+    """Return the least elapsed and the least CPU seconds."""
     return min(elapsed for elapsed, _ in runs), min(cpu for _, cpu in runs)
 
 
@@ -127,7 +127,7 @@ def ours_of(texts: Texts, peer: dict[str, Any], runs: int) -> dict[str, Any]:
     from gecjury.stats.ranking import trueskill
 
     for name in ("green", "gleu"):
-        gecjury.load(name)  # imports the metric's module, which is not to be timed
+        gecjury.load(name)  # imports the metric's module, which is not timed
     given = (texts.sources, texts.systems, texts.references)
     green_seconds, green = _timed(lambda: gecjury.load("green").score(*given), runs)
     gleu_seconds, gleu = _timed(lambda: gecjury.load("gleu", draws=_DRAWS).score(*given), runs)
@@ -152,7 +152,7 @@ def ours_of(texts: Texts, peer: dict[str, Any], runs: int) -> dict[str, Any]:
 
 
 def measure(options: Options) -> list[Claim]:
-    """Both sides in one run."""
+    """Run both sides."""
     texts = read_seeda(options, "subset")
     runs, peer_runs = 3, 2
     if options.quick:
@@ -166,7 +166,7 @@ def measure(options: Options) -> list[Claim]:
 def report(
     ours: dict[str, Any], peer: dict[str, Any], texts: Texts, versions: dict[str, str]
 ) -> list[Claim]:
-    """Ratios against the peer's corpus call alone, and how far the two sides are apart."""
+    """Return ratios to the peer's corpus call alone, and the differences of the two sides."""
     size = f"{len(texts.systems)} × {len(texts.sources)} × {len(texts.references)}"
     about = (
         f"gec-metrics {versions['gec-metrics']}, trueskill {versions['trueskill']}, Python "
@@ -183,7 +183,7 @@ def report(
                 f"the same work, sentence scores too: {elapsed:.2f} s, {elapsed / best[0]:.1f}× "
                 f"by the clock, {cpu / best[1]:.1f}× by CPU"
             )
-        # Where the clock and the processor disagree, the less flattering ratio counts.
+        # If clock and processor disagree, the less flattering ratio counts.
         ratio = min(theirs[0] / best[0], theirs[1] / best[1])
         claims.append(
             faster(f"{name}, {size}", best[0], theirs[0], target, ratio=ratio, lines=lines)

@@ -3,8 +3,8 @@
     python -m speed green-scaling --data DIR
 
 The texts are SEEDA's, all 1,312 sentences in seeded order over and over, each with the output of a
-system drawn at random; a token of its own closes every row, so that no two rows are equal. Every
-size runs in a process of its own, whose peak memory includes the texts and the scores.
+system drawn at random; every row ends with a unique token, so that no two rows are equal. Every
+size runs in a separate process, whose peak memory includes the texts and the scores.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["measure"]
 _SIZES = (125_000, 250_000, 500_000, 1_000_000)
 _QUICK = (1_000, 2_000)
 
-# The first two are held against the largest size; a slope of 1 is linear cost.
+# The first two are limits for the largest size; a slope of 1 is linear cost.
 _MOST_SECONDS = 180.0
 _MOST_BYTES = 2 * 10**9
 _SLOPE = (0.9, 1.05)
@@ -32,7 +32,7 @@ _METRICS = {"green": "GREEN", "gleu": "GLEU"}
 
 
 def make_rows(texts: Texts, count: int, seed: int) -> tuple[list[str], list[str], list[list[str]]]:
-    """Sources, hypotheses and references of `count` distinct rows; more rows begin alike."""
+    """Return `count` distinct rows of sources, hypotheses and references, in a fixed order."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
@@ -53,7 +53,7 @@ def make_rows(texts: Texts, count: int, seed: int) -> tuple[list[str], list[str]
 
 
 def peak_bytes() -> int:
-    """The most memory this process has held so far."""
+    """Return the peak memory of this process so far."""
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -82,7 +82,7 @@ def score_one(texts: Texts, metric: str, count: int, seed: int) -> dict[str, flo
 
 
 def score_apart(options: Options, metric: str, count: int, seed: int) -> dict[str, float]:
-    """Score one size in a process of its own."""
+    """Score one size in a separate process."""
     code = (
         "import json, sys; from pathlib import Path; from speed.green_scaling import score_one; "
         "from speed.harness import Options; from speed.seeda import read_seeda; "
@@ -98,7 +98,7 @@ def score_apart(options: Options, metric: str, count: int, seed: int) -> dict[st
 
 
 def slope(results: list[dict[str, float]], key: str) -> float:
-    """Least-squares slope of log(value) over log(rows)."""
+    """Return the least-squares slope of log(value) over log(rows)."""
     x = [math.log(result["rows"]) for result in results]
     y = [math.log(result[key]) for result in results]
     x_mean, y_mean = sum(x) / len(x), sum(y) / len(y)
@@ -107,13 +107,13 @@ def slope(results: list[dict[str, float]], key: str) -> float:
 
 
 def measure(options: Options) -> list[Claim]:
-    """The targets at the largest size, and the slope over all."""
+    """Check the targets at the largest size, and the slope over all."""
     read_seeda(options, "all")
     return [claim for metric in _METRICS for claim in claims_of(options, metric)]
 
 
 def claims_of(options: Options, metric: str) -> list[Claim]:
-    """The targets of one metric."""
+    """Check the targets of one metric."""
     name = _METRICS[metric]
     sizes = _QUICK if options.quick else _SIZES
     results = [score_apart(options, metric, count, seed=0) for count in sizes]
@@ -124,7 +124,7 @@ def claims_of(options: Options, metric: str) -> list[Claim]:
         for r in results
     ]
     low, high = _SLOPE
-    # Other work on the machine stretches elapsed time, and not that of all sizes alike.
+    # Other work on the machine lengthens elapsed time, by different amounts for each size.
     growth = slope(results, "cpu")
     rate = last["rows"] / last["cpu"]
     return [

@@ -1,7 +1,7 @@
-"""What every measurement takes and gives, how it is run, and the one table of all.
+"""The inputs and results of measurements, how they are run, and the table of all results.
 
 A measurement is a module with `measure(options) -> list[Claim]` and a line in `SCRIPTS`. Each runs
-in a process of its own, so that its memory and its threads are its own.
+in a separate process, so that its memory and its threads are its own.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 T = TypeVar("T")
 
 
-class Lacking(Exception):  # nothing went wrong: something is not there
-    """A measurement cannot be made here; says what is not there."""
+class Lacking(Exception):  # not an error: something is missing
+    """A measurement cannot be run here; the message says what is missing."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What every measurement is told.
+    """The options of every measurement.
 
     Attributes:
-        data: folder that holds `SEEDA/`, `conll14/` and the like.
-        peer_venv: the peer's environment, made if missing; None where no peer is wanted.
-        scores: folder of score files, kept and used again; None makes them anew.
-        quick: small sizes, to try a measurement; its figures say nothing.
-        mpnet: folder of MPNet; None where it is not at hand, as the two below.
+        data: folder that contains `SEEDA/`, `conll14/` and so on.
+        peer_venv: the peer's environment, created if missing; None if no peer is wanted.
+        scores: folder of score files, kept and reused; None scores again.
+        quick: small sizes, for a trial run; the figures are meaningless.
+        mpnet: folder of MPNet; None if it is not available, like the two below.
         smollm2: folder of SmolLM2.
         some: folder of a trained SOME.
     """
@@ -75,43 +75,43 @@ class Options:
     some: Path | None = None
 
     def need_data(self) -> Path:
-        """The data folder.
+        """Return the data folder.
 
         Raises:
-            Lacking: none is named, or it is not there.
+            Lacking: no folder is named, or it does not exist.
         """
         if self.data is None:
             raise Lacking("no data: name the folder with --data or $GECJURY_DATA")
         if not self.data.is_dir():
-            raise Lacking(f"no data: {self.data} is no folder")
+            raise Lacking(f"no data: {self.data} is not a folder")
         return self.data
 
     def need_peer(self) -> Path:
-        """The folder of the peer's environment.
+        """Return the folder of the peer's environment.
 
         Raises:
-            Lacking: none is named.
+            Lacking: no folder is named.
         """
         if self.peer_venv is None:
-            raise Lacking("no peer: name its environment with --peer-venv (made if missing)")
+            raise Lacking("no peer: name its environment with --peer-venv (created if missing)")
         return self.peer_venv
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One figure that is claimed, and what was found.
+    """One claimed figure, and what was found.
 
     Attributes:
         claim: what was measured.
         ours: seconds of our side.
-        theirs: seconds of the other side, where there is one.
-        ratio: how many times as fast; None where that is not what is claimed.
-        found: the figure where it is not a ratio, in words.
-        target: what it has to reach, in words; empty if nothing is asked.
-        met: whether it did; None where nothing is asked, or nothing was measured.
-        peak: peak memory of our side in MB, where measured.
-        lines: what else there is to say.
-        agreement: whether it is about equal results, which are asked for at any size.
+        theirs: seconds of the other side, if there is one.
+        ratio: how many times as fast; None if the claim is not about speed.
+        found: the figure in words, if it is not a ratio.
+        target: the target in words; empty if there is none.
+        met: whether the target was met; None if there is none, or nothing was measured.
+        peak: peak memory of our side in MB, if measured.
+        lines: further remarks.
+        agreement: whether it is about equal results, which are required at any size.
     """
 
     claim: str
@@ -126,7 +126,7 @@ class Claim:
     agreement: bool = False
 
     def without_verdict(self) -> Claim:
-        """The same where small sizes were taken, which tell nothing but agreement."""
+        """Return the claim for small sizes, whose figures mean nothing apart from agreement."""
         return self if self.agreement else replace(self, met=None)
 
 
@@ -135,10 +135,10 @@ class Script:
     """A measurement.
 
     Attributes:
-        module: in this folder.
-        compares: one line on both sides and the size.
-        takes: about how long.
-        one_thread: whether numerical libraries are held to one thread.
+        module: module in this folder.
+        compares: one line about both sides and the size.
+        takes: approximate duration.
+        one_thread: whether numerical libraries are limited to one thread.
     """
 
     module: str
@@ -299,14 +299,14 @@ SCRIPTS: Mapping[str, Script] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a measurement left.
+    """The outcome of a measurement.
 
     Attributes:
-        name: in `SCRIPTS`.
-        claims: what it found.
-        lacking: what is not there; empty if it could be made.
+        name: name in `SCRIPTS`.
+        claims: its results.
+        lacking: what is missing; empty if it could be run.
         error: why it failed; empty if it did not.
-        made: on which commit and day, and how long it took, where it was kept.
+        made: commit, day and duration, for a stored outcome.
     """
 
     name: str
@@ -317,7 +317,7 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """Whether it broke off or missed a target; what could not be tried did not fail."""
+        """Return whether it failed or missed a target; a measurement not tried has not failed."""
         return bool(self.error) or any(claim.met is False for claim in self.claims)
 
 
@@ -331,16 +331,16 @@ def faster(
     peak: float | None = None,
     lines: Iterable[str] = (),
 ) -> Claim:
-    """A claim to be some times as fast.
+    """Return the claim to be a number of times as fast.
 
     Args:
         claim: what was measured.
         ours: seconds.
         theirs: seconds.
-        target: least ratio; None if nothing is asked.
-        ratio: where it is not that of the seconds shown.
+        target: least ratio; None if there is no target.
+        ratio: the ratio, if it is not that of the seconds shown.
         peak: memory in MB.
-        lines: what else there is to say.
+        lines: further remarks.
     """
     found = theirs / ours if ratio is None else ratio
     aim, met = ("", None) if target is None else (f"≥ {target:g}×", found >= target)
@@ -358,12 +358,12 @@ def checked(
     lines: Iterable[str] = (),
     agreement: bool = False,
 ) -> Claim:
-    """A claim of any other kind."""
+    """Return a claim of any other kind."""
     return Claim(claim, ours, None, None, found, target, met, peak, tuple(lines), agreement)
 
 
 def timed(call: Callable[[], T]) -> tuple[T, float, float]:
-    """A result, seconds by the clock, and processor seconds of this process and its children."""
+    """Return a result, seconds by the clock, and processor seconds including child processes."""
     start, cpu = time.perf_counter(), _processor()
     result = call()
     return result, time.perf_counter() - start, _processor() - cpu
@@ -377,7 +377,7 @@ def _processor() -> float:
 
 
 def peak_memory() -> float:
-    """Most MB that this process or, if larger, its largest child has held."""
+    """Return the peak memory in MB of this process or, if larger, of its largest child."""
     import resource
 
     kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
@@ -386,10 +386,10 @@ def peak_memory() -> float:
 
 
 def needs(*packages: str) -> None:
-    """Refuse to go on without some packages.
+    """Refuse to continue without some packages.
 
     Raises:
-        Lacking: names those that are not installed.
+        Lacking: names the packages that are not installed.
     """
     gone = [name for name in packages if importlib.util.find_spec(name) is None]
     if gone:
@@ -400,7 +400,7 @@ Run = Callable[[str, Options], Outcome]
 
 
 def run_here(name: str, options: Options) -> Outcome:
-    """Measure in this process."""
+    """Run a measurement in this process."""
     module = importlib.import_module(f"speed.{SCRIPTS[name].module}")
     try:
         claims = tuple(module.measure(options))
@@ -410,19 +410,19 @@ def run_here(name: str, options: Options) -> Outcome:
 
 
 def run_apart(name: str, options: Options) -> Outcome:
-    """Measure in a process of its own; what it prints goes to stderr."""
+    """Run a measurement in a separate process, whose output goes to stderr."""
     environment = {**os.environ, **(ONE_THREAD if SCRIPTS[name].one_thread else {})}
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "outcome.json"
         command = [sys.executable, "-m", "speed", name, "--result", str(result), *words(options)]
         done = subprocess.run(command, cwd=ROOT, env=environment, stdout=sys.stderr, check=False)
         if done.returncode or not result.exists():
-            return Outcome(name, error=f"broke off with status {done.returncode}; see above")
+            return Outcome(name, error=f"failed with status {done.returncode}; see above")
         return from_json(result.read_text(encoding="utf-8"))
 
 
 def words(options: Options) -> list[str]:
-    """The options as they are typed, paths absolute."""
+    """Return the options as command-line words, with absolute paths."""
     typed = ["--quick"] if options.quick else []
     for key, path in (
         ("--data", options.data),
@@ -437,7 +437,7 @@ def words(options: Options) -> list[str]:
 
 
 def to_json(outcome: Outcome) -> str:
-    """An outcome on its way from one process to another."""
+    """Return an outcome as JSON, for another process."""
     return json.dumps(asdict(outcome))
 
 
@@ -449,7 +449,7 @@ def from_json(text: str) -> Outcome:
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """All claims as one Markdown table, with what else there is to say below it."""
+    """Return all claims as one Markdown table, with further remarks below it."""
     lines = [
         "| measurement | claim | theirs, s | ours, s | found | target | met | peak, MB |",
         "|---|---|---|---|---|---|---|---|",
@@ -488,6 +488,6 @@ def _seconds(value: float | None) -> str:
 
 
 def listing() -> str:
-    """Every measurement, what it compares and how long it takes, as a Markdown table."""
+    """Return a Markdown table of all measurements, what they compare and how long they take."""
     rows = [_line(name, each.compares, each.takes) for name, each in SCRIPTS.items()]
     return "\n".join(["| measurement | compares | takes |", "|---|---|---|", *rows])

@@ -3,7 +3,7 @@
     python -m speed imeasure --data DIR
 
 15 systems × 391 sentences × 2 references (SEEDA) and 12 × 1,312 × 2 (GJG15). Every alignment of
-three different sentences of the SEEDA set is compared with that of the full table (a minute).
+three different sentences of the SEEDA set is compared with that of the full table (one minute).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def read_lines(path: Path) -> Lines:
 
 
 def read_references(path: Path) -> tuple[Lines, list[Lines]]:
-    """Sources and the corrections of both annotators; one who has no line agrees with the other."""
+    """Return sources and both annotators' corrections; one without a line agrees with the other."""
     sources: Lines = []
     references: list[Lines] = [[], []]
     for block in path.read_text(encoding="utf-8").strip().split("\n\n"):
@@ -50,7 +50,7 @@ def read_references(path: Path) -> tuple[Lines, list[Lines]]:
 
 
 def scored(name: str, sources: Lines, systems: list[Lines], references: list[Lines]) -> Claim:
-    """Seconds of one set."""
+    """Time one set."""
     start = time.perf_counter()
     rows = [
         imeasure.sentence_counts(source, [s[n] for s in systems], [r[n] for r in references])
@@ -71,7 +71,7 @@ def scored(name: str, sources: Lines, systems: list[Lines], references: list[Lin
 
 
 def aligned(sources: Lines, systems: list[Lines], references: list[Lines]) -> Claim:
-    """Every alignment of three different sentences beside that of the full table."""
+    """Compare every alignment of three different sentences with that of the full table."""
     triples = {
         tuple(threeway._encode([source, system[n], reference[n]]))
         for n, source in enumerate(sources)
@@ -94,7 +94,7 @@ def aligned(sources: Lines, systems: list[Lines], references: list[Lines]) -> Cl
 
 
 def measure(options: Options) -> list[Claim]:
-    """Two sets, and the alignments of the first."""
+    """Time two sets, and check the alignments of the first."""
     data = options.need_data()
     sources, references = read_references(data / "conll14" / "official-2014.combined.m2")
     folder = data / "SEEDA" / "outputs" / "subset"

@@ -2,10 +2,10 @@
 
     python -m speed judges
 
-Needs vLLM (`make test-vllm` makes an environment that has it). The model is a random Qwen3 made on
-the spot. Measured are requests a second: vLLM with all requests in one batch against one call at a
-time, and the openai backend at concurrency 32 against 1 on the served model. Every measurement
-uses prompts of its own, so that no reply comes from the store; each is preceded by a warm-up.
+Needs vLLM (`make test-vllm` creates an environment with it). The model is a random Qwen3 created on
+the spot. Requests per second are measured: vLLM with all requests in one batch against one call at
+a time, and the openai backend at concurrency 32 against 1 on the served model. Every measurement
+uses its own prompts, so that no reply comes from the store; each is preceded by a warm-up.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def rate(scorer: Any, corpus: Any, runtime: Any) -> float:
 
 
 def one_at_a_time(scorer: Any, corpus: Any, runtime: Any) -> float:
-    """Each source in a call of its own, the engine loaded and warm."""
+    """Send each source in a separate call, with the engine loaded and warm."""
     from gecjury.corpus.corpus import Corpus
 
     parts = [
@@ -112,7 +112,7 @@ def rates(items: int, few: int) -> dict[str, float]:
 
 
 def measure(options: Options) -> list[Claim]:
-    """Requests one after another and at once, on both backends."""
+    """Measure requests one after another and at once, on both backends."""
     needs("vllm", "openai")
     found = rates(*((8, 4) if options.quick else (200, 20)))
     pairs = {

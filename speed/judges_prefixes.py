@@ -4,8 +4,8 @@
 
 Needs vLLM. 48 pointwise questions of the sample go to SmolLM2-135M-Instruct in three ways, each
 beginning with an empty prefix cache: in one batch; one after the other; and one after the other
-with the cache emptied before each. Tokens are those read and written. A question that is not among
-them warms the engine up. Each way is timed twice, by turns, and the better time counts.
+with the cache emptied before each. Tokens are input and output tokens. Another question warms the
+engine up. Each way is timed twice, in turns, and the better time counts.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _QUESTIONS = 48
 
 
 def answered(model: Any, parts: Sequence[Any], llm: Any, *, empty: bool) -> list[Any]:
-    """The replies to parts of the questions, each sent in one batch, from an empty prefix cache.
+    """Return the replies to parts of the questions, each a batch from an empty prefix cache.
 
     Args:
-        model: is asked.
-        parts: of the questions.
+        model: the model to ask.
+        parts: parts of the questions.
         llm: vLLM's engine.
-        empty: whether the cache is emptied before each part as well.
+        empty: whether the cache is also emptied before each part.
     """
     from gecjury.judges.asking.ask import ask
     from gecjury.runtime import Runtime
@@ -46,7 +46,7 @@ def answered(model: Any, parts: Sequence[Any], llm: Any, *, empty: bool) -> list
 
 
 def measure(options: Options) -> list[Claim]:
-    """The three ways with one engine, in one run."""
+    """Measure the three ways with one engine."""
     needs("vllm")
     if options.smollm2 is None:
         raise Lacking("no model: name its folder with --smollm2")

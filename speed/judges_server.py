@@ -2,10 +2,10 @@
 
     python -m speed judges-server
 
-The server is the tests' own, in a process of its own: every answer takes 50 ms, and costs nothing.
-Both sides ask it the same number of questions, one by one and 64 at once. The memory is that of a
-process that judges 100,000 sources, and of one that counts them for a dry run; what the questions
-add is the difference to a process that has read the same texts.
+The server is that of the tests, in a separate process: every answer takes 50 ms, without
+computation. Both sides ask it the same number of questions, one by one and 64 at once. The memory
+is that of a process that judges 100,000 sources, and of one that counts them for a dry run; the
+share of the questions is the difference to a process that has only read the same texts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ time.sleep(1e6)
 
 @contextmanager
 def served(latency: float) -> Iterator[str]:
-    """The address of a fake server, which ends with the context."""
+    """Yield the address of a fake server, which ends with the context."""
     argv = [sys.executable, "-c", _SERVE, str(latency)]
     with subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -55,7 +55,7 @@ def served(latency: float) -> Iterator[str]:
 
 
 def corpus_of(count: int) -> Any:
-    """`count` sources of 20 words with two corrections each: a question a source."""
+    """Return `count` sources of 20 words with two corrections each: one question per source."""
     from gecjury.corpus.corpus import Corpus, Version
 
     rest = "have went to the school which stand on hills behind our old house every days ."
@@ -68,7 +68,7 @@ def corpus_of(count: int) -> Any:
 
 
 def child(kind: str, count: int, url: str, concurrency: int) -> dict[str, float]:
-    """Make, count or judge questions in this process; give seconds and peak memory."""
+    """Build, count or judge questions in this process; return seconds and peak memory."""
     from gecjury.runtime import Runtime
     from gecjury.scoring.registry import load
 
@@ -90,7 +90,7 @@ def child(kind: str, count: int, url: str, concurrency: int) -> dict[str, float]
 
 
 def apart(kind: str, count: int, url: str, concurrency: int = _AT_ONCE) -> dict[str, float]:
-    """Run `child` in a process of its own."""
+    """Run `child` in a separate process."""
     code = "import json, sys; from speed.judges_server import child; " + (
         "print(json.dumps(child(sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))))"
     )
@@ -101,7 +101,7 @@ def apart(kind: str, count: int, url: str, concurrency: int = _AT_ONCE) -> dict[
 
 
 def measure(options: Options) -> list[Claim]:
-    """Requests a second at concurrency 64 and 1, and the memory of many questions."""
+    """Measure requests per second at concurrency 64 and 1, and the memory of many questions."""
     needs("openai")
     few, many, most = (20, 200, 1_000) if options.quick else (60, 3_000, 100_000)
     with served(_LATENCY) as url:

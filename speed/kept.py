@@ -1,4 +1,4 @@
-"""Outcomes kept in a folder: all measurements take hours, and few machines are idle so long."""
+"""Outcomes stored in a folder: all measurements take hours, and few machines are idle that long."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["measure_once", "read_kept"]
 
 
 def read_kept(name: str, folder: Path, options: Options | None = None) -> Outcome | None:
-    """An outcome that is kept; None if it is not.
+    """Return a stored outcome; None if there is none.
 
     Args:
-        name: of the measurement.
-        folder: one file a measurement.
-        options: what it has to have been made with; None for whatever it was.
+        name: name of the measurement.
+        folder: folder with one file per measurement.
+        options: options that it must have been measured with; None for any.
 
     Raises:
-        ValueError: it was made with other options.
+        ValueError: it was measured with other options.
     """
     path = folder / f"{name}.json"
     if not path.exists():
@@ -30,23 +30,23 @@ def read_kept(name: str, folder: Path, options: Options | None = None) -> Outcom
     record = json.loads(path.read_text(encoding="utf-8"))
     if options is not None and record["options"] != (asked := " ".join(words(options))):
         raise ValueError(
-            f"{path}: made with {record['options'] or 'no options'}, asked for are "
-            f"{asked or 'none'}: give the same, or another folder"
+            f"{path}: measured with {record['options'] or 'no options'}, but the requested "
+            f"options are {asked or 'none'}: give the same, or another folder"
         )
     return from_json(record["outcome"])
 
 
 def measure_once(name: str, options: Options, folder: Path, run: Run) -> Outcome:
-    """An outcome that is kept, or made and kept unless it broke off or lacked something.
+    """Return a stored outcome, or measure and store it unless it failed or lacked something.
 
     Args:
-        name: of the measurement.
-        options: must be those of the outcome that is kept.
-        folder: one file a measurement, made if missing.
-        run: makes one measurement.
+        name: name of the measurement.
+        options: must equal those of a stored outcome.
+        folder: folder with one file per measurement, created if missing.
+        run: runs one measurement.
 
     Raises:
-        ValueError: what is kept was made with other options.
+        ValueError: the stored outcome was measured with other options.
     """
     there = read_kept(name, folder, options)
     if there is not None:
@@ -65,7 +65,7 @@ def measure_once(name: str, options: Options, folder: Path, run: Run) -> Outcome
 
 
 def _commit() -> str:
-    """Which tree is measured."""
+    """Return the commit that is measured."""
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -2,17 +2,18 @@
 
     python -m speed limits --data DIR [--mpnet DIR]
 
-- Encoders and trainings: floating-point operations a processor second, beside those of a single
-  large product of matrices in the same numbers. Padding, tokenisation and repeated texts count as
-  time, not as work. A training's work is what multiplies the word pieces of its examples.
-- String metrics: bytes of text a processor second, beside reading the same files and splitting
-  their lines at blanks.
-- Judges: requests a second, beside a bare loop that posts the same number of requests to the same
-  server as many at a time and drops the replies.
+- Encoders and trainings: floating-point operations per processor second, compared with those of a
+  single large matrix product in the same precision. Padding, tokenisation and repeated texts count
+  as time, not as work. The work of a training is the multiplications for the word pieces of its
+  examples.
+- String metrics: bytes of text per processor second, compared with reading the same files and
+  splitting their lines at blanks.
+- Judges: requests per second, compared with a bare loop that posts the same number of requests to
+  the same server, the same number at a time, and drops the replies.
 
-Lines below the table say what takes the rest. One thread, models loaded before; the limit is
-measured before and after each path, since the rate of a shared machine changes, and the higher one
-counts.
+Lines below the table show what takes the remaining time. One thread, models loaded before; the
+limit is measured before and after each path, since the rate of a shared machine changes, and the
+higher one counts.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ __all__ = ["measure"]
 
 T = TypeVar("T")
 
-_SHARE = 0.7  # of the matrix rate, asked of encoders
+_SHARE = 0.7  # of the matrix rate, the target for encoders
 _USEFUL = 0.6  # of a training's time
 _TEXTS, _QUICK_TEXTS = 1_500, 60
 _REQUESTS, _QUICK_REQUESTS, _AT_ONCE = 3_000, 100, 64
 _RATINGS, _QUICK_RATINGS = 1_000, 60
 _TIMES, _QUICK_TIMES = 20, 1
-_LISTED = 4  # what takes the rest: this many names
+_LISTED = 4  # names listed for the remaining time
 
 _PRODUCTS = ("aten::addmm", "aten::mm", "aten::bmm", "aten::baddbmm", "mkldnn::_linear_pointwise")
 _ATTENTION = "aten::_scaled_dot_product"
@@ -64,7 +65,7 @@ def measure(options: Options) -> list[Claim]:
 
 
 def matrix_rate(numbers: str) -> float:
-    """Return floating-point operations a processor second of a large product, the best of five."""
+    """Return the operations per processor second of a large product, the best of five."""
     import torch
 
     left, right = (torch.randn(shape).to(getattr(torch, numbers)) for shape in _PRODUCT)
@@ -83,7 +84,7 @@ _NO_BFLOAT16 = "not tried: this processor has no products of bfloat16"
 
 
 def _multiplies_bfloat16() -> bool:
-    """Return True if the processor has products of bfloat16; others take minutes for seconds."""
+    """Return True if the processor multiplies bfloat16; others take minutes instead of seconds."""
     import torch
 
     return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
@@ -120,7 +121,7 @@ def _encoders(options: Options) -> Iterator[Claim]:
             config = read_config(spec.checkpoint())
             encoder.encode(sample[:2])
             encoder.clear()
-            # Equal texts, and texts of equal word pieces, are read once: only those are work.
+            # Equal texts, and texts of equal word pieces, are read once: only these count as work.
             read = {tuple(ids) for ids in encoder.tokenise(sample)[0]}
             work = sum(_operations(config, encoder.layer, len(ids)) for ids in read)
             kind = dtype.removesuffix("-onednn")
@@ -139,7 +140,7 @@ def _encoders(options: Options) -> Iterator[Claim]:
 
 
 def _operations(config: Any, layers: int, pieces: int) -> float:
-    """Return the floating-point operations of some layers of a BERT for a text of some length.
+    """Return the floating-point operations of some layers of a BERT for a text of a given length.
 
     Four square matrices and two of the feed-forward layer multiply every word piece; attention
     multiplies every pair of them twice. A multiplication with its addition counts as two.
@@ -150,7 +151,7 @@ def _operations(config: Any, layers: int, pieces: int) -> float:
 
 
 def _profiled(call: Callable[[], Any]) -> str:
-    """Return what takes a call's time, by torch's operations, the longest first."""
+    """Return the shares of a call's time by torch's operations, the largest first."""
     shares, outside = _operation_shares(call)
     several = sorted(shares.items(), key=lambda item: -item[1])[:_LISTED]
     parts = [f"{name.removeprefix('aten::')[:32]} {share:.0%}" for name, share in several]
@@ -158,7 +159,7 @@ def _profiled(call: Callable[[], Any]) -> str:
 
 
 def _operation_shares(call: Callable[[], Any]) -> tuple[dict[str, float], float]:
-    """Return the share of a call's time by torch's operation, and of all that is none."""
+    """Return the share of a call's time by torch's operation, and the share outside of torch."""
     from torch.profiler import ProfilerActivity, profile
 
     with profile(activities=[ProfilerActivity.CPU]) as record:
@@ -170,7 +171,7 @@ def _operation_shares(call: Callable[[], Any]) -> tuple[dict[str, float], float]
 
 
 def _trainings(options: Options) -> Iterator[Claim]:
-    """Yield the share of trainings' time that multiplies word pieces, in 32 and in 16 bits."""
+    """Yield the share of trainings' time in multiplications of word pieces, in 32 and 16 bits."""
     from gecjury.models.encoder import forget
 
     rows = _QUICK_RATINGS if options.quick else _RATINGS
@@ -178,7 +179,7 @@ def _trainings(options: Options) -> Iterator[Claim]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rated = folder / "rated.tsv"
-        # Only the time counts: any numbers do as ratings.
+        # Only the time counts, so any numbers can be ratings.
         body = [f"{s}\t{1 + 3 * (row % 7) / 6:.3f}" for row, s in enumerate(texts.sources[:rows])]
         rated.write_text("\n".join(["output\tgrammaticality", *body]) + "\n", encoding="utf-8")
         for side, lines in (("source", texts.sources), ("ref", texts.references[0])):
@@ -230,7 +231,7 @@ def _trainings(options: Options) -> Iterator[Claim]:
 
 
 def _trained(argv: Sequence[str]) -> tuple[dict[str, float], float, float]:
-    """Return shares of time by operation, the share of padding, and what is outside of torch."""
+    """Return shares of time by operation, the share of padding, and the share outside of torch."""
     import transformers.trainer  # noqa: F401  (its import takes seconds, and is no training)
 
     from gecjury.cli import main
@@ -264,7 +265,7 @@ def _string_metrics(options: Options) -> Iterator[Claim]:
 
     texts = read_seeda(options, "all")
     times = _QUICK_TIMES if options.quick else _TIMES
-    # A token of its own ends every line, so that no two lines are equal and none is read once.
+    # Every line ends with a unique token, so that no two lines are equal and none is skipped.
     sources, mine, *references = (
         [f"{line} #{number}" for number, line in enumerate(lines * times)]
         for lines in (texts.sources, texts.systems["GPT-3.5"], *texts.references)
@@ -287,7 +288,7 @@ def _string_metrics(options: Options) -> Iterator[Claim]:
         limit = size / min(timed(read_and_split)[2] for _ in range(3))
     runtime = Runtime(use_cache=False)
     for metric in ("changes", "green", "gleu", "i-measure", "errant", "cleme"):
-        # What takes milliseconds a sentence is measured on fewer of them.
+        # Metrics that take milliseconds per sentence are measured on fewer sentences.
         rows = len(sources) if metric in ("changes", "green", "gleu") else len(texts.sources)
         corpus = Corpus(
             tuple(sources[:rows]),
@@ -295,7 +296,7 @@ def _string_metrics(options: Options) -> Iterator[Claim]:
             tuple(Version(tuple(side[:rows])) for side in references),
         )
         scorer = load(metric)
-        # Models are read before.
+        # Models are loaded before.
         scorer.score_corpus(corpus.take(range(2)), runtime)
         score = partial(scorer.score_corpus, corpus, runtime)
         _, _, seconds = timed(score)
@@ -311,7 +312,7 @@ def _string_metrics(options: Options) -> Iterator[Claim]:
 
 
 def _longest(watch: cProfile.Profile) -> str:
-    """Return the functions with the most time of their own, as Python's profiler sees it."""
+    """Return the functions with the most own time in Python's profiler."""
     rows: dict[Any, Any] = pstats.Stats(watch).stats  # type: ignore[attr-defined]
     total = sum(row[2] for row in rows.values())
     several = sorted(rows.items(), key=lambda item: -item[1][2])[:_LISTED]
@@ -342,7 +343,7 @@ def _judge(options: Options) -> Claim:
     count = _QUICK_REQUESTS if options.quick else _REQUESTS
     with served(0.0) as url:
         argv = [sys.executable, "-c", _LOOP, url, str(count), str(_AT_ONCE)]
-        # A question of the usual length, with the marks that the server looks for.
+        # A question of usual length, with the marks that the server looks for.
         fence = "=== 0123456789ab ==="
         question = "\n".join(
             [fence, "He go to school . " * 20, fence, "He goes to school .", fence]

@@ -1,4 +1,4 @@
-"""Times M2 counts of all SEEDA outputs (15 systems, 1,312 sentences) in one process.
+"""Time M2 counts of all SEEDA outputs (15 systems, 1,312 sentences) in one process.
 
 python -m speed m2 --data DIR
 """
@@ -37,7 +37,7 @@ def read_gold(path: Path) -> list[tuple[list[str], list[list[GoldEdit]]]]:
 
 
 def measure(options: Options) -> list[Claim]:
-    """One pass over all outputs."""
+    """Time one pass over all outputs."""
     data = options.need_data()
     gold = read_gold(data / "conll14/official-2014.combined.m2")
     files = sorted((data / "SEEDA/outputs/all").glob("*.txt"))

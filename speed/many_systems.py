@@ -2,10 +2,10 @@
 
     python -m speed many-systems
 
-Makes benchmarks of its own, 2,000 systems with 10,000 preferences on 1,000 sentences, and compares
-two settings: the default, with `changes` and scores given in a file, below 2 GB and 10 minutes, and
-`--aggregate mean` with `changes`. A third is of 20 sentences on which all systems were ranked, 40
-million pairs, with 100 resamples. Both have to stay below 1 GB.
+Generates benchmarks, 2,000 systems with 10,000 preferences on 1,000 sentences, and compares two
+settings: the default, with `changes` and scores given in a file, below 2 GB and 10 minutes, and
+`--aggregate mean` with `changes`. A third benchmark has 20 sentences on which all systems were
+ranked, 40 million pairs, with 100 resamples. The latter two must stay below 1 GB.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def make_benchmark(
     """Write a benchmark of systems that differ in quality, and scores that follow it.
 
     Args:
-        folder: made if missing.
-        systems: how many.
-        sentences: how many.
-        seed: of texts, judgments and scores.
+        folder: folder for the files, created if missing.
+        systems: number of systems.
+        sentences: number of sentences.
+        seed: seed of texts, judgments and scores.
         ranked: all systems are ranked on every sentence; otherwise some are preferred to others.
 
     Returns:
-        The file of scores, one column a system.
+        The file of scores, one column per system.
     """
     rng = random.Random(seed)
     names = [f"checkpoint-{number:05d}" for number in range(systems)]
@@ -78,7 +78,7 @@ def _write(path: Path, lines: Sequence[str]) -> None:
 
 
 def _run(command: Sequence[str]) -> tuple[int, float]:
-    """Exit status and most MB of a process of its own, without what it prints."""
+    """Return exit status and peak MB of a separate process, without its output."""
     quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     child = os.posix_spawn(command[0], command, os.environ, file_actions=quiet)
     _, status, used = os.wait4(child, 0)
@@ -88,7 +88,7 @@ def _run(command: Sequence[str]) -> tuple[int, float]:
 
 
 def measure(options: Options) -> list[Claim]:
-    """Make both benchmarks and compare them in processes of their own."""
+    """Generate both benchmarks and compare them in separate processes."""
     systems, few, many = (30, 5, 20) if options.quick else (SYSTEMS, 20, 1000)
     claims = []
     with tempfile.TemporaryDirectory() as made:

@@ -1,9 +1,9 @@
-"""The peer of the comparisons: gec-metrics from PyPI in a virtual environment of its own.
+"""The peer of the comparisons: gec-metrics from PyPI in its own virtual environment.
 
-    python -m speed peer --peer-venv DIR      # make it beforehand, and say what is in it
+    python -m speed peer --peer-venv DIR   # create it in advance, and list its versions
 
-The peer pins and pulls what this project must not depend on, so it never shares our environment:
-a snippet of Python goes in, JSON comes out.
+The peer pins and installs packages that this project must not depend on, so it never shares our
+environment: it gets a snippet of Python and returns JSON.
 """
 
 from __future__ import annotations
@@ -38,20 +38,22 @@ Path(sys.argv[2]).write_text(json.dumps(result), encoding="utf-8")
 
 
 def peer_python(folder: Path) -> Path:
-    """The peer's interpreter; the environment is made if it is missing or unfinished.
+    """Return the peer's interpreter; create the environment if it is missing or unfinished.
 
     Args:
         folder: the environment. A folder with other things in it is refused.
 
     Raises:
-        SystemExit: the folder is something else, or an installation failed.
+        SystemExit: the folder has other content, or an installation failed.
     """
     python = _interpreter(folder)
     if python.exists() and peer_versions(python):
         return python
     if folder.exists() and not (folder / "pyvenv.cfg").exists() and any(folder.iterdir()):
-        raise SystemExit(f"{folder} holds something other than a virtual environment: name another")
-    print(f"making the peer's environment in {folder}", flush=True)
+        raise SystemExit(
+            f"{folder} is not a virtual environment and not empty: name another folder"
+        )
+    print(f"creating the peer's environment in {folder}", flush=True)
     if not python.exists():
         venv.create(folder, with_pip=True)
     for package in _INSTALLS:
@@ -62,7 +64,7 @@ def peer_python(folder: Path) -> Path:
 
 
 def peer_versions(python: Path) -> dict[str, str]:
-    """Versions of what decides the peer's figures; empty if the peer is not installed."""
+    """Return the versions that affect the peer's figures; empty if the peer is not installed."""
     code = (
         "import json, platform; from importlib.metadata import version; "
         f"print(json.dumps({{'Python': platform.python_version(), "
@@ -80,7 +82,7 @@ def run_in_peer(folder: Path, snippet: str, data: Any) -> Any:
 
     Args:
         folder: the environment, see `peer_python`.
-        snippet: reads the variable `data` and leaves its result in the variable `result`; may be
+        snippet: Python that reads the variable `data` and sets the variable `result`; may be
             indented as a whole.
         data: JSON value.
 
@@ -88,7 +90,7 @@ def run_in_peer(folder: Path, snippet: str, data: Any) -> Any:
         The JSON value of `result`.
 
     Raises:
-        SystemExit: the snippet failed; its own error stands above.
+        SystemExit: the snippet failed; its own error is printed above.
     """
     python = peer_python(folder)
     with tempfile.TemporaryDirectory() as name:
@@ -98,7 +100,7 @@ def run_in_peer(folder: Path, snippet: str, data: Any) -> Any:
         script.write_text(_READ + textwrap.dedent(snippet) + _WRITE, encoding="utf-8")
         command = [str(python), str(script), str(given), str(made)]
         if subprocess.run(command, env=_environment(), cwd=place, check=False).returncode:
-            raise SystemExit("the peer's side failed; its error stands above")
+            raise SystemExit("the peer's side failed; its error is printed above")
         return json.loads(made.read_text(encoding="utf-8"))
 
 
@@ -108,6 +110,6 @@ def _interpreter(folder: Path) -> Path:
 
 
 def _environment() -> dict[str, str]:
-    """Ours without the paths that would let the peer import our packages."""
+    """Return our environment without the paths by which the peer could import our packages."""
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     return {**kept, **ONE_THREAD}

@@ -1,6 +1,6 @@
-"""PT-ERRANT against the way gec-metrics computes it: seconds, and how far scores agree.
+"""PT-ERRANT compared with the way gec-metrics computes it: seconds, and agreement of scores.
 
-The baseline takes systems one after another and, as gec-metrics does, calls the bert-score package
+The baseline scores systems one after another and, like gec-metrics, calls the bert-score package
 twice for every sentence and reference: for the source, and for the source with each edit alone.
 Both sides use the same edits, encoder, layer and threads.
 
@@ -36,7 +36,7 @@ MODEL, LAYER, THREADS, SENTENCES = "embedded", 6, 2, 40
 def published(
     scorer: Any, source: str, mine: Sequence[Edit], theirs: Sequence[Edit], reference: str
 ) -> tuple[float, float, float]:
-    """Weighted TP, FP, FN of one sentence against one reference."""
+    """Return weighted TP, FP, FN of one sentence against one reference."""
     keys = list(dict.fromkeys((e.start, e.end, e.correction) for e in (*mine, *theirs)))
     if not keys:
         return 0.0, 0.0, 0.0
@@ -55,7 +55,7 @@ def published(
 
 
 def measure(options: Options) -> list[Claim]:
-    """Both sides on some sentences of SEEDA."""
+    """Run both sides on some sentences of SEEDA."""
     data = str(options.need_data())
     needs("bert_score", "torch")
     import bert_score
@@ -74,7 +74,7 @@ def measure(options: Options) -> list[Claim]:
     )
     runtime = Runtime(device="cpu", use_cache=False)
     edits = corpus_edits(corpus, "embedded", "spacy2", runtime)
-    # Edits are the same work on both sides and are handed to both, so that weights alone count.
+    # Edits are the same work on both sides and are passed to both, so that only weights are timed.
     ready = Corpus(
         corpus.sources,
         {n: Version(v.lines, tuple(edits.systems[n])) for n, v in corpus.systems.items()},

@@ -2,11 +2,11 @@
 
     python -m speed ranking --data DIR [--scores DIR]
 
-SEEDA's 15 outputs of all 1,312 sentences of CoNLL-2014, statistics at hand. One side computes
-intervals and tests as `rank` does: 1,000 resampled corpora, and 1,000 permutations of 105 pairs of
-systems with their complements. The other asks the metric's own rule for every choice of a
+SEEDA's 15 outputs of all 1,312 sentences of CoNLL-2014, with statistics already computed. One side
+computes intervals and tests as `rank` does: 1,000 resampled corpora, and 1,000 permutations of 105
+pairs of systems with their complements. The other asks the metric's own rule for every choice of a
 reference that earlier sentences can change, in every corpus; it is timed on a share of the
-permutations and of the pairs and scaled. Sums of both have to be equal to the last digit.
+permutations and of the pairs and scaled. The sums of both must be equal to the last digit.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ __all__ = ["measure"]
 METRICS = ("cleme2:assumption=dependent", "uot-errant:encoder=embedded")
 RESAMPLES, TARGET = 1000, 6.0
 _TOGETHER = 15  # pairs of systems at once
-_EVERY = 7  # of the pairs, one is replayed
+_EVERY = 7  # one pair in so many is replayed
 
 
 def compare(metric: str, corpus: Corpus, scores: Path) -> list[Claim]:
-    """Time both sides; whether sums are equal."""
+    """Time both sides, and compare their sums."""
     scorer = load(metric)
     assert isinstance(scorer, BestReference)
     table = score_with_files(scorer, corpus, str(scores), Runtime())
@@ -79,7 +79,7 @@ def compare(metric: str, corpus: Corpus, scores: Path) -> list[Claim]:
 
 
 def measure(options: Options) -> list[Claim]:
-    """Both metrics."""
+    """Compare both metrics."""
     data = options.need_data()
     needs("torch", "transformers")
     gold = str(data / "conll14/official-2014.combined.m2")

@@ -1,9 +1,9 @@
-"""SOME, IMPARA and Scribendi beside gec-metrics on one random checkpoint: scores and time.
+"""SOME, IMPARA and Scribendi compared with gec-metrics on one random checkpoint: scores and time.
 
     python -m speed refless --data DIR --peer-venv DIR
 
-The peer's SOME calls `.cuda()` on a machine without one, so the call is made to do nothing. Both
-use one thread, batches of 32, and the CPU. The texts are the 15 systems of SEEDA.
+The peer's SOME calls `.cuda()` on machines without CUDA, so the call is replaced by one that does
+nothing. Both use one thread, batches of 32, and the CPU. The texts are the 15 systems of SEEDA.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _PEER = """
 
 
 def measure(options: Options) -> list[Claim]:
-    """Both sides on the same random models."""
+    """Run both sides on the same random models."""
     needs("torch", "transformers", "tokenizers")
     data, venv = str(options.need_data()), options.need_peer()
     import numpy as np
@@ -100,7 +100,7 @@ def measure(options: Options) -> list[Claim]:
 
 
 def make_models(folder: Path, sentences: tuple[str, ...], hidden: int, layers: int) -> None:
-    """Random models with a word-piece vocabulary learnt from the sentences."""
+    """Create random models with a word-piece vocabulary learnt from the sentences."""
     import torch
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
     from transformers import (
@@ -120,7 +120,7 @@ def make_models(folder: Path, sentences: tuple[str, ...], hidden: int, layers: i
         sentences, trainers.WordPieceTrainer(vocab_size=4000, special_tokens=special)
     )
     names = ["input_ids", "token_type_ids", "attention_mask"]
-    # Like GPT-2's, the language model's pieces keep blanks and case.
+    # Like GPT-2's, the language model's word pieces keep blanks and case.
     whole = Tokenizer(models.BPE())
     whole.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     whole.train_from_iterator(

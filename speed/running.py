@@ -5,7 +5,7 @@
 SEEDA's 15 outputs of all 1,312 sentences of CoNLL-2014: 1,001 permutations (the observed one among
 them) of 105 pairs of systems, and their complements. One side is `choose_running`; the other
 replays the corpora sentence by sentence by the same rule, all of them side by side, which is timed
-on a share of the permutations and scaled. The sums of both have to be equal to the last digit.
+on a share of the permutations and scaled. The sums of both must be equal to the last digit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TOGETHER = 15  # pairs of systems at once
 
 
 def replay(values: FloatArray, rule: FirstBest, draws: IntArray) -> FloatArray:
-    """Sums of counts, B × S × K, every sentence's reference chosen by the rule itself."""
+    """Return sums of counts, B × S × K, with every reference chosen by the rule itself."""
     size = max(1, _ROWS // len(values))
     parts = [_replay(values, rule, draws[i : i + size]) for i in range(0, len(draws), size)]
     return np.concatenate(parts)
@@ -61,14 +61,14 @@ def _replay(values: FloatArray, rule: FirstBest, order: IntArray) -> FloatArray:
 
 
 def permuted(lines: int) -> tuple[IntArray, IntArray]:
-    """Draws from two systems laid end to end: permuted ones and their complements."""
+    """Return draws from two concatenated systems: permutations and their complements."""
     signs, _ = permutation_signs(lines, PERMUTATIONS, 0)
     kept = np.concatenate([np.zeros((1, lines), np.int64), np.where(signs < 0, lines, 0)])
     return np.arange(lines) + kept, np.arange(lines) + lines - kept
 
 
 def counts_of(metric: str, corpus: Corpus, scores: Path) -> tuple[FloatArray, FirstBest]:
-    """Counts of the metric and the rule it chooses by."""
+    """Return the counts of the metric and its rule of choice."""
     scorer = load(metric)
     table = score_with_files(scorer, corpus, str(scores), Runtime())
     assert isinstance(scorer, ERRANT | M2 | CLEME)
@@ -77,7 +77,7 @@ def counts_of(metric: str, corpus: Corpus, scores: Path) -> tuple[FloatArray, Fi
 
 
 def compare(metric: str, corpus: Corpus, scores: Path, share: float) -> list[Claim]:
-    """Time both sides; whether sums are equal."""
+    """Time both sides, and compare their sums."""
     values, rule = counts_of(metric, corpus, scores)
     kept, swapped = permuted(values.shape[1])
     draws = np.concatenate([kept, swapped])
@@ -105,7 +105,7 @@ def compare(metric: str, corpus: Corpus, scores: Path, share: float) -> list[Cla
 
 
 def measure(options: Options) -> list[Claim]:
-    """Every metric that chooses so."""
+    """Compare every metric that chooses by running counts."""
     data = options.need_data()
     gold = str(data / "conll14/official-2014.combined.m2")
     systems = sorted(map(str, (data / "SEEDA/outputs/all").glob("*.txt")))

@@ -3,11 +3,11 @@
     python -m speed scale --data DIR [--some DIR]
 
 GREEN and `changes` read 1, 3 and 10 million made-up rows (4, 12 and 40 Parquet files of 250,000)
-with one local worker, two, and two actors of a Ray cluster that the command starts for itself. A
-run is the whole command, Python's and Ray's start included; what a hundred rows take is the start,
-and left out of speed and slope. Memory is looked at four times a second over the tree of processes.
-SOME reads 200,000 rows with two workers and two actors; its model is the one given, or a random one
-of two layers.
+with one local worker, two, and two actors of a Ray cluster that the command starts itself. A run is
+the whole command, including the start of Python and Ray; the time for a hundred rows counts as the
+start, and is excluded from speed and slope. The memory of the process tree is sampled four times a
+second. SOME reads 200,000 rows with two workers and two actors; its model is the one given, or a
+random one of two layers.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _SAME = 1e-6
 
 
 def measure(options: Options) -> list[Claim]:
-    """GREEN and `changes` at three sizes, then SOME."""
+    """Measure GREEN and `changes` at three sizes, then SOME."""
     needs("pyarrow", "ray", "torch", "transformers", "tokenizers")
     if not Path("/proc").is_dir():
-        raise Lacking("no /proc: memory of a tree of processes is read there")
+        raise Lacking("no /proc, from which the memory of a process tree is read")
     texts = read_seeda(options, "all")
     files, rows, sizes = (3, 2_000, (1, 2, 3)) if options.quick else (40, 250_000, (4, 12, 40))
     with tempfile.TemporaryDirectory(prefix="gecjury-scale-") as name:
@@ -65,12 +65,12 @@ def measure(options: Options) -> list[Claim]:
 
 
 def _claims(engine: str, runs: list[tuple[int, Ran]], start: float) -> list[Claim]:
-    """What one engine did, by size.
+    """Return the claims about one engine, by size.
 
     Args:
-        engine: in `_ENGINES`.
-        runs: rows, and what became of them.
-        start: seconds that a hundred rows take, which do not grow with rows.
+        engine: name in `_ENGINES`.
+        runs: number of rows, and the run.
+        start: seconds for a hundred rows, which do not grow with rows.
     """
     rows, last = runs[-1]
     low, high = _SLOPE
@@ -116,7 +116,7 @@ def _claims(engine: str, runs: list[tuple[int, Ran]], start: float) -> list[Clai
 def _some(
     options: Options, folder: Path, pairs: int, sources: list[str], starts: dict[str, float]
 ) -> list[Claim]:
-    """SOME by both engines: whether scores are the same, and what Ray costs."""
+    """Compare SOME by both engines: equality of scores, and the cost of Ray."""
     model = options.some
     if model is None:
         make_models(folder / "models", tuple(sources), HIDDEN, LAYERS)
@@ -156,7 +156,7 @@ def _some(
 
 
 def _gap(ours: list[str], theirs: list[str]) -> float:
-    """Largest difference of numbers in rows that are otherwise equal; infinite where not."""
+    """Return the largest difference of numbers in otherwise equal rows; infinite if they differ."""
     import json
 
     if len(ours) != len(theirs):

@@ -1,13 +1,12 @@
-"""Kills in the middle of a run on a Ray cluster of three nodes: what is lost, and what comes twice.
+"""Kills in the middle of a run on a Ray cluster of three nodes: rows lost, and rows duplicated.
 
     python -m speed scale-kills --data DIR
 
-The cluster is real (`ray.cluster_utils.Cluster`), its nodes are processes of this machine. ERRANT
-reads 40 files. First the run is left alone, on local workers; then a node is killed in the middle,
-then the driver, then whatever is drawn, 20 times: driver, one worker or a node, by SIGKILL, at a
-drawn moment after a part has been finished. A driver that is dead is started again with the same
-command, a node that is dead is replaced, and a run that comes to its end before all kills are done
-is compared and begun anew.
+The cluster is real (`ray.cluster_utils.Cluster`); its nodes are processes on this machine. ERRANT
+reads 40 files. The first run is undisturbed, on local workers; then a node is killed in the middle,
+then the driver, then 20 times a random one of driver, worker and node, by SIGKILL, at a random
+moment after a part has been finished. A dead driver is started again with the same command, a dead
+node is replaced, and a run that ends before all kills are done is compared and started again.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ _LATEST = 6.0  # seconds after a part, at most, for the next kill
 
 
 def measure(options: Options) -> list[Claim]:
-    """An unbroken run, then broken ones."""
+    """Make an unbroken run, then broken ones."""
     needs("pyarrow", "ray")
     if not Path("/proc").is_dir():
-        raise Lacking("no /proc: workers are found there")
+        raise Lacking("no /proc, in which workers are found")
     texts = read_seeda(options, "all")
     files, rows, kills = (12, 60, 3) if options.quick else (40, 1000, 20)
     claims = []
@@ -73,7 +72,7 @@ def _drawn(kills: int) -> list[str]:
 
 
 class _Nodes:
-    """Three nodes of one processor each; the first, which keeps the cluster's books, stays."""
+    """Three nodes of one processor each; the first, which has the cluster's state, stays."""
 
     def __enter__(self) -> _Nodes:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -94,13 +93,13 @@ class _Nodes:
         return str(self._cluster.address)
 
     def kill_one(self, rng: random.Random) -> None:
-        """Kill a node with all on it, and put another in its place."""
+        """Kill a node with all its processes, and replace it."""
         node = self._others.pop(rng.randrange(len(self._others)))
         self._cluster.remove_node(node, allow_graceful=False)
         self._others.append(self._cluster.add_node(**self._size))
 
     def kill_worker(self, rng: random.Random) -> bool:
-        """Kill a process that scores; whether there was one."""
+        """Kill a process that scores; return whether there was one."""
         found = [pid for pid, _, command in tree(os.getpid()) if "ray::MapWorker" in command]
         if found:
             os.kill(rng.choice(found), signal.SIGKILL)
@@ -108,7 +107,7 @@ class _Nodes:
 
 
 class _Broken:
-    """Runs of one command, killed as listed and given again until the last kill is done."""
+    """Runs of one command, killed as listed and repeated until the last kill is done."""
 
     def __init__(
         self, made: list[Path], folder: Path, nodes: _Nodes, kinds: list[str], rng: random.Random
@@ -120,7 +119,7 @@ class _Broken:
         self.commands = 0
 
     def run(self) -> list[Path]:
-        """Folders of results, each whole."""
+        """Return folders of complete results."""
         outs: list[Path] = []
         while self._left or not outs:
             out = self._folder / f"broken-{len(outs)}"
@@ -130,7 +129,7 @@ class _Broken:
         return outs
 
     def _once(self, out: Path) -> bool:
-        """Give the command once; whether it came to its end."""
+        """Run the command once; return whether it finished."""
         words = [*_METRICS, "--engine", "ray", "--address", self._nodes.address]
         words += ["--workers", "3", "-o", str(out)]
         said = self._folder / "said"
@@ -151,7 +150,7 @@ class _Broken:
         return process.returncode == 0
 
     def _next_part(self, process: subprocess.Popen[str], out: Path) -> bool:
-        """Wait for a new part and a drawn while longer; whether the run still goes on."""
+        """Wait for a new part and a random time; return whether the run still continues."""
         before, since = _parts(out), time.perf_counter()
         while _parts(out) <= before:
             if process.poll() is not None:
@@ -221,7 +220,7 @@ def _claims(
 
 
 def _same_parts(one: Path, other: Path) -> bool:
-    """Whether two results have the same parts, byte for byte."""
+    """Return whether two results have the same parts, byte for byte."""
     names = sorted(path.name for path in one.glob("part-*"))
     same, _, _ = filecmp.cmpfiles(one, other, names, shallow=False)
     return same == names == sorted(path.name for path in other.glob("part-*"))

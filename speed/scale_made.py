@@ -1,9 +1,9 @@
-"""Made-up datasets of any size from real outputs, runs of `score` over them, and what they hold.
+"""Generated datasets of any size from real outputs, runs of `score` over them, and their results.
 
 Texts are SEEDA's: all 1,312 sentences in seeded order over and over, each with the output of a
-system drawn at random and the two official references. A number of its own closes every row, and
+system drawn at random and the two official references. Every row ends with a unique number, and
 half of the hypotheses get one more error (a word lost, doubled, moved or changed), so that rows are
-not equal. A file depends on its number alone: fewer rows are fewer of the same files.
+not equal. A file depends only on its number: fewer rows are fewer of the same files.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from speed.seeda import Texts
 
 __all__ = ["Ran", "ids_of", "make_files", "rows_by_id", "run_score", "start_score", "tree"]
 
-_TICK = 0.25  # seconds between two looks at memory
+_TICK = 0.25  # seconds between two samples of memory
 
 
 def make_files(texts: Texts, folder: Path, files: int, rows: int, seed: int = 0) -> list[Path]:
-    """Parquet files of distinct rows with `id`, `source`, `hypothesis` and `references`.
+    """Write Parquet files of distinct rows with `id`, `source`, `hypothesis` and `references`.
 
     Args:
-        texts: that are repeated.
-        folder: where they go; files that are there already are kept.
-        files: how many.
-        rows: in each.
-        seed: of everything that is drawn.
+        texts: texts that are repeated.
+        folder: folder for the files; existing files are kept.
+        files: number of files.
+        rows: rows in each file.
+        seed: seed of everything that is drawn.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -94,15 +94,15 @@ def _worse(words: list[str], error: int, place: float, new: str) -> str:
 
 @dataclass
 class Ran:
-    """A run of `score` and what its processes held.
+    """A run of `score` and the memory of its processes.
 
     Attributes:
-        seconds: by the clock, start included.
-        status: of its end; negative where it was killed.
-        peaks: most MB of resident memory at one time, by part: `driver`, `workers` (all of them
-            together), `worker` (the largest) and `engine` (processes that score nothing). Pages
-            that processes share count in each.
-        said: what it wrote to stderr.
+        seconds: seconds by the clock, start included.
+        status: exit status; negative if it was killed.
+        peaks: peak resident memory in MB, by part: `driver`, `workers` (all together), `worker`
+            (the largest) and `engine` (processes that do not score). Shared pages count in each
+            process.
+        said: its output on stderr.
     """
 
     seconds: float
@@ -112,9 +112,9 @@ class Ran:
 
 
 def start_score(dataset: Sequence[Path], words: Sequence[str], said: Path) -> subprocess.Popen[str]:
-    """Start `python -m gecjury score DATASET... WORDS...`; what it says goes to a file."""
+    """Start `python -m gecjury score DATASET... WORDS...`, with its messages in a file."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    # One thread a worker: workers share the processor already.
+    # One thread per worker, since workers already share the processor.
     environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}
     command = [sys.executable, "-m", "gecjury", "score", *map(str, dataset), *words]
     with said.open("w", encoding="utf-8") as stream:
@@ -124,10 +124,10 @@ def start_score(dataset: Sequence[Path], words: Sequence[str], said: Path) -> su
 
 
 def run_score(dataset: Sequence[Path], words: Sequence[str], said: Path) -> Ran:
-    """The same to its end, with memory looked at all the while.
+    """Run the same command to its end, and sample its memory.
 
     Raises:
-        RuntimeError: it failed; with what it said.
+        RuntimeError: it failed; with its messages.
     """
     start = time.perf_counter()
     process = start_score(dataset, words, said)
@@ -164,7 +164,7 @@ def _watch(pid: int, peaks: dict[str, float], ended: threading.Event) -> None:
 
 
 def tree(pid: int) -> Iterator[tuple[int, float, str]]:
-    """A process and all below it: number, MB of resident memory, command (Linux only)."""
+    """Yield a process and all its descendants: pid, MB of resident memory, command (Linux only)."""
     parents: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -187,7 +187,7 @@ def tree(pid: int) -> Iterator[tuple[int, float, str]]:
 
 
 def rows_by_id(folder: Path) -> list[str]:
-    """Every row of a result as one line of JSON, sorted by id."""
+    """Return every row of a result as one line of JSON, sorted by id."""
     import pyarrow.parquet as pq
 
     rows: list[Mapping[str, object]] = []
@@ -198,7 +198,7 @@ def rows_by_id(folder: Path) -> list[str]:
 
 
 def ids_of(folder: Path) -> list[str]:
-    """The ids of every row of a result, part by part."""
+    """Return the ids of all rows of a result, part by part."""
     import pyarrow.parquet as pq
 
     found: list[str] = []

@@ -1,14 +1,14 @@
-"""What 64 and 1,000 workers would do: costs that are measured here, and a table reckoned from them.
+"""What 64 and 1,000 workers would do: costs measured here, and a table estimated from them.
 
     python -m speed scale-many --data DIR [--some DIR]
 
-Measured: processor seconds a row of each metric, files read and parts written, by the difference of
-two sizes in one process; the cluster's start; and the driver's ceiling, that is how many shards a
-second it shares out and takes back where workers have nothing to do (the note that a shard was
-begun is written all the same), by the difference of two numbers of shards. Reckoned: the time of
-100 million rows in shards of 100,000, as the longest of what a worker gets and what the driver can
-share out. Not reckoned, since one machine tells nothing of it: a network, a file system that slows
-down under many readers, nodes of unlike speed.
+Measured: processor seconds per row of each metric, including reading and writing files, by the
+difference of two sizes in one process; the cluster's start; and the driver's ceiling, that is how
+many shards per second it distributes and collects if workers have nothing to do (the note that a
+shard was begun is still written), by the difference of two numbers of shards. Estimated: the time
+for 100 million rows in shards of 100,000, as the maximum of a worker's share of the work and the
+driver's distribution of shards. Not estimated, since one machine cannot show it: a network, a file
+system that slows down under many readers, nodes of different speed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Idle(ShardActor):
     """An actor that does nothing."""
 
     def load(self, job: Job) -> Any:
-        """What finishes a shard at once."""
+        """Return a function that finishes a shard at once."""
         return SimpleNamespace(finish=_nothing)
 
 
@@ -55,7 +55,7 @@ def _nothing(shard: Shard) -> ShardSummary:
 
 
 def measure(options: Options) -> list[Claim]:
-    """Costs, the ceiling, and the table."""
+    """Measure costs and the ceiling, and compute the table."""
     needs("pyarrow", "ray", "torch", "transformers", "tokenizers")
     texts = read_seeda(options, "all")
     counts = (50, 200) if options.quick else (1_000, 10_000)
@@ -116,7 +116,7 @@ def _spent(seconds: float) -> str:
 
 
 def _ceiling(folder: Path, counts: Sequence[int]) -> tuple[float, float]:
-    """Seconds until the first answer, and shards a second."""
+    """Return seconds until the first answer, and shards per second."""
     took, firsts = [], []
     for count in counts:
         place = folder / str(count)
@@ -135,20 +135,20 @@ def _ceiling(folder: Path, counts: Sequence[int]) -> tuple[float, float]:
 
 
 def _answered(job: Job, shards: Sequence[Shard]) -> list[float]:
-    """When each answer came."""
+    """Return the time of each answer."""
     answers: list[float] = []
     IdleEngine("local", 2).finish(job, shards, lambda summary: answers.append(time.perf_counter()))
     return answers
 
 
 def _cost(metric: str, made: Sequence[Path], size: int, out: Path) -> float:
-    """Processor seconds a row, the start left out."""
+    """Return processor seconds per row, without the start."""
     from gecjury.datasets.run import score_dataset
     from gecjury.runtime import Runtime
 
     runtime = Runtime(device="cpu", use_cache=False)
     spent = []
-    for files in (made[:1], made[:1], made):  # the first loads what is loaded once
+    for files in (made[:1], made[:1], made):  # the first run loads everything that is loaded once
         begin = time.process_time()
         score_dataset(
             list(files), out / f"{metric[:4]}-{len(spent)}", metrics=metric, runtime=runtime

@@ -29,15 +29,15 @@ class Texts:
 def read_seeda(options: Options, part: str) -> Texts:
     """Read SEEDA's outputs with the two official references.
 
-    A sentence on which the second annotator has no line keeps its source as second reference, as
-    in the published tables (`official-as-published`).
+    If the second annotator has no line for a sentence, the source is the second reference, as in
+    the published tables (`official-as-published`).
 
     Args:
-        options: with the data folder.
+        options: options with the data folder.
         part: `subset` (391 sentences) or `all` (1,312).
 
     Raises:
-        Lacking: the folder is not given or holds no such data.
+        Lacking: the folder is not given or has no such data.
     """
     from gecjury.corpus.m2 import read_m2
     from gecjury.textfiles import read_lines

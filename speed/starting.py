@@ -1,12 +1,12 @@
-"""Ten sentences by ERRANT, from the start of the command to its end: as it imports, and as it did.
+"""Ten sentences by ERRANT, from start to end of the command: with its imports, and plain ones.
 
     python -m speed starting
 
-The command is `gecjury score -m errant` without a cache. The other side is the same command with
-spaCy imported plainly, torch and its own command line with it, and the embedded model read by
-`spacy.load` alone. Both run in processes of their own, in turns, after one run of each that reads
-all files once; Python's compiled files are kept, as in any installation. The least of each side's
-seconds count. Target: a third of the processor's and of the clock's, by the smaller ratio.
+The command is `gecjury score -m errant` without a cache. The other side is the same command with a
+plain import of spaCy, which includes torch and spaCy's command line, and the embedded model read by
+`spacy.load`. Both run in separate processes, in turns, after one run of each that reads all files
+once; Python's compiled files are kept, as in any installation. The least seconds of each side
+count. Target: a third of the processor's and of the clock's seconds, by the smaller ratio.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _CORRECTED = (
     "I have lived here for three years .",
 )
 
-# Prints, after what the command printed, what the process used and whether torch is in it.
+# Prints, after the command's output, the resources used and whether torch was imported.
 _RUN = """
 import json, resource, sys
 {before}
@@ -68,7 +68,7 @@ taggers.Embedded = lambda scheme: spacy.load(tagger._MODEL)
 
 
 def measure(options: Options) -> list[Claim]:
-    """Both sides in one run."""
+    """Run both sides."""
     needs("errant", "spacy")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -124,7 +124,7 @@ class _Run:
 
 
 def _run(folder: Path, before: str) -> _Run:
-    # As in an installation, Python keeps what it compiled.
+    # As in an installation, Python keeps compiled files.
     drop = {"PYTHONDONTWRITEBYTECODE", "PYTHONPATH"}
     environment = {key: value for key, value in os.environ.items() if key not in drop}
     environment |= {"PYTHONPYCACHEPREFIX": str(folder / "compiled"), "PYTHONPATH": str(ROOT)}

@@ -2,7 +2,7 @@
 
     python -m speed trueskill
 
-The peer is used the plain way: the package's global environment and `rate_1vs1` for each pair.
+The peer is used in the plain way: with the package's global environment and `rate_1vs1` per pair.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def best_of(function: Callable[[], np.ndarray], repeats: int) -> tuple[float, np
 
 
 def measure(options: Options) -> list[Claim]:
-    """Both sides on one table."""
+    """Run both sides on one table."""
     needs("trueskill")
     rng = np.random.default_rng(0)
     lines = 20 if options.quick else SENTENCES

@@ -2,9 +2,8 @@
 
     python -m speed uncertainty --data DIR [--scores DIR]
 
-Compares twelve metrics with SEEDA-E and SEEDA-S, Base and +Fluency, and tells for each stage its
-seconds. Metrics whose score file is not in the folder of scores are scored first, which is not
-counted.
+Compares twelve metrics with SEEDA-E and SEEDA-S, Base and +Fluency, and reports the seconds of each
+stage. Metrics whose score file is missing are scored first, which is not counted.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _DRAWS = "TrueSkill of resampled corpora"
 
 
 def measure(options: Options) -> list[Claim]:
-    """Score what is missing, then time."""
+    """Score missing metrics, then time the stages."""
     data = str(options.need_data())
     metrics, resamples = (METRICS[:2], 20) if options.quick else (METRICS, RESAMPLES)
     total: dict[str, float] = {}
@@ -73,7 +72,7 @@ def measure(options: Options) -> list[Claim]:
 def _stages(
     benchmark: Benchmark, scorers: Sequence[Scorer], folder: str | Path, resamples: int
 ) -> list[tuple[str, float, float]]:
-    """Each stage with its seconds by the clock and of the processor."""
+    """Return each stage with its seconds by the clock and of the processor."""
     told: list[tuple[str, float, float]] = []
     start = time.perf_counter(), time.process_time()
 

@@ -1,25 +1,25 @@
-"""UOT-ERRANT against the published procedure on SEEDA: seconds, and how far scores agree.
+"""UOT-ERRANT compared with the published procedure on SEEDA: seconds, and agreement of scores.
 
 The baseline does what the authors' code does (Goto et al. 2026; github.com/gotutiyan/uot-errant at
 bb99484, the class of src/uot_errant/uot_errant.py and the timing of experiments/efficiency.py):
 
-- Systems one after another. Parses and edits of equal sentences are remembered within a system and
-  forgotten between systems (efficiency.py empties these two caches before each).
+- Systems one after another. Parses and edits of equal sentences are cached within a system, but not
+  between systems (efficiency.py empties these two caches before each).
 - For the hypotheses, and again for each reference, one text for every sentence (all edits applied)
-  and one for every edit (that one left out). A cache of vectors is looked into, but the line that
-  would fill it is commented out: every text is encoded, equal ones too.
-- Texts in the order they come, in batches of 32, each padded to 128 word pieces; mean pooling over
-  the word pieces, in 32-bit floats; batches joined one by one.
-- One distance matrix and one call of POT's stabilised solver for each pair of edit sets, where both
-  have edits; precision, recall and F of ERRANT's kind, the best reference by F, then TP, FP, FN.
+  and one for every edit (that one left out). A cache of vectors is queried, but the line that would
+  fill it is commented out, so every text is encoded, even equal ones.
+- Texts in the given order, in batches of 32, each padded to 128 word pieces; mean pooling over the
+  word pieces, in 32-bit floats; batches joined one by one.
+- One distance matrix and one call of POT's stabilised solver for each pair of edit sets if both
+  have edits; precision, recall and F as in ERRANT, the best reference by F, then TP, FP, FN.
 
-Its edits are made by the errant package. Both sides use the same encoder, tagger and threads, and
-models are loaded before the clock starts. The baseline would take a quarter of an hour for all of
-SEEDA: it is timed on some systems and sentences and scaled by the number of texts to encode, which
-is where its time goes; ours is timed on the whole. CPU seconds are the fairer measure on a machine
-that is busy with other things.
+Its edits are extracted by the errant package. Both sides use the same encoder, tagger and threads,
+and models are loaded before the clock starts. The baseline would take a quarter of an hour for all
+of SEEDA: it is timed on some systems and sentences and scaled by the number of texts to encode,
+which is where its time goes; ours is timed on the whole. CPU seconds are the fairer measure on a
+machine that is busy with other things.
 
-Then what `dtype` changes, see `speed.uot_numbers`; of MPNet too, where `--mpnet` names its folder.
+Then the effect of `dtype`, see `speed.uot_numbers`; also for MPNet if `--mpnet` names its folder.
 
     python -m speed uot --data DIR [--mpnet DIR]
 """
@@ -51,7 +51,7 @@ Edits = list[Edit]
 
 
 class Published:
-    """The published procedure; `score` gives one system's sentence scores."""
+    """The published procedure; `score` returns one system's sentence scores."""
 
     def __init__(self, encoder: str) -> None:
         import errant
@@ -74,7 +74,7 @@ class Published:
         self.seconds = {"edits": 0.0, "encoding": 0.0, "transport": 0.0}
 
     def edits(self, source: str, target: str) -> Edits:
-        """A pair's edits, remembered."""
+        """Return a pair's edits, from a cache if possible."""
         for text in (source, target):
             if text not in self.parses:
                 self.parses[text] = self.parse(text)
@@ -88,7 +88,7 @@ class Published:
         return self.known[source, target]
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Mean-pooled states, padded to 128."""
+        """Return mean-pooled states of texts padded to 128 word pieces."""
         import torch
 
         self.texts += len(texts)
@@ -111,7 +111,7 @@ class Published:
         return table
 
     def vectors(self, sources: Sequence[str], edits: Sequence[Edits]) -> list[np.ndarray]:
-        """Edit vectors of one version of all sources."""
+        """Return edit vectors of one version of all sources."""
         texts, sizes = [], []
         for source, some in zip(sources, edits, strict=True):
             tokens = source.split()
@@ -126,7 +126,7 @@ class Published:
         return result
 
     def counts(self, x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
-        """TP, FP, FN of one pair of edit sets."""
+        """Return TP, FP, FN of one pair of edit sets."""
         import ot
 
         a, b = np.linalg.norm(x, axis=-1), np.linalg.norm(y, axis=-1)
@@ -145,7 +145,7 @@ class Published:
     def score(
         self, sources: Sequence[str], lines: Sequence[str], references: Sequence[Sequence[str]]
     ) -> list[float]:
-        """Sentence scores of one system."""
+        """Return sentence scores of one system."""
         self.parses.clear()
         self.known.clear()
         start = time.perf_counter()
@@ -175,7 +175,7 @@ def evenly(count: int, of: int) -> list[int]:
 
 
 def texts_of_all(scorer: UOTERRANT, corpus: Corpus, runtime: Runtime) -> int:
-    """How many texts the baseline would encode for the whole corpus."""
+    """Return the number of texts that the baseline would encode for the whole corpus."""
     edits = scorer.edits(corpus, runtime)
 
     def texts(lines: Sequence[Sequence[Edit]]) -> int:
@@ -186,7 +186,7 @@ def texts_of_all(scorer: UOTERRANT, corpus: Corpus, runtime: Runtime) -> int:
 
 
 def measure(options: Options) -> list[Claim]:
-    """Ours on the whole, the baseline on a sample."""
+    """Time our side on the whole corpus, the baseline on a sample."""
     data = str(options.need_data())
     needs("torch", "transformers", "ot", "errant")
     import torch

@@ -1,8 +1,8 @@
-"""What UOT-ERRANT's seconds and scores become where the encoder computes with other numbers.
+"""UOT-ERRANT's seconds and scores if the encoder computes in another precision.
 
 Part of `python -m speed uot`: every distinct text of the corpus is encoded under each `dtype` in
-one run, models loaded and edits extracted before the clock starts; processor seconds of encoding
-are compared, and then scores, and their correlation with people's, with those of `float32`.
+one run, models loaded and edits extracted before the clock starts; processor seconds of encoding,
+scores, and their correlation with people's are compared with those of `float32`.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ _FIGURES = ("pearson", "spearman", "accuracy")
 
 
 def measure_numbers(label: str, encoder: str, corpus: Corpus, seeda: Benchmark) -> list[Claim]:
-    """Seconds of encoding, sentence scores and agreement with people under each `dtype`.
+    """Measure encoding time, sentence scores and agreement with people under each `dtype`.
 
     Args:
-        label: of the encoder.
+        label: label of the encoder.
         encoder: its name or folder.
-        corpus: what is scored: all of `seeda`'s, or a part, which is held against nobody.
+        corpus: the scored corpus: all of `seeda`'s, or a part, without a comparison with people.
         seeda: SEEDA with people's judgments.
     """
     tables: dict[DType, ScoreTable] = {}
     seconds: dict[DType, float] = {}
     with tempfile.TemporaryDirectory() as folder:
-        # Kept are edits, which all have in common, and each one's own vectors.
+        # Edits, which are common to all, and the vectors of each are cached.
         runtime = Runtime(device="cpu", cache=Path(folder))
         plain = UOTERRANT(encoder=encoder)
         tally = plain.tally(corpus, runtime)
@@ -77,7 +77,7 @@ def measure_numbers(label: str, encoder: str, corpus: Corpus, seeda: Benchmark) 
 
 
 def _gaps(label: str, dtype: DType, tables: Mapping[DType, ScoreTable]) -> Claim:
-    """How far sentence scores are from those of float32."""
+    """Compare sentence scores with those of float32."""
     one, two = (tables[each].sentences.ravel() for each in (PLAIN, dtype))
     known = ~np.isnan(one + two)
     gap = np.abs(one - two)[known]
@@ -108,7 +108,7 @@ def _agreement(seeda: Benchmark, tables: Mapping[DType, ScoreTable]) -> Agreemen
 
 
 def _changes(label: str, dtype: DType, people: Agreement) -> list[Claim]:
-    """What becomes of the agreement with people; nothing where none was measured."""
+    """Return the changes of the agreement with people; nothing if it was not measured."""
     if not people:
         return []
     before, after = people[PLAIN], people[dtype]

@@ -148,11 +148,11 @@ def test_outcomes_are_kept_and_taken_again(
     assert capsys.readouterr().out == first
     assert main(["table", "--kept", str(kept)]) == 0
     told = capsys.readouterr().out
-    assert "| errant | not tried: not among the outcomes kept | – |" in told
+    assert "| errant | not tried: not among the stored outcomes | – |" in told
     assert "| m2 | quick | 20 | 0.5 | 40.0× | ≥ 30× | yes | 123 |" in told
     with pytest.raises(SystemExit):
         main(["m2", "--kept", str(kept)], run)
-    assert "made with --quick, asked for are none" in capsys.readouterr().err
+    assert "measured with --quick, but the requested options are none" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["table"])
 
@@ -171,7 +171,7 @@ def test_what_is_lacking_is_said_and_is_no_failure(tmp_path: Path) -> None:
     outcome = run_here("m2", Options())
     assert outcome == Outcome("m2", lacking="no data: name the folder with --data or $GECJURY_DATA")
     assert not outcome.failed
-    with pytest.raises(Lacking, match="is no folder"):
+    with pytest.raises(Lacking, match="is not a folder"):
         Options(tmp_path / "none").need_data()
     with pytest.raises(Lacking, match="no peer: name its environment with --peer-venv"):
         Options(tmp_path).need_peer()
