@@ -2,7 +2,8 @@
 
     python -m tools.check_site site
 
-Prints what was counted; status 1 with the dead links and outside files, one a line.
+Prints the counts; with dead links or outside files, lists them one per line and exits with status
+1.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Page(HTMLParser):
     Attributes:
         path: its file.
         links: addresses of its links.
-        loaded: addresses of what a browser fetches to show it.
+        loaded: addresses that a browser fetches to show it.
         anchors: ids and names in it.
     """
 
@@ -38,7 +39,7 @@ class Page(HTMLParser):
         self.feed(self.path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note one element."""
+        """Record one element."""
         given = {key: value or "" for key, value in attrs}
         self.anchors |= {given[key] for key in ("id", "name") if key in given}
         self.loaded += [given[key] for kind, key in _LOADED if kind == tag and key in given]
@@ -49,7 +50,7 @@ class Page(HTMLParser):
 
 
 def check(site: Path) -> tuple[list[str], str]:
-    """Faults of a site, and its counts."""
+    """Return the faults of a site, and its counts."""
     pages = {path: Page(path) for path in sorted(site.resolve().rglob("*.html"))}
     wrong, internal, outside = [], 0, 0
     for path, page in pages.items():
@@ -63,7 +64,7 @@ def check(site: Path) -> tuple[list[str], str]:
                 outside += 1
                 continue
             internal += 1
-            # The page for addresses that are not there is shown anywhere: it links from the root.
+            # The page for missing addresses can be shown anywhere, so its links start at the root.
             start = site.resolve() if parts.path.startswith("/") else path.parent
             to = unquote(parts.path).lstrip("/")
             target = (start / to).resolve() if parts.path else path
@@ -72,7 +73,7 @@ def check(site: Path) -> tuple[list[str], str]:
                 wrong.append(f"{name}: {address}: no such page")
             elif parts.fragment and target in pages:
                 anchors = pages[target].anchors
-                # A page of ours that is one file makes its anchors when it is opened.
+                # A single-file page of ours creates its anchors when it is opened.
                 if unquote(parts.fragment) not in anchors and "figures" not in target.parts:
                     wrong.append(f"{name}: {address}: no such place in the page")
     counted = f"{len(pages)} pages, {internal} internal links, {outside} to elsewhere"

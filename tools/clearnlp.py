@@ -15,7 +15,7 @@ from pathlib import Path
 
 __all__ = ["Tree", "convert", "read_conllu"]
 
-# One to one renamings; labels that need a look at the tree are treated in `convert`.
+# One-to-one renamings; labels that depend on the tree are handled in `convert`.
 _LABELS = {
     "root": "ROOT",
     "obj": "dobj",
@@ -57,12 +57,12 @@ _GERUND_PREPOSITIONS = {
 _SMALL_CLAUSE_VERBS = {
     "let", "make", "help", "want", "see", "hear", "watch", "have", "get", "need", "like",
 }  # fmt: skip
-# Adverbs that stand between a copula and its predicate but belong to the clause.
+# Adverbs between a copula and its predicate that belong to the clause.
 _CLAUSE_ADVERBS = _NEGATIONS | {
     "also", "always", "still", "just", "only", "already", "often", "usually", "generally",
     "actually", "probably", "sometimes", "now", "there", "here", "however", "certainly",
 }  # fmt: skip
-# What a copula takes over from its predicate whatever the predicate is.
+# Dependents that a copula always takes over from its predicate.
 _CLAUSAL = {
     "nsubj", "nsubj:pass", "nsubj:outer", "csubj", "csubj:pass", "csubj:outer", "aux", "aux:pass",
     "mark", "expl", "advcl", "advcl:relcl", "punct", "discourse", "parataxis", "vocative",
@@ -74,7 +74,7 @@ _CLAUSAL = {
 class Tree:
     """One sentence: words, Penn tags and lemmas with, for every word, its head and label.
 
-    ``heads`` holds 0-based positions; the root points at itself.
+    ``heads`` contains 0-based positions; the root points at itself.
     """
 
     words: list[str]
@@ -84,17 +84,17 @@ class Tree:
     labels: list[str]
 
     def children(self, head: int) -> list[int]:
-        """Positions that depend on ``head``, left to right."""
+        """Return the positions that depend on ``head``, left to right."""
         return [i for i, h in enumerate(self.heads) if h == head and i != head]
 
     def attach(self, word: int, head: int, label: str) -> None:
-        """Hang ``word`` below ``head``."""
+        """Attach ``word`` to ``head``."""
         self.heads[word] = head
         self.labels[word] = label
 
 
 def read_conllu(path: Path) -> Iterator[Tree]:
-    """Yield the sentences of a CoNLL-U file; word ranges and empty nodes are passed over."""
+    """Yield the sentences of a CoNLL-U file, without word ranges and empty nodes."""
     rows: list[list[str]] = []
     with path.open(encoding="utf-8") as lines:
         for line in lines:
@@ -122,7 +122,7 @@ def _tree(rows: list[list[str]]) -> Tree:
 
 
 def _intended(row: list[str]) -> str:
-    """The form that the tag belongs to: "there" tagged PRP$ is annotated CorrectForm=their."""
+    """Return the form that the tag belongs to: "there" as PRP$ is annotated CorrectForm=their."""
     for feature in row[9].split("|"):
         name, _, value = feature.partition("=")
         if name == "CorrectForm" and value not in {"", "_"}:
@@ -131,7 +131,7 @@ def _intended(row: list[str]) -> str:
 
 
 def _tag(word: str, upos: str, tag: str) -> str:
-    """The Penn tag in the convention of OntoNotes, on which spaCy's models are trained."""
+    """Return the Penn tag in the convention of OntoNotes, on which spaCy's models are trained."""
     if word == "/" or (tag == "," and upos == "SYM"):
         return "SYM"
     if tag == "NNP" and upos == "ADJ":
@@ -207,7 +207,7 @@ def _predicate_label(tree: Tree, predicate: int) -> str:
 
 
 def _chain_conjuncts(tree: Tree) -> None:
-    """Hang every conjunct below the one before it, coordinators below the first of the two."""
+    """Attach every conjunct to the one before it, and coordinators to the first of the two."""
     for first in range(len(tree.words)):
         if tree.labels[first] == "conj":
             continue
@@ -270,7 +270,7 @@ def _promote_gerund_markers(tree: Tree) -> None:
 
 
 def _raise_flat_names(tree: Tree) -> None:
-    """Names are headed by their last word in ClearNLP, by their first in UD."""
+    """Make the last word the head of names, as in ClearNLP; in UD it is the first."""
     for first in range(len(tree.words)):
         flat = [i for i in tree.children(first) if tree.labels[i] == "flat" and i > first]
         if not flat or not all(tree.tags[i].startswith("NNP") for i in [first, *flat]):
@@ -284,7 +284,7 @@ def _raise_flat_names(tree: Tree) -> None:
 
 
 def _split_small_clauses(tree: Tree) -> None:
-    """Make ``him`` the subject of ``go`` in "make him go", as ClearNLP has it."""
+    """Make ``him`` the subject of ``go`` in "make him go", as in ClearNLP."""
     for verb in range(len(tree.words)):
         if tree.lemmas[verb] not in _SMALL_CLAUSE_VERBS:
             continue

@@ -1,4 +1,4 @@
-"""One page a command, made from its parser: what it does, its usage, arguments and options."""
+"""One page per command, built from its parser: description, usage, arguments and options."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["command_page", "command_pages", "commands_index"]
 
 
 def command_pages() -> dict[str, str]:
-    """The page of every command, by its name."""
+    """Return the page of every command, by name."""
     parsers = command_parser().actions
     return {name: command_page(parsers[name]) for group in GROUPS.values() for name in group}
 
 
 def command_page(parser: CommandParser) -> str:
-    """The Markdown of a command's page, its actions' included."""
+    """Return the Markdown of a command's page, including its actions."""
     parser.declared()
     lines = [f"# gecjury {parser.path}", "", _text(parser.description or "")]
     if parser.actions:
@@ -37,14 +37,14 @@ def command_page(parser: CommandParser) -> str:
 
 
 def commands_index() -> str:
-    """The Markdown of the list of all commands."""
+    """Return the Markdown of the list of all commands."""
     lines = [
         "# Commands",
         "",
         "Every command, as `gecjury COMMAND --help` describes it. Results go to standard output, "
         "everything else to standard error. The exit status is 0 after success, 1 if the work is "
         "not complete, 2 for wrong use or unusable input, 3 if a condition of `diff --fail-if` "
-        "holds, and 70 after a fault of the program.",
+        "is true, and 70 after a fault of the program.",
     ]
     for group, commands in GROUPS.items():
         lines += ["", f"## {group.capitalize()}", ""]
@@ -53,7 +53,7 @@ def commands_index() -> str:
 
 
 def _arguments(parser: CommandParser, level: str) -> Iterator[str]:
-    """Usage, and a table a group of arguments."""
+    """Yield the usage, and one table per group of arguments."""
     parser.declared()
     yield from ["", "```", " ".join(_usage(parser).split()), "```"]
     if parser.epilog:
@@ -77,7 +77,7 @@ def _arguments(parser: CommandParser, level: str) -> Iterator[str]:
 
 
 def _usage(parser: CommandParser) -> str:
-    """The command with what it must be given; its options stand in the tables."""
+    """Return the command with its required arguments; its options are in the tables."""
     wanted = []
     for action in parser._actions:
         if action.option_strings and action.required:
@@ -87,7 +87,7 @@ def _usage(parser: CommandParser) -> str:
 
 
 def _values(action: argparse.Action) -> str:
-    """Return the text that is typed for an argument: `FILE`, `[FILE ...]`."""
+    """Return the usage of an argument: `FILE`, `[FILE ...]`."""
     formatter = argparse.HelpFormatter("gecjury")
     default = formatter._get_default_metavar_for_optional(action)
     if not action.option_strings:
@@ -114,7 +114,7 @@ def _meaning(parser: CommandParser, action: argparse.Action) -> str:
 
 
 def _without_default(text: str) -> tuple[str, str]:
-    """A meaning without the default that it tells, and that default."""
+    """Return a meaning without the default in it, and that default."""
     match = re.search(r"\s*\(default: ((?:[^()]|\([^()]*\))*)\)", text)
     if match is None:
         return text, ""
@@ -122,7 +122,7 @@ def _without_default(text: str) -> tuple[str, str]:
 
 
 def _text(text: str) -> str:
-    """Help's words, whose angle brackets and stars are no markup."""
+    """Return help text with angle brackets and stars escaped, since they are not markup."""
     pieces = re.split(r"(`[^`]*`)", text)
     pieces[::2] = [
         re.sub(r"([*_\[\]])", r"\\\1", html.escape(piece, quote=False)) for piece in pieces[::2]

@@ -1,10 +1,10 @@
-"""What keeping rows by a condition gives: ERRANT's F0.5 of the kept, beside random parts.
+"""The effect of keeping rows by a condition: ERRANT's F0.5 of kept rows and of random parts.
 
     PYTHONPATH=. python tools/evaluate_keeping.py --data DIR --some MODEL [--dtype float32-onednn]
 
-The outputs of SEEDA's base systems are rows; each condition keeps some without a look at
-references. A random part has as many rows, drawn from all or, where the condition has `changes`,
-from those that fulfil that part. The table is that of docs/measured/keeping.md.
+The outputs of SEEDA's base systems are rows; each condition keeps some of them without using
+references. A random part has the same number of rows, drawn from all or, if the condition contains
+`changes`, from those that satisfy that part. The table is that of docs/measured/keeping.md.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", required=True, help="folder with benchmark data")
     parser.add_argument("--some", required=True, help="a trained SOME")
-    parser.add_argument("--dtype", default="float32-onednn", help="of SOME's encoder")
+    parser.add_argument("--dtype", default="float32-onednn", help="precision of SOME's encoder")
     args = parser.parse_args()
     rows = _rows(args.data)
     some, changes = _scores(rows, args.some, args.dtype)
@@ -82,7 +82,7 @@ def _rows(data: str) -> list[dict[str, object]]:
 
 
 def _scores(rows: list[dict[str, object]], model: str, dtype: str) -> tuple[FloatArray, FloatArray]:
-    """SOME's score of each row, and how many edits it has."""
+    """Return SOME's score and the number of edits of each row."""
     with tempfile.TemporaryDirectory(prefix="gecjury-keeping-") as folder:
         path = Path(folder, "outputs.jsonl")
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -101,7 +101,7 @@ def _scores(rows: list[dict[str, object]], model: str, dtype: str) -> tuple[Floa
 def _judged(
     errant: Scorer, rows: list[dict[str, object]], kept: IntArray
 ) -> tuple[float, float, float]:
-    """ERRANT's F0.5, precision and recall of some rows as one corpus."""
+    """Return ERRANT's F0.5, precision and recall of some rows as one corpus."""
     chosen = [rows[row] for row in kept]
     references = list(zip(*(row["references"] for row in chosen), strict=True))
     table = errant.score(

@@ -1,18 +1,18 @@
-"""Hold edits made without a tagger against those of ERRANT's rules, of GECCC and of MultiGED.
+"""Compare edits made without a tagger with those of ERRANT's rules, of GECCC and of MultiGED.
 
     python tools/evaluate_plain_edits.py DATA [english] [geccc-dev] [geccc-test] [multiged] [speed]
 
-The folder holds SEEDA, conll14, GECCC and multiged-2023. One JSON object is printed:
+The folder contains SEEDA, conll14, GECCC and multiged-2023. One JSON object is printed:
 
 - `english`: `tagger=none` against the embedded tagger on SEEDA's outputs and on CoNLL-2014's two
   official references as text; and ERRANT's corpus F0.5 of each output under both.
 - `geccc-dev`, `geccc-test`: extracted edits against the M2 file's own, by annotator.
-- `multiged`: the tokens that edits of GECCC's dev touch against MultiGED's labels (Czech dev),
-  where the same sentence stands in both. Its labels follow annotator 0: no token that this
-  annotator's edits leave alone is labelled i. A token is touched if it is replaced, removed, or
-  stands behind something missing (convention `all`). In MultiGED removed tokens, and those where
-  punctuation alone changes, are mostly labelled c; convention `multiged` leaves them out: only
-  replaced tokens and the one behind a missing word count, and no edit of punctuation.
+- `multiged`: the tokens that edits of GECCC's dev touch against MultiGED's labels (Czech dev), for
+  sentences that are in both. The labels follow annotator 0: no token that this annotator leaves
+  unchanged is labelled i. A token is touched if it is replaced, removed, or follows something
+  missing (convention `all`). In MultiGED, removed tokens, and those where only punctuation changes,
+  are mostly labelled c; convention `multiged` excludes them: only replaced tokens and the token
+  after a missing word count, without edits of punctuation.
 - `speed`: SEEDA's outputs extracted by one process, nothing cached; the best of five.
 """
 
@@ -44,7 +44,7 @@ Span = tuple[int, int, str]
 
 
 def main() -> int:
-    """Print what was asked for."""
+    """Print the requested parts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
@@ -68,7 +68,7 @@ def main() -> int:
 
 
 def agreement(theirs: Lines, mine: Lines) -> dict[str, Any]:
-    """Span precision, recall and F1 in percent, and operations (M, R, U) of edits on both sides."""
+    """Return span precision, recall and F1 in percent, and operations (M, R, U) on both sides."""
     both = other = own = 0
     operations: list[Counter[str]] = [Counter(), Counter()]
     same = 0
@@ -95,14 +95,14 @@ def _typed(edits: Iterable[Edit]) -> dict[Span, str]:
 
 
 def seeda(folder: Path) -> tuple[list[str], dict[str, list[str]]]:
-    """SEEDA's sources, and its outputs by system."""
+    """Return SEEDA's sources, and its outputs by system."""
     outputs = folder / "SEEDA" / "outputs" / "all"
     paths = [path for path in sorted(outputs.glob("*.txt")) if path.stem != "INPUT"]
     return list(read_lines(outputs / "INPUT.txt")), {p.stem: list(read_lines(p)) for p in paths}
 
 
 def speed(folder: Path, tagger: str) -> dict[str, float]:
-    """Seconds by the clock and of the processor for all outputs, and pairs a second by both."""
+    """Return clock and processor seconds for all outputs, and pairs per second by both."""
     sources, systems = seeda(folder)
     pairs = len(sources) * len(systems)
     taken = []
@@ -123,7 +123,7 @@ def speed(folder: Path, tagger: str) -> dict[str, float]:
 
 
 def english(folder: Path, tagger: str) -> dict[str, Any]:
-    """`tagger` against the embedded tagger; corpus F0.5 of the outputs under both."""
+    """Compare `tagger` with the embedded tagger; corpus F0.5 of the outputs under both."""
     sources, systems = seeda(folder)
     blocks = read_m2(folder / "conll14" / "official-2014.combined.m2", overlaps="keep")
     references = {f"official {a}": [block.text(a) for block in blocks] for a in (0, 1)}
@@ -156,7 +156,7 @@ def english(folder: Path, tagger: str) -> dict[str, Any]:
 
 
 def geccc(folder: Path, tagger: str) -> dict[str, Any]:
-    """Extracted edits against the M2 file's own, by annotator and together."""
+    """Compare extracted edits with the M2 file's own, by annotator and together."""
     blocks = read_m2(folder / "sentence.m2", overlaps="keep")
     rows: dict[str, Any] = {}
     gold: list[tuple[Edit, ...]] = []
@@ -176,7 +176,7 @@ _NAMES = {"DIACR": "SPELL", "SPELL": "SPELL", "ORTH:CASING": "ORTH", "ORTH:WSPAC
 
 
 def categories(gold: Lines, mine: Lines) -> dict[str, Any]:
-    """Of matched edits that are GECCC's PUNCT, ORTH, WO or SPELL and DIACR: how many we call so."""
+    """Return how many matched edits typed PUNCT, ORTH, WO, or SPELL and DIACR get our same type."""
     seen: Counter[tuple[str, str]] = Counter()
     for one, two in zip(gold, mine, strict=True):
         theirs, found = _typed(one), _typed(two)
@@ -195,7 +195,7 @@ def categories(gold: Lines, mine: Lines) -> dict[str, Any]:
 
 
 def labelled(path: Path) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Tokens and labels of each sentence of a MultiGED file."""
+    """Yield tokens and labels of each sentence of a MultiGED file."""
     for block in path.read_text(encoding="utf-8").split("\n\n"):
         pairs = [line.split("\t") for line in block.splitlines() if line]
         if pairs:
@@ -204,7 +204,7 @@ def labelled(path: Path) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
 
 
 def multiged(folder: Path, tagger: str) -> dict[str, Any]:
-    """Tokens that edits touch against labels, of GECCC's own edits and of extracted ones."""
+    """Compare touched tokens with labels, for GECCC's own edits and for extracted ones."""
     known: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
     for tokens, labels in labelled(folder / "multiged-2023" / "czech" / "cs_geccc_dev.tsv"):
         known.setdefault(tokens, set()).add(labels)
@@ -212,7 +212,7 @@ def multiged(folder: Path, tagger: str) -> dict[str, Any]:
         tuple(block.source.split()): block
         for block in read_m2(folder / "GECCC" / "data" / "dev" / "sentence.m2", overlaps="keep")
     }
-    # A sentence that stands there twice with different labels tells nothing.
+    # A sentence that occurs twice with different labels is unusable.
     shared = [t for t, labels in known.items() if len(labels) == 1 and t in blocks]
     found: dict[str, Any] = {"sentences": len(shared), "in MultiGED": len(known)}
     answers = [next(iter(known[tokens])) for tokens in shared]
@@ -228,7 +228,7 @@ def multiged(folder: Path, tagger: str) -> dict[str, Any]:
 
 
 def touched(edits: Iterable[Edit], convention: str) -> set[int]:
-    """Numbers of the tokens that edits touch; one beyond the last token may be among them."""
+    """Return the numbers of touched tokens, possibly including one beyond the last token."""
     places: set[int] = set()
     for edit in edits:
         narrow = convention == "multiged"
@@ -239,7 +239,7 @@ def touched(edits: Iterable[Edit], convention: str) -> set[int]:
 
 
 def f05(places: Sequence[set[int]], answers: Sequence[tuple[str, ...]]) -> dict[str, float]:
-    """Precision, recall and F0.5 in percent of tokens labelled i."""
+    """Return precision, recall and F0.5 in percent of tokens labelled i."""
     hits = wrong = missed = 0
     for mine, labels in zip(places, answers, strict=True):
         theirs = {n for n, label in enumerate(labels) if label == "i"}

@@ -1,10 +1,10 @@
-"""Hold the edits made with a tagger against official ERRANT output: spans, types, F0.5, ranks.
+"""Compare edits made with a tagger with official ERRANT output: spans, types, F0.5, ranks.
 
     python tools/evaluate_tagger.py ../shared/data/conll14-errant [--tagger NAME|DIR] [--confusions]
 
-The folder holds M2 files written by the official ERRANT for systems and (``conll14.errant``) for
-both references. A corrected text is its edits applied to the source; the edits are then extracted
-anew with the installed errant package and compared one by one.
+The folder contains M2 files written by the official ERRANT for systems and (``conll14.errant``) for
+both references. Corrected texts are built by applying the edits to the source; the edits are then
+extracted again with the installed errant package and compared one by one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Edits = dict[Span, str]  # span and correction -> error type
 class Gold:
     """One M2 file: tokenised sources and, for every annotator, the edits of each sentence.
 
-    ``edits[annotator][i]`` is None where the annotator has no line on sentence ``i``.
+    ``edits[annotator][i]`` is None if the annotator has no line for sentence ``i``.
     """
 
     sources: list[str] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Gold:
 
 
 def read_m2(path: Path) -> Gold:
-    """Read an M2 file made by ERRANT."""
+    """Read an M2 file written by ERRANT."""
     gold = Gold()
     for block in path.read_text(encoding="utf-8").strip().split("\n\n"):
         lines = block.split("\n")
@@ -57,7 +57,7 @@ def read_m2(path: Path) -> Gold:
 
 
 def corrected(source: str, edits: Iterable[Span]) -> str:
-    """The source with the edits applied."""
+    """Return the source with the edits applied."""
     tokens = source.split()
     for start, end, correction in sorted(edits, reverse=True):
         tokens[start:end] = correction.split()
@@ -75,7 +75,7 @@ class Extractor:
         self.parsed: dict[str, Any] = {}
 
     def parse(self, texts: Iterable[str]) -> None:
-        """Parse what has not been parsed yet."""
+        """Parse the texts that have not been parsed yet."""
         from spacy.tokens import Doc
 
         new = sorted(set(texts) - self.parsed.keys())
@@ -83,7 +83,7 @@ class Extractor:
         self.parsed.update(zip(new, docs, strict=True))
 
     def edits(self, source: str, target: str) -> Edits:
-        """The typed edits from source to target."""
+        """Return the typed edits from source to target."""
         if source == target:
             return {}
         found = self.annotator.annotate(self.parsed[source], self.parsed[target])
@@ -91,7 +91,7 @@ class Extractor:
 
 
 def extract(extractor: Extractor, gold: Gold, annotator: int) -> list[Edits | None]:
-    """Edits of one annotator, extracted anew; None where there is nothing to compare."""
+    """Extract the edits of one annotator again; None if there is nothing to compare."""
     pairs = [
         None if edits is None else (source, corrected(source, edits))
         for source, edits in zip(gold.sources, gold.edits[annotator], strict=True)
@@ -101,7 +101,7 @@ def extract(extractor: Extractor, gold: Gold, annotator: int) -> list[Edits | No
 
 
 def agreement(official: list[Edits | None], ours: list[Edits | None]) -> dict[str, float]:
-    """Span precision, recall and F1 and the share of matched spans with the official type."""
+    """Return span precision, recall and F1, and the share of matches with the official type."""
     both = official_total = our_total = same = 0
     for theirs, mine in zip(official, ours, strict=True):
         if theirs is None or mine is None:
@@ -122,7 +122,7 @@ def agreement(official: list[Edits | None], ours: list[Edits | None]) -> dict[st
 
 
 def corpus_f05(hypothesis: list[Edits | None], references: list[list[Edits | None]]) -> float:
-    """Corpus F0.5 on (start, end, correction), the reference chosen by the best running F."""
+    """Return corpus F0.5 on (start, end, correction), with references chosen by the running F."""
     total = (0, 0, 0)
     for i, edits in enumerate(hypothesis):
         proposed = _counted(edits)
@@ -147,14 +147,14 @@ def _plus(a: tuple[int, int, int], b: tuple[int, int, int]) -> tuple[int, int, i
 
 
 def f05(tp: int, fp: int, fn: int) -> float:
-    """F0.5; precision is 1 without false positives, recall 1 without false negatives."""
+    """Return F0.5; precision is 1 without false positives, recall 1 without false negatives."""
     precision = tp / (tp + fp) if fp else 1.0
     recall = tp / (tp + fn) if fn else 1.0
     return 1.25 * precision * recall / (0.25 * precision + recall) if precision + recall else 0.0
 
 
 def main() -> int:
-    """Print one row a file and annotator, the F0.5 comparison, and a verdict on the ranking."""
+    """Print a row per file and annotator, the F0.5 comparison, and a verdict on the ranking."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--tagger", default="embedded", help="a name, or a folder to load")
@@ -170,7 +170,7 @@ def main() -> int:
 
 
 def compare(extractor: Extractor, folder: Path, confusions: int = 0) -> dict[str, Any]:
-    """Agreement of every file in the folder, and corpus F0.5 with official and with our edits."""
+    """Return the agreement of every file, and corpus F0.5 with official and with our edits."""
     rows: dict[str, Any] = {}
     official: dict[str, list[Edits | None]] = {}
     ours: dict[str, list[Edits | None]] = {}

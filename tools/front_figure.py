@@ -2,8 +2,8 @@
 
     python -m tools.front_figure docs/images
 
-Writes `seeda-light.svg` and `seeda-dark.svg`. Figures are read from the table of sentence-based
-judgments of docs/measured/seeda-tables.md; those in `_ELSEWHERE` name where they stand.
+Writes `seeda-light.svg` and `seeda-dark.svg`. Numbers are read from the table of sentence-based
+judgments in docs/measured/seeda-tables.md; those in `_ELSEWHERE` name their source.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Row:
     """A line of the figure.
 
     Attributes:
-        label: what it is called there.
+        label: its name in the figure.
         accuracy: share of pairs ordered as people did.
-        bounds: 95% interval; empty where none is known.
-        published: whether the figure is its authors', and not measured here.
+        bounds: 95% interval; empty if unknown.
+        published: whether the number is the authors' own, not measured here.
     """
 
     label: str
@@ -52,7 +52,7 @@ _MEASURED = {
     "LLM judges": {},
     "Counting only": {"changes": "changed words, counted"},
 }  # fmt: skip
-"""By family, names of the table's rows and what the figure calls them."""
+"""Names of the table's rows and their labels in the figure, by family."""
 
 _ELSEWHERE = {
     # Kobayashi et al. 2024, table of SEEDA-S; the official tie rule, no interval.
@@ -64,8 +64,8 @@ _ELSEWHERE = {
 }
 
 _FAMILIES = dict(zip(_MEASURED, ("refbased", "refless", "judges", "chance"), strict=True))
-"""Families of the project by those of the figure, which has their colours and shapes."""
-_GREY = "#8A8A8A"  # seen on either background
+"""Families of the project, with their colours and shapes, by family of the figure."""
+_GREY = "#8A8A8A"  # visible on either background
 _THEMES = {"light": ("#1f2328", "#d0d7de"), "dark": ("#e6edf3", "#3d444d")}
 _LOW, _HIGH, _LEFT, _RIGHT, _LINE = 0.45, 0.95, 190.0, 545.0, 23.0
 

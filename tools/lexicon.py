@@ -1,9 +1,9 @@
 """Words with one possible word class, read off WordNet's index, which overrule the tagger.
 
-A tagger learnt from a small treebank takes a word it has never seen for anything ("undergo" for
-a preposition). Where WordNet knows a frequent word as a verb or an adjective alone and the
+A tagger learnt from a small treebank may assign any class to an unseen word ("undergo" as a
+preposition). If WordNet lists a frequent word only as a verb or only as an adjective and the
 treebank never contradicts it, the class is certain; the attribute ruler then corrects the tag.
-(Words that are nouns alone were tried too: 20,000 more words for 0.01 points.)
+(Words that are only nouns were tried too: 20,000 more words for 0.01 points.)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clearnlp import Tree
 
 __all__ = ["lookup_table", "unambiguous_words"]
 
-# Log probability (spacy-lookups-data) below which a word is not worth its bytes.
+# Words with a log probability (spacy-lookups-data) below this are not worth their bytes.
 _FREQUENT = -17.5
 _ALLOWED = {
     "JJ": {"JJ", "NNP"},
@@ -30,7 +30,7 @@ _ALLOWED = {
 
 
 def lookup_table(name: str) -> Any:
-    """One of the English tables of spacy-lookups-data."""
+    """Return one of the English tables of spacy-lookups-data."""
     import spacy_lookups_data
 
     folder = Path(spacy_lookups_data.__file__).parent / "data"
@@ -39,7 +39,7 @@ def lookup_table(name: str) -> Any:
 
 
 def unambiguous_words(trees: list[Tree]) -> dict[str, list[str]]:
-    """Lower-cased words by the only Penn tag they can have (proper nouns apart)."""
+    """Return lower-cased words by their only possible Penn tag, apart from proper nouns."""
     index = {part: set(words) for part, words in lookup_table("lemma_index").items()}
     irregular = lookup_table("lemma_exc")
     frequency = lookup_table("lexeme_prob")

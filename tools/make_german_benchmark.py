@@ -1,11 +1,11 @@
-"""A small German benchmark of one's own, made up, to show what a user has to type.
+"""Generate a small German benchmark, to show what users have to enter for their own.
 
     python tools/make_german_benchmark.py DATA/multiged-2023/german/de_falko-merlin_dev.tsv german
 
-Sentences that MultiGED labels as right throughout are the references; each is damaged in three
-places to make the source. Outputs mend some of it and one damages more; the judgments rank them
-by the damage that is left. No person judged anything: the folder shows how the program is used,
-and is no evidence about any metric.
+Sentences in which MultiGED labels every token as correct are the references; each is damaged in
+three places to create the source. Outputs repair some of the damage and one adds more; the
+judgments rank them by the remaining damage. No person judged anything: the folder shows how the
+program is used, and is no evidence about any metric.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from random import Random
 
 _SENTENCES = 60
 _MENDED = {"INPUT": 0, "scheu": 1, "hastig": 2, "sorgsam": 2, "ganz": 3}
-"""By output how many of the three places it mends; `hastig` damages another one."""
+"""The number of the three places that each output repairs; `hastig` damages another one."""
 
 
 def main() -> int:
     """Write the folder."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("file", help="de_falko-merlin_dev.tsv")
-    parser.add_argument("folder", help="where the benchmark goes; must not exist")
+    parser.add_argument("folder", help="folder for the benchmark; must not exist")
     args = parser.parse_args()
     rng = Random(0)
     folder = Path(args.folder)
@@ -68,7 +68,7 @@ def main() -> int:
 
 
 def _right(path: Path) -> Iterator[list[str]]:
-    """The sentences all of whose tokens are labelled right."""
+    """Yield the sentences in which all tokens are labelled as correct."""
     for block in path.read_text(encoding="utf-8").split("\n\n"):
         pairs = [line.split("\t") for line in block.splitlines() if line]
         if pairs and all(label == "c" for _, label in pairs):
@@ -76,7 +76,7 @@ def _right(path: Path) -> Iterator[list[str]]:
 
 
 def _damaged(token: str) -> str:
-    """A token with an error: another case, two letters exchanged, or one doubled."""
+    """Return a token with an error: another case, two letters swapped, or one doubled."""
     if token[:1].isupper() and len(token) > 1:
         return token[0].lower() + token[1:]
     if len(token) > 3:

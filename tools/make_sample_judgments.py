@@ -1,13 +1,13 @@
-"""Make the judgments of the embedded sample benchmark from its table of qualities.
+"""Create the judgments of the embedded sample benchmark from its table of qualities.
 
-The judgments are simulated, by the rule stated here and in `README.md` of the sample; they are
-evidence about no metric. Run from the repository root:
+The judgments are simulated, by the rule described here and in the sample's `README.md`; they are
+not evidence about any metric. Run from the repository root:
 
     python tools/make_sample_judgments.py            write judgments_{edit,sentence}.xml
     python tools/make_sample_judgments.py --check    exit 1 unless the files on disk are just those
 
-Every draw is a SHA-256 digest of the seed and of what is drawn for, so the result depends on
-neither the Python version, nor the platform, nor the order of the work.
+Every draw is a SHA-256 digest of the seed and the purpose of the draw, so the result does not
+depend on the Python version, the platform or the order of the work.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ __all__ = [
 SEED = "gecjury sample 1"
 SHOWN = 5  # corrections in one item, as many as SEEDA shows
 RATERS = ("rater1", "rater2")
-# Chance that a rater misses one error of a correction, and as much that one is seen too many.
+# Chance that a rater misses one error of a correction; the chance of seeing one too many is equal.
 SLIP = {"rater1": 0.10, "rater2": 0.20}
-# The raters of a line by its number modulo 4; a quarter of the lines is left unjudged.
+# The raters of a line by its number modulo 4; a quarter of the lines is not judged.
 TURNS: Mapping[int, tuple[str, ...]] = {1: ("rater1",), 2: ("rater2",), 3: RATERS, 0: ()}
 ERROR = 2  # cost of one remaining error, hence the size of a slip
 TOP_FLUENCY = 2
@@ -44,7 +44,7 @@ _SAMPLE = Path(__file__).resolve().parent.parent / "gecjury" / "benchmarks" / "s
 
 
 class Quality(NamedTuple):
-    """What is wrong and right with one system's version of one line."""
+    """The faults and merits of one system's version of one line."""
 
     remaining: int
     introduced: int
@@ -70,8 +70,8 @@ class Weights(NamedTuple):
         )
 
 
-# Looking at edits one by one, a harmful edit weighs more than an error left alone and style
-# weighs nothing; looking at whole sentences, every error weighs the same and style counts.
+# In edit-based judgments, a harmful edit weighs more than a remaining error and style does not
+# count; in sentence-based judgments, every error weighs the same and style counts.
 WEIGHTS: Mapping[str, Weights] = {
     "edit": Weights(ERROR, 3, 3, 0),
     "sentence": Weights(ERROR, 2, 2, 1),
@@ -79,7 +79,7 @@ WEIGHTS: Mapping[str, Weights] = {
 
 
 def _uniform(*what: object) -> float:
-    """Return a number in [0, 1) that depends on the seed and on `what` alone."""
+    """Return a number in [0, 1) that depends only on the seed and on `what`."""
     digest = hashlib.sha256("|".join(map(str, (SEED, *what))).encode()).digest()
     return int.from_bytes(digest[:6], "big") / 2**48
 
@@ -91,7 +91,7 @@ def read_quality(path: Path) -> dict[str, list[Quality]]:
         system, line, *values = row.split("\t")
         rows = table.setdefault(system, [])
         if int(line) != len(rows) + 1:
-            raise ValueError(f"{path}: {system} has line {line} where {len(rows) + 1} was due")
+            raise ValueError(f"{path}: {system} has line {line}; expected line {len(rows) + 1}")
         rows.append(Quality(*map(int, values)))
     return table
 
@@ -127,7 +127,7 @@ def _item(
     kind: str, rater: str, line: int, merged: Mapping[str, Sequence[str]], costs: Mapping[str, int]
 ) -> list[str]:
     """Return the `translation` elements of one item."""
-    # The same draw for every rater and kind: all of them see the same corrections of a line.
+    # The draw is the same for every rater and kind, so all see the same corrections of a line.
     shown = sorted(merged, key=lambda text: _uniform("shown", line, text))[:SHOWN]
     seen = [max(0, costs[text] + noise(kind, rater, line, text)) for text in shown]
     return [
@@ -146,7 +146,7 @@ def judgments(
 
     Args:
         kind: `edit` or `sentence`.
-        outputs: the lines of each system, INPUT among them.
+        outputs: the lines of each system, including INPUT.
         quality: the quality of each of those lines.
         documents: the document of each line.
     """
@@ -167,7 +167,7 @@ def judgments(
                 text: WEIGHTS[kind].cost(quality[systems[0]][line - 1])
                 for text, systems in merged.items()
             }
-            # Nobody was timed: the format wants a duration, so it is zero.
+            # The format requires a duration; nobody was timed, so it is zero.
             rows += [
                 f'\t<ranking-item src-id="{line}" doc-id="{document}" id="{number}"'
                 f' duration="00:00:00" user="{rater}">',
@@ -194,7 +194,7 @@ def sample_files(folder: Path = _SAMPLE) -> dict[str, str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the files, or with `--check` compare them; return the exit status."""
-    parser = argparse.ArgumentParser(description="Make the sample benchmark's judgments.")
+    parser = argparse.ArgumentParser(description="Create the sample benchmark's judgments.")
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
     check: bool = parser.parse_args(arguments).check
     stale = False

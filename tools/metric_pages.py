@@ -1,4 +1,4 @@
-"""One page a metric: what its class and `metrics.toml` say, and what is measured about it."""
+"""One page per metric: what its class and `metrics.toml` say, and its measured agreement."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RANGE = re.compile(
 _REPOSITORY = Path(__file__).resolve().parents[1]
 _SEEDA = "measured/seeda.md"
 _HEAD = "| metric | accuracy E | S | E, fluency | S, fluency | r E | S | E, fluency | S, fluency |"
-"""The first line of the table there that the pages take their figures from."""
+"""The first line of the table in that file with the figures for the pages."""
 _KINDS = {
     "guides": "Guide",
     "reference": "Reference",
@@ -48,14 +48,14 @@ _ABILITIES = {
 
 @dataclass(frozen=True)
 class MetricPage:
-    """What a page says, before it is Markdown.
+    """The content of a page, before it is Markdown.
 
     Attributes:
-        name: as it is typed.
+        name: name on the command line.
         summary: one line.
         about: the description of its class, in Markdown.
-        range: the sentence of that description that tells range and direction.
-        needs: what it cannot be without.
+        range: the sentence of that description about range and direction.
+        needs: what it requires.
         command: a command line that scores with it.
         facts: rows of a table.
     """
@@ -70,7 +70,7 @@ class MetricPage:
 
 
 def read(name: str) -> MetricPage:
-    """What the class of a metric says of itself."""
+    """Return the page content from the class of a metric."""
     found = scorer_class(name)
     about = description(found)
     ranges = [sentence for each in _own(found) for sentence in _range_in(description(each))]
@@ -82,9 +82,12 @@ def read(name: str) -> MetricPage:
         ("paper", found.paper),
         ("range and direction", ranges[0] if ranges else ""),
         ("needs", needs),
-        ("more is better", "yes" if found.directed else "not said: it describes, it does not rate"),
+        (
+            "more is better",
+            "yes" if found.directed else "undefined: it describes, it does not rate",
+        ),
         ("reads", "lines as written" if found.reads == "text" else "tokens"),
-        ("packages whose version may move a score", ", ".join(found.packages) or "none"),
+        ("packages whose version may change a score", ", ".join(found.packages) or "none"),
         ("can also", "; ".join(abilities) or "–"),
     ]
     return MetricPage(
@@ -98,25 +101,25 @@ def _can(found: type[Scorer], ability: str) -> bool:
 
 
 def _own(found: type[Scorer]) -> list[type]:
-    """The class and those it builds on, without what all metrics have in common."""
+    """Return the class and its base classes, without those that all metrics share."""
     return [each for each in found.__mro__ if issubclass(each, Scorer) and each is not Scorer]
 
 
 def description(found: type) -> str:
-    """The description of a class, without its list of attributes."""
+    """Return the description of a class, without its list of attributes."""
     text = inspect.cleandoc(found.__doc__ or "")
     return text.split("Attributes:\n")[0].strip()
 
 
 def _range_in(text: str) -> list[str]:
-    """The parts of sentences that tell a range, without how it comes about."""
+    """Return the parts of sentences that state a range, without its explanation."""
     sentences = re.split(r"(?<=[.!?])\s+(?=[A-Z0-9−])", " ".join(text.split()))
     parts = [part for each in sentences for part in re.split(r"[:;] (?![^(]*\))", each)]
     return [part.rstrip(".") for part in parts if _RANGE.search(part)]
 
 
 def command(found: type[Scorer]) -> str:
-    """A command line that scores files with a metric."""
+    """Return a command line that scores files with a metric."""
     model = "model=NAME" if found.family == "judges" else "model=DIR"
     named = {"model": model, "file": "file=FILE"}
     option = ",".join(named.get(key, f"{key}=VALUE") for key in found.must_name)
@@ -129,12 +132,12 @@ def command(found: type[Scorer]) -> str:
 
 @cache
 def told() -> Mapping[str, Mapping[str, Any]]:
-    """What is said of every metric beside its class: `metrics.toml`."""
+    """Return the texts about every metric in `metrics.toml`."""
     return tomllib.loads(Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8"))
 
 
 def agreement(name: str) -> tuple[str, ...]:
-    """A metric's first row in the table of SEEDA's page, whose columns `_HEAD` names, if any."""
+    """Return a metric's first row in the table of SEEDA's page under `_HEAD`, if there is one."""
     page = (_REPOSITORY / "docs" / _SEEDA).read_text(encoding="utf-8")
     if _HEAD not in page:
         raise ValueError(f"docs/{_SEEDA} has no table with the heading {_HEAD}")
@@ -146,7 +149,7 @@ def agreement(name: str) -> tuple[str, ...]:
 
 
 def metric_page(name: str) -> str:
-    """The Markdown of a metric's page."""
+    """Return the Markdown of a metric's page."""
     page, scorer, more = read(name), load(name), told()[name]
     signature = Signature(name, scorer.family, scorer.settings(), scorer.version)
     lines = [f"# {name}", "", f"**{page.summary[0].upper()}{page.summary[1:]}.**", ""]
@@ -189,13 +192,13 @@ def metric_page(name: str) -> str:
 
 
 def _titled(page: str) -> str:
-    """A link to a page by its title, with its kind."""
+    """Return a link to a page by its title, with its kind."""
     text = (_REPOSITORY / "docs" / page).read_text(encoding="utf-8")
     return f"{_KINDS[page.partition('/')[0]]}: [{text.partition(chr(10))[0][2:]}](../../{page})"
 
 
 def _agreement(name: str, more: Mapping[str, Any]) -> list[str]:
-    """What is measured of a metric's agreement with people on SEEDA."""
+    """Return the measured agreement of a metric with people on SEEDA."""
     lines = []
     if row := agreement(name):
         spec, *cells = row
@@ -216,7 +219,7 @@ def _agreement(name: str, more: Mapping[str, Any]) -> list[str]:
 
 
 def metrics_index() -> str:
-    """The Markdown of the list of all metrics, by group."""
+    """Return the Markdown of the list of all metrics, by group."""
     groups: dict[str, list[str]] = {}
     for name in told():
         groups.setdefault(told()[name]["group"], []).append(name)
@@ -235,7 +238,7 @@ def metrics_index() -> str:
 
 
 def _paper(found: type[Scorer]) -> str:
-    """A metric's paper, with a link where there is one; nothing for metrics of this package."""
+    """Return a metric's paper, with a link if there is one; empty for metrics of this package."""
     addresses = [
         entry.fields["url"] for entry, _ in citations([found.name]) if "url" in entry.fields
     ]

@@ -1,9 +1,10 @@
-"""All that can be checked before an upload: `make release-check`.
+"""All checks before an upload: `make release-check`.
 
-Builds wheel and sdist of the files that git knows, looks for what should not travel in them,
-renders the README, installs both in an empty environment of every Python that is here, takes the
-steps of the Containerfile, and asks the index for the packages of every extra. Status 1 if anything
-is wrong; what could not be tried is told and is no fault. Needs `build` and `twine`.
+Builds wheel and sdist from the files that git tracks, looks for files that should not be in them,
+renders the README, installs both in an empty environment of every available Python, runs the steps
+of the Containerfile, and asks the index for the packages of every extra. Exits with status 1 if
+anything is wrong; checks that could not be tried are reported and are not faults. Needs `build` and
+`twine`.
 """
 
 from __future__ import annotations
@@ -39,60 +40,60 @@ _FORBIDDEN = re.compile(
     r"|\.(pyc|pyo|ipynb|log|swp|orig|rej|sqlite|pkl|pickle|pt|tmp)$|~$"
 )
 _HOME = re.compile(rb"(?<![\w.])/(home|root|Users|work)/\w[\w./-]*")
-"""Folders of one machine; `/home/you` and the like in an explanation would be found, too."""
+"""Folders of one machine; paths such as `/home/you` in an explanation would also match."""
 
 
 @dataclass
 class Report:
-    """What was tried, what was wrong and what could not be tried."""
+    """The faults found, and the checks that could not be tried."""
 
     wrong: list[str] = field(default_factory=list)
     untried: list[str] = field(default_factory=list)
     begun: float = field(default_factory=time.perf_counter)
 
     def tell(self, text: str) -> None:
-        """Print a line with the seconds since the beginning."""
+        """Print a line with the seconds since the start."""
         print(f"[{time.perf_counter() - self.begun:5.0f} s] {text}", flush=True)
 
     def fault(self, text: str) -> None:
-        """Note and print what is wrong."""
+        """Record and print a fault."""
         self.wrong.append(text)
         self.tell(f"WRONG: {text}")
 
     def skip(self, text: str) -> None:
-        """Note and print what could not be tried."""
+        """Record and print a check that could not be tried."""
         self.untried.append(text)
         self.tell(f"not tried: {text}")
 
 
-# --- what travels --------------------------------------------------------------------------------
+# --- contents ------------------------------------------------------------------------------------
 
 
 def check_files(files: Mapping[str, bytes], top: Iterable[str]) -> list[str]:
-    """What is wrong with the files of a wheel or an sdist.
+    """Return what is wrong with the files of a wheel or an sdist.
 
     Args:
-        files: content by path, without the folder that an sdist puts around all.
-        top: names that may stand at the top.
+        files: content by path, without the top folder of an sdist.
+        top: names that are allowed at the top.
     """
     wrong = []
     allowed = set(top)
     for name, data in files.items():
         if PurePosixPath(name).parts[0] not in allowed:
-            wrong.append(f"{name}: nothing of this name should travel")
+            wrong.append(f"{name}: a file of this name should not be included")
         elif found := _FORBIDDEN.search(name):
-            wrong.append(f"{name}: {found[0].strip('/')} should not travel")
+            wrong.append(f"{name}: {found[0].strip('/')} should not be included")
         if len(data) > _OF_A_FILE:
             wrong.append(f"{name}: {len(data):,} bytes")
         if b"\0" not in data[:4096] and (path := _HOME.search(data)):
             wrong.append(f"{name}: a path of one machine: {path[0].decode()}")
     if "gecjury/__init__.py" not in files:
-        wrong.append("gecjury/__init__.py is not there")
+        wrong.append("gecjury/__init__.py is missing")
     return wrong
 
 
 def files_of(path: Path) -> dict[str, bytes]:
-    """The files of a wheel or an sdist by path."""
+    """Return the files of a wheel or an sdist by path."""
     if path.suffix == ".whl":
         with zipfile.ZipFile(path) as wheel:
             return {n: wheel.read(n) for n in wheel.namelist() if not n.endswith("/")}
@@ -102,13 +103,13 @@ def files_of(path: Path) -> dict[str, bytes]:
             if not member.isdir():
                 name = member.name.partition("/")[2]
                 content = archive.extractfile(member) if member.isfile() else None
-                # A link holds nothing of its own: its target tells where it leads.
+                # A link has no content, so its target is checked instead.
                 found[name] = content.read() if content else member.linkname.encode()
     return found
 
 
 def build(report: Report, scratch: Path) -> list[Path]:
-    """Wheel and sdist in dist/, of the files that git knows and of nothing else."""
+    """Build wheel and sdist in dist/, only from the files that git tracks."""
     tree = scratch / "tree"
     listed = _run(["git", "ls-files", "-z"], cwd=_REPOSITORY).stdout.split("\0")
     for name in filter(None, listed):
@@ -117,7 +118,7 @@ def build(report: Report, scratch: Path) -> list[Path]:
             shutil.copy2(_REPOSITORY / name, tree / name, follow_symlinks=False)
     changed = _run(["git", "status", "--porcelain"], cwd=_REPOSITORY).stdout
     if changed:
-        report.tell(f"note: {len(changed.splitlines())} files are not committed as they are")
+        report.tell(f"note: {len(changed.splitlines())} files have uncommitted changes")
     out = _REPOSITORY / "dist"
     shutil.rmtree(out, ignore_errors=True)
     done = _run([sys.executable, "-m", "build", "--outdir", str(out), str(tree)])
@@ -136,7 +137,7 @@ def build(report: Report, scratch: Path) -> list[Path]:
 
 
 def check_readme(report: Report, built: Sequence[Path]) -> None:
-    """Render the README as the index does; links that lead nowhere there are told."""
+    """Render the README as the index does; report links that lead nowhere there."""
     done = _run([sys.executable, "-m", "twine", "check", "--strict", *map(str, built)])
     if done.returncode:
         report.fault(f"twine check: {done.stdout.strip()}")
@@ -145,16 +146,16 @@ def check_readme(report: Report, built: Sequence[Path]) -> None:
     links = re.findall(r"\]\((?!https?:|#)([^)]+)\)", (_REPOSITORY / "README.md").read_text())
     if links:
         report.tell(
-            f"note: {len(links)} links of the README are to files beside it, and lead nowhere on "
+            f"note: {len(links)} links of the README are relative, and lead nowhere on "
             "the index' page until `make docs`' site has an address"
         )
 
 
-# --- where it is installed -----------------------------------------------------------------------
+# --- installation --------------------------------------------------------------------------------
 
 
 def interpreters(wanted: Sequence[str] = _PYTHONS) -> dict[str, Path | None]:
-    """The Pythons of this machine by version; None where there is none that runs."""
+    """Return the Pythons of this machine by version; None if there is none that runs."""
     found: dict[str, Path | None] = {}
     for version in wanted:
         places = [shutil.which(f"python{version}")]
@@ -172,34 +173,34 @@ def interpreters(wanted: Sequence[str] = _PYTHONS) -> dict[str, Path | None]:
 
 @dataclass(frozen=True)
 class Empty:
-    """An environment of one Python with nothing in it, used without variables of the user's."""
+    """An empty environment of one Python, used without the user's variables."""
 
     folder: Path
     python: Path
 
     def create(self) -> subprocess.CompletedProcess[str]:
-        """Make it."""
+        """Create the environment."""
         return _run([str(self.python), "-m", "venv", str(self.folder)], bare=True)
 
     def __call__(self, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        """Run a program of it, in a folder of its own, without network for models."""
+        """Run one of its programs in a given folder, without network for models."""
         program = self.folder / "bin" / words[0]
         return _run([str(program), *words[1:]], cwd=cwd or self.folder, bare=True)
 
     def install(self, *what: str) -> subprocess.CompletedProcess[str]:
-        """Install with the versions of the project's own runs."""
+        """Install with the package versions that the project itself uses."""
         pinned = str(_REPOSITORY / "constraints.txt")
         pip = ["python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
         return self(*pip, "-c", pinned, *what)
 
 
 def smoke(run: Empty, folder: Path, *, edits: bool) -> tuple[str, str]:
-    """What an installation prints for the sample, and what went wrong, each empty otherwise.
+    """Return the output of an installation for the sample, and the fault; either may be empty.
 
     Args:
-        run: where it is installed.
-        folder: to work in.
-        edits: the extra of this name is there, too.
+        run: environment in which it is installed.
+        folder: working folder.
+        edits: whether the extra of this name is also installed.
     """
     folder.mkdir(parents=True)
     (folder / "source.txt").write_text("I has a dog .\nHe go home .\n")
@@ -224,11 +225,11 @@ def smoke(run: Empty, folder: Path, *, edits: bool) -> tuple[str, str]:
 
 
 def check_installed(report: Report, built: Sequence[Path], scratch: Path) -> None:
-    """Install wheel and sdist for each Python; all of them have to print the same scores."""
+    """Install wheel and sdist for each Python; all must print the same scores."""
     scores: dict[str, dict[str, str]] = {}
     for version, python in interpreters().items():
         if python is None:
-            report.skip(f"Python {version}: it is not on this machine")
+            report.skip(f"Python {version}: not on this machine")
             continue
         for path in built:
             kind = "wheel" if path.suffix == ".whl" else "sdist"
@@ -248,7 +249,9 @@ def check_installed(report: Report, built: Sequence[Path], scratch: Path) -> Non
             shutil.rmtree(run.folder)
     for kind, printed_by in scores.items():
         if len(set(printed_by.values())) > 1:
-            report.tell(f"note: {kind}: {', '.join(printed_by)} do not print the very same scores")
+            report.tell(
+                f"note: {kind}: {', '.join(printed_by)} do not print exactly the same scores"
+            )
         elif len(printed_by) > 1:
             report.tell(f"{kind}: {', '.join(printed_by)} print the same, byte for byte")
 
@@ -265,14 +268,14 @@ class Instruction:
 
 
 def container_steps(text: str) -> list[Instruction]:
-    """The instructions of a Containerfile, in order."""
+    """Return the instructions of a Containerfile, in order."""
     lines = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
     joined = re.sub(r"\\\n\s*", " ", lines).splitlines()
     return [Instruction(*line.split(maxsplit=1)) for line in joined if line.strip()]
 
 
 def check_container(report: Report, scratch: Path) -> None:
-    """Take the Containerfile's steps with an empty environment in place of the image."""
+    """Run the Containerfile's steps with an empty environment instead of the image."""
     steps = container_steps((_REPOSITORY / "Containerfile").read_text())
     base = next(step.rest for step in steps if step.word == "FROM")
     version = base.removeprefix("python:").removesuffix("-slim")
@@ -289,11 +292,11 @@ def check_container(report: Report, scratch: Path) -> None:
             *sources, _ = step.rest.split()
             found = [path for source in sources for path in _REPOSITORY.glob(source)]
             if len(found) < len(sources):
-                report.fault(f"Containerfile: COPY {step.rest}: not all of it is there")
+                report.fault(f"Containerfile: COPY {step.rest}: some of it is missing")
             put.mkdir(exist_ok=True)
             for path in found:
                 shutil.copy2(path, put)
-        # Users and folders of the image are not made on this machine.
+        # Users and folders of the image are not created on this machine.
         if step.word == "RUN" and "pip install" in step.rest:
             command = step.rest.replace("/tmp/gecjury", str(put))
             for key, value in values.items():
@@ -310,14 +313,14 @@ def check_container(report: Report, scratch: Path) -> None:
         if done.returncode:
             report.fault(f"Containerfile: {shlex.join([*entry, *words])}: {_last(done)}")
             return
-    report.tell(f"Containerfile: its steps taken on Python {version}, the demo run")
+    report.tell(f"Containerfile: its steps run on Python {version}, including the demo")
 
 
 # --- extras --------------------------------------------------------------------------------------
 
 
 def check_extras(report: Report, built: Sequence[Path], scratch: Path) -> None:
-    """Ask the index for what each extra needs, in the project's versions; install nothing."""
+    """Ask the index for the packages of each extra, in the project's versions; install nothing."""
     project = tomllib.loads((_REPOSITORY / "pyproject.toml").read_text())["project"]
     wheel = next(path for path in built if path.suffix == ".whl")
     run = Empty(scratch / "extras", Path(sys.executable))
@@ -326,7 +329,7 @@ def check_extras(report: Report, built: Sequence[Path], scratch: Path) -> None:
     for extra in project["optional-dependencies"]:
         found = scratch / f"{extra}.json"
         words = ["--dry-run", "--report", str(found), f"{wheel}[{extra}]"]
-        if extra == "vllm":  # brings a PyTorch of its own, which is not that of constraints.txt
+        if extra == "vllm":  # requires its own PyTorch, which is not that of constraints.txt
             done = run("python", "-m", "pip", "install", "--quiet", *words)
         else:
             done = run.install("-c", more, *words)
@@ -340,7 +343,7 @@ def check_extras(report: Report, built: Sequence[Path], scratch: Path) -> None:
 def _run(
     words: Sequence[str], cwd: Path | None = None, *, bare: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program; `bare`: with next to no variables, as `env -i` would."""
+    """Run a program; with `bare`, with almost no variables, like `env -i`."""
     env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"} if bare else None
     return subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True)
 
@@ -351,7 +354,7 @@ def _last(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def main() -> int:
-    """Check everything, or the parts that are named."""
+    """Check everything, or only the named parts."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parts = ("readme", "installed", "container", "extras")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(parts)}")

@@ -1,8 +1,8 @@
-"""Run what the site shows: its notebooks, and the commands that draw its figures.
+"""Run the notebooks of the site, and the commands that draw its figures.
 
     python -m tools.site_parts build/parts
 
-A notebook whose cell fails, or a command that does not end well, ends it with status 1.
+Exits with status 1 if a cell of a notebook or a command fails.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Drawn:
     Attributes:
         title: its heading.
         about: what it shows.
-        file: where the command writes it.
+        file: file that the command writes.
         words: the command line without the program's name and the file.
-        saved: pictures that the page offers to save, shown instead of a link alone.
+        saved: pictures that the page offers to save, shown in addition to a link.
     """
 
     title: str
@@ -85,7 +85,7 @@ _FIGURES = (
 
 
 def run_notebooks(out: Path) -> None:
-    """Execute every notebook in a kernel of this Python; written with its output to `out`."""
+    """Execute every notebook in a kernel of this Python, and write it with its output to `out`."""
     import nbformat
     from nbclient import NotebookClient
 
@@ -93,7 +93,7 @@ def run_notebooks(out: Path) -> None:
     for path in sorted((_REPOSITORY / "docs" / "notebooks").glob("*.ipynb")):
         begun = time.perf_counter()
         notebook = nbformat.read(path, as_version=4)
-        # A kernel is spoken to through files of this user, not through ports of the machine.
+        # Communicate with the kernel through files of this user, not through ports of the machine.
         with tempfile.TemporaryDirectory(prefix="gecjury-kernel-") as folder:
             sockets = str(Path(folder) / "socket")
             client = NotebookClient(notebook, timeout=600, kernel_name="python3")
@@ -105,7 +105,7 @@ def run_notebooks(out: Path) -> None:
 
 
 def draw(out: Path) -> None:
-    """Draw every figure; `commands.json` beside them says by which command."""
+    """Draw every figure, and write the commands to `commands.json`."""
     import shlex
 
     from gecjury.cli import main
@@ -142,7 +142,7 @@ def saved_picture(page: Path, name: str) -> bytes:
 
 if __name__ == "__main__":
     place = Path(sys.argv[1])
-    # A kernel finds gecjury wherever this process found it.
+    # The kernel finds gecjury where this process found it.
     os.environ["PYTHONPATH"] = os.pathsep.join([str(_REPOSITORY), os.environ.get("PYTHONPATH", "")])
     draw(place / "figures")
     run_notebooks(place / "notebooks")

@@ -1,9 +1,9 @@
-"""Write the source of the site: the pages of docs/, and those that are made from other files.
+"""Write the source of the site: the pages of docs/, and pages generated from other files.
 
     python -m tools.site_source build/parts build/site
 
-The first folder holds executed notebooks and figures (`tools.site_parts`), the second gets
-`docs/`, and beside it `mkdocs.yml` with the navigation, which the lists in the index pages give.
+The first folder contains executed notebooks and figures (`tools.site_parts`). The second gets
+`docs/`, and `mkdocs.yml` with the navigation, which is derived from the lists in the index pages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOVED = {
     "CHANGELOG.md": "project/changelog.md",
 }
 _GENERATED = re.compile("<!-- pages that the site generates -->.*?<!-- end -->\n", re.DOTALL)
-"""What docs/reference/index.md says to those who read it without the site."""
+"""The part of docs/reference/index.md for readers without the site."""
 _NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---\n\n"
 _ITEM = re.compile(r"^- \[([^]]+)\]\(([^)\s]+)\):?\s*(.*)$")
 
@@ -40,10 +40,10 @@ class Entry:
     """A page in the navigation, or pages under a heading.
 
     Attributes:
-        title: as the navigation shows it.
-        path: of the page, from the site's root; empty for a heading.
-        line: what the page is for.
-        below: what stands under it.
+        title: title in the navigation.
+        path: path of the page, from the site's root; empty for a heading.
+        line: purpose of the page.
+        below: the entries below it.
     """
 
     title: str
@@ -53,16 +53,16 @@ class Entry:
 
 
 def write(parts: Path, out: Path) -> None:
-    """Write the source of the site anew.
+    """Write the source of the site, replacing an earlier one.
 
     Args:
         parts: executed notebooks and figures.
-        out: the folder that is written.
+        out: the output folder.
     """
     docs = out / "docs"
     shutil.rmtree(docs, ignore_errors=True)
     shutil.copytree(_REPOSITORY / "docs", docs, ignore=shutil.ignore_patterns("*.ipynb"))
-    # README links it from its own place.
+    # README links it relative to its own location.
     shutil.copy(_REPOSITORY / "CITATION.cff", docs)
     if (parts / "figures").is_dir():
         shutil.copytree(parts / "figures", docs / "figures")
@@ -75,7 +75,7 @@ def write(parts: Path, out: Path) -> None:
     for path, text in pages.items():
         (docs / path).parent.mkdir(parents=True, exist_ok=True)
         (docs / path).write_text(relinked(text, homes.get(path, f"docs/{path}"), path), "utf-8")
-    # The first page lists the kinds, under a heading of its own.
+    # The first page lists the kinds, under a separate heading.
     listed = _walk(entries(docs, "index.md"))
     top = tuple(each for each in listed if re.fullmatch(r"(\w+/index|\w+)\.md", each.path))
     _check_complete(docs, {each.path for each in _walk(top) if each.path})
@@ -95,7 +95,7 @@ _GENERATED_PAGES = """\
 
 
 def made_pages(parts: Path) -> dict[str, str]:
-    """The pages that no file of docs/ holds, by their place on the site."""
+    """Return the generated pages, by their place on the site."""
     from gecjury.scoring.registry import METRICS
 
     made = {new: (_REPOSITORY / old).read_text(encoding="utf-8") for old, new in _MOVED.items()}
@@ -117,14 +117,14 @@ def made_pages(parts: Path) -> dict[str, str]:
 
 
 def _places() -> dict[str, str]:
-    """Where the pages that have moved stand in the repository, by their place on the site."""
+    """Return the places in the repository of moved pages, by their place on the site."""
     notebooks = (_REPOSITORY / "docs" / "notebooks").glob("*.ipynb")
     found = {f"notebooks/{path.stem}.md": f"docs/notebooks/{path.name}" for path in notebooks}
     return found | {new: old for old, new in _MOVED.items()}
 
 
 def relinked(text: str, old: str, new: str) -> str:
-    """A page with its links as they are from its place on the site.
+    """Return a page with links relative to its place on the site.
 
     Args:
         text: its Markdown.
@@ -142,7 +142,7 @@ def relinked(text: str, old: str, new: str) -> str:
         there = posixpath.relpath(place, posixpath.dirname(new) or ".")
         return f"]({there}#{anchor})" if anchor else f"]({there})"
 
-    # What stands in a block of code is no link.
+    # Code blocks contain no links.
     pieces = re.split(r"(^```.*?^```)", text, flags=re.DOTALL | re.MULTILINE)
     pieces[::2] = [re.sub(r"\]\(([^)\s]+)\)", link, piece) for piece in pieces[::2]]
     return "".join(pieces)
@@ -174,21 +174,21 @@ def entries(docs: Path, index: str) -> tuple[Entry, ...]:
 
 
 def _check_complete(docs: Path, listed: set[str]) -> None:
-    """End with status 1 where an index lists a page that is not there, or none lists a page."""
+    """Exit with status 1 if an index lists a missing page, or a page is not listed."""
     there = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")} - {"index.md"}
-    wrong = [f"{path}: listed by an index page, but not there" for path in sorted(listed - there)]
+    wrong = [f"{path}: listed by an index page, but missing" for path in sorted(listed - there)]
     wrong += [f"{path}: listed by no index page" for path in sorted(there - listed)]
     if wrong:
         raise SystemExit("\n".join(wrong))
 
 
 def _joined(text: str) -> list[str]:
-    """The lines of a page, those of one item in one."""
+    """Return the lines of a page, with the lines of each item joined."""
     return re.sub(r"\n  +(?=\S)", " ", text).splitlines()
 
 
 def navigation(top: tuple[Entry, ...]) -> list[Any]:
-    """The navigation as mkdocs.yml has it."""
+    """Return the navigation in the form of mkdocs.yml."""
     listed: list[Any] = []
     for each in top:
         below = navigation(each.below)
@@ -204,7 +204,7 @@ def _walk(top: tuple[Entry, ...]) -> list[Entry]:
 
 
 def llms_txt(top: tuple[Entry, ...]) -> str:
-    """A guide to the site for programs that read it, as llmstxt.org describes."""
+    """Return a guide to the site for programs, as llmstxt.org describes."""
     lines = [
         "# gecjury",
         "",
@@ -223,7 +223,7 @@ def llms_txt(top: tuple[Entry, ...]) -> str:
 
 
 def python_page() -> str:
-    """The public names of `gecjury`: studies by hand, the rest as mkdocstrings reads it."""
+    """Return the page of gecjury's public names: studies by hand, the rest by mkdocstrings."""
     import gecjury
 
     homes = gecjury._HOMES
@@ -239,7 +239,7 @@ def python_page() -> str:
         "",
         "A study is a function, and a class of the same name with its settings. `data` is a corpus "
         "or a benchmark's name, `metrics` are names or what `gecjury.load` returns, score files "
-        "are kept in `folder`, and `runtime` has the device, workers and the like. `print` shows "
+        "are kept in `folder`, and `runtime` has the device, workers and so on. `print` shows "
         "the tables of a result, and `rows()` has the records of the main one.",
     ]
     for name in studies:
@@ -264,7 +264,7 @@ def python_page() -> str:
 
 
 def home_of(module: str, name: str) -> str:
-    """The path of a public name: where it is defined, not where it is passed on."""
+    """Return the path of a public name: where it is defined, not where it is re-exported."""
     import importlib
 
     found = getattr(importlib.import_module(module), name)
@@ -272,12 +272,12 @@ def home_of(module: str, name: str) -> str:
 
 
 def figures_page(figures: Path) -> str:
-    """Every figure that was drawn for the site, below the command that drew it."""
+    """Return the page with every figure of the site below the command that drew it."""
     lines = [
         "# Figures",
         "",
         "These figures were drawn from the packaged sample when the site was built. They show what "
-        "the commands draw. They are no evidence about a metric.",
+        "the commands draw. They are not evidence about any metric.",
     ]
     listed = figures / "commands.json"
     drawn = json.loads(listed.read_text(encoding="utf-8")) if listed.is_file() else []
@@ -294,7 +294,7 @@ def figures_page(figures: Path) -> str:
 
 
 def notebook_page(notebook: dict[str, Any], name: str) -> str:
-    """A notebook as Markdown, with what its cells printed and drew."""
+    """Return a notebook as Markdown, with the output and figures of its cells."""
     parts: list[str] = []
     for cell in notebook["cells"]:
         text = "".join(cell["source"])

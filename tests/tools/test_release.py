@@ -49,12 +49,12 @@ def test_sound_files_may_travel() -> None:
 @pytest.mark.parametrize(
     ("name", "data", "told"),
     [
-        ("judges/__init__.py", b"", "nothing of this name should travel"),
-        ("gecjury/tests/data.txt", b"", "tests should not travel"),
-        ("gecjury/__pycache__/a.py", b"", "__pycache__ should not travel"),
-        ("gecjury/.coverage", b"", ".coverage should not travel"),
-        ("gecjury/a.pyc", b"", ".pyc should not travel"),
-        ("gecjury/train.ipynb", b"", ".ipynb should not travel"),
+        ("judges/__init__.py", b"", "a file of this name should not be included"),
+        ("gecjury/tests/data.txt", b"", "tests should not be included"),
+        ("gecjury/__pycache__/a.py", b"", "__pycache__ should not be included"),
+        ("gecjury/.coverage", b"", ".coverage should not be included"),
+        ("gecjury/a.pyc", b"", ".pyc should not be included"),
+        ("gecjury/train.ipynb", b"", ".ipynb should not be included"),
         ("gecjury/a.py", b"x = '/home/me/data'", "a path of one machine: /home/me/data"),
         ("gecjury/a.txt", b"a" * 20_000_001, "20,000,001 bytes"),
     ],
@@ -65,7 +65,7 @@ def test_what_should_not_travel_is_told(name: str, data: bytes, told: str) -> No
 
 
 def test_files_without_the_package_are_told() -> None:
-    assert check_files({}, TOP) == ["gecjury/__init__.py is not there"]
+    assert check_files({}, TOP) == ["gecjury/__init__.py is missing"]
 
 
 def test_the_container_is_made_of_what_there_is() -> None:
