@@ -179,7 +179,7 @@ def _shaped(
 
 
 def _uncorrected(table: FloatArray) -> FloatArray:
-    """Undo the correction of `within_sentences` for the removed sentence means."""
+    """Shrink cells in advance, so that the correction of `within_sentences` has no effect."""
     means = table.mean(axis=1, keepdims=True)
     rest = table - table.mean(axis=0) - means + means.mean()
     return means + rest * np.sqrt(1 - 1 / len(table))

@@ -95,7 +95,7 @@ class Given:
         source_mark: the start of the fingerprint of the sources, if the file contains one.
     """
 
-    # Scorers are equal, and found in caches, by where their scores are from and their digest.
+    # Only the digest is compared, so that scorers of the same scores are equal and found in caches.
     where: str = field(compare=False)
     digest: str
     rows: Mapping[str, tuple[SystemRow, ...]] = field(compare=False)

@@ -94,7 +94,7 @@ def test_a_header_error_shows_no_key(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    with pytest.raises(GecjuryError, match=r"the key in \$OPENAI_API_KEY holds") as error:
+    with pytest.raises(GecjuryError, match=r"the key in \$OPENAI_API_KEY contains") as error:
         load("llm-s:model=gpt-4o").score_corpus(corpus, runtime)
     assert "secret" not in str(error.value)
 

@@ -199,7 +199,7 @@ def test_the_command(shell: Shell) -> None:
     markdown, _ = shell.ended(*words, "--format", "markdown")
     assert "| busy | .500 [.15, .85] |" in markdown
     _, err = shell.ended("alarms", "clean.txt", status=2)
-    assert "clean.txt stands alone" in err
+    assert "clean.txt is the only input" in err
 
 
 def test_a_benchmark_without_references_is_refused(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def test_a_dry_run_of_scores_asks_nothing(shell: Shell, scores: str) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["s.csv", "-m", "green"], "s.csv holds scores"),
+        (["s.csv", "-m", "green"], "s.csv contains scores"),
         (["s.csv", "--power", "2"], "--power 2.0: expected"),
         (["sample", "--what", "scores"], "--what scores: expected a metric with -m"),
         (["sample", "--system", "x", "--system", "y"], "--system x:"),
