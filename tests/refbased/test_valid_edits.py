@@ -167,7 +167,7 @@ def test_what_cannot_be_used_is_refused(tmp_path: Path) -> None:
     ):
         load("errant:valid=green[n=3]")
     path = verdict_file(tmp_path, "1,many,2,3,C,right")
-    with pytest.raises(OptionError, match="holds scores of given texts"):
+    with pytest.raises(OptionError, match="has scores of given texts"):
         load("errant", valid=path).check_new_texts("a reward")
     with pytest.raises(OptionError, match="leave out valid="):
         load("errant", valid=path).explain("a b", (), (), Runtime())

@@ -95,5 +95,5 @@ def test_what_is_no_earlier_run_is_told_before_anything_is_scored(tmp_path: Path
     (file,) = tmp_path.iterdir()
     record = json.loads(file.read_text(encoding="utf-8"))
     file.write_text(json.dumps({**record, "rows": record["rows"][:2]}), encoding="utf-8")
-    with pytest.raises(InputError, match="no scores of fluent, hasty, noisy, spelling with these"):
+    with pytest.raises(InputError, match="no scores of fluent, hasty, noisy, spelling for these"):
         compare("sample", ["green"], replace(settings, drift_from=str(tmp_path)))
