@@ -269,7 +269,7 @@ def test_train_like_other_outputs(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert 0 < like["effective_pairs"] <= first["pairs"]
     assert main([*base, "--like", "sample"]) == 0
     assert "pairs are weighted by their similarity to those of sample" in capsys.readouterr().out
-    # The texts of a benchmark are as good as files.
+    # Files with the same texts give the same result as the benchmark.
     corpus = load_benchmark("sample").corpus
     files = {"source": corpus.sources, **{n: v.lines for n, v in corpus.systems.items()}}
     names = [f"ref{n}" for n in range(len(corpus.references))]
