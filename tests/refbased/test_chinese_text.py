@@ -23,14 +23,14 @@ FRESH = Runtime(use_cache=False)
 
 
 def scored(metric: str | Scorer, *texts: str, language: str = "zh") -> ScoreTable:
-    """Score corrections of 他来 (她来, if none is named) against 她来了."""
+    """Score corrections of 他来 (by default 她来) against 她来了."""
     systems = {str(number): Version((text,)) for number, text in enumerate(texts or ("她来",))}
     corpus = Corpus(("他来",), systems, (Version(("她来了",)),))
     return load(metric).score_corpus(in_language(corpus, language_of(language)), FRESH)
 
 
 def test_green_by_hand() -> None:
-    # Both delete 他, insert 她 and keep 来: TP 3. Nothing is over, and 了 lacks: FN 1.
+    # Both delete 他, insert 她 and keep 来: TP 3. There is no FP, and 了 is missing: FN 1.
     # P = 1, R = 3/4, F1 = 2 · .75 / 1.75 = 6/7.
     assert scored("green:n=1,beta=1").by_system.score[0] == pytest.approx(6 / 7)
 
@@ -41,13 +41,13 @@ def test_gleu_by_hand() -> None:
 
 
 def test_cleme_gotoscorer_and_i_measure_by_character() -> None:
-    # One of two edits (他→她, 了 inserted) is made: between nothing and all.
+    # One of two edits (他→她, 了 inserted) is made, so the score is between those of none and all.
     for metric in ("cleme", "gotoscorer", "i-measure"):
         none, half, whole = scored(metric, "他来", "她来", "她来了").by_system.score
         assert none < half < whole, metric
 
 
-def test_uot_errant_by_a_folder_of_any_language(tiny_bert: Path) -> None:
+def test_uot_errant_with_an_encoder_folder_for_any_language(tiny_bert: Path) -> None:
     table = scored(f"uot-errant:encoder={tiny_bert}")
     assert table.statistics.details["solver"] == {"pairs": 1, "unsolved": 0}
     assert not any("trained on English" in note for note in table.statistics.notes)
@@ -55,7 +55,7 @@ def test_uot_errant_by_a_folder_of_any_language(tiny_bert: Path) -> None:
 
 @dataclass(frozen=True)
 class Encoded(GREEN):
-    """A metric that says to read the embedded encoder."""
+    """A metric that reports that it uses the embedded encoder."""
 
     @property
     def loaded_models(self) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def test_the_embedded_encoder_is_english() -> None:
     assert not scored(Encoded(), language="en").statistics.notes
 
 
-def test_text_written_otherwise_is_told_once_with_its_place() -> None:
+def test_differences_of_script_are_noted_once_with_their_place() -> None:
     corpus = Corpus(
         ("我爱你，好。", "他来了。"),
         {"a": Version(("我愛你,好。", "他来了。")), "b": Version(("我爱你，好。", "他來了。"))},

@@ -1,4 +1,4 @@
-"""What metrics over edits give single judged edits, by hand."""
+"""Credits that edit metrics give to single judged edits, by hand."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def gold(*annotators: Sequence[Edit]) -> tuple[M2Sentence, ...]:
     return (M2Sentence(SOURCE, noted),)
 
 
-def test_errant_takes_the_reference_that_the_correction_fits_best() -> None:
-    # Correction: A and in. Reference 1 has A; reference 2 has in and two edits more.
-    # F0.5 under 1: P 1/2, R 1; under 2: P 1/2, R 1/3: the first is taken.
+def test_errant_chooses_the_reference_that_fits_the_correction_best() -> None:
+    # Correction: A and in. Reference 1 has A; reference 2 has in and two more edits.
+    # F0.5 with 1: P 1/2, R 1; with 2: P 1/2, R 1/3: the first is chosen.
     references = (version(GO), version(IN, OUT, Edit(1, 2, "B", "R:X")))
     corpus = Corpus((SOURCE,), {}, references)
     found = ERRANT().credit(cases(GO, IN), corpus, Runtime())
@@ -54,7 +54,7 @@ def test_errant_takes_the_reference_that_the_correction_fits_best() -> None:
     assert found.own.tolist() == [1, 0]
 
 
-def test_errant_detection_needs_the_place_only() -> None:
+def test_errant_detection_needs_only_the_place() -> None:
     corpus = Corpus((SOURCE,), {}, (version(Edit(0, 2, "Z", "R:X")),))
     # Tokens 0 and 1 are in the reference's span, token 2 is not.
     some = cases(Edit(0, 1, "Q"), Edit(1, 3, "Q"))
@@ -63,20 +63,20 @@ def test_errant_detection_needs_the_place_only() -> None:
     assert ERRANT().credit(some, corpus, Runtime()).own.tolist() == [0, 0]
 
 
-def test_m2_joins_and_cuts_edits() -> None:
+def test_m2_joins_and_splits_edits() -> None:
     joined = Edit(0, 2, "A B", "X")
     corpus = Corpus((SOURCE,), {}, gold=gold([joined], [GO]))
     # A and B together are the first annotator's edit, A alone is the second's.
     found = M2().credit(cases(GO, Edit(1, 2, "B")), corpus, Runtime())
     assert found.by_reference.tolist() == [[1, 1], [1, 0]]
-    # One edit over both: the first annotator has it; MaxMatch finds the second's A in it, one of
-    # the two edits that it is cut into.
+    # One edit over both: the first annotator has it; MaxMatch splits it in two and matches the
+    # second annotator's A.
     found = M2().credit(cases(joined), corpus, Runtime())
     assert found.by_reference.tolist() == [[1, 0.5]]
     assert found.own.tolist() == [1]
 
 
-def test_m2_insertions_beside_a_gold_edit_are_not_part_of_it() -> None:
+def test_m2_insertions_next_to_a_gold_edit_are_not_part_of_it() -> None:
     corpus = Corpus((SOURCE,), {}, gold=gold([Edit(3, 4, "D", "X")]))
     found = M2().credit(cases(IN, Edit(3, 4, "D"), Edit(4, 4, "on")), corpus, Runtime())
     assert found.own.tolist() == [0, 1, 0]
@@ -91,7 +91,7 @@ def test_m2_absent_annotators_have_no_credit() -> None:
     np.testing.assert_array_equal(found.by_reference, [[1, 0], [0, np.nan]])
 
 
-def test_cleme_judges_the_chunk_an_edit_lies_in() -> None:
+def test_cleme_judges_the_chunk_that_contains_an_edit() -> None:
     # Both references edit tokens 0 and 1; the correction's two edits there are one chunk.
     both = (version(Edit(0, 2, "A B", "X"), OUT), version(Edit(0, 2, "Z", "X")))
     corpus = Corpus((SOURCE,), {}, both)
@@ -111,13 +111,13 @@ def test_cleme_drops_references_without_text() -> None:
 
 
 def test_gotoscorer_weighs_by_the_systems_that_err(tmp_path: Path) -> None:
-    # Of four systems one makes the reference's A (three miss it), two delete e wrongly.
+    # One of four systems makes the reference's A (three miss it), two delete e wrongly.
     systems = {
         "1": version(GO), "2": version(OUT), "3": version(OUT), "4": version(),
     }  # fmt: skip
     corpus = Corpus((SOURCE,), systems, (version(GO),))
     found = GoToScorer().credit(cases(GO, OUT, IN), corpus, Runtime())
-    # A: 1 − 1/4; e: −(1 − 2/4); in: no system errs there, so it weighs nothing.
+    # A: 1 − 1/4; e: −(1 − 2/4); in: no system errs there, so its weight is 0.
     assert found.own.tolist() == [0.75, -0.5, 0]
     wrong = GoToScorer().credit(cases(Edit(0, 1, "Z")), corpus, Runtime())
     assert wrong.own.tolist() == [-0.75]
@@ -141,7 +141,7 @@ def test_models_weigh_and_align(tiny_bert: Path) -> None:
     pt = PTERRANT(model=str(tiny_bert))
     found = pt.credit(some, corpus, Runtime(use_cache=False))
     assert np.sign(found.by_reference).tolist() == [[1, -1], [-1, 1]]
-    # TP and FP of the metric's own statistics are the credits' sums by sign.
+    # TP and FP in the metric's statistics are the sums of the positive and negative credits.
     counts = pt.score_corpus(corpus, Runtime(use_cache=False)).statistics.values[0, 0]
     np.testing.assert_allclose(counts[:, 0], np.maximum(found.by_reference, 0).sum(axis=0))
     np.testing.assert_allclose(counts[:, 1], np.maximum(-found.by_reference, 0).sum(axis=0))
@@ -149,7 +149,7 @@ def test_models_weigh_and_align(tiny_bert: Path) -> None:
     uot = UOTERRANT(encoder=str(tiny_bert), solver="optimum")
     aligned = uot.credit(some, corpus, Runtime(use_cache=False))
     assert aligned.by_reference.shape == (2, 2)
-    # The metric's TP is the mass that the credits say was sent.
+    # The metric's TP is the mass that is transported according to the credits.
     tp = uot.score_corpus(corpus, Runtime(use_cache=False)).statistics.values[0, 0, :, 0]
     from gecjury.refbased.uot_errant.vectors import EditSet
 
@@ -171,28 +171,28 @@ A 1 2|||X|||F|||REQUIRED|||-NONE-|||0
 
 @pytest.fixture
 def overlapping(tmp_path: Path) -> Corpus:
-    """A reference with two edits in its second sentence that overlap, as M2."""
+    """Return a corpus with an M2 reference whose second sentence has two overlapping edits."""
     files = {"source": "a b c d\ne f\n", "mine": "a B c d\ne F\n", "gold.m2": OVERLAPPING}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     return read_corpus(tmp_path / "source", [tmp_path / "mine"], [tmp_path / "gold.m2"])
 
 
-def test_reference_edits_that_overlap_count_as_they_stand(overlapping: Corpus) -> None:
+def test_overlapping_reference_edits_count_unchanged(overlapping: Corpus) -> None:
     statistics = load("errant").score_corpus(overlapping, Runtime(use_cache=False)).statistics
-    # Right in both sentences, of one and of two gold edits.
+    # One hit in each sentence, of one and of two gold edits.
     assert statistics.values[0, :, 0].tolist() == [[1, 0, 0], [1, 0, 1]]
     assert any(
         "overlap another of the same annotator: 1; where edits" in n for n in statistics.notes
     )
-    # Of the text, e f -> x -> F: the second edit goes to where the first has left its place.
+    # In the text e f -> x -> F: the second edit is applied where the first has moved its place.
     assert overlapping.references[0].lines == ("a B c d", "F")
     notes = load("gleu").score_corpus(overlapping).statistics.notes
     assert any("in the text they are applied one after another" in note for note in notes)
 
 
 @pytest.mark.parametrize("name", ["cleme", "cleme2", "uot-errant"])
-def test_what_takes_sentences_apart_refuses_edits_that_overlap(
+def test_metrics_that_split_sentences_refuse_overlapping_edits(
     overlapping: Corpus, name: str
 ) -> None:
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""I-measure, CLEME and GoToScorer as metrics: layout, options, and agreement with their cores."""
+"""I-measure, CLEME and GoToScorer as metrics: score tables, options, and published counts."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def corpus(**systems: tuple[tuple[Edit, ...], tuple[Edit, ...]]) -> Corpus:
     )
 
 
-def test_i_measure_of_the_source_the_reference_and_a_spoilt_sentence() -> None:
+def test_i_measure_of_the_source_the_reference_and_a_spoiled_sentence() -> None:
     table = load("i-measure").score(
         ["a b c"], {"source": ["a b c"], "right": ["a B c"], "spoilt": ["a b x"]}, [["a B c"]]
     )
-    # The source scores 0, the reference 1. Spoilt: TN 1 (a), FN 1 (b), FP 1 (c): WAcc =
+    # The source scores 0, the reference 1. Spoiled: TN 1 (a), FN 1 (b), FP 1 (c): WAcc =
     # (0 + 1) / (2·1 + 1 + 1) = 1/4, the source's 2/3: I = (1/4) / (2/3) − 1.
     assert table.totals["source"] == 0.0
     assert table.totals["right"] == 1.0
@@ -39,8 +39,8 @@ def test_i_measure_of_the_source_the_reference_and_a_spoilt_sentence() -> None:
 def test_i_measure_counts_of_bart_on_seeda(data_dir: Path) -> None:
     """Official program, -nomix, SEEDA's 391, BART: detection P and R from TP 392, FP 241, FN 596.
 
-    Three references among the 391 are word-tokenised anew by the official program; without that,
-    as here, FN is 594 and precision is untouched.
+    The official program tokenises three of the 391 references again; without that, as here, FN is
+    594 and precision is the same.
     """
     from gecjury.benchmarks.load import load_benchmark
 
@@ -67,14 +67,14 @@ def test_cleme_dependent_of_amu(data_dir: Path) -> None:
 def test_cleme_by_hand_and_cleme2() -> None:
     data = corpus(right=((RIGHT,), ()), wrong=((WRONG,), (NEEDLESS,)), idle=((), ()))
     table = load("cleme").score_corpus(data)
-    # One chunk that the reference changes, of the mean length: every weight is 1.
+    # The reference changes one chunk, so its length is the mean and every weight is 1.
     assert table.totals["right"] == 1.0
     assert table.totals["wrong"] == 0.0
     assert table.totals["idle"] == 0.0
     assert table.sentences.tolist() == [[1.0, 1.0], [0.0, 0.0], [0.0, 1.0]]
     second = load("cleme2").score_corpus(data)
-    # right: hit 1, wrong 0, under 0, over 0: .45 + .35 + .15 + .05. idle: under 1, nothing else:
-    # .35 + .05. wrong: wrong 1; one of two changes was not needed, both of weight 1: over 1/2:
+    # right: hit 1, wrong 0, under 0, over 0: .45 + .35 + .15 + .05. idle: under 1, all others 0:
+    # .35 + .05. wrong: wrong 1; one of two changes, both of weight 1, was not needed: over 1/2:
     # .15 + .05/2.
     assert second.totals["right"] == pytest.approx(1.0)
     assert second.totals["idle"] == pytest.approx(0.40)

@@ -1,4 +1,4 @@
-"""ERRANT scores over ready edits: by hand, and equal to the official scorer's on real files."""
+"""ERRANT scores of ready-made edits: by hand, and equal to the official scorer on real files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_by_hand() -> None:
         assert other.statistics.values.tolist() == [[[[2, 0, 1]]]]
 
 
-def test_types_of_hits_and_misses_are_the_references_of_false_alarms_the_hypothesis() -> None:
+def test_hits_and_misses_have_types_of_the_reference_and_false_alarms_their_own() -> None:
     found = ERRANT().score_corpus(corpus([(A, C)], [(A, B, C_TYPED_OTHERWISE)]))
     assert found.statistics.details["by_type"]["mine"] == {
         "R:ORTH": [1, 0, 0],
@@ -63,7 +63,7 @@ def test_noop_and_unk() -> None:
     assert edit_keys((noop, unknown), "span") == {(1, 2): ["UNK"]}
 
 
-def test_no_edits_anywhere_is_perfect_and_repeats_count_under_official_only() -> None:
+def test_no_edits_is_perfect_and_repeats_count_only_under_official() -> None:
     assert ERRANT().score_corpus(corpus([()], [()])).totals["mine"] == 1.0
     twice = corpus([(B,)], [(B, B)])
     plain = ERRANT().score_corpus(twice).statistics.values
@@ -72,7 +72,7 @@ def test_no_edits_anywhere_is_perfect_and_repeats_count_under_official_only() ->
     assert official.tolist() == [[[[2, 0, 0]]]]
 
 
-def test_sentence_scores_take_the_best_reference_and_sent_errant_their_mean() -> None:
+def test_sentence_scores_use_the_best_reference_and_sent_errant_their_mean() -> None:
     data = corpus([(A,), (C,)], [(A,), (B,)], [(B,), (B,)])
     table = SentenceERRANT().score_corpus(data)
     assert table.sentences.tolist() == [[1.0, 0.0]]

@@ -37,7 +37,7 @@ THEIRS = (
 def test_errant_verdicts_of_the_worked_example() -> None:
     scorer = load("errant")
     found = scorer.explain(SOURCE, OURS, THEIRS, CPU)
-    # The paper: strict matching takes only [16,17] → is for right.
+    # The paper: strict matching accepts only [16,17] → is.
     verdicts = {row["edit"]: row["verdict"] for row in found.rows if row["side"] == "hypothesis"}
     assert verdicts == {
         "[16,17] → is": "hit",
@@ -77,11 +77,11 @@ def plan() -> np.ndarray:
 
 def test_partial_credit_in_the_worked_example(plan: np.ndarray) -> None:
     assert plan.shape == (4, 3)
-    # The shared edit is matched with itself, and [27,29] → their mostly with [27,28] → their.
+    # The shared edit matches itself, and [27,29] → their mostly matches [27,28] → their.
     assert plan[0].argmax() == 0
     assert plan[3].argmax() == 2
     assert plan[:, 2].argmax() == 3
-    # [24,25] → ∅ earns something from [24,27] → ∅, more than the unrelated [16,17] → is does.
+    # [24,25] → ∅ gets some credit from [24,27] → ∅, more than the unrelated [16,17] → is.
     assert plan[1, 1] > plan[0, 1] > 0
 
 

@@ -1,4 +1,4 @@
-"""GLEU in both variants: cases by hand, literal re-implementations, published figures."""
+"""Both variants of GLEU: cases by hand, literal re-implementations, published figures."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ BOTH = pytest.mark.parametrize("name", ["gleu", "gleu-official"])
 def statistics_of(
     source: str, reference: str, hypothesis: str, n: int, unit: str, official: bool
 ) -> list[int]:
-    """Lengths c and r, then numerator and denominator of each order."""
+    """Return the lengths c and r, then numerator and denominator of each order."""
     result = [len(tokens_of(hypothesis, unit)), len(tokens_of(reference, unit))]
     for k in range(1, n + 1):
         s, r, h = (grams(text, k, unit) for text in (source, reference, hypothesis))
         if official:
-            # an n-gram that stands in the reference at all leaves the difference entirely
+            # an n-gram that occurs in the reference is removed from the difference completely
             lacking = Counter({gram: times for gram, times in s.items() if gram not in r})
             numerator = max((h & r).total() - (h & lacking).total(), 0)
         else:
@@ -44,7 +44,7 @@ def statistics_of(
 
 
 def gleu_of(values: list[int]) -> float:
-    """The score of (summed) statistics."""
+    """Return the score of (summed) statistics."""
     c, r = max(values[0], 1), values[1]
     precisions = [
         max(up, 0) / down if down else 1.0
@@ -56,7 +56,7 @@ def gleu_of(values: list[int]) -> float:
 def naive(
     texts: Texts, n: int, unit: str, official: bool, draws: int, seed: int
 ) -> tuple[list[list[float]], list[float]]:
-    """Sentence scores and corpus scores."""
+    """Return sentence scores and corpus scores."""
     count, refs = len(texts.sources), len(texts.references)
     chosen = np.random.default_rng(seed).integers(refs, size=(draws, count), dtype=np.int16)
     sentences, totals = [], []
@@ -68,7 +68,7 @@ def naive(
             ]
             for i, source in enumerate(texts.sources)
         ]
-        # the script's smoothing of sentences: each statistic of 0 becomes 1
+        # the script smooths sentences: each statistic of 0 becomes 1
         shown = [[[v or 1 for v in one] if official else one for one in row] for row in rows]
         sentences.append([sum(map(gleu_of, row)) / refs for row in shown])
         scores = []
@@ -155,11 +155,11 @@ def test_an_empty_hypothesis_has_length_one(name: str) -> None:
     assert one(scorer, "a b", "", "a c").sentences[0, 0] == pytest.approx(math.exp(-1))
 
 
-def test_a_source_gram_is_penalised_as_often_as_it_should_have_gone() -> None:
+def test_a_source_ngram_is_penalised_for_each_missing_deletion() -> None:
     # a: s=3, r=1, h=2, so TK=1, TI=0, UD=min(3,2)-1=1: numerator 0
     assert one(GLEU(n=1), "a a a", "a a", "a").totals["x"] == 0.0
-    # the script drops "a" from the difference since the reference has it: numerator min(2,1)=1,
-    # of 2; c=2 > r=1, no penalty
+    # the script drops "a" from the difference because the reference has it: numerator
+    # min(2,1)=1, of 2; c=2 > r=1, no penalty
     assert one(OfficialGLEU(n=1), "a a a", "a a", "a").totals["x"] == pytest.approx(1 / 2)
 
 
@@ -180,7 +180,7 @@ def test_only_the_script_smooths_sentences() -> None:
 
 
 @BOTH
-def test_a_sentence_takes_the_mean_over_the_references(name: str) -> None:
+def test_a_sentence_score_is_the_mean_over_the_references(name: str) -> None:
     scorer = gecjury.load(name, n=1)
     assert isinstance(scorer, GLEU)
     # "a" right, "b" wrong (TI or OI): with "a c" (1 + 0 - 0) / 2, with "a b" 2 / 2
@@ -188,7 +188,7 @@ def test_a_sentence_takes_the_mean_over_the_references(name: str) -> None:
     assert table.sentences[0, 0] == pytest.approx((1 / 2 + 1) / 2)
 
 
-def test_a_corpus_takes_the_mean_over_choices_of_references() -> None:
+def test_a_corpus_score_is_the_mean_over_choices_of_references() -> None:
     files = (["a d"], {"x": ["a b"]}, [["a c"], ["a b"]])  # 1/2 or 1, as above
     single = [GLEU(n=1, draws=1, seed=seed).score(*files).totals["x"] for seed in range(20)]
     assert set(single) == {0.5, 1.0}
@@ -200,7 +200,7 @@ def test_a_corpus_takes_the_mean_over_choices_of_references() -> None:
 
 @BOTH
 @pytest.mark.parametrize("choices", ["seeded", "script"])
-def test_a_resample_that_is_the_corpus_has_its_score(name: str, choices: str) -> None:
+def test_a_resample_equal_to_the_corpus_has_its_score(name: str, choices: str) -> None:
     files = (["a d", "b d e"] * 4, {"x": ["a b", "b c e"] * 4}, [["a c"] * 8, ["a b", "b c e"] * 4])
     scorer = gecjury.load(name, n=1, seed=3, choices=choices)
     table = scorer.score(*files)
@@ -210,7 +210,7 @@ def test_a_resample_that_is_the_corpus_has_its_score(name: str, choices: str) ->
 
 @pytest.mark.parametrize(("lines", "references"), [(40, 2), (700, 3), (9_000, 2)])
 def test_every_reference_of_a_sentence_is_chosen_equally_often(lines: int, references: int) -> None:
-    # The statistics hold their reference's number.
+    # The statistics contain the number of their reference.
     shape = (1, lines, references, 10)
     numbers = np.broadcast_to(np.arange(references)[:, None], shape)
     choices = list(GLEU(seed=5).by_choice(Statistics(numbers)))
@@ -218,7 +218,7 @@ def test_every_reference_of_a_sentence_is_chosen_equally_often(lines: int, refer
     chosen = np.array([choice.values[0, :, 0, 0] for choice in choices])
     for reference in range(references):
         assert ((chosen == reference).sum(axis=0) == len(chosen) / references).all()
-    # One choice takes references at random, not one of them for all sentences.
+    # A choice picks references at random, not the same one for all sentences.
     assert 0.2 < (chosen[0] == 0).mean() < 0.8
 
 
@@ -231,20 +231,20 @@ def test_resampled_scores_are_means_over_choices_of_references(name: str) -> Non
     assert isinstance(scorer, GLEU)
     draws = rng.integers(60, size=(30, 60))
     found = scorer.corpus_scores(Statistics(values), draws).score
-    # The mean over many choices, each of them the same for all resamples and systems.
+    # The mean over many choices; each choice is the same for all resamples and systems.
     total = np.zeros((30, 2))
     for _ in range(400):
         chosen = values[:, np.arange(60), rng.integers(3, size=60)][:, :, None]
         total += scorer.corpus_scores(Statistics(chosen), draws).score
     apart = found - total / 400
-    # The two estimates of the mean over all choices differ by a noise common to all resamples.
+    # The two estimates of the mean over all choices differ by noise common to all resamples.
     assert np.abs(np.diff(apart, axis=1)).max() < 0.012
     assert np.diff(found, axis=1).std() == pytest.approx(
         np.diff(total / 400, axis=1).std(), rel=0.06
     )
 
 
-def test_all_systems_meet_the_same_references() -> None:
+def test_all_systems_get_the_same_references() -> None:
     files = (["a d"] * 3, [["a c"] * 3, ["a b"] * 3])
     lines = ["a b", "a c", "a d"]
     table = GLEU(n=1, draws=3).score(files[0], {"x": lines, "y": lines}, files[1])
@@ -258,7 +258,7 @@ def test_values_out_of_range_are_refused(name: str) -> None:
             gecjury.load(name, **{option: value})
 
 
-def test_the_scripts_choices_are_limited() -> None:
+def test_choices_of_the_script_are_limited() -> None:
     with pytest.raises(
         OptionError, match="draws=100001 is out of range; expected 1 to 100000 for choices=script2"
     ):
@@ -266,7 +266,7 @@ def test_the_scripts_choices_are_limited() -> None:
 
 
 # Corpus GLEU in percent on the 1,312 sentences of CoNLL-2014, README of SEEDA (Kobayashi et al.
-# 2024), made with the authors' script, 500 draws and the two official references.
+# 2024), computed with the authors' script, 500 draws and the two official references.
 PUBLISHED = {
     "BART": 63.46,
     "BERT-fuse": 68.5,
@@ -279,7 +279,7 @@ PUBLISHED = {
 
 
 def official_references(data_dir: Path) -> tuple[list[str], list[list[str]]]:
-    """Sources and both references; where annotator 1 has no line, both annotators agreed."""
+    """Return sources and both references; if annotator 1 has no line, both annotators agreed."""
     blocks = read_m2(data_dir / "conll14" / "official-2014.combined.m2")
     second = [block.text(1 if 1 in block.annotators else 0) for block in blocks]
     return [block.source for block in blocks], [[block.text(0) for block in blocks], second]
@@ -292,7 +292,7 @@ def conll(data_dir: Path) -> tuple[list[str], dict[str, list[str]], list[list[st
     return sources, {name: read_lines(outputs / f"{name}.txt") for name in PUBLISHED}, references
 
 
-def test_official_gleu_of_seeda_comes_back(
+def test_official_gleu_of_seeda_is_reproduced(
     conll: tuple[list[str], dict[str, list[str]], list[list[str]]],
 ) -> None:
     table = OfficialGLEU().score(*conll)
@@ -302,7 +302,7 @@ def test_official_gleu_of_seeda_comes_back(
     np.testing.assert_allclose(measured, list(PUBLISHED.values()), rtol=0, atol=0.036)
 
 
-def test_official_gleu_with_the_scripts_own_choices(
+def test_official_gleu_with_the_choices_of_the_script(
     conll: tuple[list[str], dict[str, list[str]], list[list[str]]],
 ) -> None:
     """The script seeds Python 2's generator with 101 · draw and calls randint(0, 1)."""
@@ -319,7 +319,7 @@ def test_official_gleu_with_the_scripts_own_choices(
                 chosen = [generator.randint(0, 1) for _ in range(count)]
             sums = values[:, np.arange(count), chosen].sum(axis=1)
             scores += [gleu_of(row) for row in sums.tolist()]
-        # Largest difference measured .0141 (TransGEC), and .0303 (INPUT) as Python 3 draws.
+        # Largest measured difference .0141 (TransGEC), and .0303 (INPUT) with Python 3's generator.
         np.testing.assert_allclose(scores / 5, published, rtol=0, atol=allowed)
         found = OfficialGLEU(choices=choices).corpus_scores(statistics).score
         np.testing.assert_allclose(found, scores / 500, rtol=0, atol=1e-12)
@@ -330,7 +330,7 @@ def test_multiset_gleu_of_seeda_is_lower(
 ) -> None:
     measured = 100 * np.array(GLEU().score(*conll).totals)
     gap = np.array(list(PUBLISHED.values())) - measured
-    # The unedited source loses most: 3.92 points; all lose.
+    # The unedited source loses most, 3.92 points; all systems lose.
     assert gap.max() == pytest.approx(3.92, abs=0.04)
     assert list(PUBLISHED)[int(gap.argmax())] == "INPUT"
     assert gap.min() > 0.3

@@ -1,4 +1,4 @@
-"""Metrics that count by type against gold edits of another scheme: by hand and on real files."""
+"""Metrics that count by type, with gold edits of another scheme: by hand and on real files."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def corpus(**systems: Version) -> Corpus:
     return Corpus((SOURCE,), systems or {"mine": Version((MINE,))}, (gold(*NUCLE),))
 
 
-def test_hits_and_false_alarms_stand_under_the_types_of_one_scheme() -> None:
+def test_hits_and_false_alarms_have_types_of_the_same_scheme() -> None:
     # The hypothesis: are -> is (R:VERB:SVA), the -> nothing (U:DET). The annotator made both, each
-    # with a word that stays, and a -> the.
+    # including an unchanged word, and a -> the.
     table = ERRANT().score_corpus(corpus(), FRESH)
     assert table.statistics.values.tolist() == [[[[2, 0, 1]]]]
     assert table.statistics.details["by_type"]["mine"] == {
@@ -49,7 +49,7 @@ def test_hits_and_false_alarms_stand_under_the_types_of_one_scheme() -> None:
     }
     (note,) = table.statistics.notes
     assert "3 gold edits had types of another scheme (ArtOrDet, SVA, Wci)" in note
-    # As they are, none has the span of an extracted edit, and each scheme has a part of the table.
+    # Without retyping no span equals that of an extracted edit, and the table mixes both schemes.
     kept = ERRANT(types="gold").score_corpus(corpus(), FRESH)
     assert kept.statistics.values.tolist() == [[[[0, 2, 3]]]]
     assert kept.statistics.details["by_type"]["mine"] == {
@@ -60,20 +60,20 @@ def test_hits_and_false_alarms_stand_under_the_types_of_one_scheme() -> None:
         "Wci": [0, 0, 1],
     }
     assert "counts by type" in kept.statistics.notes[0]
-    # sent-errant, too: its mean is that sentence's F0.5, p 1, r 2/3.
+    # The same for sent-errant: its mean is the F0.5 of that sentence, p 1, r 2/3.
     mean = load("sent-errant").score_corpus(corpus(), FRESH)
     assert mean.totals["mine"] == pytest.approx(1.25 * (2 / 3) / (0.25 + 2 / 3))
 
 
 @pytest.mark.parametrize("name", ["pt-errant:model", "uot-errant:encoder"])
-def test_weights_stand_under_the_types_of_one_scheme(name: str, tiny_bert: Path) -> None:
+def test_weights_have_types_of_the_same_scheme(name: str, tiny_bert: Path) -> None:
     table = load(f"{name}={tiny_bert}").score_corpus(corpus(), FRESH)
     assert set(table.statistics.details["by_type"]["mine"]) == {"R:VERB:SVA", "U:DET", "R:DET"}
     kept = load(f"{name}={tiny_bert},types=gold").score_corpus(corpus(), FRESH)
     assert {"SVA", "ArtOrDet"} < set(kept.statistics.details["by_type"]["mine"])
 
 
-def test_the_signature_tells_that_gold_edits_were_typed_anew_and_nothing_else() -> None:
+def test_the_signature_only_adds_that_gold_edits_were_retyped() -> None:
     settings = "tagger=embedded,pos=spacy2,mode=correction,beta=0.5,compat=gecjury"
     text = Corpus((SOURCE,), {"mine": Version((MINE,))}, (Version((MINE,)),))
     plain = str(ERRANT().signature(text))
@@ -90,7 +90,7 @@ def test_the_signature_tells_that_gold_edits_were_typed_anew_and_nothing_else() 
     assert len({made.key, kept.key, ERRANT(types="errant").signature(corpus()).key}) == 3
 
 
-def test_kept_scores_and_juries_still_know_the_metrics() -> None:
+def test_default_settings_are_those_of_saved_scores_and_juries() -> None:
     for name in ("errant", "sent-errant", "pt-errant", "uot-errant"):
         assert "types" not in load(name).settings()
         assert load(name, types="gold").settings()["types"] == "gold"
@@ -103,8 +103,8 @@ def test_metrics_that_read_no_types_have_no_option_for_them(name: str) -> None:
         load(f"{name}:types=gold")
 
 
-def test_a_score_file_filled_in_parts_reads_the_gold_edits_in_one_way(tmp_path: Path) -> None:
-    # A system with edits of the gold edits' own scheme, beside one whose edits are extracted.
+def test_a_score_file_filled_in_parts_reads_gold_edits_consistently(tmp_path: Path) -> None:
+    # A system whose edits have the scheme of the gold edits, and one whose edits are extracted.
     own = Version((MINE,), ((NUCLE[0], Edit(5, 6, "", "ArtOrDet")),), (SOURCE,))
     alone = score_with_files(
         ERRANT(), corpus(mine=Version((MINE,))), tmp_path, Runtime(use_cache=False)
@@ -115,7 +115,7 @@ def test_a_score_file_filled_in_parts_reads_the_gold_edits_in_one_way(tmp_path: 
     at_once = ERRANT().score_corpus(both, FRESH)
     assert joined.statistics.values.tolist() == at_once.statistics.values.tolist()
     assert len(list(tmp_path.glob("*.json"))) == 1
-    # By itself it is held against the gold edits as they are.
+    # Alone it is compared with the unchanged gold edits.
     kept = ERRANT().score_corpus(corpus(own=own), FRESH)
     assert kept.statistics.values.tolist() == [[[[1, 1, 2]]]]
     assert kept.statistics.notes == ()
@@ -131,7 +131,7 @@ def test_explaining_shows_the_edits_that_are_scored() -> None:
     assert "ArtOrDet" in json.dumps(kept.facts["explanations"])
 
 
-def test_real_gold_edits_count_as_those_of_a_file_typed_before(data_dir: Path) -> None:
+def test_real_gold_edits_count_like_those_of_a_retyped_file(data_dir: Path) -> None:
     rows = slice(0, 1312, 30)
     blocks = read_m2(data_dir / "conll14" / "official-2014.combined.m2")[rows]
     lines = read_lines(data_dir / "SEEDA" / "outputs" / "all" / "T5.txt")[rows]
@@ -145,7 +145,7 @@ def test_real_gold_edits_count_as_those_of_a_file_typed_before(data_dir: Path) -
     assert table.statistics.values.tolist() == typed.statistics.values.tolist()
     counts = table.statistics.details["by_type"]["T5"]
     assert counts == typed.statistics.details["by_type"]["T5"]
-    # Some type has hits and false alarms now; as the file has it, none does.
+    # Some types now have both hits and false alarms; with the types of the file, none has.
     kept = ERRANT(types="gold").score_corpus(given, FRESH).statistics.details["by_type"]["T5"]
     assert any(tp and fp for tp, fp, _ in counts.values())
     assert not any(tp and fp for tp, fp, _ in kept.values())

@@ -1,4 +1,4 @@
-"""GREEN: cases by hand, and a literal re-implementation on drawn corpora."""
+"""GREEN: cases by hand, and a literal re-implementation on random corpora."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Counts = tuple[int, int, int]
 
 
 def sentence_counts(source: str, reference: str, hypothesis: str, n: int, unit: str) -> Counts:
-    """TP, FP, FN of one order, region by region (Koyama et al. 2024, section 2)."""
+    """Return TP, FP, FN of one order, by region (Koyama et al. 2024, section 2)."""
     s, r, h = (grams(text, n, unit) for text in (source, reference, hypothesis))
     regions: Counter[str] = Counter()
     for x in s | r | h:
@@ -39,7 +39,7 @@ def sentence_counts(source: str, reference: str, hypothesis: str, n: int, unit: 
 
 
 def f_of(counts: list[Counts], beta: float) -> tuple[float, float, float]:
-    """F, precision and recall of TP, FP, FN by order."""
+    """Return F, precision and recall from TP, FP, FN by order."""
     order = len(counts)
     p = math.prod(tp / (tp + fp) if tp + fp else 1.0 for tp, fp, _ in counts) ** (1 / order)
     r = math.prod(tp / (tp + fn) if tp + fn else 0.0 for tp, _, fn in counts) ** (1 / order)
@@ -48,7 +48,7 @@ def f_of(counts: list[Counts], beta: float) -> tuple[float, float, float]:
 
 
 def naive(texts: Texts, n: int, unit: str, beta: float) -> tuple[list[list[float]], list[float]]:
-    """Sentence scores and corpus scores."""
+    """Return sentence scores and corpus scores."""
     sentences, totals = [], []
     for hypotheses in texts.systems.values():
         sums = [(0, 0, 0)] * n
@@ -60,7 +60,7 @@ def naive(texts: Texts, n: int, unit: str, beta: float) -> tuple[list[list[float
                     sentence_counts(source, reference[i], hypotheses[i], k + 1, unit)
                     for k in range(n)
                 ]
-                # [F_n, F_(n-1), ..., F_1]; rounded, since equal fractions multiplied in another
+                # [F_n, F_(n-1), ..., F_1]; rounded, because equal fractions multiplied in another
                 # order differ in the last bit
                 ranked = [round(f_of(counts[:k], beta)[0], 12) for k in range(n, 0, -1)]
                 if best is None or ranked > best[0]:
@@ -130,7 +130,7 @@ def test_the_regions_of_the_papers_figure() -> None:
     assert table.sentences[0, 0] == pytest.approx(math.sqrt(0.15))
 
 
-def test_a_repeated_token_is_counted_as_often_as_it_stands() -> None:
+def test_a_repeated_token_is_counted_each_time() -> None:
     # a: s=3, r=1, h=2, so TK=1, TD=3-2=1, UD=2-1=1: precision 2/2, recall 2/3,
     # F_2 = 5 · 1 · 2/3 / (4 + 2/3) = 10/14
     table = one(GREEN(n=1), "a a a", "a a", "a")
@@ -144,9 +144,9 @@ def test_a_repeated_token_is_counted_as_often_as_it_stands() -> None:
 def test_a_tie_at_order_n_is_decided_at_order_n_minus_1() -> None:
     # Sentence 1, n=2: neither reference shares a bigram, so F_2 = 0 with both.
     #   n=1 with "c d": a UD, e OI, c and d UI -> TP 0.
-    #   n=1 with "a d": a TK, e OI, d UI       -> TP 1, FP 1, FN 1: F_1 = 1/2, taken.
+    #   n=1 with "a d": a TK, e OI, d UI       -> TP 1, FP 1, FN 1: F_1 = 1/2, chosen.
     # Sentence 2: TP 2 and 1.
-    # Corpus: n=1 3/(3+1) both ways, n=2 1/(1+1) both ways: F = sqrt(3/4 · 1/2)
+    # Corpus: precision and recall are 3/(3+1) for n=1 and 1/(1+1) for n=2: F = sqrt(3/4 · 1/2)
     expected = math.sqrt(3 / 8)
     for first, second in (("c d", "a d"), ("a d", "c d")):
         table = GREEN(n=2).score(
@@ -156,26 +156,26 @@ def test_a_tie_at_order_n_is_decided_at_order_n_minus_1() -> None:
         assert table.sentences.tolist() == [[0.0, 1.0]]
 
 
-def test_a_tie_is_a_tie_whatever_the_last_bit_says() -> None:
+def test_a_difference_in_the_last_bit_is_a_tie() -> None:
     # n=1, β=1. With "c c b b": d and a TD, one c TI; b OD; the other c and b UI:
     #   TP 3, FP 1, FN 2, precision 3/4, recall 3/5, F = .9 / 1.35 = 2/3.
     # With "a b c": d TD, c TI; a and b OD: TP 2, FP 2, FN 0, precision 1/2, recall 1, F = 2/3.
-    # In floating point the first comes out a bit lower; there is no shorter order to ask, so the
-    # first reference stands.
+    # In floating point the first is slightly lower; there is no lower order to compare, so the
+    # first reference is kept.
     table = one(GREEN(n=1, beta=1.0), "d b a", "c", "c c b b", "a b c")
     assert table.precision is not None
     assert table.precision["x"] == pytest.approx(3 / 4)
     assert table.totals["x"] == pytest.approx(2 / 3)
 
 
-def test_the_best_reference_is_taken_sentence_by_sentence() -> None:
+def test_the_best_reference_is_chosen_for_each_sentence() -> None:
     table = GREEN(n=1).score(["a", "b"], {"x": ["c", "d"]}, [["c", "b"], ["a", "d"]])
     assert table.sentences.tolist() == [[1.0, 1.0]]
     assert table.totals["x"] == 1.0
 
 
 def test_an_empty_hypothesis() -> None:
-    # n=1: a OD, b TD, c UI: 1/2 both ways; n=2: "a b" TD, "a c" UI: precision 1, recall 1/2
+    # n=1: a OD, b TD, c UI: both 1/2; n=2: "a b" TD, "a c" UI: precision 1, recall 1/2
     table = one(GREEN(n=2, beta=1.0), "a b", "", "a c")
     p, r = math.sqrt(1 / 2 * 1), math.sqrt(1 / 2 * 1 / 2)
     assert table.totals["x"] == pytest.approx(2 * p * r / (p + r))
@@ -225,9 +225,9 @@ def test_beta_that_is_not_a_number_is_refused() -> None:
         gecjury.load("green", beta=math.nan)
 
 
-def test_blanks_at_the_ends_count_with_the_line_alone() -> None:
-    # The authors' program takes every character of the line; n=1: the blank before is over-inserted
-    # (FP 1 beside TK 3), and two blanks less at the end are over-deleted where the source has them.
+def test_blanks_at_the_ends_only_count_with_unit_line() -> None:
+    # The authors' program uses every character of the line; n=1: the leading blank is over-inserted
+    # (FP 1 with TK 3), and two blanks removed at the end are over-deleted if the source has them.
     files = (["abc"], {"x": [" abc"]}, [["abc"]])
     assert GREEN(n=1, unit="char").score(*files).totals["x"] == 1.0
     line = GREEN(n=1, unit="line").score(*files)

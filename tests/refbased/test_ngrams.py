@@ -1,4 +1,4 @@
-"""Bulk counting of n-gram overlaps against counting them one by one."""
+"""Batched counting of n-gram overlaps against counting them one by one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.fakes import Texts, corpora, grams
 
 
 def naive(texts: Texts, order: int, unit: str) -> Overlaps:
-    """The same counts with Counter intersections, one sentence after another."""
+    """Return the same counts from Counter intersections, sentence by sentence."""
     count, systems, refs = len(texts.sources), len(texts.systems), len(texts.references)
     shapes = [(count,), (refs, count), (systems, count), (refs, count), (systems, count)]
     shapes += [(systems, count, refs)] * 3
@@ -97,8 +97,8 @@ def test_many_possible_codes_are_sorted(monkeypatch: pytest.MonkeyPatch) -> None
     assert_equal(in_table, in_order)
 
 
-def test_texts_shorter_than_the_order_share_what_they_have() -> None:
-    # The hypothesis of one token has no bigram; its token begins none with the next text's.
+def test_texts_shorter_than_the_order_share_only_lower_orders() -> None:
+    # The one-token hypothesis has no bigram; its token does not form one with the next text.
     result = count_overlaps(["a b", "b"], [["a", "b c"]], [["b", "b c"]], 2)
     assert result.s.tolist() == [[2, 1], [1, 0]]
     assert result.h.tolist() == [[[1, 0], [2, 1]]]
@@ -128,7 +128,7 @@ def test_no_system_leaves_empty_arrays() -> None:
     assert o.sr.tolist() == [[[1, 0]]]
 
 
-def test_absent_is_counted_only_when_asked_for() -> None:
+def test_absent_is_counted_only_on_request() -> None:
     assert count_overlaps(["a"], [["a"]], [["a"]], 1).sh_not_r is None
 
 
@@ -141,7 +141,7 @@ def test_characters_keep_inner_white_space_only() -> None:
 
 @pytest.mark.parametrize("collide", [False, True])
 def test_words_are_compared_byte_by_byte(collide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if collide:  # every word then meets every other
+    if collide:  # every word then collides with every other
         monkeypatch.setattr(gecjury.refbased.ngrams, "_FACTORS", np.zeros(3, np.uint64))
     words = ["a", "a\0", "\0", "aaaaaaaa", "aaaaaaaa\0", "a" * 16, "a" * 16 + "b", "a" * 30 + "b"]
     words += [
@@ -168,5 +168,5 @@ def test_words_are_compared_byte_by_byte(collide: bool, monkeypatch: pytest.Monk
             [[text() for _ in range(60)]],
         )
         assert_equal(counted(texts, 3, "word"), naive(texts, 3, "word"))
-        # Text in ASCII alone takes another way.
+        # Pure ASCII text takes another code path.
         words, blanks = (list(filter(str.isascii, some)) for some in (words, blanks))

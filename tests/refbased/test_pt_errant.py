@@ -63,7 +63,7 @@ def test_edge_cases(tiny_bert: Path) -> None:
     assert score(version(), version(E1)) == 0
     assert score(version(E1), version()) == 0
     assert score(version(E1, E2), version(E1, E2)) == 1
-    # The best reference counts.
+    # The score is that of the best reference.
     assert score(version(E1), version(E3), version(E1)) == 1
 
 
@@ -97,7 +97,7 @@ def test_models_of_the_weights() -> None:
         load("pt-errant:weights=bartscore,layer=3")
 
 
-def test_cut_texts_are_noted(tiny_bart: Path) -> None:
+def test_truncated_texts_are_noted(tiny_bart: Path) -> None:
     long = " ".join(["home"] * 30)
     corpus = Corpus((long,), {"mine": Version((long,), ((E1,),))}, (Version((long,), ((E2,),)),))
     scorer = PTERRANT(weights="bartscore", model=str(tiny_bart))

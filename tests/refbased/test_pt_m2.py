@@ -51,7 +51,7 @@ def test_by_hand(tiny_bert: Path) -> None:
     np.testing.assert_allclose(table.statistics.values[0, 0, 0], [w1, w1 + w3, w1 + w2], atol=1e-6)
     expected = 1.25 * w1 / (0.25 * (w1 + w2) + w1 + w3)
     assert table.totals[0] == pytest.approx(expected, abs=1e-5)
-    # The reference itself proposes both as one edit next to each other or as two: all correct.
+    # The reference itself proposes both, as one joined edit or as two: all are correct.
     assert table.precision is not None
     assert table.precision[1] == 1.0
     # The source proposes nothing: precision 1, recall and F 0.

@@ -1,4 +1,4 @@
-"""Published figures that rest on conventions of their data, each with the convention it needs."""
+"""Published figures that depend on data conventions, each with the convention it needs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from gecjury.scoring.registry import load
 from tests import published
 
 WIKI = ("amu", "lstm", "lstm-r", "marian", "nus", "transformer", "source")
-# Koyama et al. have 1,981 sentences of the two halves of Wiki, 992 each. With these three left out,
-# whose marian outputs run on to 408, 520 and 614 words, their figures come back.
+# Koyama et al. use 1,981 sentences of the two halves of Wiki, which have 992 each. Their figures
+# are reproduced without these three, whose marian outputs have 408, 520 and 614 words.
 LONG = {("dev", 22), ("dev", 33), ("test", 694)}
 
 
@@ -29,7 +29,7 @@ def texts(path: Path) -> list[str]:
 
 
 def expected_wins(ratings: NDArray[np.float64]) -> list[float]:
-    """Mean over opponents of the share of decided sentences won, from systems × sentences."""
+    """Return the share of decided sentences won, as the mean over opponents."""
     shares: dict[int, list[float]] = {}
     for one, two in permutations(range(len(ratings)), 2):
         won = int((ratings[one] > ratings[two]).sum())
@@ -68,7 +68,7 @@ def wiki(data_dir: Path) -> Judged:
 def conll(data_dir: Path) -> Judged:
     """CoNLL-2014's outputs as they were submitted, blanks at the ends of lines included.
 
-    The source as a system is the sources themselves, without the two blanks of the file `INPUT`.
+    The source as a system is the source text, without the two blanks of the file `INPUT`.
     """
     blocks = read_m2(data_dir / "conll14" / "official-2014.combined.m2")
     sources = [block.source for block in blocks]
@@ -101,7 +101,7 @@ def correlations(metric: str, judged: Judged) -> dict[str, float]:
 @pytest.mark.parametrize("metric", published.GREEN_WIKI)
 def test_green_on_wiki(wiki: Judged, metric: str) -> None:
     statistic, printed = published.GREEN_WIKI[metric]
-    # No draws, β to its two printed digits: the third digit.
+    # No random draws and β with two printed digits: exact to the third digit.
     assert correlations(metric, wiki)[statistic] == pytest.approx(printed, abs=0.0005)
 
 
@@ -109,8 +109,8 @@ def test_gleu_on_wiki(wiki: Judged) -> None:
     found = correlations("gleu:unit=char,n=6", wiki)
     assert found["pearson"] == pytest.approx(published.CHAR_GLEU_WIKI[0], abs=0.0005)
     assert found["spearman"] == pytest.approx(published.CHAR_GLEU_WIKI[1], abs=0.0005)
-    # The paper's program floors a sentence's numerator at 0, as the authors' script does and
-    # `gleu` does not (.651 and .393): .685, as far as draws move it.
+    # The paper's program floors the numerator of a sentence at 0, like the authors' script but
+    # unlike `gleu` (.651 and .393): .685, up to random draws.
     found = correlations("gleu-official", wiki)
     assert found["pearson"] == pytest.approx(published.WORD_GLEU_WIKI[0], abs=0.002)
     assert found["spearman"] == pytest.approx(published.WORD_GLEU_WIKI[1], abs=0.0005)
@@ -124,12 +124,12 @@ def test_char_green_on_conll_counts_the_blanks_at_the_ends_of_lines(
     found = correlations(f"green:unit=line,beta={beta}", conll)[statistic]
     # r falls by .0009 for each hundredth of β, which is printed with two digits: .8036 at 1.85.
     assert found == pytest.approx(printed, abs=0.001)
-    # Without the blanks that IITB and SJTU have at the end of every line: .815 and .835.
+    # Without the blanks at the end of every line of IITB and SJTU: .815 and .835.
     stripped = correlations(f"green:unit=char,beta={beta}", conll)[statistic]
     assert stripped == pytest.approx({1.85: 0.815, 1.96: 0.835}[beta], abs=0.0005)
 
 
-def test_char_gleu_on_conll_counts_them_too(conll: Judged) -> None:
+def test_char_gleu_on_conll_counts_the_blanks_too(conll: Judged) -> None:
     found = correlations("gleu:unit=line,n=6", conll)
     # .615/.593; without the blanks .583/.352.
     assert found["pearson"] == pytest.approx(published.CHAR_GLEU_CONLL[0], abs=0.01)
@@ -139,16 +139,16 @@ def test_char_gleu_on_conll_counts_them_too(conll: Judged) -> None:
 @pytest.mark.slow
 def test_i_measure_on_conll(conll: Judged) -> None:
     found = correlations("i-measure", conll)
-    # -.2488 and -.3846; with corrections sent through NLTK's tokeniser -.2550 and -.3846.
+    # -.2488 and -.3846; with corrections tokenised by NLTK -.2550 and -.3846.
     assert found["pearson"] == pytest.approx(published.I_MEASURE_CONLL[0], abs=0.0015)
     assert found["spearman"] == pytest.approx(published.I_MEASURE_CONLL[1], abs=0.0005)
 
 
 @pytest.mark.slow
 def test_i_measure_on_wiki_with_corrections_as_the_converter_tokenises_them(wiki: Judged) -> None:
-    """m2_to_ixml.py sends every correction through NLTK, which makes `` and '' of ": .892/.714.
+    """m2_to_ixml.py tokenises corrections with NLTK, which turns " into `` and '': .892/.714.
 
-    Read as they are, the references give .904/.821.
+    Without that, the references give .904/.821.
     """
     tokeniser = pytest.importorskip("nltk.tokenize").NLTKWordTokenizer()
     corpus, human = wiki

@@ -1,4 +1,4 @@
-"""Running choices in many resampled corpora: equal to the replay of each, to the last digit."""
+"""Running choices in many resampled corpora: exactly equal to a replay of each corpus."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KINDS = ["small", "sparse", "weighted", "real", "tiny", "large"]
 
 
 def make_counts(rng: np.random.Generator, kind: str, shape: tuple[int, ...]) -> FloatArray:
-    """Counts of the kinds that metrics give, and some that strain the arithmetic."""
+    """Return counts like those of metrics, and some that are numerically difficult."""
     small = rng.integers(0, 4, size=shape).astype(float)
     if kind == "sparse":
         return small * (rng.random(shape) < 0.3)
@@ -45,7 +45,7 @@ def make_counts(rng: np.random.Generator, kind: str, shape: tuple[int, ...]) -> 
 
 
 def replayed(counts: FloatArray, rule: FirstBest) -> tuple[FloatArray, IntArray]:
-    """Every choice by the rule itself, one sentence after another."""
+    """Make every choice with the rule itself, sentence by sentence."""
     systems, sentences, _, kinds = counts.shape
     usable = ~np.isnan(counts[..., 0])
     values = np.nan_to_num(counts)
@@ -63,7 +63,7 @@ def replayed(counts: FloatArray, rule: FirstBest) -> tuple[FloatArray, IntArray]
 def check_equal(
     counts: FloatArray, rule: FirstBest, rng: np.random.Generator, draws: IntArray | None = None
 ) -> None:
-    """Sums and choices, of resampled corpora and of the corpora rearranged, are the replay's."""
+    """Check that sums and choices of resampled and rearranged corpora equal the replay."""
     lines = counts.shape[1]
     if draws is None:
         draws = rng.integers(lines, size=(5, lines))
@@ -77,7 +77,7 @@ def check_equal(
         running = choose_running(counts[:, order], rule)
         assert running[0].tolist() == totals.tolist()
         assert running[1].tolist() == chosen.tolist()
-        # The same in stretches, the second of them cut once more.
+        # The same in two parts, the second of which is processed in batches.
         early, late = counts[:, order[:3]], counts[:, order[3:]]
         before, first = choose_running(early, rule)
         with mock.patch.object(references, "_AT_ONCE", 4):
@@ -129,7 +129,7 @@ def test_negative_counts_are_left_to_the_rule(seed: int) -> None:
 
 
 def transported(rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
-    """Mass moved and left of both sides: more may be moved than there is, or nothing be there."""
+    """Return mass moved and left on both sides; it may exceed a side, and a side may be empty."""
     sides = rng.exponential(size=(*shape, 2)) * (rng.random((*shape, 2)) < 0.8)
     moved = rng.uniform(0, 1.3, size=shape) * np.sqrt(sides.prod(axis=-1))
     counts = np.stack([moved, sides[..., 0] - moved, sides[..., 1] - moved], axis=-1)
@@ -138,7 +138,7 @@ def transported(rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
 
 
 def swapped(rng: np.random.Generator, lines: int, draws: int) -> IntArray:
-    """Corpora of `lines` sentences, each from one or the other of two systems laid end to end."""
+    """Return corpora whose sentences come from either of two concatenated systems."""
     found = np.arange(lines) + lines * rng.integers(2, size=(draws, lines))
     found[0] = np.arange(lines)
     return found
@@ -161,7 +161,7 @@ def test_uot_rule_equals_the_replay(seed: int, beta: float, clip: bool, many: bo
 def test_cleme2_in_many_corpora_equals_the_replay(
     seed: int, kind: str, beta: float, ordered: bool
 ) -> None:
-    """Where choices are made for all corpora together, some of them exceptions."""
+    """Choices are made for all corpora together, with some exceptions."""
     rng = np.random.default_rng(seed)
     counts = make_counts(rng, kind, (2, 60, 3, 5))
     counts[rng.random(counts.shape[:3]) < 0.1] = np.nan
@@ -171,33 +171,33 @@ def test_cleme2_in_many_corpora_equals_the_replay(
 
 
 def test_most_choices_are_made_for_all_corpora_together() -> None:
-    """The rule itself is asked for a small share of 120 corpora's choices of 200 sentences."""
+    """The rule itself makes few of the choices in 120 corpora of 200 sentences."""
     rng = np.random.default_rng(2)
-    asked = 0
+    direct = 0
 
     def watched(rule: FirstBest) -> FirstBest:
         assert isinstance(rule, QuotientRule)
         keys = rule.keys
 
-        def asking(sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
-            nonlocal asked
-            asked += sums[..., 0, 0].size
+        def counting(sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
+            nonlocal direct
+            direct += sums[..., 0, 0].size
             return keys(sums, own)
 
-        return replace(rule, keys=asking)
+        return replace(rule, keys=counting)
 
     uot = np.nan_to_num(transported(rng, (1, 400, 2)))
     cleme = make_counts(rng, "real", (1, 400, 2, 5))
     for scorer, counts in ((CLEME2(), cleme), (UOTERRANT(encoder="embedded"), uot)):
-        asked = 0
+        direct = 0
         choose_running(counts, watched(scorer.rule), swapped(rng, 200, 120))
-        assert 0 < asked < 0.1 * 200 * 120
+        assert 0 < direct < 0.1 * 200 * 120
 
 
-def test_equal_f_goes_to_more_tp_however_the_corpus_went() -> None:
-    """All edits right so far: F is 1 with either reference, and the one with more TP is taken.
+def test_more_tp_breaks_ties_of_f_whatever_came_before() -> None:
+    """All edits right so far: F is 1 with either reference, and the one with more TP is chosen.
 
-    Nothing right so far: F is 0 with either, and fewer FP go before fewer FN.
+    Nothing right so far: F is 0 with either, and fewer FP take precedence over fewer FN.
     """
     right = np.array([[[2.0, 0, 0], [1, 0, 0]]] * 2)
     wrong = np.array([[[0.0, 2, 1], [0, 1, 9]]] * 2)
@@ -207,9 +207,9 @@ def test_equal_f_goes_to_more_tp_however_the_corpus_went() -> None:
 
 
 def test_differences_that_rounding_hides_are_left_to_the_rule() -> None:
-    """With 10¹³ TP and FP, one FP more lowers F by less than the 12 digits that are compared.
+    """With 10¹³ TP and FP, one more FP lowers F by less than the 12 digits that are compared.
 
-    So both references tie on F, and the second goes by TP, though its F is lower.
+    So both references tie on F, and the second wins by TP, though its F is lower.
     """
     counts = np.zeros((1, 2, 2, 3))
     counts[0, 0] = [1e13, 1e13, 1e13]
@@ -220,7 +220,7 @@ def test_differences_that_rounding_hides_are_left_to_the_rule() -> None:
 
 
 def test_a_corpus_of_hundreds_of_sentences() -> None:
-    """Sums grow, and choices hang on small differences of F."""
+    """Sums grow, and choices depend on small differences of F."""
     rng = np.random.default_rng(7)
     tp = rng.binomial(2, 0.4, size=(2, 400, 2))
     fp = rng.binomial(3, 0.3, size=(2, 400, 1)) * np.ones((1, 1, 2), dtype=int)
@@ -241,7 +241,7 @@ def test_no_draws_give_no_sums() -> None:
 
 @pytest.mark.parametrize("beta", BETAS)
 def test_ratio_is_the_first_key(beta: float) -> None:
-    """The short formula gives the rule's F wherever anything is counted."""
+    """The short formula gives the F of the rule if anything is counted."""
     rng = np.random.default_rng(1)
     sums = rng.integers(0, 50, size=(100, 3)).astype(float)
     gold = np.stack([sums[:, 0], sums[:, 0] + sums[:, 1], sums[:, 0] + sums[:, 2]], axis=-1)

@@ -1,4 +1,4 @@
-"""ERRANT with false positives that verdicts call valid, counted by hand."""
+"""ERRANT with false positives that verdicts accept as valid, counted by hand."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Judge(MeanScorer):
 
 
 def corpus() -> Corpus:
-    """Two systems with four and one edits; references have one of them, and one more."""
+    """Return two systems with four edits and one; the references have one of them and another."""
     source = ("a b c d e",)
     return Corpus(
         source,
@@ -93,7 +93,7 @@ def check_counts(table: ScoreTable) -> None:
     }
 
 
-def test_false_positives_that_people_call_valid_count_as_true_ones(tmp_path: Path) -> None:
+def test_false_positives_that_people_call_valid_count_as_true_positives(tmp_path: Path) -> None:
     path = verdict_file(
         tmp_path,
         "1,many,2,3,C,right",
@@ -126,14 +126,14 @@ def test_a_judge_is_asked_about_edits_that_a_reference_lacks(tmp_path: Path) -> 
     check_counts(table)
     assert table.unanswered == 1
     assert table.statistics.notes[1:] == ("asked",)
-    # The label can be typed again, and what else the judge is told makes other scores.
+    # The label loads the same metric, and other options of the judge give another signature.
     assert load(table.signature.label).signature(corpus()) == table.signature
     other = load(f"errant:valid={tmp_path}/own.py:Judge[least=0.2]")
     assert other.signature(corpus()).extra["verdicts"] != table.signature.extra["verdicts"]
 
 
-def test_keys_of_other_modes_are_those_of_the_valid_edits(tmp_path: Path) -> None:
-    # Tokens of the valid edit [2, 4): two of them, one of which the reference edits as well.
+def test_valid_edits_count_in_other_modes(tmp_path: Path) -> None:
+    # The valid edit [2, 4) has two tokens, one of which the reference edits as well.
     edit = Edit(2, 4, "C", "R:NOUN")
     reference = Edit(3, 4, "z", "R:VERB")
     texts = Corpus(
@@ -147,7 +147,7 @@ def test_keys_of_other_modes_are_those_of_the_valid_edits(tmp_path: Path) -> Non
         assert table.statistics.values.tolist() == [[[counts]]]
 
 
-def test_verdicts_that_contradict_each_other_are_none(tmp_path: Path) -> None:
+def test_contradictory_verdicts_are_ignored(tmp_path: Path) -> None:
     folder = tmp_path / "EditEval"
     for annotator, verdict in ((1, "True"), (2, "False")):
         (folder / f"annotator{annotator}").mkdir(parents=True)
@@ -159,7 +159,7 @@ def test_verdicts_that_contradict_each_other_are_none(tmp_path: Path) -> None:
     assert table.statistics.details["valid"]["many"]["unjudged"] == 1
 
 
-def test_what_cannot_be_used_is_refused(tmp_path: Path) -> None:
+def test_unusable_verdicts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file; expected a table of"):
         load("errant:valid=nowhere.csv").score_corpus(corpus())
     with pytest.raises(
@@ -173,14 +173,14 @@ def test_what_cannot_be_used_is_refused(tmp_path: Path) -> None:
         load("errant", valid=path).explain("a b", (), (), Runtime())
 
 
-def test_a_server_named_for_the_command_reaches_the_judge_in_brackets() -> None:
+def test_a_server_option_of_the_command_reaches_the_judge_in_brackets() -> None:
     (metric,) = with_servers(["errant:valid=edit-verdict[model=a,tries=2]"], "http://h/v1", False)
     inner = "edit-verdict[model=a\\,tries=2\\,base_url=http://h/v1]"
     assert metric == f"errant:valid={inner}"
-    # Scores say which judge gave them, never where it was asked.
+    # Scores name the judge that gave them, never its server.
     assert load(metric).settings()["valid"] == "edit-verdict[model=a,tries=2]"
 
 
-def test_settings_without_verdicts_are_those_of_kept_scores() -> None:
+def test_settings_without_verdicts_match_saved_scores() -> None:
     assert list(ERRANT().settings()) == ["tagger", "pos", "mode", "beta", "compat"]
     assert "verdicts" not in ERRANT().extra_signature(Runtime())

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of edits."""
+"""Fixtures for the tests of edit extraction."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gecjury.extraction.tagger.importing import installed_version
 
 
 @pytest.fixture
-def versions_anew() -> Iterator[None]:
-    """Versions of packages are looked up anew in the test, and again after it."""
+def uncached_versions() -> Iterator[None]:
+    """Clear the cache of package versions before and after the test."""
     installed_version.cache_clear()
     yield
     installed_version.cache_clear()

@@ -1,4 +1,4 @@
-"""Our alignment and merging against the errant package's, on parses made up at random.
+"""Our alignment and merging against those of the errant package, on random parses.
 
 The parses need not make sense: the more tags, lemmas and heads vary, the more rules fire.
 """
@@ -52,7 +52,7 @@ DEPS = [
 
 
 def document(words: list[str], seed: int, variety: int) -> Doc:
-    """A parse at random of which `variety` tags and parts of speech are drawn."""
+    """Return a random parse that draws from `variety` tags and parts of speech."""
     draw = random.Random(seed)
     tags = draw.sample(TAGS, min(variety, len(TAGS)))
     poses = draw.sample(POSES, min(variety, len(POSES)))
@@ -84,7 +84,7 @@ def our_edits(source: Doc, corrected: Doc) -> list[tuple[int, int, str, str]]:
 
 @st.composite
 def pairs(draw: st.DrawFn, longest: int = 25) -> tuple[Doc, Doc]:
-    """A sentence and one made from it by random operations, or an unrelated one."""
+    """A sentence, with one derived from it by random operations or with an unrelated one."""
     words = st.sampled_from(draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=30)))
     source = draw(st.lists(words, max_size=longest))
     corrected = list(source)
@@ -108,12 +108,11 @@ def pairs(draw: st.DrawFn, longest: int = 25) -> tuple[Doc, Doc]:
 
 
 @given(pairs())
-def test_edits_are_errants(pair: tuple[Doc, Doc]) -> None:
+def test_edits_equal_those_of_errant(pair: tuple[Doc, Doc]) -> None:
     assert our_edits(*pair) == errant_edits(*pair)
 
 
-# Bounds that are tried, so that they often have to be raised; and everything on anti-diagonals in
-# numpy.
+# Low first bounds that often have to be raised; and everything on anti-diagonals in numpy.
 LIMITS = [{"_MEASURED": 0, "_TRIED": 0}, {"_LARGE": 0, "_NARROW": 0}]
 
 
@@ -143,14 +142,15 @@ def parsed(words: str) -> Parsed:
         ("The end", "the end", [("S", 0, 1, 0, 1)]),
         # A reordering may differ in case.
         ("The end", "end the", [("T", 0, 2, 0, 2)]),
-        # A word equal but for case costs nothing, and no reordering reaches over it, though
+        # A word that differs only in case costs nothing, and no reordering spans it, though
         # one would cost 2 and these substitutions cost 3.
         (
             "aaa B ccc",
             "ccc b aaa",
             [("S", 0, 1, 0, 1), ("S", 1, 2, 1, 2), ("S", 2, 3, 2, 3)],
         ),
-        # Two cheap substitutions cost less than any way off the diagonal, but more than this.
+        # Two cheap substitutions cost less than any path off the diagonal, but more than the
+        # first bound.
         ("x aab aba y", "z aab2 aba y", [("S", 0, 1, 0, 1), ("S", 1, 2, 1, 2)]),
         ("pp a a", "a a qq", [("D", 0, 1, 0, 0), ("I", 3, 3, 2, 3)]),
         ("aab aba x", "aba aab y", [("T", 0, 2, 0, 2), ("S", 2, 3, 2, 3)]),
@@ -173,7 +173,7 @@ def test_operations(
 
 
 def verbs(words: str, dependency: str) -> Doc:
-    """A verb in the middle, of which the first word depends."""
+    """Return a parse with a verb in the middle, on which the first word depends."""
     count = len(words.split())
     return Doc(
         NLP.vocab,
@@ -190,13 +190,11 @@ def verbs(words: str, dependency: str) -> Doc:
     ("words", "corrected", "span"),
     [
         ("x eat", "x eats", (1, 2, 1, 2)),
-        # What differs in case alone is left out at the end, and one verb a side is left.
+        # The end, which differs only in case, is left out; one verb on each side remains.
         ("x eat Go", "x eats go", (1, 3, 1, 3)),
     ],
 )
-def test_the_same_edit_is_typed_by_what_stands_around_it(
-    words: str, corrected: str, span: Span
-) -> None:
+def test_the_type_of_an_edit_depends_on_its_context(words: str, corrected: str, span: Span) -> None:
     classifier = Classifier()
     for dependency, expected in (("aux", "R:VERB:FORM"), ("nsubj", "R:VERB:SVA")):
         source, other = verbs(words, dependency), verbs(corrected, dependency)
@@ -205,11 +203,11 @@ def test_the_same_edit_is_typed_by_what_stands_around_it(
         assert classifier.types([span], *pair) == [expected]
 
 
-def test_the_rules_are_asked_once_for_an_edit() -> None:
-    asked = []
+def test_the_rules_are_applied_once_per_edit() -> None:
+    classified = []
 
     def classify(edit: Any) -> Any:
-        asked.append(edit.o_str)
+        classified.append(edit.o_str)
         edit.type = edit.o_str
         return edit
 
@@ -218,11 +216,11 @@ def test_the_rules_are_asked_once_for_an_edit() -> None:
     one, two = [(0, 1, 0, 1), (1, 2, 1, 1)], [(0, 2, 0, 1), (0, 1, 0, 2)]
     assert classifier.types([*one, *two], source, other) == ["a", "b", "a b", "a"]
     assert classifier.types([*one, *two], source, other) == ["a", "b", "a b", "a"]
-    assert asked == ["a", "b", "a b", "a"]
+    assert classified == ["a", "b", "a b", "a"]
 
 
-def test_a_case_change_merges_at_the_start_of_what_a_split_left() -> None:
-    """`foo` and `fooo` are alike and split off; what then begins with `Big` ends in `cat`."""
+def test_a_case_change_merges_at_the_start_of_the_rest_after_a_split() -> None:
+    """`foo` and `fooo` are similar and split off; the rest runs from `Big` to `cat`."""
 
     def made(words: str, poses: str) -> Doc:
         count = len(words.split())
@@ -242,15 +240,15 @@ def test_a_case_change_merges_at_the_start_of_what_a_split_left() -> None:
 
 
 @pytest.mark.slow
-def test_long_or_repetitive_sentences_are_done_at_once() -> None:
-    """The errant package takes hours on some of these, or ends in a RecursionError."""
+def test_long_or_repetitive_sentences_are_aligned_quickly() -> None:
+    """The errant package takes hours on some of these, or raises RecursionError."""
     numbered = [f"x{i}" for i in range(2000)]
     cases = [
         ("a " * 10_000, "a " * 9_990, 1),
         ("a " * 2_000, "A " * 2_000, 1),
         (" ".join(numbered * 10), "z", None),
         ("z", " ".join(numbered * 10), None),
-        # The first "a" goes to the end.
+        # The first "a" moves to the end.
         ("a b " * 1_000, "b a " * 1_000, 2),
         (" ".join(numbered), " ".join(f"y{i}" for i in range(2000)), None),
         (" ".join(numbered), " ".join(reversed(numbered)), None),
@@ -263,7 +261,7 @@ def test_long_or_repetitive_sentences_are_done_at_once() -> None:
         assert apply_edits(source.split(), edits) == corrected.split()
 
 
-def test_what_no_exact_alignment_reaches_is_done_in_pieces_and_said() -> None:
+def test_pairs_too_large_for_exact_alignment_are_aligned_in_pieces_and_marked() -> None:
     draw = random.Random(0)
     left = [f"a{i}" for i in range(6000)]
     right = [f"b{i}" for i in range(6000)]

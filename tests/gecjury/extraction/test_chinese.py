@@ -1,4 +1,4 @@
-"""Chinese edits by ChERRANT's rules: by hand, and against ChERRANT's own files."""
+"""Chinese edits by ChERRANT's rules: by hand, and against ChERRANT's files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FRESH = Runtime(use_cache=False)
 
 
 def edits(source: str, corrected: str) -> list[tuple[int, int, str, str]]:
-    """Return edits of two texts, by character where they hold no blank."""
+    """Return the edits between two texts, by character if they contain no blank."""
     left, right = (text if " " in text else " ".join(text) for text in (source, corrected))
     [[line]] = extract([left], [[right]], "cherrant", runtime=FRESH).edits
     return [(e.start, e.end, e.correction.replace(" ", ""), e.type) for e in line]
@@ -36,18 +36,18 @@ def edits(source: str, corrected: str) -> list[tuple[int, int, str, str]]:
     [
         ("味确实", "味道确实", [(1, 1, "道", "M")]),
         ("吸了不少", "吸不少", [(1, 2, "", "R")]),
-        # Substitutions that touch are one edit between characters, and several between words.
+        # Adjacent substitutions are one edit between characters, and several between words.
         ("很危害的", "很严重的", [(1, 3, "严重", "S")]),
         ("他们 很 危害 问题", "他们 太 严重 问题", [(1, 2, "太", "S"), (2, 3, "严重", "S")]),
-        # A transposition; `死爱` costs 1 as one and 2 · 1.75 as two substitutions.
+        # `死爱` costs 1 as a transposition and 2 · 1.75 as two substitutions.
         ("人死爱的", "人爱死的", [(1, 3, "爱死", "W")]),
-        # Two edits that exchange their text over what stands between them.
+        # Two edits that swap their texts across unchanged text.
         ("冬阴功对外国人的", "外国人对冬阴功的", [(0, 7, "外国人对冬阴功", "W")]),
-        # Text that moved: deleted here, inserted there.
+        # Moved text: deleted in one place, inserted in another.
         ("旅游去陌生地方", "去陌生地方旅游", [(0, 7, "去陌生地方旅游", "W")]),
-        # So did a mark, which is no word order.
+        # A moved punctuation mark is not a word-order edit.
         ("，去陌生地方", "去陌生地方，", [(0, 1, "", "R"), (6, 6, "，", "M")]),
-        # Characters that are divided into words otherwise are no edit; the rest of the edit is.
+        # Characters that are only segmented differently are not an edit; the rest is.
         ("负责任 老师", "负 责任 的 老师", [(1, 1, "的", "M")]),
     ],
 )
@@ -56,7 +56,7 @@ def test_edits_by_hand(source: str, corrected: str, expected: list[object]) -> N
 
 
 def test_costs_by_hand() -> None:
-    # Thesaurus 1; classes 0 (two marks), .25 (two words), .499; characters that are not alike .5.
+    # Thesaurus 1; classes 0 (two marks), .25 (two words), .499; dissimilar characters .5.
     tokens = ["好", "，", "学习", "Apple"]
     others = ["坏", "；", "学会", "坏"]
     reader = ChineseReader().parse([" ".join(tokens), " ".join(others)])
@@ -77,17 +77,17 @@ def test_case_is_an_edit() -> None:
     assert edits("用app", "用App") == [(1, 2, "A", "S")]
 
 
-def test_a_long_pair_is_aligned_as_a_short_one() -> None:
-    # 400 characters that differ everywhere leave the band, and are aligned by the matrix.
+def test_a_long_pair_is_aligned_like_a_short_one() -> None:
+    # 400 characters that all differ leave the band and are aligned with the matrix.
     old, new = "甲乙丙丁" * 100, "戊己庚辛" * 100
     assert edits(f"前{old}后", f"前{new}后") == [(1, 401, new, "S")]
 
 
-def test_types_of_chinese_are_compared_with_chinese_alone() -> None:
+def test_chinese_types_are_compared_only_with_chinese_types() -> None:
     assert language_of("zh").tagger == "cherrant"
     assert extraction_signature("cherrant") == {"tagger": "cherrant 1"}
     assert all(has_type_of("cherrant", kind) for kind in ("M", "R", "S", "W", "UNK"))
-    # A part of speech behind them is of words, which are not typed so here.
+    # ChERRANT adds a part of speech for words only; these types have none.
     assert not has_type_of("cherrant", "S:NOUN")
     assert not has_type_of("errant", "S")
     with pytest.raises(OptionError, match="--tagger cherrant is for Chinese, and the texts are"):
@@ -107,15 +107,15 @@ def samples(data_dir: Path) -> Path:
         ("demo.hyp.m2.char", 16, 27, 27, 27),
         ("demo.ref.m2.char", 29, 68, 68, 68),
         ("nlpcc2018_official.ref.m2.char", 2242, 4405, 4400, 4374),
-        # Words as LTP divided them.
+        # Words as segmented by LTP.
         ("demo.hyp.m2.word", 16, 27, 27, 27),
         ("nlpcc2018_official.ref.m2.word", 2242, 4267, 4261, 4227),
     ],
 )
-def test_edits_are_those_of_cherrant(
+def test_edits_equal_those_of_cherrant(
     data_dir: Path, name: str, pairs: int, ours: int, theirs: int, both: int
 ) -> None:
-    """Spans, corrections and operations of ChERRANT's own output, extracted from its T lines."""
+    """Compare spans, corrections and operations with ChERRANT's output, from its T lines."""
     blocks = read_m2(samples(data_dir) / name)
     places = [(b, a) for b in blocks for a in b.annotators if b.edits(a)]
     texts = [block.text(annotator) for block, annotator in places]
@@ -123,13 +123,13 @@ def test_edits_are_those_of_cherrant(
     made, gold = Counter[object](), Counter[object]()
     for row, ((block, annotator), line) in enumerate(zip(places, lines, strict=True)):
         made.update((row, e.start, e.end, e.correction, e.type) for e in line)
-        # Words have a part of speech behind the operation.
+        # Word edits have a part of speech after the operation.
         gold.update((row, e.start, e.end, e.correction, e.type[0]) for e in block.edits(annotator))
     counts = len(places), made.total(), gold.total(), (made & gold).total()
     assert counts == (pairs, ours, theirs, both)
 
 
-def test_f_of_the_demo_is_that_of_cherrant(data_dir: Path, tmp_path: Path) -> None:
+def test_f_of_the_demo_equals_that_of_cherrant(data_dir: Path, tmp_path: Path) -> None:
     """ChERRANT's README: TP 8, FP 19, FN 35, P .2963, R .186, F0.5 .2649."""
     folder = samples(data_dir)
     # The files differ in one colon, outside of all edits.
@@ -172,7 +172,7 @@ def test_an_annotator_without_a_line_did_not_see_the_sentence() -> None:
     one, two = (version.lines for version in gold_versions(parse_m2(lines)))
     assert one == ("她 从", "她")
     assert two == ("她 已 经", "她")
-    # As the first annotator, who saw it, and not as one who left it unchanged.
+    # The text of the first annotator, who saw it, and not the unchanged source.
     lines[5:] = ["", "S 她 已 经", "T0-A0 她 从", f"{edit}0"]
     assert [v.lines[1] for v in gold_versions(parse_m2(lines))] == ["她 从", "她 从"]
     assert [v.lines[1] for v in gold_versions(parse_m2(lines[:7] + lines[8:]))] == [

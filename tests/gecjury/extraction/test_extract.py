@@ -63,7 +63,7 @@ def errant_edits(nlp: Any, source: str, corrected: str) -> tuple[Edit, ...]:
 
 
 @pytest.mark.parametrize("scheme", ["spacy2", "spacy3"])
-def test_tricky_pairs_have_errants_edits(scheme: str) -> None:
+def test_tricky_pairs_have_the_edits_of_errant(scheme: str) -> None:
     nlp = load_tagger("embedded", scheme)
     both = TRICKY + [(b, a) for a, b in TRICKY]
     sources, lines = [a for a, _ in both], [b for _, b in both]
@@ -83,7 +83,7 @@ def test_types_and_spans() -> None:
 
 
 @pytest.mark.slow
-def test_real_pairs_have_errants_edits(nlp: Any, data_dir: Path) -> None:
+def test_real_pairs_have_the_edits_of_errant(nlp: Any, data_dir: Path) -> None:
     blocks = read_m2(data_dir / "conll14" / "official-2014.combined.m2", overlaps="keep")
     rows = range(0, 1312, 40)
     sources = [blocks[i].source for i in rows]
@@ -101,19 +101,19 @@ def test_real_pairs_have_errants_edits(nlp: Any, data_dir: Path) -> None:
     assert changed > 80
 
 
-def test_fast_parse_is_the_pipelines_own(nlp: Any, data_dir: Path) -> None:
+def test_fast_parse_equals_that_of_the_pipeline(nlp: Any, data_dir: Path) -> None:
     lines = read_lines(data_dir / "SEEDA" / "outputs" / "all" / "REF-F.txt")[::9]
     sentences = [*dict.fromkeys(" ".join(line.split()) for line in lines), "such as such as", ""]
     assert FastPipeline.suits(nlp)
     fast, plain = Parser(nlp), Parser(nlp)
-    plain._fast, plain._keys = None, fast._keys  # numbers of the same table
+    plain._fast, plain._keys = None, fast._keys  # keys from the same table
     quick, slow = fast.parse(sentences), plain.parse(sentences)
     assert fast._fast is not None
     for sentence in sentences:
         assert quick[sentence] == slow[sentence]
 
 
-def test_another_pipeline_is_used_as_it_is() -> None:
+def test_an_unknown_pipeline_is_used_unchanged() -> None:
     import spacy
 
     blank = spacy.blank("en")
@@ -142,7 +142,7 @@ def test_each_distinct_sentence_is_parsed_once_and_unchanged_ones_never(
     assert edits.edits[1][1:] == [(), (), ()]
 
 
-def test_workers_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_give_the_same_edits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extraction, "_FEW", 0)
     monkeypatch.setattr("gecjury.extraction.workers._SMALLEST", 5)
     sources = [a for a, _ in TRICKY]
@@ -168,7 +168,7 @@ def test_workers_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(steps) == together.pairs
 
 
-def test_a_workers_error_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_a_worker_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     from gecjury.extraction.workers import extract_in_workers
 
     with pytest.raises(OptionError, match="no_such_model"):
@@ -190,12 +190,12 @@ def test_edits_come_from_disk_the_second_time(
     assert extract(sources, [lines], pos_scheme="spacy3", runtime=runtime).cached == 0
 
 
-def test_disk_cache_can_be_left_alone(tmp_path: Path) -> None:
+def test_disk_cache_can_be_disabled(tmp_path: Path) -> None:
     extract(["a"], [["b"]], runtime=Runtime(cache=tmp_path, use_cache=False))
     assert not list(tmp_path.iterdir())
 
 
-def test_coarse_results_are_told_from_disk_as_well() -> None:
+def test_coarse_results_stay_marked_in_json_and_are_noted() -> None:
     found = ExtractedEdits((Edit(0, 1, "a", "X"),), True)
     assert ExtractedEdits.from_json(found.to_json()) == found
     assert ExtractedEdits.from_json(ExtractedEdits(()).to_json()) == ExtractedEdits(())
@@ -203,10 +203,10 @@ def test_coarse_results_are_told_from_disk_as_well() -> None:
     assert extraction.Extraction([], 2).notes == ()
 
 
-def test_lines_that_are_no_sentences_are_parsed_in_pieces_and_named(
+def test_overlong_lines_are_parsed_in_pieces_and_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # Bounds of a size that a test can pass: 8 tokens whole, pieces of 5, 30 tokens at once.
+    # Limits that a test can exceed: 8 tokens whole, pieces of 5, 30 tokens at once.
     for name, value in (("LONGEST_WHOLE", 8), ("_PIECE", 5), ("_MOST_TOKENS", 30)):
         monkeypatch.setattr(parsing, name, value)
     monkeypatch.setattr("gecjury.extraction.pipeline.LONGEST_WHOLE", 8)
@@ -216,14 +216,14 @@ def test_lines_that_are_no_sentences_are_parsed_in_pieces_and_named(
     whole = parsed[source]
     assert whole.texts == source.split()
     assert len(whole) == len(whole.heads) == len(whole.keys) == 11
-    assert all(5 <= head < 10 for head in whole.heads[5:10])  # heads of a piece stay in it
+    assert all(5 <= head < 10 for head in whole.heads[5:10])  # heads stay within their piece
     found = extract(["A ok .", source], [["A ok .", corrected]], runtime=Runtime(use_cache=False))
     assert apply_edits(source.split(), found.edits[0][1]) == corrected.split()
     assert found.lines == (2,)
     assert "were aligned in pieces (line 2): split such lines" in found.notes[0]
 
 
-def test_what_a_cache_holds_is_read_only_if_it_was_written_so(tmp_path: Path) -> None:
+def test_damaged_cache_entries_are_ignored(tmp_path: Path) -> None:
     from gecjury.caches import DiskCache, text_key
 
     runtime = Runtime(cache=tmp_path)
@@ -235,12 +235,12 @@ def test_what_a_cache_holds_is_read_only_if_it_was_written_so(tmp_path: Path) ->
         assert extract(["He go ."], [["He goes ."]], runtime=runtime).edits == wanted
 
 
-def test_versions_must_fit_the_sources() -> None:
+def test_versions_must_have_as_many_lines_as_the_sources() -> None:
     with pytest.raises(InputError, match="mine has 1 lines, but there are 2 sources"):
         extract(["a", "b"], {"mine": ["a"]}, runtime=FRESH)
 
 
-@pytest.mark.usefixtures("versions_anew")
+@pytest.mark.usefixtures("uncached_versions")
 @pytest.mark.parametrize("version", ["2.3.3", "3.1.0", "4.0"])
 def test_untested_errant_is_refused(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.metadata.version", lambda name: version)
@@ -248,8 +248,8 @@ def test_untested_errant_is_refused(version: str, monkeypatch: pytest.MonkeyPatc
         extract(["a"], [["b"]], runtime=FRESH)
 
 
-@pytest.mark.usefixtures("versions_anew")
-def test_missing_errant_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("uncached_versions")
+def test_missing_errant_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> str:
         raise metadata.PackageNotFoundError(name)
 
@@ -266,8 +266,8 @@ def test_signature_names_tagger_and_errant() -> None:
 
 
 def test_the_spelling_of_giant_tokens_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The distance of two spellings takes time that grows with the product of their lengths:
-    # minutes for a million letters.
+    # Computing the distance of two spellings takes time proportional to the product of their
+    # lengths: minutes for a million letters.
     seen: list[str] = []
     real = Extractor.extract
 

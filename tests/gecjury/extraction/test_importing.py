@@ -1,4 +1,4 @@
-"""spaCy imported without torch and its command line, and whole again for who asks for them."""
+"""spaCy imported without torch and its command line, which still work when used later."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 MODEL = Path(tagger.__file__).parent / "model"
 T = TypeVar("T")
 
-# As much of torch as thinc looks at.
+# The parts of torch that thinc uses.
 TORCH = {
     "__init__.py": """\
 from types import SimpleNamespace
@@ -38,8 +38,8 @@ backends = SimpleNamespace()
     "utils/__init__.py": "",
     "utils/dlpack.py": "",
 }
-# What is asked of a process in which nothing is imported yet.
-ASKED = """
+# Code for a new process, in which nothing is imported yet.
+EXTRACTION = """
 import sys
 from gecjury.extraction.tagger import load_tagger
 from gecjury.extraction.pipeline import errant_extractor
@@ -79,7 +79,7 @@ else:
 
 
 def run(code: str, *paths: Path) -> None:
-    """Run code in a process of its own, with more packages to import."""
+    """Run code in a new process, with additional import paths."""
     path = os.pathsep.join(map(str, (*paths, REPOSITORY)))
     done = subprocess.run(
         [sys.executable, "-W", "error::ImportWarning", "-c", code],
@@ -92,12 +92,12 @@ def run(code: str, *paths: Path) -> None:
 
 
 def elsewhere(call: Callable[[], T]) -> T:
-    """What a call gives in another thread."""
-    found: list[T] = []
-    thread = threading.Thread(target=lambda: found.append(call()))
+    """Return the result of a call made in another thread."""
+    results: list[T] = []
+    thread = threading.Thread(target=lambda: results.append(call()))
     thread.start()
     thread.join()
-    return found[0]
+    return results[0]
 
 
 def write_torch(folder: Path) -> Path:
@@ -111,17 +111,17 @@ def write_torch(folder: Path) -> Path:
 @pytest.mark.slow
 def test_edits_load_nothing_heavy_and_torch_may_come_later(tmp_path: Path) -> None:
     pytest.importorskip("errant")
-    run(ASKED.format(first="", loaded="", then=LATER), write_torch(tmp_path))
+    run(EXTRACTION.format(first="", loaded="", then=LATER), write_torch(tmp_path))
 
 
-def test_torch_that_was_there_first_is_known_to_thinc(tmp_path: Path) -> None:
+def test_torch_imported_first_is_known_to_thinc(tmp_path: Path) -> None:
     pytest.importorskip("errant")
     then = "import thinc.util\nassert thinc.util.torch is torch and thinc.util.has_torch"
-    run(ASKED.format(first="import torch", loaded='"torch"', then=then), write_torch(tmp_path))
+    run(EXTRACTION.format(first="import torch", loaded='"torch"', then=then), write_torch(tmp_path))
 
 
 @pytest.mark.slow
-def test_networks_of_torch_run_in_thinc_afterwards() -> None:
+def test_thinc_runs_torch_networks_after_extraction() -> None:
     pytest.importorskip("torch")
     then = """
 import torch, numpy
@@ -130,10 +130,10 @@ layer = torch.nn.Linear(3, 2)
 made = PyTorchWrapper(layer).predict(numpy.ones((4, 3), dtype="float32"))
 assert made.shape == (4, 2)
 """
-    run(ASKED.format(first="", loaded="", then=then))
+    run(EXTRACTION.format(first="", loaded="", then=then))
 
 
-def test_torch_is_hidden_from_one_thread_and_only_meanwhile() -> None:
+def test_torch_is_hidden_only_temporarily_and_from_one_thread() -> None:
     finder = importing._Torch()
     spec = elsewhere(lambda: finder.find_spec("torch", None))
     with finder.here():
@@ -150,7 +150,7 @@ def test_torch_is_hidden_from_one_thread_and_only_meanwhile() -> None:
 
 
 @pytest.mark.parametrize("present", ["thinc", "torch"])
-def test_nothing_is_hidden_from_who_was_there_first(
+def test_nothing_is_hidden_if_thinc_or_torch_was_imported_first(
     present: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("thinc", "torch"):
@@ -222,7 +222,7 @@ def test_a_pipeline_that_is_not_understood_may_need_torch(
 
 
 @pytest.mark.security
-def test_entry_points_are_hidden_from_one_thread_and_only_meanwhile() -> None:
+def test_entry_points_are_hidden_only_temporarily_and_from_one_thread() -> None:
     import catalogue
 
     def found() -> int:
@@ -237,7 +237,7 @@ def test_entry_points_are_hidden_from_one_thread_and_only_meanwhile() -> None:
 
 
 @pytest.mark.slow
-def test_text_is_tokenised_as_the_model_says(tmp_path: Path) -> None:
+def test_text_is_tokenised_by_the_rules_of_the_model(tmp_path: Path) -> None:
     import spacy
 
     def words(nlp: Any) -> list[str]:
@@ -248,7 +248,7 @@ def test_text_is_tokenised_as_the_model_says(tmp_path: Path) -> None:
     assert type(nlp.tokenizer).__module__.startswith("gecjury")
     assert words(nlp) == plain == words(nlp)
     assert type(nlp.tokenizer).__module__.startswith("spacy")
-    # A pipeline that is saved is spaCy's own, whether or not its tokenizer was made before.
+    # A saved pipeline has spaCy's tokenizer, whether or not it was created before saving.
     load_tagger().to_disk(tmp_path)
     assert "gecjury" not in (tmp_path / "config.cfg").read_text("utf-8")
     assert words(spacy.load(tmp_path)) == plain

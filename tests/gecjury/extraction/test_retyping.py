@@ -1,4 +1,4 @@
-"""Gold edits typed or extracted anew: by hand, and equal to what errant's `errant_m2` writes."""
+"""Gold edits retyped or re-extracted: by hand, and equal to the output of `errant_m2`."""
 
 from __future__ import annotations
 
@@ -29,32 +29,34 @@ from gecjury.runtime import Runtime  # noqa: E402
 FRESH = Runtime(use_cache=False)
 
 
-def anew(source: str, *edits: Edit) -> Edits:
+def retyped_edits(source: str, *edits: Edit) -> Edits:
     (found,) = retype([(source, edits)], "embedded", "spacy2", FRESH)
     return found
 
 
-def test_edits_are_typed_by_errants_rules_and_lose_the_words_they_leave() -> None:
+def test_edits_are_typed_by_errants_rules_without_their_unchanged_words() -> None:
     source = "This are a sentence on the house ."
-    assert anew(source, Edit(1, 2, "is", "SVA")) == (Edit(1, 2, "is", "R:VERB:SVA"),)
-    # [This are a -> This is a]: the first and the last word stay.
-    assert anew(source, Edit(0, 3, "This is a", "Wci")) == (Edit(1, 2, "is", "R:VERB:SVA"),)
+    assert retyped_edits(source, Edit(1, 2, "is", "SVA")) == (Edit(1, 2, "is", "R:VERB:SVA"),)
+    # [This are a -> This is a]: the first and the last word are trimmed.
+    assert retyped_edits(source, Edit(0, 3, "This is a", "Wci")) == (
+        Edit(1, 2, "is", "R:VERB:SVA"),
+    )
     # [the house -> house] deletes one word; [house -> big house] adds one before the house.
-    assert anew(source, Edit(5, 7, "house", "ArtOrDet")) == (Edit(5, 6, "", "U:DET"),)
-    assert anew(source, Edit(6, 7, "big house", "Others")) == (Edit(6, 6, "big", "M:ADJ"),)
+    assert retyped_edits(source, Edit(5, 7, "house", "ArtOrDet")) == (Edit(5, 6, "", "U:DET"),)
+    assert retyped_edits(source, Edit(6, 7, "big house", "Others")) == (Edit(6, 6, "big", "M:ADJ"),)
 
 
 def test_edits_without_a_change_and_errors_without_a_correction() -> None:
     source = "This are a sentence ."
-    # [a -> a] is left with nothing, behind the word; a remark on an error stays with its place,
-    # is not part of the corrected sentence, and moves no edit behind it.
-    assert anew(source, Edit(2, 3, "a", "Others")) == (Edit(3, 3, "", "UNK"),)
+    # [a -> a] becomes an empty edit after the word; an error without a correction keeps its span,
+    # is not part of the corrected sentence, and does not shift the edits after it.
+    assert retyped_edits(source, Edit(2, 3, "a", "Others")) == (Edit(3, 3, "", "UNK"),)
     unclear = Edit(0, 1, "what is meant", "Um")
-    assert anew(source, Edit(1, 2, "is", "SVA"), unclear) == (
+    assert retyped_edits(source, Edit(1, 2, "is", "SVA"), unclear) == (
         Edit(0, 1, "what is meant", "UNK"),
         Edit(1, 2, "is", "R:VERB:SVA"),
     )
-    assert anew(source) == ()
+    assert retyped_edits(source) == ()
 
 
 HARD = """\
@@ -87,7 +89,7 @@ S
 def by_errant(
     monkeypatch: pytest.MonkeyPatch, folder: Path, blocks: tuple[M2Sentence, ...], how: str
 ) -> str:
-    """What errant's own command makes of some blocks, with our tagger in place of spaCy's."""
+    """Return the output of errant's command for some blocks, with our tagger instead of spaCy's."""
     from errant.commands import m2_to_m2
 
     load, nlp = errant.load, load_tagger()
@@ -100,24 +102,24 @@ def by_errant(
     return (folder / "out.m2").read_text(encoding="utf-8")
 
 
-def test_hard_cases_come_out_as_errant_m2_writes_them(
+def test_hard_cases_equal_the_output_of_errant_m2(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     blocks = parse_m2(HARD.splitlines(), overlaps="keep")
     retyped = retyped_blocks(blocks, runtime=FRESH)
     reextracted = reextracted_blocks(blocks, runtime=FRESH)
-    # Ours writes the empty source as it was read, errant without the blank behind the S.
+    # We write the empty source as it was read; errant drops the blank after the S.
     for ours, how in ((retyped, "-gold"), (reextracted, "-auto")):
         theirs = by_errant(monkeypatch, tmp_path, blocks, how)
         assert format_m2(ours).replace("S \n", "S\n") == theirs
-    # Annotators are in the order of their numbers as texts; one whose edits change nothing has no
-    # line once edits are extracted anew.
+    # Annotators are sorted by their numbers as strings; one whose edits change nothing has no
+    # line after re-extraction.
     assert [a.annotator for a in retyped[0].annotations] == [0, 10, 10, 2, 2, 3]
     assert reextracted[0].annotators == (0, 2, 10)
 
 
 @pytest.mark.parametrize("name", ["official-2014.combined.m2", "10gec_annotations/A8.m2"])
-def test_real_files_come_out_as_errant_m2_writes_them(
+def test_real_files_equal_the_output_of_errant_m2(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data_dir: Path, name: str
 ) -> None:
     blocks = read_m2(data_dir / "conll14" / name, overlaps="keep")[::60]
@@ -143,21 +145,21 @@ def gold_of(corpus: Corpus, types: GoldTypes) -> tuple[list[Edits], tuple[str, .
     return [lines[0] for lines in found.references], found.notes
 
 
-def test_gold_edits_of_another_scheme_are_typed_anew_where_hypotheses_have_errants() -> None:
+def test_gold_edits_of_another_scheme_are_retyped_if_hypotheses_have_errant_types() -> None:
     gold = Version(("This is a sentence .",), (NUCLE,), (SOURCE,))
     texts = Corpus((SOURCE,), {"mine": Version(("This is a sentence .",))}, (gold,))
     made, notes = gold_of(texts, "auto")
-    # An edit with one of ERRANT's types keeps it, and UNK is one.
+    # An edit with an ERRANT type keeps it, including UNK.
     assert made == [(Edit(1, 2, "is", "R:VERB:SVA"), *NUCLE[1:])]
     assert len(notes) == 1
     assert notes[0].startswith("1 gold edits had types of another scheme (SVA) and were retyped")
-    # Hypotheses with ready edits of ERRANT's types are no other case.
+    # Hypotheses with ready-made edits of ERRANT's types give the same result.
     ready = Version(("This is a sentence .",), ((Edit(1, 2, "is", "R:VERB:SVA"),),), (SOURCE,))
     assert gold_of(Corpus((SOURCE,), {"mine": ready}, (gold,)), "auto")[0] == made
-    # Those of hypotheses of a scheme of their own are kept, and nothing is to be told.
+    # If the hypotheses use the other scheme too, types are kept and nothing is noted.
     own = Version(("This is a sentence .",), ((Edit(0, 2, "This is", "SVA"),),), (SOURCE,))
     assert gold_of(Corpus((SOURCE,), {"mine": own}, (gold,)), "auto") == ([NUCLE], ())
-    # Even where such a system is scored by itself because the others were scored before.
+    # All systems decide, even if one is scored alone because the others were scored before.
     both = Corpus((SOURCE,), {"own": own, "mine": ready}, (gold,))
     assert gold_of(both.with_systems(["own"]), "auto")[0] == made
 
@@ -170,21 +172,21 @@ def test_types_of_gold_edits_by_option() -> None:
     assert kept == [NUCLE, ERRANT]
     assert "1 gold edits have types of another scheme than ERRANT's (SVA)" in note
     assert "types=errant" in note
-    # All anew: an article is DET, whatever the file said.
+    # All are retyped: an article is DET, whatever the type in the file.
     made, notes = gold_of(corpus, "errant")
     assert made == [
         (Edit(1, 2, "is", "R:VERB:SVA"), Edit(2, 3, "the", "R:DET"), Edit(3, 4, "words", "UNK")),
         (Edit(1, 2, "is", "R:VERB:SVA"), Edit(2, 3, "one", "R:DET")),
     ]
     assert notes == ()
-    # Text has no gold edits, and ERRANT's own files need nothing.
+    # Plain text has no gold edits, and files with ERRANT types need no retyping.
     plain = Corpus((SOURCE,), {"mine": Version((SOURCE,))}, (errants, Version((SOURCE,))))
     for types in ("auto", "gold"):
         assert not is_retyped(plain, types)  # type: ignore[arg-type]  # GoldTypes
         assert typed_corpus_edits(plain, types, "embedded", "spacy2", FRESH).notes == ()  # type: ignore[arg-type]
 
 
-def test_types_are_remembered_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_types_are_cached_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lines = [(SOURCE, NUCLE), (SOURCE, ERRANT), (SOURCE, NUCLE)]
     runtime = Runtime(cache=tmp_path)
     first = retype(lines, "embedded", "spacy2", runtime)
@@ -200,7 +202,7 @@ def test_types_are_remembered_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 @pytest.mark.parametrize("text", ["", "[[1", "[[1, 2]]", "[7]", '{"a": 1}', "[" * 5000])
-def test_what_a_cache_holds_is_read_only_if_it_was_written_so(tmp_path: Path, text: str) -> None:
+def test_damaged_cache_entries_are_ignored(tmp_path: Path, text: str) -> None:
     runtime = Runtime(cache=tmp_path)
     first = retype([(SOURCE, NUCLE)], "embedded", "spacy2", runtime)
     with sqlite3.connect(tmp_path / "edits/edits.sqlite") as store:

@@ -1,4 +1,4 @@
-"""The embedded tagger: what it says about hand-checked sentences, its size and its agreement."""
+"""The embedded tagger: its output on hand-checked sentences, its size and its agreement."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ def test_the_shipped_patterns_are_the_ones_in_the_code(nlp: Any) -> None:
 
 
 def test_a_word_with_one_class_overrules_the_tagger(nlp: Any) -> None:
-    # WordNet has "undergo" as a verb alone; the treebank is too small to know the word. Only a
-    # proper noun (or foreign word) stays one, whatever the word list says.
+    # In WordNet "undergo" is only a verb; the treebank is too small to contain the word. Only
+    # proper nouns and foreign words are kept, whatever the word list says.
     words = json.loads((_FOLDER / "model" / "words.json").read_text("utf-8"))
     assert "undergo" in words["VB"]
     for sentence in ("If the mother undergo it .", "They undergo tests .", "The undergo of it ."):
@@ -119,7 +119,7 @@ def test_a_word_with_one_class_overrules_the_tagger(nlp: Any) -> None:
         assert tags["undergo"] in {"VB", "VBP"}
 
 
-def test_tokens_stay_as_given(nlp: Any) -> None:
+def test_tokens_are_not_changed(nlp: Any) -> None:
     sentence = "he/she ca n't do it,because socia media ."
     assert _column(nlp, sentence, "text") == sentence.split()
 
@@ -149,7 +149,7 @@ def test_no_pickle_in_the_model() -> None:
             assert not path.read_bytes().startswith(b"\x80\x04"), path
 
 
-def test_attribution_stands_beside_the_model() -> None:
+def test_attribution_is_shipped_with_the_model() -> None:
     text = (_FOLDER / "README.md").read_text(encoding="utf-8")
     for name in ("English Web Treebank", "CC BY-SA 4.0", "WordNet", "spacy-lookups-data"):
         assert name in text
@@ -170,7 +170,7 @@ def test_signature_names_tagger_version_and_scheme() -> None:
         tagger_signature("en_no_such_model")
 
 
-def test_unknown_model_and_scheme_say_what_to_do() -> None:
+def test_errors_for_unknown_model_and_scheme_say_what_to_do() -> None:
     with pytest.raises(OptionError, match=r"spacy download en_no_such_model.*'embedded'"):
         load_tagger("en_no_such_model")
     with pytest.raises(OptionError, match="spacy2, spacy3"):

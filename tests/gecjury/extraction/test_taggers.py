@@ -28,19 +28,19 @@ from gecjury.scoring.registry import load
 FRESH = Runtime(use_cache=False)
 
 
-def test_names_mean_kinds() -> None:
+def test_names_select_schemes() -> None:
     assert scheme_of("none") == "plain"
     assert scheme_of("spacy:sv_x") == "universal"
     assert {scheme_of(name) for name in ("embedded", "en_core_web_sm", "./none")} == {"errant"}
 
 
-def test_what_decides_edits_without_a_tagger_is_their_version_alone() -> None:
+def test_edits_without_a_tagger_depend_only_on_their_version() -> None:
     assert extraction_signature("none") == {"tagger": "none 1"}
     assert cache_parts("none", "spacy2") == cache_parts("none", "spacy3")
 
 
-@pytest.mark.usefixtures("versions_anew")
-def test_without_rapidfuzz_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("uncached_versions")
+def test_missing_rapidfuzz_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> str:
         raise metadata.PackageNotFoundError(name)
 
@@ -76,8 +76,8 @@ def types(found: object) -> list[list[str]]:
     return [[edit.type for edit in line] for line in found]  # type: ignore[attr-defined]
 
 
-def test_gold_edits_of_another_scheme_are_all_typed_anew() -> None:
-    """`R:OTHER` of another scheme is not ours: one foreign type has all typed anew."""
+def test_gold_edits_of_another_scheme_are_all_retyped() -> None:
+    """`R:OTHER` of another scheme is not ours: a single foreign type causes all to be retyped."""
     found = typed_corpus_edits(corpus(), "auto", "none", "spacy2", FRESH)
     assert types(found.references[0]) == [["R:SPELL", "R:SPELL"], ["M:OTHER"]]
     assert types(found.systems["a"]) == types(found.references[0])
@@ -98,7 +98,7 @@ def test_whether_gold_is_retyped_depends_on_the_tagger(gold: GoldTypes, expected
     assert is_retyped(same, gold, "none") is (gold == "errant")
 
 
-def test_a_part_of_the_systems_is_read_as_all_were() -> None:
+def test_a_subset_of_the_systems_is_read_like_all_of_them() -> None:
     foreign = Version(TEXT.lines, GOLD)
     both = Corpus(SOURCE, {"a": foreign, "b": TEXT}, (foreign,))
     assert have_types(both.hypotheses, "plain")
@@ -129,7 +129,7 @@ A -1 -1|||noop|||-NONE-|||REQUIRED|||-NONE-|||0
 """
 
 
-def test_m2_is_retyped_and_extracted_anew(tmp_path: Path) -> None:
+def test_m2_is_retyped_and_re_extracted(tmp_path: Path) -> None:
     path = tmp_path / "gold.m2"
     path.write_text(M2, encoding="utf-8")
     for make in (retyped_blocks, reextracted_blocks):
@@ -140,7 +140,7 @@ def test_m2_is_retyped_and_extracted_anew(tmp_path: Path) -> None:
         ]
 
 
-def test_commands_take_the_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_accept_tagger_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, mine, gold = tmp_path / "s.txt", tmp_path / "h.txt", tmp_path / "gold.m2"
     source.write_text("Rika ze prijde\nto je on\n", encoding="utf-8")
     mine.write_text("Říká ze prijde\nto je ten on\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Processes that extract edits: forks and plain ones, and this one beside them."""
+"""Worker processes that extract edits, forked or spawned, together with this process."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAIRS = [
 
 
 class Fake:
-    """An extractor that marks where it worked, and fails when told to."""
+    """An extractor that records its process id in the edits, and fails on request."""
 
     def extract(self, pairs: Any) -> Iterator[tuple[TextPair, ExtractedEdits]]:
         for pair in pairs:
@@ -89,7 +89,7 @@ def made(pairs: list[TextPair], nlp: Any) -> dict[TextPair, ExtractedEdits]:
         ),
     ],
 )
-def test_a_process_gives_the_edits_that_are_made_here(
+def test_a_worker_gives_the_same_edits_as_this_process(
     start: Callable[[Any], Any], nlp: Any
 ) -> None:
     process = start(nlp)
@@ -99,7 +99,7 @@ def test_a_process_gives_the_edits_that_are_made_here(
         expected = made(PAIRS, nlp)
         assert [ExtractedEdits.of_rows(row) for row in rows] == [expected[pair] for pair in PAIRS]
         assert process.ask(PAIRS[:1]) == rows[:1]
-        # It ends by itself when nobody is left to ask it.
+        # It exits when its input is closed.
         process.streams[0].close()
         assert process.wait() == 0
     finally:
@@ -108,7 +108,7 @@ def test_a_process_gives_the_edits_that_are_made_here(
 
 
 @LINUX
-def test_a_fork_outlives_an_interruption(forked: ForkedProcess) -> None:
+def test_a_fork_survives_an_interrupt(forked: ForkedProcess) -> None:
     assert forked.ask([]) == []
     os.kill(forked._pid, signal.SIGINT)
     ((coarse, edit),) = forked.ask([("a", "long")])
@@ -118,7 +118,7 @@ def test_a_fork_outlives_an_interruption(forked: ForkedProcess) -> None:
 
 
 @LINUX
-def test_errors_of_a_process_arrive(
+def test_errors_in_a_worker_are_raised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     with (tmp_path / "stderr.txt").open("a") as stderr:
@@ -135,17 +135,17 @@ def test_errors_of_a_process_arrive(
 
 
 @LINUX
-def test_a_process_that_is_killed_is_told_of(forked: ForkedProcess) -> None:
+def test_a_killed_worker_is_reported(forked: ForkedProcess) -> None:
     forked.ask([])
     forked.kill()
     with pytest.raises(GecjuryError, match=r"ended unexpectedly \(status -9\)"):
         forked.ask([("a", "b")])
-    forked.kill()  # what has ended is not killed again: its number may be another's
+    forked.kill()  # a finished process is not killed again: its id may be reused
 
 
 @LINUX
-def test_forks_end_with_whoever_asks_them() -> None:
-    """A fork holds no end of an earlier fork's pipes, so that each sees its own close."""
+def test_forks_exit_when_their_pipe_is_closed() -> None:
+    """A fork keeps no end of an earlier fork's pipes open, so each notices when its own closes."""
     pool = [ForkedProcess(partial(_answers, Fake()))]  # type: ignore[arg-type]
     pool.append(ForkedProcess(partial(_answers, Fake()), pool))  # type: ignore[arg-type]
     for process in pool:
@@ -155,7 +155,7 @@ def test_forks_end_with_whoever_asks_them() -> None:
         process.close()
 
 
-def test_batches_grow_shorter_and_hold_every_pair_once() -> None:
+def test_batches_shrink_and_contain_every_pair_once() -> None:
     pairs = [(str(number), "") for number in range(9000)]
     batches = _Batches(pairs, 2)
     taken = [batches.take(send=number % 3 == 0) for number in range(40)]
@@ -169,13 +169,13 @@ def test_batches_grow_shorter_and_hold_every_pair_once() -> None:
 
 
 @pytest.mark.parametrize("threads", [False, True], ids=["forks", "plain"])
-def test_all_together_give_each_pair_once(
+def test_workers_together_give_each_pair_once(
     threads: bool, nlp: Any, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if threads:
         request.getfixturevalue("another_thread")
     monkeypatch.setattr(workers, "_SMALLEST", 2)
-    # Other tests of the same process may have left threads of libraries behind.
+    # Other tests in this process may have left library threads running.
     alone = threading.active_count() == 1
     assert not (threads and alone)
     assert _may_fork("embedded") == (sys.platform == "linux" and alone)
@@ -187,7 +187,7 @@ def test_all_together_give_each_pair_once(
 
 
 @LINUX
-def test_who_stops_reading_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopping_early_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_SMALLEST", 2)
     running = extract_in_workers(PAIRS, "embedded", "spacy2", 2)
     next(running)
@@ -197,7 +197,7 @@ def test_who_stops_reading_leaves_no_process(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @LINUX
-def test_where_no_process_can_be_started_this_one_works_alone(
+def test_this_process_works_alone_if_none_can_be_started(
     nlp: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fork() -> int:
@@ -211,7 +211,7 @@ def test_where_no_process_can_be_started_this_one_works_alone(
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-def test_a_tagger_that_is_not_there_is_told_before_any_result(another_thread: None) -> None:
+def test_a_missing_tagger_is_reported_before_any_result(another_thread: None) -> None:
     with pytest.raises(OptionError, match="no_such_model"):
         extract_in_workers([("a", "b")] * 200, "no_such_model", "spacy2", 2)
     if hasattr(os, "waitpid"):

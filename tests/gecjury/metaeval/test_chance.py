@@ -1,4 +1,4 @@
-"""Sentinels, and metrics in the levels of a judge."""
+"""Sentinels, and metrics rounded to the levels of a judge."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ NAN = float("nan")
 WORDS = ("red", "green", "blue", "grey", "pink", "black", "white", "brown", "cyan", "gold")
 
 
-def coloured() -> tuple[Corpus, np.ndarray[tuple[int, int], np.dtype[np.float64]]]:
-    """Return ten sources with a correction that adds a good word, and one that adds a bad one."""
+def good_and_bad() -> tuple[Corpus, np.ndarray[tuple[int, int], np.dtype[np.float64]]]:
+    """Return ten sources with corrections that add a good word, a bad word or nothing."""
     sources = tuple(f"the {word} hats" for word in WORDS)
     systems = {
         "good": Version(tuple(f"{source} nicely" for source in sources)),
@@ -34,13 +34,13 @@ def coloured() -> tuple[Corpus, np.ndarray[tuple[int, int], np.dtype[np.float64]
     return Corpus(sources, systems), wanted
 
 
-def test_sentinels_see_one_side_alone() -> None:
-    corpus, wanted = coloured()
+def test_each_sentinel_sees_one_feature_only() -> None:
+    corpus, wanted = good_and_bad()
     scores = sentinel_scores(corpus, wanted)
     good, bad, none = scores["sentinel-output"]
     assert (good > none).all()
     assert (none > bad).all()
-    # One source, one score.
+    # All corrections of a source have the same score.
     assert (scores["sentinel-source"] == scores["sentinel-source"][0]).all()
     # Both insert one word; `nicely` is longer than `badly`.
     edits, length = scores["sentinel-edits"], scores["sentinel-length"]
@@ -49,36 +49,36 @@ def test_sentinels_see_one_side_alone() -> None:
 
 
 def test_sentinels_never_learn_from_the_source_that_they_score() -> None:
-    corpus, wanted = coloured()
+    corpus, wanted = good_and_bad()
     changed = wanted.copy()
     changed[:, 3] = [-50.0, 90.0, 7.0]
     before, after = (sentinel_scores(corpus, judged) for judged in (wanted, changed))
     for name in before:
-        # `settled` takes one of several scores that differ by rounding alone. Which one depends on
-        # the scores of other sources, and rounding on how BLAS divides a product.
+        # `settled` replaces scores that differ only by rounding with one of them. Which one depends
+        # on the scores of other sources, and the rounding depends on how BLAS splits a product.
         assert before[name][:, 3] == pytest.approx(after[name][:, 3], rel=TOLERANCE)
         assert before[name][:, 4] != pytest.approx(after[name][:, 4], rel=1e-3) or (
             name == "sentinel-source"
         )
 
 
-def test_sources_of_one_text_are_in_one_fold() -> None:
-    _, wanted = coloured()
+def test_equal_sources_are_in_the_same_fold() -> None:
+    _, wanted = good_and_bad()
     one = Corpus(("same",) * 4, {"A": Version(("a", "b", "c", "d"))})
     with pytest.raises(ValueError, match="two different sources"):
         sentinel_scores(one, wanted[:1, :4])
 
 
-def test_scores_take_levels_as_often_as_the_judge_does() -> None:
+def test_scores_take_each_level_as_often_as_the_judge() -> None:
     levels = np.array([[5.0, 1.0], [5.0, 1.0]])
     scores = np.array([[0.4, 0.1], [0.2, 0.3]])
     assert in_levels(scores, levels).tolist() == [[5.0, 1.0], [1.0, 5.0]]
-    # Equal scores stay equal, and what was not scored stays so.
+    # Equal scores stay equal, and missing scores stay missing.
     tied = np.array([[0.1, 0.1, 0.9, 0.1, NAN]])
     assert in_levels(tied, np.array([1.0, 2.0, 3.0, 4.0])).tolist()[0][:4] == [2, 2, 4, 2]
 
 
-def test_the_best_metric_stands_in_the_levels_of_a_judge() -> None:
+def test_the_best_metric_is_rounded_to_the_levels_of_a_judge() -> None:
     names = tuple(SYSTEMS)
     judge = sentence_table("judge", names, np.array([[5.0] * 3, [5.0] * 3, [1.0] * 3]), "judges")
     good = sentence_table("mine", names, np.array([[0.9] * 3, [0.8] * 3, [0.1] * 3]), "refless")
@@ -96,8 +96,8 @@ def test_the_best_metric_stands_in_the_levels_of_a_judge() -> None:
 def test_quality_of_ratings_and_of_rankings() -> None:
     of = rated()
     assert Study(of).quality is of.segment_scores
-    # By hand: A and B tie on the first, both above C; on the second A and B win twice and three
-    # times of four and C never; on the third A and B tie.
+    # By hand: A and B tie on the first, both above C; on the second A and B each win three of
+    # four and C never; on the third A and B tie.
     quality = Study(benchmark()).quality
     assert quality[:, 0].tolist() == [0.75, 0.75, 0.0]
     assert quality[:, 1].tolist() == [0.75, 0.75, 0.0]

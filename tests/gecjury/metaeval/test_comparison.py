@@ -1,4 +1,4 @@
-"""`gecjury compare`, `rank` and `demo` as a user meets them, on the embedded sample."""
+"""`gecjury compare`, `rank` and `demo` on the command line, with the embedded sample."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_demo_replays_a_judge_and_shows_three_families(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    # Not even a cache of the user's is read or written.
+    # The cache of the user is neither read nor written.
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     shown = document(capsys, "demo", "--resample", "none")
     assert {row["family"] for row in shown["rows"]} == {"refbased", "refless", "judges"}
@@ -60,7 +60,7 @@ def test_demo_replays_a_judge_and_shows_three_families(
     assert not (tmp_path / "cache").exists()
 
 
-def test_json_follows_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_follows_its_specification(capsys: pytest.CaptureFixture[str]) -> None:
     found = document(capsys, "compare", "sample", "-m", "green", "-m", "gleu", "--human", "both")
     assert found["benchmark"] == "sample"
     assert found["sample"] is True
@@ -99,7 +99,7 @@ def test_score_files_are_reused(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     second = document(capsys, *options)
     assert second["rows"][0]["seconds"] == 0.0
     assert first["rows"][0]["system"] == second["rows"][0]["system"]
-    # One more system: only that one is scored, and the table is that of a fresh run.
+    # With another system, only that one is scored, and the table equals that of a new run.
     third = document(capsys, *options, "--systems", "all")
     fresh = document(capsys, "compare", "sample", "-m", "green", "--systems", "all")
     assert third["rows"][0]["system"] == fresh["rows"][0]["system"]
@@ -122,7 +122,7 @@ def test_windows_and_pairwise(capsys: pytest.CaptureFixture[str]) -> None:
     (gaps,) = found["rank_gaps"]
     assert (gaps["metric"], gaps["human"]) == ("green", "edit")
     assert gaps["gaps"] == [1, 2, 3, 4][: len(gaps["gaps"])]
-    # The same pairs, parted by the gap: their accuracies average to that of the sentence level.
+    # The same pairs, split by the gap: their accuracies average to that of the sentence level.
     assert sum(gaps["pairs"]) == total
     right = sum(a * n for a, n in zip(gaps["accuracy"], gaps["pairs"], strict=True))
     assert right / total == pytest.approx(found["rows"][0]["sentence"]["accuracy"])
@@ -196,11 +196,11 @@ def test_rank_shares_places_and_orders(capsys: pytest.CaptureFixture[str], tmp_p
         )  # fmt: skip
         assert found["rows"][-1]["system"] == "none"
         assert found["rows"][0]["score"] > found["rows"][-1]["score"]
-        if aggregate != "trueskill":  # its value depends on who met whom first
+        if aggregate != "trueskill":  # its value depends on the order of the games
             assert [row["rank"] for row in found["rows"]] == [1, 1, 3]
 
 
-def test_json_tells_how_sure_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_reports_uncertainty(capsys: pytest.CaptureFixture[str]) -> None:
     options = ("compare", "sample", "-m", "green", "-m", "gleu", "--resamples", "50")
     found = document(capsys, *options)
     assert found["uncertainty"] == {
@@ -228,7 +228,7 @@ def test_json_tells_how_sure_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["system"] for row in found["rows"]] == [row["system"] for row in again]
 
 
-def test_resampling_can_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_resampling_can_be_disabled(capsys: pytest.CaptureFixture[str]) -> None:
     found = document(capsys, "compare", "sample", "-m", "green", "--resample", "none")
     assert found["uncertainty"] is None
     assert found["significance"] == []
@@ -273,7 +273,7 @@ def test_clusters_by_any_statistic(
         (["--statistic", "spa", "--level", "sentence"], ["--level sentence", "system level"]),
     ],
 )
-def test_a_statistic_that_nothing_is_tested_by(
+def test_a_statistic_without_a_test_is_refused(
     capsys: pytest.CaptureFixture[str], options: list[str], words: list[str]
 ) -> None:
     try:
@@ -286,7 +286,7 @@ def test_a_statistic_that_nothing_is_tested_by(
         assert word in err
 
 
-def test_segment_level_of_rankings_where_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_segment_level_of_rankings_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     options = ("compare", "sample", "-m", "green", "--human", "both", "--resamples", "20")
     out, _ = run(capsys, *options)
     assert "Segment level" not in out
@@ -308,7 +308,7 @@ def test_segment_level_of_rankings_where_asked_for(capsys: pytest.CaptureFixture
         assert row["acc_eq"] >= row["acc_exact"]
         assert row["pearson"] is None
         assert row["ci95"]["acc_eq"][0] <= row["acc_eq"] <= row["ci95"]["acc_eq"][1] + 0.02
-    constant = rows[2]  # ties all: right where people tie, which is all that it can be
+    constant = rows[2]  # ties all pairs, so it is right exactly where people tie
     assert (constant["acc_eq"], constant["epsilon"]) == (constant["acc_exact"], 0)
 
 
@@ -322,7 +322,7 @@ def test_segment_level_of_rankings_where_asked_for(capsys: pytest.CaptureFixture
         (["--grouping", "item", "--level", "edit"], ["--level edit", "--level sentence"]),
     ],
 )
-def test_a_grouping_that_cannot_be(
+def test_an_impossible_grouping_is_refused(
     capsys: pytest.CaptureFixture[str], options: list[str], words: list[str]
 ) -> None:
     try:
@@ -335,7 +335,9 @@ def test_a_grouping_that_cannot_be(
         assert word in captured.err
 
 
-def test_rank_tells_who_is_told_apart(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_rank_shows_which_systems_are_distinguished(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     lines = 40
     (tmp_path / "source.txt").write_text("a b\n" * lines)
     (tmp_path / "ref.txt").write_text("a b .\n" * lines)
@@ -403,7 +405,8 @@ def test_a_limit_draws_sentences_and_says_so(capsys: pytest.CaptureFixture[str])
     assert (twenty["limit"]["sentences"], twenty["limit"]["of"]) == (20, 51)
     lines = twenty["limit"]["lines"]
     assert lines == sorted(lines)
-    # Judged sentences alone are drawn, and fewer are some of more: paid replies are asked once.
+    # Only judged sentences are drawn, and a smaller draw is part of a larger one, so that paid
+    # replies are requested only once.
     assert all(line % 4 for line in lines)
     assert set(ten["limit"]["lines"]) < set(lines)
     assert twenty["rows"][0]["sentence"]["pairs"] == twenty["rows"][1]["sentence"]["pairs"]

@@ -1,4 +1,4 @@
-"""`gecjury.compare` from Python, on the embedded sample."""
+"""`gecjury.compare` called from Python, on the embedded sample."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def test_settings_are_optional_and_scorers_may_be_objects_names_or_scores() -> N
     named = compared("green")
     assert alone.results[0].system == named.results[0].system
     assert found.results[0].system.pearson == named.results[0].system.pearson
-    # The same name twice is one metric.
+    # A metric named twice is compared once.
     assert len(compared("green", "green").results) == 1
 
 
-def test_what_finished_scores_cannot_do_is_said() -> None:
+def test_limits_of_finished_scores_are_reported() -> None:
     table = gecjury.load("green").score_corpus(gecjury.load_benchmark("sample").corpus)
     with pytest.raises(OptionError, match="green: corpus scores of resampled sentences need"):
         compared(table, aggregate="corpus")
@@ -76,7 +76,7 @@ def test_what_finished_scores_cannot_do_is_said() -> None:
         ({"human_scores": "mean"}, "mean"),
     ],
 )
-def test_what_a_benchmark_lacks_is_refused_before_any_scoring(
+def test_settings_that_a_benchmark_lacks_are_refused_before_any_scoring(
     settings: dict[str, Any], words: str, tmp_path: Path
 ) -> None:
     chosen = Settings(**settings)
@@ -125,7 +125,7 @@ def test_tables_show_the_intervals_that_people_quote() -> None:
     assert bounded == [["pearson", "spearman", "accuracy"], ["acc_eq", "kendall"]]
 
 
-def test_rows_are_plain_and_stand_as_the_main_table_does() -> None:
+def test_rows_are_plain_and_in_the_order_of_the_main_table() -> None:
     found = compared("green", "gleu", human="both")
     rows = found.rows()
     shown = tables(found)[0].rows
@@ -154,7 +154,7 @@ def test_rows_make_a_data_frame() -> None:
     assert frame[frame["family"] == "humans"]["accuracy"].notna().all()
 
 
-def test_annotators_have_their_kappa_beside_the_ceiling() -> None:
+def test_annotators_have_kappa_in_addition_to_the_ceiling() -> None:
     found = compared("green", human="both")
     items = found.benchmark.rankings["edit"]
     people = found.annotators["edit"]
@@ -198,7 +198,7 @@ def test_cautions_are_the_same_in_every_format() -> None:
         assert caution.text.split(" (")[0] in page
 
 
-def test_names_of_wide_letters_stand_in_line() -> None:
+def test_names_with_wide_letters_are_aligned() -> None:
     table = gecjury.load("green").score_corpus(gecjury.load_benchmark("sample").corpus)
     named = replace(table, signature=replace(table.signature, metric="変更の割合"))
     main = tables_text(tables(compared(named, "gleu"))[:1])

@@ -34,14 +34,14 @@ def table(metric: str, family: str, scores: Sequence[Sequence[float]]) -> ScoreT
 
 def test_scaled_ranks_share_places_and_leave_gaps() -> None:
     found = scaled_ranks(np.array([[0.1, 0.5, 0.5, 0.2], [1.0, np.nan, 2.0, 3.0]]))
-    # Ranks 4, 1.5, 1.5, 3 of four: (rank - 1) / 3. Of three known scores: 3, 2, 1.
+    # Ranks 4, 1.5, 1.5, 3 of four: (rank - 1) / 3. Ranks of three known scores: 3, 2, 1.
     np.testing.assert_allclose(found[0], [1, 1 / 6, 1 / 6, 2 / 3])
     np.testing.assert_allclose(found[1], [1, np.nan, 0.5, 0])
     assert scaled_ranks(np.array([7.0])).tolist() == [0.5]
 
 
 @given(st.lists(st.floats(-5, 5), min_size=2, max_size=8))
-def test_scaled_ranks_turn_round_with_the_scores(scores: list[float]) -> None:
+def test_scaled_ranks_reverse_with_the_scores(scores: list[float]) -> None:
     values = np.array(scores)
     np.testing.assert_allclose(scaled_ranks(values) + scaled_ranks(-values), 1)
     assert np.isclose(scaled_ranks(values).mean(), 0.5)
@@ -59,7 +59,7 @@ def test_opposite_families_disagree_by_one_and_equal_ones_by_nothing() -> None:
     assert found.row == 0
 
 
-def test_the_family_farthest_from_the_mean_stands_apart() -> None:
+def test_the_family_farthest_from_the_mean_is_the_outlier() -> None:
     up = [[0.2, 0], [0.1, 0], [0.2, 0]]
     down = [[0.1, 0], [0.9, 0], [0.1, 0]]
     tables = [table("m", "refbased", up), table("s", "refless", up), table("j", "judges", down)]
@@ -70,7 +70,7 @@ def test_the_family_farthest_from_the_mean_stands_apart() -> None:
 
 
 def test_systems_with_one_text_share_a_place_and_its_score() -> None:
-    # Three equal numbers have a mean that is not theirs: 0.1 + 0.1 + 0.1 != 0.3.
+    # The mean of three equal numbers may differ from them: 0.1 + 0.1 + 0.1 != 0.3.
     corpus = Corpus(("s",), {n: Version((t,)) for n, t in zip("abcd", "pppq", strict=True)})
     values = np.full((4, 1), 0.1)
     made = table("m", "refbased", [[0.0, 0.0]] * 3)
@@ -86,7 +86,7 @@ def item(groups: Sequence[tuple[str, ...]], ranks: Sequence[int]) -> RankedItem:
     return RankedItem("1", 0, "ann", tuple(groups), tuple(ranks))
 
 
-def test_people_are_counted_by_correction_and_held_against_the_metrics() -> None:
+def test_people_are_counted_by_correction_and_compared_with_the_metrics() -> None:
     up = [[0.2, 0], [0.1, 0], [0.2, 0]]
     judged: Mapping[str, Sequence[RankedItem]] = {
         "edit": [item([("x", "z"), ("y",)], [2, 1]), item([("x",), ("y",)], [1, 1])],
@@ -96,7 +96,7 @@ def test_people_are_counted_by_correction_and_held_against_the_metrics() -> None
     counts = {c.systems: dict(c.preferred) for c in found.corrections}
     assert counts[("x", "z")] == {"edit": (0, 1), "sentence": (1, 1)}
     assert counts[("y",)] == {"edit": (1, 1), "sentence": (0, 1)}
-    # The metric prefers "a B": wrong in the edit view, right in the other; the tie is left out.
+    # The metric prefers "a B": wrong in the edit view, right in the other; ties are left out.
     assert found.astray == 0.5
 
 
@@ -113,9 +113,9 @@ def test_consensus_counts_only_pairs_on_which_all_have_a_preference() -> None:
     second = [[3, 1], [2, 1], [1, 2]]
     tables = [table("m", "refbased", first), table("j", "judges", second)]
     items = [
-        RankedItem("1", 0, "ann", (("x",), ("y",)), (1, 2)),  # all say x, as people do
-        RankedItem("2", 0, "ann", (("x",), ("z",)), (2, 1)),  # all say x, people z
-        RankedItem("3", 1, "ann", (("y",), ("z",)), (2, 1)),  # m says y, j says z, people z
+        RankedItem("1", 0, "ann", (("x",), ("y",)), (1, 2)),  # all prefer x, as people do
+        RankedItem("2", 0, "ann", (("x",), ("z",)), (2, 1)),  # all prefer x, people z
+        RankedItem("3", 1, "ann", (("y",), ("z",)), (2, 1)),  # m prefers y, j prefers z, people z
         RankedItem("4", 1, "ann", (("x",), ("y",)), (1, 2)),  # j has no preference
     ]
     judged = [expand_pairs(part, CORPUS.names) for part in (items[:1], items[1:])]
@@ -126,7 +126,7 @@ def test_consensus_counts_only_pairs_on_which_all_have_a_preference() -> None:
     assert consensus(tables[:1], judged, camps(tables[:1])) is None
 
 
-def test_missing_scores_take_no_part() -> None:
+def test_missing_scores_are_ignored() -> None:
     nan = float("nan")
     one = table("m", "refbased", [[0.2, 0], [nan, 0], [0.2, 0]])
     two = table("j", "judges", [[0.2, 0], [0.3, 0], [0.2, 0]])

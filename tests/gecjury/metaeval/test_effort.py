@@ -1,4 +1,4 @@
-"""What a comparison will take is said where it is long."""
+"""The estimated effort of a comparison, which is reported if it is long."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gecjury.stats.resampling import Resampling
 
 
 def many(systems: int, sentences: int, places: int = 2) -> Benchmark:
-    """Systems that copy the source, one item of some of them."""
+    """Return a benchmark of systems that copy the source, with one ranking of some of them."""
     names = [f"s{number}" for number in range(systems)]
     corpus = corpus_of_texts(["a"] * sentences, dict.fromkeys(names, ["a"] * sentences))
     groups = tuple((name,) for name in names[:places])
@@ -29,20 +29,20 @@ def many(systems: int, sentences: int, places: int = 2) -> Benchmark:
     )
 
 
-def test_what_is_soon_done_is_not_told() -> None:
+def test_short_durations_are_not_reported() -> None:
     sample = load_benchmark("sample")
     assert told(effort(sample, 12, Settings(human="both", pairwise=True))) == ""
     assert told(effort(many(2000, 1000), 1, Settings(aggregate="mean"))) == ""
 
 
-def test_hours_are_told_with_what_takes_them_and_what_would_not() -> None:
+def test_long_durations_are_reported_with_cause_and_remedy() -> None:
     text = told(effort(many(2000, 1000), 2, Settings(opponents=1999)))
     assert text.startswith("2\u202f000 systems × 1\u202f000 sentences will take about ")
     assert "TrueSkill of resampled sentences" in text
     assert "; quicker: --aggregate mean, or fewer --resamples than 1\u202f000" in text
     assert text.endswith("Ctrl-C stops it")
     assert told(effort(many(2000, 1000), 2, Settings(aggregate="mean"))) == ""
-    # By default two opponents each: 2,000 · 2 / 2 · 1,000 games of 2 metrics and 3 of chance.
+    # By default two opponents each: 2,000 · 2 / 2 · 1,000 games for 2 metrics and 3 baselines.
     sampled = effort(many(2000, 1000), 2, Settings())
     assert sampled.seconds["TrueSkill"] == pytest.approx(5 * 2e6 * 8e-7)
     assert told(sampled) == ""
@@ -62,19 +62,19 @@ def test_hours_are_told_with_what_takes_them_and_what_would_not() -> None:
         (Settings(aggregate="mean"), "tests"),
     ],
 )
-def test_every_setting_has_its_share(settings: Settings, part: str) -> None:
+def test_every_setting_adds_its_part(settings: Settings, part: str) -> None:
     found = effort(many(200, 20, places=100), 3, settings)
     larger = effort(many(400, 20, places=200), 3, settings)
     assert larger.seconds[part] > found.seconds[part] > 0
 
 
 @pytest.mark.security
-def test_memory_of_judged_pairs_is_told() -> None:
+def test_memory_for_judged_pairs_is_reported() -> None:
     ranked = many(3000, 1, places=3000)
     settings = Settings(aggregate="mean", level="system", ties="calibrated")
     text = told(effort(ranked, 1, settings))
     assert "and about 2 GB of memory for the judged pairs; less: --ties half" in text
-    # Otherwise they are made from the rankings, some at a time.
+    # Otherwise they are built from the rankings in batches.
     assert effort(ranked, 1, replace(settings, ties="half")).memory == 0
     grouped = effort(ranked, 1, Settings(aggregate="mean", grouping="item"))
     assert grouped.memory > 1e9
@@ -84,12 +84,12 @@ def test_memory_of_judged_pairs_is_told() -> None:
 def test_pairs_of_one_ranking_are_summed_faster_than_single_ones() -> None:
     settings = Settings(aggregate="mean")
     one = effort(many(500, 1, places=500), 1, settings).seconds["judged pairs"]
-    # As many pairs on many sentences.
+    # The same number of pairs, spread over many sentences.
     other = effort(many(500, 300, places=500), 1, settings).seconds["judged pairs"]
     assert one * 5 < other
 
 
-def test_sparse_ratings_take_the_pairs_that_were_rated_together() -> None:
+def test_sparse_ratings_count_the_pairs_that_were_rated_together() -> None:
     ranked = many(200, 20)
     rated = replace(ranked, segment_scores=np.full((200, 20), np.nan))
     key = "soft pairwise accuracy"
@@ -106,7 +106,7 @@ def test_durations(seconds: float, said: str) -> None:
     assert text == f"5 systems × 2 sentences will take about {said} (it {said}). Ctrl-C stops it"
 
 
-def test_giant_numbers_are_refused_before_anything_is_scored() -> None:
+def test_huge_numbers_are_refused_before_anything_is_scored() -> None:
     with pytest.raises(OptionError, match="--resamples 1000000000000: expected at most"):
         Settings(resampling=Resampling(resamples=10**12))
     with pytest.raises(OptionError, match="--shuffles 1000000000000: expected at most"):
@@ -117,7 +117,7 @@ def test_giant_numbers_are_refused_before_anything_is_scored() -> None:
 
 
 def replace_sentences(sample: Benchmark) -> Benchmark:
-    """The sample with 20,068 sentences."""
+    """Return the sample with 20,068 sentences."""
     corpus, more = sample.corpus, ["a"] * 20_000
     texts = {name: [*version.lines, *more] for name, version in corpus.systems.items()}
     return replace(sample, corpus=corpus_of_texts([*corpus.sources, *more], texts))

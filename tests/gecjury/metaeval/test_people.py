@@ -1,4 +1,4 @@
-"""People among the metrics, computed by hand on the toy judgments of `test_study`."""
+"""People compared like metrics, by hand on the toy judgments of `test_study`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SCORES = np.array([[3.0] * 3, [2.0] * 3, [1.0] * 3])
 
 
 def rated() -> Benchmark:
-    """Return the toy benchmark with ratings by two people in place of the rankings."""
+    """Return the toy benchmark with ratings by two people instead of the rankings."""
     toy = benchmark()
     mean = np.nanmean(RATERS, axis=0)
     items = rank_ratings(mean, toy.corpus)
@@ -59,11 +59,11 @@ def test_rankings_by_hand() -> None:
     metric, people = rows(benchmark())
     # Both ranked A, B and C on the second sentence: they agree on A > C and B > C, not on A and B.
     assert people.accuracy == pytest.approx(2 / 3)
-    # The metric has A > B > C: all three of the first, two of the second.
+    # The metric has A > B > C: it agrees with all three of the first and two of the second.
     assert metric.accuracy == pytest.approx(5 / 6)
     assert metric.relative == pytest.approx(5 / 6 / (2 / 3))
     assert (metric.judgments, people.judgments, people.relative) == (6, 6, 1.0)
-    # Wins less losses: A 3, B 1, C −4 of the first; A 0, B 2, C −2 of the second.
+    # Wins minus losses: A 3, B 1, C −4 by the first; A 0, B 2, C −2 by the second.
     assert people.pearson == pytest.approx((3 * 0 + 1 * 2 + 4 * 2) / np.sqrt(26 * 8))
     assert people.spearman == pytest.approx(0.5)
     # The metric's 3, 2, 1 with those of the second: 2/√16; of the first: 7/√52.
@@ -76,10 +76,10 @@ def test_rankings_by_hand() -> None:
 def test_ratings_of_single_raters_by_hand() -> None:
     of = rated()
     metric, people = rows(of)
-    # A and B have one text on the first sentence. There both rate A and B above C. On the second
-    # the first has A > B > C, the second B > C > A: they agree on B > C alone. 3 of 5.
+    # A and B have the same text on the first sentence, where both raters put A and B above C. On
+    # the second the first has A > B > C, the second B > C > A: they agree only on B > C. 3 of 5.
     assert people.accuracy == pytest.approx(3 / 5)
-    # A > B > C: all 5 judgments of the first, 3 of the second.
+    # A > B > C agrees with all 5 judgments of the first rater and 3 of the second.
     assert metric.accuracy == pytest.approx(8 / 10)
     # Means: 3, 7/3, 1 and 1.5, 2.5, 1.5; r = (2/9) / √(56/27 · 2/3).
     assert people.pearson == pytest.approx(2 / np.sqrt(112))
@@ -91,7 +91,7 @@ def test_ratings_of_single_raters_by_hand() -> None:
 def test_a_judges_scores_of_items_are_found_for_single_raters() -> None:
     of = rated()
     table = sentence_table("judge", tuple(SYSTEMS), np.full((3, 3), NAN), "judges")
-    # The scores of the three items, one a sentence.
+    # The scores of the three items, one per sentence.
     table = replace(table, statistics=Statistics(table.sentences, items=SCORES))
     agreement = Study(of).over_doubly_judged(table, "edit")
     assert agreement is not None
@@ -110,11 +110,11 @@ def test_levels_and_single_annotators() -> None:
 
 
 @pytest.mark.parametrize("over", ["sentences", "both"])
-def test_intervals_hold_the_figures_and_equal_metrics_share_a_cluster(over: str) -> None:
+def test_intervals_contain_the_figures_and_equal_metrics_share_a_cluster(over: str) -> None:
     for row in rows(benchmark(), over):
         for name in ("accuracy", "relative"):
             low, high = row.intervals[name]
             assert low <= getattr(row, name) <= high
-        # Six judgments of one sentence tell nobody apart.
+        # Six judgments of one sentence do not distinguish anyone.
         assert (row.sentence_cluster, row.system_cluster) == (1, 1)
     assert row.intervals["relative"] == (1.0, 1.0)

@@ -1,4 +1,4 @@
-"""Published figures come back from the real files, each beside its origin."""
+"""Published figures are reproduced from the real files; each is given with its origin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gecjury.cli import main
 
 
 def compare(capsys: pytest.CaptureFixture[str], data: Path, *options: str) -> dict[str, Any]:
-    """The JSON document of a `gecjury compare` run; intervals are not what is tested here."""
+    """Return the JSON document of `gecjury compare`, without intervals (not tested here)."""
     fixed = ["--resample", "none", "--data", str(data), "--format", "json", "--quiet"]
     assert main(["compare", *options, *fixed]) == 0
     document: dict[str, Any] = json.loads(capsys.readouterr().out)
@@ -49,20 +49,20 @@ def test_correlations_on_seeda(
         "--systems", systems, "--references", references,
     )  # fmt: skip
     found = rows(document)
-    # GREEN has no randomness: the third digit, i.e. half a unit of it. GLEU's draws of references
-    # are other draws than the paper's: .002, as far as draws move it.
+    # GREEN has no randomness: the tolerance is half a unit of the third digit. GLEU's random
+    # references differ from the paper's: .002, the range between draws.
     for metric, published, allowed in (("green", green, 0.0005), ("gleu", gleu, 0.002)):
         system = found[metric, "edit"]["system"]
         assert system["pearson"] == pytest.approx(published[0], abs=allowed + 1e-9)
         assert system["spearman"] == pytest.approx(published[1], abs=allowed + 1e-9)
 
 
-# Sentence-level accuracy under the released script's tie rule, Base, as measured by running the
-# official implementations: reference set, view, GLEU, GREEN.
+# Sentence-level accuracy under the released script's tie rule, Base, measured with the official
+# implementations: reference set, view, GLEU, GREEN.
 OFFICIAL_TIES = [
     ("official-as-published", 0.6735, 0.6716, 0.5738, 0.5995),
-    # GLEU on S was .7436 there: one pair of 9,381, whose GLEUs are means over references that
-    # differ in the last digit alone, is a tie here (to the later system) and was lost there.
+    # GLEU on S was .7436 there. The GLEUs of one pair of 9,381 are means over references that
+    # differ only in the last digit: a tie here (won by the later system), and lost there.
     ("10refs", 0.7666, 0.7437, 0.6208, 0.6334),
     ("e-minimal", 0.6197, 0.5963, 0.6335, 0.6165),
 ]
@@ -92,17 +92,17 @@ def test_sentence_accuracy_under_the_official_tie_rule(
     for key, published in expected.items():
         sentence = found[key]["sentence"]
         assert sentence["accuracy"] == pytest.approx(published, abs=0.00005)
-        # The released script gives every tie to the later system, so τ = 2·Acc − 1 always.
+        # The released script gives every tie to the later system, so τ is always 2·Acc − 1.
         assert sentence["kendall"] == pytest.approx(2 * sentence["accuracy"] - 1, abs=1e-12)
 
 
 def test_seeda_paper_gleu_row_under_loss(
     capsys: pytest.CaptureFixture[str], data_dir: Path
 ) -> None:
-    """SEEDA paper (TACL 2024), GLEU: sentence-based .673/.351 comes back to the third digit.
+    """SEEDA paper (TACL 2024), GLEU: sentence-based .673/.351 is reproduced to the third digit.
 
-    Its edit-based .695/.404 does not under any tie rule, variant or reference set: the nearest
-    here is .676 (`gleu`, official tie rule). The figure below is ours, kept so that a change shows.
+    Its edit-based .695/.404 is not, under any tie rule, variant or reference set: the nearest
+    here is .676 (`gleu`, official tie rule). The figure below is ours, to detect any change.
     """
     document = compare(
         capsys, data_dir, "seeda", "-m", "gleu-official", "--human", "both", "--ties", "loss"

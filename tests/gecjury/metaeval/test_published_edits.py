@@ -1,4 +1,4 @@
-"""Published figures of the edit metrics on SEEDA, each beside its origin and our deviation."""
+"""Published figures of the edit metrics on SEEDA, each with its origin and our deviation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.published import M2_CONLL, TACL_GMEG_WIKI
 
 
 def compare(capsys: pytest.CaptureFixture[str], data: Path, *options: str) -> dict[str, Any]:
-    """The JSON document of a `gecjury compare` run; intervals are not what is tested here."""
+    """Return the JSON document of `gecjury compare`, without intervals (not tested here)."""
     fixed = ["--resample", "none", "--data", str(data), "--format", "json", "--quiet"]
     assert main(["compare", *options, *fixed]) == 0
     document: dict[str, Any] = json.loads(capsys.readouterr().out)
@@ -21,9 +21,9 @@ def compare(capsys: pytest.CaptureFixture[str], data: Path, *options: str) -> di
 
 
 # UOT-ERRANT paper (TACL 2026), table 1, SEEDA-E, TrueSkill: Pearson, Spearman. Edits here come from
-# another tagger and errant 3.0 instead of 2.x, so ERRANT comes back to .008 in r at worst (expert
-# minimal edits), .001 at best; single ranks of close systems swap. CLEME-independent comes back
-# to .002 with the sentence weights of that paper's program.
+# another tagger and errant 3.0 instead of 2.x, so r of ERRANT differs by .008 at worst (expert
+# minimal edits) and .001 at best; some close systems swap ranks. CLEME-independent differs by
+# .002 with the sentence weights of that paper's program.
 TACL_TABLE_1 = [
     ("official-as-published", (0.881, 0.895), (0.910, 0.930)),
     ("10refs", (0.952, 0.951), (0.932, 0.937)),
@@ -65,7 +65,7 @@ def test_errant_and_cleme_on_seeda(
 def test_gmeg_wiki_of_the_uot_errant_paper(
     capsys: pytest.CaptureFixture[str], data_dir: Path, metric: str
 ) -> None:
-    """UOT-ERRANT paper (TACL 2026), GMEG Wiki, test: ref0 plays, ref1 to ref3 are references."""
+    """UOT-ERRANT paper (TACL 2026), GMEG Wiki, test: ref0 is a system, ref1 to ref3 references."""
     found = compare(
         capsys, data_dir, "gmeg-test-wiki", "--systems", "paper", "-m", metric, "--level", "system"
     )
@@ -91,10 +91,10 @@ def test_m2_on_conll_as_in_the_green_paper(
 
 @pytest.mark.slow
 def test_m2_row_of_the_seeda_paper(capsys: pytest.CaptureFixture[str], data_dir: Path) -> None:
-    """SEEDA paper (TACL 2024), M2, sentence level, S: .512/.200 comes back under `loss`.
+    """SEEDA paper (TACL 2024), M2, sentence level, S: .512/.200 is reproduced under `loss`.
 
-    E (.582/.328) does not, as for GLEU: over expanded pairs it is .536/.234; over pairs of
-    corrections (unexpanded) .589/.333, near the published figure but not it.
+    E (.582/.328) is not, as with GLEU: over expanded pairs it is .536/.234; over pairs of
+    corrections (unexpanded) .589/.333, close to the published figure but not equal.
     """
     found = compare(capsys, data_dir, "seeda", "-m", "m2", "--human", "both", "--ties", "loss")
     sentence = found["m2", "sentence"]["sentence"]
@@ -105,8 +105,8 @@ def test_m2_row_of_the_seeda_paper(capsys: pytest.CaptureFixture[str], data_dir:
 
 
 # The same paper, original (corpus) aggregation, Base: published r/ρ, and ours where it differs.
-# GoToScorer used the second annotator's reference. M2 and ERRANT come near, not back: the paper's
-# own runs on the 391 sentences are not published, while M2 on all 1,312 equals its README.
+# GoToScorer used the second annotator's reference. M2 and ERRANT are close but not equal: the
+# paper's runs on the 391 sentences are not published, while M2 on all 1,312 equals its README.
 SEEDA_SYSTEM_LEVEL = [
     ("gotoscorer:reference=1", "sentence", (0.929, 0.881), (0.933, 0.881)),
     ("gotoscorer:reference=1", "edit", (0.901, 0.937), (0.905, 0.937)),

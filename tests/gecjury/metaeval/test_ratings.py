@@ -1,4 +1,4 @@
-"""Ratings of corrections: the rankings they imply and how scores follow them, by hand."""
+"""Ratings of corrections: the rankings they imply and the agreement of scores, by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gecjury.metaeval.segments import mean_rater
 from gecjury.stats.counts import defined_mean
 
 NAN = float("nan")
-# B and C correct the first source alike, the second not.
+# B and C have the same correction of the first source, and different ones of the second.
 CORPUS = Corpus(
     ("s", "t"),
     {"A": Version(("a", "a")), "B": Version(("b", "b")), "C": Version(("b", "c"))},
@@ -73,7 +73,7 @@ def test_agreement_by_hand() -> None:
     assert math.isnan(found.system_spearman)
 
 
-def test_what_is_not_scored_is_counted_and_left_out() -> None:
+def test_missing_scores_are_counted_and_left_out() -> None:
     scores = SCORES.copy()
     scores[1, 1] = NAN
     (found,) = rating_agreement(benchmark(RATINGS), scores, np.zeros(3))
@@ -81,7 +81,7 @@ def test_what_is_not_scored_is_counted_and_left_out() -> None:
     ratings = RATINGS.copy()
     ratings[0, 0] = NAN
     (found,) = rating_agreement(benchmark(ratings), SCORES, np.array([1.0, 2.0, 3.0]))
-    # Neither judged nor missing; the first source has one correction left and no pair.
+    # An unrated output is not missing; the first source has one correction left and no pair.
     assert (found.outputs, found.missing, found.sources) == (4, 0, 1)
     # Means 1, 2.5, 2.5 and scores 1, 2, 3: deviations -1 .5 .5 and -1 0 1: 1.5 / √(1.5 · 2).
     assert found.system_pearson == pytest.approx(1.5 / math.sqrt(3), abs=1e-12)
@@ -93,7 +93,7 @@ def test_rankings_keep_ties_and_join_equal_texts() -> None:
     assert (second.groups, second.ranks) == ((("A",), ("B",), ("C",)), (2, 1, 1))
     partly = np.array([[NAN, NAN], [1.0, NAN], [0.1 + 0.2, NAN]])
     (only,) = rank_ratings(partly, CORPUS, "x")
-    # Equal texts with unequal ratings stay apart.
+    # Equal texts with different ratings stay separate.
     assert (only.annotator, only.groups, only.ranks) == ("x", (("B",), ("C",)), (1, 2))
 
 
@@ -112,17 +112,17 @@ def test_one_rater_against_the_others() -> None:
     assert one_rater(benchmark(RATINGS, RATINGS[None])) == []
 
 
-def test_the_order_of_systems_decides_nothing_of_one_rater() -> None:
-    # B and C share the first text; the first rater gave it 3 and 1, the second rated it once, and
-    # to each rater the mean of the others is the same.
+def test_the_order_of_systems_does_not_affect_one_rater() -> None:
+    # B and C share the first text; the first rater gave it 3 and 1, the second rated it once.
+    # The mean of the other raters is the same for each of them.
     raters = np.array([
         [[4.0, 1.0], [3.0, 3.0], [1.0, 1.0]], [[3.0, 2.0], [2.0, 4.0], [NAN, 1.0]],
         [[4.0, 1.0], [2.0, 3.0], [2.0, 3.0]],
     ])  # fmt: skip
     made = benchmark(RATINGS, raters)
     for one, other in (
-        (one_rater(made)[0], one_rater(turned(made))[0]),
-        (mean_rater(made, "rating", "item"), mean_rater(turned(made), "rating", "item")),
+        (one_rater(made)[0], one_rater(reversed_systems(made))[0]),
+        (mean_rater(made, "rating", "item"), mean_rater(reversed_systems(made), "rating", "item")),
     ):
         assert one is not None
         assert other is not None
@@ -130,8 +130,8 @@ def test_the_order_of_systems_decides_nothing_of_one_rater() -> None:
         np.testing.assert_allclose(*figures, rtol=1e-12)
 
 
-def turned(made: Benchmark) -> Benchmark:
-    """The same with its systems in the opposite order."""
+def reversed_systems(made: Benchmark) -> Benchmark:
+    """Return the benchmark with its systems in reverse order."""
     assert made.segment_scores is not None
     systems = dict(reversed(made.corpus.systems.items()))
     return replace(

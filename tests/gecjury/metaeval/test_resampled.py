@@ -1,4 +1,4 @@
-"""System scores of resampled corpora against those of each corpus."""
+"""System scores of resampled corpora, compared with scoring each corpus."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ def entry(name: str, sentences: FloatArray) -> Entry:
     )
 
 
-def test_no_skill_moves_where_nothing_is_preferred() -> None:
+def test_no_skill_changes_if_all_games_are_ties() -> None:
     tied = np.full((4, 6), 0.3)
     tied[1, 2] = tied[:, 5] = np.nan
-    told = tied.copy()
-    told[0, 0] = 0.4
+    decided = tied.copy()
+    decided[0, 0] = 0.4
     draws = np.tile(np.arange(6), (3, 1))
-    both = resampled_system_scores("trueskill", [entry("tied", tied), entry("told", told)], draws)
+    both = resampled_system_scores(
+        "trueskill", [entry("tied", tied), entry("told", decided)], draws
+    )
     unmoved = rate_resampled(score_waves([tied]), np.ones((3, 6)), 4, Game())[0]
     assert both[0].tolist() == unmoved.tolist()
     assert not both[0].any()
-    assert both[1, 0] == pytest.approx(trueskill(told), abs=2e-5)
+    assert both[1, 0] == pytest.approx(trueskill(decided), abs=2e-5)
     assert both[1].any()
     assert not resampled_system_scores("trueskill", [entry("tied", tied)], draws).any()
 

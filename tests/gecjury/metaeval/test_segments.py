@@ -1,4 +1,4 @@
-"""The segment level of benchmarks: by hand, as the library has it, and draw by draw."""
+"""The segment level of benchmarks: by hand, against the library, and draw by draw."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def benchmark(texts: dict[str, tuple[str, ...]], **more: Any) -> Benchmark:
     )
 
 
-# B and C correct the first source alike, the second not.
+# B and C have the same correction of the first source, and different ones of the second.
 SHARED = benchmark({"A": ("a", "a"), "B": ("b", "b"), "C": ("b", "c")})
 RATINGS = np.array([[4.0, 1.0], [2.0, 3.0], [2.0, 3.0]])
 SCORES = np.array([[0.9, 0.2], [0.1, 0.8], [0.1, 0.6]])
@@ -63,8 +63,9 @@ SCORES = np.array([[0.9, 0.2], [0.1, 0.8], [0.1, 0.6]])
 
 def test_within_sources_by_hand() -> None:
     found = rated_segments(SHARED, RATINGS, SCORES, "item").agreement()
-    # First source: C's text is B's, one pair is left, and it is right. Second: A-B and A-C are
-    # right, B-C are rated alike but differ by .2. With ε = 0: (1 + 2/3) / 2; with ε = .2 all are.
+    # First source: C has the text of B, so one pair is left, and it is right. Second: A-B and A-C
+    # are right, B-C have the same rating but scores that differ by .2. With ε = 0: (1 + 2/3) / 2;
+    # with ε = .2 all are right.
     assert found.acc_exact == pytest.approx((1 + 2 / 3) / 2)
     assert (found.acc_eq, found.epsilon) == (pytest.approx(1.0), pytest.approx(0.2))
     assert (found.groups, found.pairs, found.missing) == (2, 4, 0)
@@ -78,7 +79,7 @@ def test_within_sources_by_hand() -> None:
 
 def test_within_systems_every_output_counts() -> None:
     # Each system has two outputs, so one pair: 4 > 1 with .9 > .2, and twice 2 < 3 with .1 < .8
-    # and .1 < .6. C's first output is B's text, and still C's.
+    # and .1 < .6. C's first output has the text of B, and still counts for C.
     found = rated_segments(SHARED, RATINGS, SCORES, "system").agreement()
     assert (found.acc_eq, found.acc_exact, found.kendall, found.pearson) == (1, 1, 1, 1)
     assert (found.groups, found.pairs) == (3, 3)
@@ -87,8 +88,8 @@ def test_within_systems_every_output_counts() -> None:
 def test_over_all_by_hand() -> None:
     found = rated_segments(SHARED, RATINGS, SCORES, "none").agreement()
     # Five different corrections, ratings 4 2 1 3 3 and scores .9 .1 .2 .8 .6: of ten pairs 2-1 is
-    # wrong and 3-3 a tie of people alone, at .2. ε = .2 would win it and lose 4-3 (.9, .8): no
-    # gain, so the least ε stays.
+    # wrong, and 3-3 is tied only by people, with a gap of .2. ε = .2 would win it and lose 4-3
+    # (.9, .8): no gain, so the smallest ε stays.
     assert (found.acc_eq, found.epsilon, found.pairs) == (pytest.approx(0.8), 0.0, 10)
     assert found.kendall == pytest.approx(7 / math.sqrt(9 * 10))
     # Means 2.6 and .52; products of deviations .532 + .252 + .512 + .112 + .032 = 1.44; squares
@@ -96,7 +97,7 @@ def test_over_all_by_hand() -> None:
     assert found.pearson == pytest.approx(1.44 / math.sqrt(5.2 * 0.508))
 
 
-def test_what_is_not_scored_is_counted() -> None:
+def test_missing_scores_are_counted() -> None:
     scores = SCORES.copy()
     scores[0, 0] = NAN
     for grouping, pairs in (("item", 3), ("system", 2), ("none", 6)):
@@ -108,7 +109,7 @@ def test_what_is_not_scored_is_counted() -> None:
 
 
 def random_tables(seed: int = 4) -> tuple[Benchmark, np.ndarray, np.ndarray]:
-    """Four systems whose texts all differ, on nine sources; ties and gaps on both sides."""
+    """Return four systems with different texts on nine sources, with ties and missing values."""
     rng = np.random.default_rng(seed)
     own = benchmark({name: tuple(f"{name}{row}" for row in range(9)) for name in "ABCD"})
     ratings = rng.integers(1, 5, size=(4, 9)).astype(float)
@@ -119,7 +120,7 @@ def random_tables(seed: int = 4) -> tuple[Benchmark, np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
-def test_the_same_as_the_library(grouping: GroupBy) -> None:
+def test_agreement_equals_that_of_the_library(grouping: GroupBy) -> None:
     own, ratings, scores = random_tables()
     found = rated_segments(own, ratings, scores, grouping).agreement()
     pairs = grouped_pairs(ratings, scores, grouping)
@@ -168,7 +169,7 @@ RANK_SCORES = np.array([[0.9, 0.4], [0.5, 0.7], [0.5, 0.2], [0.6, NAN]])
 def scored(
     benchmark: Benchmark, sentences: FloatArray, items: FloatArray | None = None
 ) -> ScoreTable:
-    """A score table of sentence scores, and of scores of rankings."""
+    """Return a score table of sentence scores, optionally with scores per ranking."""
     table = sentence_table("toy", benchmark.corpus.names, sentences)
     return replace(table, statistics=Statistics(sentences, items))
 
@@ -178,8 +179,8 @@ def test_rankings_by_hand() -> None:
     found = segments.agreement()
     # Item 0: A over B right (.4), A over D right (.3), B = D wrong by .1. Item 1: D over A wrong
     # (.3). Item 2: A = B wrong by .3, A over C (.2) and B over C (.5) right.
-    # ε = 0: (2/3 + 0 + 2/3) / 3. ε = .1: (1 + 0 + 2/3) / 3, the best: ε = .2 loses A over C, .3
-    # wins A = B and loses A over D.
+    # ε = 0: (2/3 + 0 + 2/3) / 3. ε = .1: (1 + 0 + 2/3) / 3, the best, since ε = .2 loses A over C
+    # and .3 wins A = B but loses A over D.
     assert found.acc_exact == pytest.approx(4 / 9)
     assert (found.acc_eq, found.epsilon) == (pytest.approx(5 / 9), pytest.approx(0.1))
     assert (found.groups, found.pairs, found.missing) == (3, 7, 0)
@@ -187,7 +188,7 @@ def test_rankings_by_hand() -> None:
     # τ-b: 2 / √(2 · 3), -1 and 2 / √(2 · 3). Ranks have no r.
     assert found.kendall == pytest.approx((4 / math.sqrt(6) - 1) / 3)
     assert math.isnan(found.pearson)
-    # The first source alone: (1 + 0) / 2 with ε = .1. The second: 2/3 with any ε below .2 or of
+    # The first source alone: (1 + 0) / 2 with ε = .1. The second: 2/3 with ε below .2 or equal to
     # .3. The first twice and the second once: (2 · 1 + 2 · 0 + 2/3) / 5 with ε = .1.
     drawn = segments.resampled(np.array([[2.0, 0.0], [0.0, 2.0], [2.0, 1.0]]))
     assert drawn["acc_eq"] == pytest.approx([1 / 2, 2 / 3, 8 / 15])
@@ -206,7 +207,7 @@ def test_accuracy_by_the_gap_that_an_annotator_saw() -> None:
     )
     table = scored(far, np.array([[0.9], [0.5], [0.7], [0.5]]))
     accuracy, pairs = Study(far).by_rank_gap(table, "sentence")
-    # Gap 1: A over B, right. 2: B over C, wrong. 3: A over C, right. 4 and more: A over D and C
+    # Gap 1: A over B, right. 2: B over C, wrong. 3: A over C, right. 4 or more: A over D and C
     # over D right, B and D tied, which counts one half: 2.5 of 3.
     assert accuracy == pytest.approx([1, 0, 1, 2.5 / 3])
     assert pairs.tolist() == [1, 1, 1, 3]
@@ -214,7 +215,7 @@ def test_accuracy_by_the_gap_that_an_annotator_saw() -> None:
 
 def test_ranked_pairs_that_are_not_scored() -> None:
     scores = RANK_SCORES.copy()
-    scores[3, 0] = NAN  # A-D and B-D of item 0, A-D of item 1, which is left without a pair
+    scores[3, 0] = NAN  # A-D and B-D of item 0, and A-D of item 1, which has no pair left
     found = ranked_segments(Study(RANKED), "sentence", scored(RANKED, scores)).agreement()
     assert (found.groups, found.pairs, found.missing) == (2, 4, 3)
     assert found.acc_exact == pytest.approx((1 + 2 / 3) / 2)
@@ -235,11 +236,11 @@ def test_scores_given_side_by_side_are_used() -> None:
 
 
 def test_people() -> None:
-    # Annotators x and y share one comparison (A and D of the first source) and contradict.
+    # Annotators x and y share one comparison (A and D of the first source) and disagree.
     both = two_annotators(Study(RANKED), "sentence")
     assert (both.acc_exact, both.pairs) == (0.0, 1)
     assert math.isnan(both.acc_eq)
-    # Two raters against each other; each has one pair right of two, the other tied by one.
+    # Two raters against each other; one pair of two is right for each, the other tied by one.
     one, two = [[3.0, 1.0], [2.0, 1.0]], [[3.0, 2.0], [1.0, 1.0]]
     rated = benchmark(
         {"A": ("a", "a"), "B": ("b", "b")},
@@ -256,7 +257,7 @@ def test_people() -> None:
     assert mean_rater(SHARED, "rating", "item") is None
 
 
-def test_what_a_benchmark_without_single_judgments_lacks() -> None:
+def test_a_benchmark_without_single_judgments_has_no_segment_level() -> None:
     plain = benchmark({"A": ("a",), "B": ("b",)})
     with pytest.raises(OptionError, match="neither ratings nor rankings"):
         check(plain, ["changes"], Settings(grouping="item"))

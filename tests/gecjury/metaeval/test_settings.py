@@ -1,4 +1,4 @@
-"""Settings refuse what no benchmark could give, in the words of the command line."""
+"""Settings refuse impossible values, with the option names of the command line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from gecjury.stats.resampling import Resampling
         ({"credit": ("any",), "level": "system"}, "--credit is for --level edit or all"),
     ],
 )
-def test_what_settings_refuse(given: dict[str, Any], words: str) -> None:
+def test_settings_refuse_impossible_values(given: dict[str, Any], words: str) -> None:
     with pytest.raises(OptionError, match=words):
         Settings(**given)
 
@@ -52,7 +52,7 @@ def test_what_settings_refuse(given: dict[str, Any], words: str) -> None:
         ({"level": 1.0}, "--level 1.0: expected a number between 0 and 1"),
     ],
 )
-def test_what_resampling_refuses(given: dict[str, Any], words: str) -> None:
+def test_resampling_refuses_impossible_values(given: dict[str, Any], words: str) -> None:
     with pytest.raises(OptionError, match=words):
         Resampling(**given)
 
@@ -64,7 +64,7 @@ def test_settings_are_values() -> None:
         Settings().seed = 3  # type: ignore[misc]
 
 
-def test_the_views_follow_the_benchmark_unless_told() -> None:
+def test_the_views_follow_the_benchmark_by_default() -> None:
     known = ("edit", "sentence")
     assert Settings().views("sentence", known) == ("sentence",)
     assert Settings(human="edit").views("sentence", known) == ("edit",)

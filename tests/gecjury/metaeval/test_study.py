@@ -72,7 +72,7 @@ def table(sentences: list[list[float]], items: FloatArray | None = None) -> Scor
 
 def test_decided_pairs_by_hand() -> None:
     # Decided pairs: item 1: A>C, B>C (A and B share a text: a tie). Item 2: A>B, A>C, B>C.
-    # Item 1 of annotator two: B>A, A>C, B>C. Item 2 of two: A=B, tied. So 8 pairs.
+    # Annotator two, item 1: B>A, A>C, B>C. Item 2: A=B, tied. So 8 pairs.
     # The metric: sentence 0: A=B=C tied -> two ties. Sentence 1: A 3, B 2, C 1: agrees with
     # A>B, A>C, B>C, A>C, B>C and disagrees with B>A: 5 agree, 1 disagrees, 2 tied.
     scores = table([[1, 3, 1], [1, 2, 1], [1, 1, 0]])
@@ -82,7 +82,7 @@ def test_decided_pairs_by_hand() -> None:
     assert half.sentence.tied == 2
     assert half.sentence.accuracy == pytest.approx((5 + 2 / 2) / 8)
     assert half.sentence.kendall == pytest.approx((5 - 1) / 8)
-    # loss: 5/8; drop: 5/6; official: the later system, C, is taken to win, so both ties are wrong.
+    # loss: 5/8; drop: 5/6; official: the later system, C, wins ties, so both ties are wrong.
     for ties, expected in (("loss", 5 / 8), ("drop", 5 / 6), ("official", 5 / 8)):
         (result,) = Study(benchmark(), Settings(ties=ties)).evaluate(scores, ["edit"])  # type: ignore[arg-type]
         assert result.sentence is not None
@@ -90,8 +90,8 @@ def test_decided_pairs_by_hand() -> None:
 
 
 def test_a_missing_score_leaves_its_pairs_out() -> None:
-    # Sentence 1 of B is missing: of the 8 pairs the four with B on sentence 1 go; A>C twice on
-    # sentence 1 agree, A>C and B>C on sentence 0 are tied.
+    # Sentence 1 of B is missing: of the 8 pairs the four with B on sentence 1 drop out; A>C twice
+    # on sentence 1 agree, A>C and B>C on sentence 0 are tied.
     (result,) = Study(benchmark()).evaluate(table([[1, 3, 1], [1, NAN, 1], [1, 1, 0]]), ["edit"])
     assert result.missing == 1
     assert result.sentence is not None
@@ -99,9 +99,9 @@ def test_a_missing_score_leaves_its_pairs_out() -> None:
     assert result.sentence.accuracy == pytest.approx((2 + 2 / 2) / 4)
 
 
-def test_scores_by_item_take_the_place_of_sentence_scores() -> None:
-    # Each item has its own scores: in the third item (annotator two) B beats A, as two judged;
-    # the first item is scored as judged too, so all 8 decided pairs agree.
+def test_item_scores_replace_sentence_scores() -> None:
+    # Each item has its own scores: in the third item (annotator two) B beats A, as that annotator
+    # judged; the scores of the others follow the judgments too, so all 8 decided pairs agree.
     items = np.array([[2, 3, 2, 1], [2, 2, 3, 1], [1, 1, 1, NAN]])
     (result,) = Study(benchmark()).evaluate(
         table([[0, 0, 0], [0, 0, 0], [0, 0, 0]], items), ["edit"]
@@ -151,7 +151,7 @@ def test_scores_and_confidences_of_a_table_are_computed_once() -> None:
     assert scores[0].tolist() == [2, 1, 0] == scores[1].tolist()[::-1]
     p = [study.confidence("edit", t) for t in (None, one.sentences, two.sentences, one.sentences)]
     assert p[1] is p[3]
-    # The first system of each pair is better by the one, worse by the other.
+    # The first system of each pair is better by one table and worse by the other.
     assert (p[1] < 0.5).all()
     assert p[2] == pytest.approx(1 - p[1])
     assert p[0].tolist() not in (p[1].tolist(), p[2].tolist())
@@ -194,7 +194,7 @@ def test_ceiling_by_hand() -> None:
     assert ceiling.decided == 3
 
 
-def test_copy_source_rewards_likeness_to_the_source() -> None:
+def test_copy_source_rewards_similarity_to_the_source() -> None:
     corpus = Corpus(("a b c",), {"same": Version(("a b c",)),
                                  "two": Version(("a b x",)),
                                  "empty": Version(("",))})  # fmt: skip
@@ -206,7 +206,7 @@ def test_copy_source_rewards_likeness_to_the_source() -> None:
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_shuffled_trueskill_is_seeded_and_says_so() -> None:
+def test_shuffled_trueskill_is_seeded() -> None:
     rng = np.random.default_rng(3)
     sentences = rng.random((4, 50))
     one = aggregate_scores("trueskill", sentences, sentences.mean(axis=1), shuffles=5, seed=1)
@@ -216,23 +216,23 @@ def test_shuffled_trueskill_is_seeded_and_says_so() -> None:
     assert one.tolist() != plain.tolist()
 
 
-def test_what_does_not_exist_is_refused() -> None:
-    """An unknown aggregate was taken for TrueSkill."""
+def test_unknown_aggregates_and_views_are_refused() -> None:
+    """An unknown aggregate was once treated as TrueSkill."""
     with pytest.raises(OptionError, match="unknown value of --aggregate 'borda': "):
         Settings(aggregate="borda")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="unknown view of toy 'sentence': there are: edit"):
         Study(benchmark()).human("sentence")
 
 
-def test_a_benchmark_shows_what_it_is_and_not_its_texts() -> None:
+def test_repr_of_a_benchmark_describes_it_without_its_texts() -> None:
     assert repr(benchmark()) == "<Benchmark toy: 3 systems (all) × 3 sentences, references none>"
     assert "a b" not in repr(benchmark().corpus)
 
 
-def test_calibrated_leaves_out_pairs_of_one_text() -> None:
-    """Every metric ties them, so that each was right on them for free."""
-    # By item 3 + 3 + 3 + 1 pairs; A and B have one text in the first. Of the other nine the
-    # annotator ties one, A and B of sentence 2, where alone a constant is right.
+def test_calibrated_leaves_out_pairs_with_the_same_text() -> None:
+    """Every metric ties such pairs, so every metric would be right on them for free."""
+    # By item 3 + 3 + 3 + 1 pairs; A and B have the same text in the first. Of the other nine the
+    # annotator ties one, A and B of sentence 2, the only one where a constant is right.
     assert len(Study(benchmark()).pairs("edit")) == 10
     study = Study(benchmark(), Settings(ties="calibrated"))
     found = study.over_pairs(table([[1, 1, 1]] * 3), "edit")
@@ -241,7 +241,7 @@ def test_calibrated_leaves_out_pairs_of_one_text() -> None:
 
 
 def test_the_ceiling_under_calibrated_counts_ties() -> None:
-    """As the metrics are judged: of all pairs that two annotators judged, not the decided alone."""
+    """Like for metrics, all pairs that two annotators judged count, not only the decided ones."""
     tied = RankedItem("3", 0, "two", (("A",), ("C",)), (1, 1))
     changed = replace(benchmark(), rankings={"edit": (*ITEMS, tied)})
     plain = Study(changed, Settings(ties="half")).ceiling("edit")
@@ -254,9 +254,9 @@ def test_the_ceiling_under_calibrated_counts_ties() -> None:
 
 
 def test_metrics_on_the_pairs_that_two_annotators_judged(data_dir: Path) -> None:
-    """GLEU with ten references: .705 of the 2 · 519 judgments by which annotators are compared.
+    """GLEU with ten references: .705 of the 2 · 519 judgments on which annotators are compared.
 
-    Recomputed from outside; on all decided pairs it has .766, and the annotators agree on .644.
+    Computed independently; on all decided pairs it has .766, and the annotators agree on .644.
     """
     found = load_benchmark("seeda", references="10refs", data=data_dir)
     study = Study(found)
@@ -267,7 +267,7 @@ def test_metrics_on_the_pairs_that_two_annotators_judged(data_dir: Path) -> None
 
 
 @pytest.mark.parametrize("ties", ["half", "calibrated"])
-def test_very_many_pairs_are_looked_at_some_at_a_time(
+def test_very_many_pairs_are_processed_in_batches(
     monkeypatch: pytest.MonkeyPatch, ties: TieRule
 ) -> None:
     rng = np.random.default_rng(0)

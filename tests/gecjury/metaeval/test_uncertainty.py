@@ -28,7 +28,7 @@ RULES = ("half", "official", "loss", "drop", "calibrated")
 
 
 def unseen(item: RankedItem, system: str) -> RankedItem:
-    """The ranking as if a system had not been shown."""
+    """Return the ranking as if a system had not been shown."""
     pairs = zip(item.groups, item.ranks, strict=True)
     places = [(tuple(name for name in group if name != system), rank) for group, rank in pairs]
     left = [(group, rank) for group, rank in places if group]
@@ -41,7 +41,7 @@ def sample() -> Benchmark:
 
 
 def entries(benchmark: Benchmark) -> list[Entry]:
-    """A metric that knows quality, with ties and gaps, and one that knows nothing."""
+    """Return a metric that follows quality, with ties and missing scores, and a random one."""
     rng = np.random.default_rng(7)
     shape = len(benchmark.corpus.names), len(benchmark.corpus)
     quality = benchmark.human_scores("trueskill")[:, None] + rng.normal(size=shape)
@@ -127,10 +127,10 @@ def test_human_scores_of_the_whole_are_the_published_ones(sample: Benchmark) -> 
 
 @pytest.mark.parametrize("over", ["both", "sentences", "systems"])
 @pytest.mark.parametrize("kind", ["trueskill", "expected-wins"])
-def test_a_system_that_nobody_judged_does_not_move_intervals(
+def test_a_system_that_nobody_judged_does_not_change_intervals(
     sample: Benchmark, over: str, kind: str
 ) -> None:
-    """It is left out of the figures, and so of their intervals: they are those without it."""
+    """It is left out of the figures and of their intervals, which equal those without it."""
     names = sample.corpus.names
     rest = [name for name in names if name != names[2]]
     rankings = {
@@ -163,7 +163,7 @@ def test_a_system_that_nobody_judged_does_not_move_intervals(
 
 
 @pytest.mark.parametrize("over", ["sentences", "both"])
-def test_intervals_hold_the_estimate(sample: Benchmark, over: str) -> None:
+def test_intervals_contain_the_estimate(sample: Benchmark, over: str) -> None:
     how = Resampling(over=over, resamples=400)  # type: ignore[arg-type]
     study = Study(sample, Settings(resampling=how))
     good, noise, flat = Uncertainty(study, entries(sample)).intervals("edit", "system")
@@ -191,14 +191,14 @@ def test_tests_between_metrics(sample: Benchmark) -> None:
         assert (test.adjusted[known] >= test.p[known]).all()
     assert system.clusters[2] is None  # constant: no correlation, so no cluster
     assert sentence.clusters == (1, 2, 2)
-    # The same under any order of the metrics.
+    # The order of the metrics makes no difference.
     turned = Uncertainty(study, entries(sample)[::-1])
     assert turned.significance("edit", range(3))[1].clusters == (2, 2, 1)
 
 
 @pytest.mark.parametrize("swapped", ["perm-systems", "perm-both"])
 @pytest.mark.parametrize("statistic", ["pearson", "spearman", "kendall", "pairwise_accuracy"])
-def test_statistic_and_test_are_those_asked_for(
+def test_statistic_and_test_follow_the_settings(
     sample: Benchmark, statistic: SystemStatistic, swapped: ClusterTest
 ) -> None:
     some = entries(sample)[:2]
@@ -246,7 +246,7 @@ def test_soft_accuracy_is_tested_on_sentence_scores(
     assert (test.test, test.statistic) == (swapped, "spa")
     assert test.values == pytest.approx(values)
     assert test.p == pytest.approx(p, nan_ok=True)
-    # Near what is printed, which takes permutations instead of their normal limit.
+    # Close to the printed value, which uses permutations instead of their normal limit.
     printed = [study.soft_accuracy(one.table.sentences, "edit") for one in some]
     assert test.values == pytest.approx(printed, abs=0.01)
     # Unlike r, SPA of a constant metric is defined.
@@ -267,7 +267,7 @@ def test_whole_systems_are_swapped_for_corpus_scores(sample: Benchmark) -> None:
 
 @pytest.mark.parametrize("over", ["both", "sentences", "systems"])
 def test_differences_are_paired(sample: Benchmark, over: str) -> None:
-    """Of one metric and itself every draw's difference is 0; of two it is that of their draws."""
+    """A metric differs from itself by 0 in every draw; two metrics differ as their draws do."""
     good, noise, _ = entries(sample)
     how = Resampling(over=over, resamples=50, confidence=0.9)  # type: ignore[arg-type]
     found = Uncertainty(
@@ -288,17 +288,17 @@ def test_differences_are_paired(sample: Benchmark, over: str) -> None:
     assert other.ci95[over] == interval(gaps, 0.9, float(observed))[0]  # type: ignore[index]
 
 
-def test_differences_at_sentence_level_hold_what_was_drawn(sample: Benchmark) -> None:
+def test_differences_at_sentence_level_contain_the_drawn_values(sample: Benchmark) -> None:
     study = Study(sample, Settings(resampling=Resampling(resamples=200)))
     found = Uncertainty(study, entries(sample)[:2])
     (gap,) = found.differences("edit", "sentence", {"accuracy": [0.8, 0.5]})
     narrow, wide = gap.ci95["sentences"], gap.ci95["both"]
     assert wide[1] - wide[0] > narrow[1] - narrow[0] > 0
-    assert narrow[0] > 0  # the one knows quality, the other nothing
+    assert narrow[0] > 0  # one follows quality, the other is random
 
 
 def cut(benchmark: Benchmark, systems: int, sentences: int) -> Uncertainty:
-    """The first systems and sentences, with a metric that knows quality."""
+    """Return the uncertainty of a good metric on the first systems and sentences."""
     corpus = benchmark.corpus
     names = corpus.names[:systems]
     few = Corpus(
@@ -312,7 +312,7 @@ def cut(benchmark: Benchmark, systems: int, sentences: int) -> Uncertainty:
 
 
 def test_one_sentence_has_no_interval(sample: Benchmark) -> None:
-    """Drawn anew it is itself: an interval of no width, or of none but the draws of systems."""
+    """Resampling repeats the same sentence, so an interval would have no width."""
     assert cut(sample, 6, 1).intervals("edit", "system")[0] == {}
     assert cut(sample, 6, 2).intervals("edit", "system")[0]["pearson"][0][0] < 1
 

@@ -1,4 +1,4 @@
-"""What is computed in blocks is what the whole gives, and takes no more room with more pairs."""
+"""Computing in blocks gives the same results as at once, in memory independent of the pairs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NAN = float("nan")
 
 
 def table(systems: int, sentences: int, seed: int, missing: float = 0.1) -> FloatArray:
-    """Scores with ties and gaps."""
+    """Return scores with ties and missing values."""
     rng = np.random.default_rng(seed)
     scores = rng.integers(6, size=(systems, sentences)).astype(float)
     scores[rng.random(scores.shape) < missing] = NAN
@@ -49,7 +49,7 @@ def table(systems: int, sentences: int, seed: int, missing: float = 0.1) -> Floa
 
 
 def judged(systems: int, sentences: int, seed: int) -> JudgedDifferences:
-    """Few comparisons, of few pairs."""
+    """Return a few comparisons of a few pairs."""
     pairs, rng = systems * (systems - 1) // 2, np.random.default_rng(seed)
     cell = np.unique(rng.integers(pairs * sentences, size=2 * systems))
     return JudgedDifferences(cell, rng.choice([-1.0, 0, 0.5], len(cell)), sentences, pairs)
@@ -62,7 +62,7 @@ def test_blocks_cover_all_rows() -> None:
     assert list(blocks(5, 0)) == [slice(0, 5)]
 
 
-def test_judged_differences_are_taken_at_any_places() -> None:
+def test_differences_can_be_taken_for_any_pairs() -> None:
     some = judged(8, 5, seed=1)
     whole = some.take(slice(None))
     places = some.compared
@@ -80,7 +80,7 @@ def test_judged_differences_are_taken_at_any_places() -> None:
 
 @pytest.mark.parametrize("ranked", [True, False])
 @pytest.mark.parametrize("drawn", ["both", "sentences"])
-def test_soft_accuracy_in_blocks_is_that_of_the_whole(ranked: bool, drawn: str) -> None:
+def test_soft_accuracy_in_blocks_equals_that_of_the_whole(ranked: bool, drawn: str) -> None:
     human = judged(9, 12, seed=3) if ranked else ScoreDifferences(table(9, 12, seed=3))
     given = [ScoreDifferences(table(9, 12, seed)) for seed in (4, 5)]
     signs = soft_signs(12, 50)
@@ -104,7 +104,7 @@ def test_spa_tests_in_blocks_draw_the_same_permutations() -> None:
         assert two == pytest.approx(one, nan_ok=True)
 
 
-def test_tests_of_swapped_systems_in_blocks_are_those_of_the_whole() -> None:
+def test_tests_of_swapped_systems_in_blocks_equal_those_of_the_whole() -> None:
     rng = np.random.default_rng(5)
     human, scores = rng.random(60), rng.random((3, 60))
     sizes = (6000, 10**9)
@@ -119,11 +119,11 @@ def test_tests_of_swapped_systems_in_blocks_are_those_of_the_whole() -> None:
         _peak(partial(perm_systems, human, scores, permutations=2000, at_once=size))
         for size in sizes
     )
-    # What is left are the signs, 2,000 × 60, with their copy and the one while they are made.
+    # What remains is the signs, 2,000 × 60, their copy, and a temporary one during creation.
     assert few < 3.5 * 2000 * 60 * 8 < many
 
 
-def test_spa_of_drawn_systems_takes_judged_pairs_alone() -> None:
+def test_spa_of_drawn_systems_uses_only_judged_pairs() -> None:
     rng = np.random.default_rng(5)
     human, metric = rng.random((2, 36))
     human[rng.random(36) < 0.7] = NAN
@@ -138,21 +138,21 @@ def test_spa_of_drawn_systems_takes_judged_pairs_alone() -> None:
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_waves_compared_when_played_are_those_laid_out(missing: float) -> None:
+def test_waves_compared_on_demand_equal_precomputed_ones(missing: float) -> None:
     scores = [table(7, 15, seed, missing) for seed in (1, 2)]
     draws = make_resampled("sentences", 8, 15, 7, seed=1)
-    laid, compared = score_waves(scores), score_waves(scores, at_once=1)
-    assert isinstance(laid, list)
+    precomputed, compared = score_waves(scores), score_waves(scores, at_once=1)
+    assert isinstance(precomputed, list)
     assert isinstance(compared, ComparedWaves)
     found = [
         rate_resampled(waves, draws.counts, 7, Game(), metrics=2, at_once=30)
-        for waves in (laid, compared)
+        for waves in (precomputed, compared)
     ]
     assert np.array_equal(*found)
     assert found[0].std() > 0
 
 
-def test_expected_wins_in_blocks_are_those_of_the_whole() -> None:
+def test_expected_wins_in_blocks_equal_those_of_the_whole() -> None:
     wins = score_wins(table(9, 12, seed=4))
     counts = make_resampled("sentences", 10, 12, 9, seed=0).counts
     whole = resampled_wins(wins, 9, counts)
@@ -178,10 +178,10 @@ def test_sums_over_judged_pairs_are_exact_in_any_order(drawn: str) -> None:
     assert whole[-1] == (weight * values).sum()
 
 
-def test_sums_of_dense_sentences_are_those_of_single_pairs() -> None:
+def test_sums_of_dense_sentences_equal_those_of_single_pairs() -> None:
     rng = np.random.default_rng(6)
     one, two = np.triu_indices(30, 1)
-    # A sentence on which all were compared, some of them twice, and one of few comparisons.
+    # A sentence on which all pairs were compared, some twice, and one with few comparisons.
     first, second = (
         np.concatenate([one, one[:50], one[:20]]),
         np.concatenate([two, two[:50], two[:20]]),
@@ -199,7 +199,7 @@ def test_sums_of_dense_sentences_are_those_of_single_pairs() -> None:
 
 
 @pytest.mark.parametrize("ties", ["half", "official", "loss", "drop", "calibrated"])
-def test_agreement_of_parts_is_that_of_the_whole(ties: TieRule) -> None:
+def test_agreement_in_parts_equals_that_of_the_whole(ties: TieRule) -> None:
     rng = np.random.default_rng(8)
     human = rng.integers(-1, 2, size=60)
     first, second = rng.integers(4, size=(2, 60)).astype(float)
@@ -222,7 +222,7 @@ def test_agreement_of_parts_is_that_of_the_whole(ties: TieRule) -> None:
         assert str(found[0][1, 3]) == str(found[0][3, 1]) == str(alone.accuracy)
 
 
-def test_correlations_over_draws_take_some_draws_at_a_time() -> None:
+def test_correlations_over_draws_can_be_computed_in_batches() -> None:
     rng = np.random.default_rng(9)
     human, metric = rng.normal(size=(2, 40))
     source = np.repeat(np.arange(8), 5)
@@ -233,8 +233,8 @@ def test_correlations_over_draws_take_some_draws_at_a_time() -> None:
         assert parts == pytest.approx(whole, abs=1e-12)
 
 
-def test_rows_of_many_pairs_are_looked_at_some_at_a_time() -> None:
-    # 30 rows of 179,700 pairs are more than a block.
+def test_rows_with_many_pairs_are_processed_in_batches() -> None:
+    # 30 rows of 179,700 pairs exceed one block.
     x, y = np.random.default_rng(7).integers(30, size=(2, 30, 600)).astype(float)
     for measure in (taus, pairwise_accuracies):
         alone = [measure(a[None], b[None])[0] for a, b in zip(x, y, strict=True)]
@@ -242,7 +242,7 @@ def test_rows_of_many_pairs_are_looked_at_some_at_a_time() -> None:
         assert measure(x[:1], y).tolist() == [measure(x[:1], b[None])[0] for b in y]
 
 
-def test_pairs_of_long_rows_are_counted_without_a_look_at_each() -> None:
+def test_pairs_of_long_rows_are_counted_without_enumeration() -> None:
     rng = np.random.default_rng(6)
     x, y = rng.integers(40, size=(2, 3, 1001)).astype(float)
     weights = rng.integers(3, size=(3, 1001)).astype(float)
@@ -259,7 +259,9 @@ def test_pairs_of_long_rows_are_counted_without_a_look_at_each() -> None:
     assert np.isnan(pairwise_accuracies(np.ones((1, 1001)), x[:1]))[0]
 
 
-def test_a_sentence_of_many_pairs_is_laid_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sentence_with_many_pairs_is_processed_in_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from gecjury.stats import ranking
 
     scores = table(9, 7, seed=1)
@@ -279,7 +281,7 @@ def _peak(call: Callable[[], object]) -> float:
 
 @pytest.mark.parametrize("what", ["draws", "figures", "test", "wins", "sums"])
 def test_memory_does_not_grow_with_pairs(what: str) -> None:
-    """From 60 to 240 systems the pairs grow sixteenfold; memory at most as the systems do."""
+    """From 60 to 240 systems the pairs grow sixteenfold; memory grows at most like the systems."""
     at_once, lines, size = 20_000, 4, 40
 
     def work(systems: int) -> Callable[[], object]:
@@ -306,11 +308,11 @@ def test_memory_does_not_grow_with_pairs(what: str) -> None:
     for warm in (60, 240):
         work(warm)()
     few, many = (_peak(work(systems)) for systems in (60, 240))
-    # An n × n result itself is allowed.
+    # Memory for an n × n result is allowed.
     assert many < 4.5 * few + 16 * 240**2 * 8
 
 
-def test_more_resamples_than_can_be_held_are_refused() -> None:
+def test_more_resamples_than_fit_in_memory_are_refused() -> None:
     check_resamples(1_000_000)
     check_resamples(100_000, 391 + 15)
     with pytest.raises(OptionError, match=r"--resamples 1000000000000: expected at most 1000000$"):

@@ -37,13 +37,13 @@ def test_interval_by_hand() -> None:
 def test_bias_corrected_bounds_by_hand() -> None:
     """Draws 0 to 99, the figure above 60 of them: z₀ = Φ⁻¹(.6) = .2533.
 
-    The ends of 95% stand at Φ(2 · .2533 − 1.96) = Φ(−1.4533) = .0731 and Φ(2.4667) = .9932.
+    The 95% bounds are at Φ(2 · .2533 − 1.96) = Φ(−1.4533) = .0731 and Φ(2.4667) = .9932.
     """
     drawn = np.arange(100.0)
     low, high = interval(drawn, observed=59.5)[0]
     assert low == pytest.approx(99 * 0.07307, abs=0.01)
     assert high == pytest.approx(99 * 0.99318, abs=0.01)
-    # In the middle nothing is corrected, and a figure beyond all draws leaves bounds that are.
+    # A figure in the middle needs no correction; one beyond all draws leaves bounds within them.
     assert interval(drawn, observed=49.5)[0] == pytest.approx(interval(drawn)[0])
     assert interval(drawn, observed=200.0)[0] <= (99.0, 99.0)
     assert interval(drawn, observed=float("nan")) == interval(drawn)

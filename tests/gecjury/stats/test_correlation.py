@@ -1,4 +1,4 @@
-"""Correlations and sentence-level agreement under each rule for ties."""
+"""Correlations and sentence-level agreement under each tie rule."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def test_correlations_by_hand() -> None:
 
 def test_ties_by_hand() -> None:
     x, y = np.array([1.0, 1.0, 2.0, 3.0]), np.array([5.0, 6.0, 6.0, 7.0])
-    # Pairs: 01 tied in x, 12 tied in y; 02, 03, 13, 23 concordant: 4/√(5·5).
+    # Pairs: 01 is tied in x, 12 in y; 02, 03, 13, 23 are concordant: 4/√(5·5).
     assert kendall(x, y) == pytest.approx(4 / 5)
-    # 01 tied by the human: out. 12 tied by the metric: a half. 4.5 of 5.
+    # 01 is tied by the human: left out. 12 is tied by the metric: a half. 4.5 of 5.
     assert pairwise_accuracy(x, y) == pytest.approx(0.9)
 
 
@@ -70,7 +70,7 @@ def test_missing_points_are_left_out() -> None:
         assert function(x, y) == function(x[[0, 1, 3]], y[[0, 1, 3]])
 
 
-def test_infinite_scores_have_ranks_but_no_product_moment() -> None:
+def test_infinite_scores_have_rank_but_no_pearson_correlation() -> None:
     x, y = np.array([1.0, 2.0, np.inf]), np.array([1.0, 2.0, 3.0])
     assert np.isnan(pearson(x, y))
     assert spearman(x, y) == pytest.approx(1.0)
@@ -112,18 +112,20 @@ tables = st.integers(1, 6).flatmap(
 
 
 @given(tables)
-def test_rows_equal_one_by_one(given_tables: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
-    x, y, _ = given_tables
+def test_rows_equal_single_computation(
+    drawn_tables: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    x, y, _ = drawn_tables
     for rows, one in zip(ROWS, ONE, strict=True):
         expected = [one(a, b) for a, b in zip(x, y, strict=True)]
         np.testing.assert_array_equal(rows(x, y), expected)
 
 
 @given(tables)
-def test_weights_are_copies(given_tables: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
-    x, y, weights = given_tables
+def test_weights_are_copies(drawn_tables: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    x, y, weights = drawn_tables
     for rows in ROWS:
-        # A row of its own points for each row of weights, and one for all.
+        # Separate points for each row of weights, and the same points for all.
         for a, b in ((x, y), (x[:1], y[:1])):
             found = rows(a, b, weights)
             for number, times in enumerate(weights.astype(int)):
@@ -134,19 +136,19 @@ def test_weights_are_copies(given_tables: tuple[np.ndarray, np.ndarray, np.ndarr
 
 @given(tables)
 def test_weights_of_one_change_nothing(
-    given_tables: tuple[np.ndarray, np.ndarray, np.ndarray],
+    drawn_tables: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> None:
-    x, y, _ = given_tables
+    x, y, _ = drawn_tables
     for rows in ROWS:
         found = rows(x, y, np.ones_like(x))
         np.testing.assert_allclose(found, rows(x, y), rtol=0, atol=1e-12)
 
 
 @given(tables, st.integers(0, 8))
-def test_what_counts_nothing_may_be_missing(
-    given_tables: tuple[np.ndarray, np.ndarray, np.ndarray], column: int
+def test_points_with_zero_weight_may_be_missing(
+    drawn_tables: tuple[np.ndarray, np.ndarray, np.ndarray], column: int
 ) -> None:
-    x, y, weights = given_tables
+    x, y, weights = drawn_tables
     column %= x.shape[1]
     weights[:, column] = 0
     gaps = x.copy()
@@ -164,7 +166,7 @@ def test_what_counts_nothing_may_be_missing(
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 10**6), st.booleans())
 def test_long_rows_equal_every_pair(seed: int, weighted: bool) -> None:
-    # Rows of more than a thousand points are scipy's; the same from counts of pairs, to the bit.
+    # Rows of more than a thousand points use scipy, which must equal counted pairs exactly.
     rng = np.random.default_rng(seed)
     x, y = rng.integers(0, 30, size=(2, 2, 1001)).astype(float)
     times = rng.integers(0, 2, size=x.shape) if weighted else np.ones(x.shape, dtype=np.int64)
@@ -175,7 +177,7 @@ def test_long_rows_equal_every_pair(seed: int, weighted: bool) -> None:
         assert found == tau_of_pairs(*counts)
 
 
-def test_rows_without_a_point_are_not_defined() -> None:
+def test_correlations_of_empty_rows_are_undefined() -> None:
     nothing = np.zeros((2, 0))
     for rows in ROWS:
         assert np.isnan(rows(nothing, nothing)).all()
@@ -201,7 +203,7 @@ def test_perfect_agreement_is_exactly_one(pair: tuple[np.ndarray, np.ndarray]) -
 
 
 @given(st.integers(3, 7), st.integers(0, 10**6), st.booleans())
-def test_many_draws_equal_one_by_one(size: int, seed: int, coarse: bool) -> None:
+def test_many_draws_equal_single_computation(size: int, seed: int, coarse: bool) -> None:
     rng = np.random.default_rng(seed)
     human, metric = rng.normal(size=(6, size)), rng.normal(size=(6, size))
     if coarse:
@@ -219,14 +221,14 @@ def test_many_draws_equal_one_by_one(size: int, seed: int, coarse: bool) -> None
 def test_degenerate_draws_are_undefined() -> None:
     human, metric = np.array([[1.0, 2.0, 3.0, 4.0]]), np.array([[1.0, 1.0, 1.0, 2.0]])
     systems = np.array([[0, 1, 1, 0], [0, 1, 2, 2], [0, 1, 2, 3]])
-    # Two different systems; a constant metric; all of them.
+    # Draws with two different systems, with a constant metric, and with all systems.
     found = correlations(human, metric, systems)["pearson"]
     assert np.isnan(found[:2]).all()
     assert found[2] == pytest.approx(pearson(human[0], metric[0]))
     assert np.isnan(correlations(human[:, :2], metric[:, :2])["pearson"]).all()
 
 
-def test_pearson_holds_at_the_ends_of_the_scale() -> None:
+def test_pearson_is_stable_for_extreme_magnitudes() -> None:
     x = np.array([1.0, 2.0, 4.0])
     for scale in (1e-200, 1e200):
         assert pearson(x * scale, x) == pytest.approx(1.0)
@@ -244,9 +246,9 @@ SECOND = np.array([0.1, 0.5, 0.5, 0.3, 0.3])
         ("half", 2.5 / 4, 1 / 4),
         ("loss", 2 / 4, 1 / 4),
         ("drop", 2 / 3, 1 / 3),
-        ("official", 3 / 4, 2 / 4),  # the tie goes to the second, which the annotator preferred
-        # Gaps .8 .3 0 .2 .1: with ε = .1 the human tie is met and nothing decided is lost: right
-        # are the first two and the last, 3 of 5; ε = 0 gives 2 of 5. τ = 2 · .6 - 1.
+        ("official", 3 / 4, 2 / 4),  # the second, which the annotator preferred, wins the tie
+        # Gaps .8 .3 0 .2 .1: with ε = .1 the human tie is matched and no decided pair is lost: the
+        # first two and the last are right, 3 of 5; ε = 0 gives 2 of 5. τ = 2 · .6 - 1.
         ("calibrated", 3 / 5, 1 / 5),
     ],
 )
@@ -295,7 +297,7 @@ def test_nothing_to_compare_is_nan(ties: TieRule) -> None:
 
 
 def test_average_over_groups() -> None:
-    # Group a: right, right, tied; group b: wrong (its human tie is out). Half: (2.5/3 + 0)/2.
+    # Group a: right, right, tied; group b: wrong (its human tie is left out). (2.5/3 + 0)/2.
     groups = np.array(["a", "a", "a", "b", "b"])
     found = preference_agreement(HUMAN, FIRST, SECOND, groups=groups)
     assert found.accuracy == pytest.approx((2.5 / 3 + 0) / 2)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gecjury.stats.counts import f_beta, f_of_counts, precision_recall_f, ratio
 
 
-def test_ratio_gives_the_stated_value_where_the_whole_is_zero() -> None:
+def test_ratio_gives_the_default_if_the_whole_is_zero() -> None:
     part, whole = np.array([1, 0, 0, -2]), np.array([4, 0, 5, 4])
     assert ratio(part, whole, 1.0).tolist() == [0.25, 1.0, 0.0, -0.5]
     assert ratio(part, whole, 0.0).tolist() == [0.25, 0.0, 0.0, -0.5]
@@ -52,15 +52,15 @@ def test_zero_rules() -> None:
     assert recall.tolist() == [1, 0, 1, 0, 0.25]
     # F0.5 of P = 1/2, R = 1/4: 1.25 · 1/8 / (0.25 · 1/2 + 1/4) = 0.15625 / 0.375.
     assert f.tolist() == pytest.approx([1, 0, 0, 0, 0.15625 / 0.375])
-    # GoToScorer's rule: what has nothing to count is 0.
+    # GoToScorer's rule: an empty denominator gives 0.
     precision, recall, f = precision_recall_f(*counts.T, beta=0.5, empty=0.0)
     assert precision.tolist() == [0, 0, 0, 0, 0.5]
     assert recall.tolist() == [0, 0, 0, 0, 0.25]
     assert f.tolist() == pytest.approx([0, 0, 0, 0, 0.15625 / 0.375])
 
 
-def test_negative_counts_stay_what_they_are() -> None:
-    # More was moved than the hypothesis has: P = 3/(3 − 1), R = 3/(3 + 1), as UOT-ERRANT has it.
+def test_negative_counts_are_not_clipped() -> None:
+    # More was moved than the hypothesis has: P = 3/(3 − 1), R = 3/(3 + 1), as in UOT-ERRANT.
     precision, recall, _ = precision_recall_f(*np.array([3.0, -1.0, 1.0]), beta=0.5)
     assert (float(precision), float(recall)) == (1.5, 0.75)
 
@@ -70,6 +70,6 @@ def test_both_ways_to_f_agree(tp: int, fp: int, fn: int, beta: float) -> None:
     counts = np.array([[tp], [fp], [fn]], dtype=float)
     f = precision_recall_f(*counts, beta=beta)[2]
     one = f_of_counts(counts[0], counts[0] + counts[1], counts[0] + counts[2], beta)
-    # Precision alone (β² 0) is 1 where nothing is proposed, but its F then hangs on recall.
+    # With β² = 0, precision is 1 if nothing is proposed, but F then depends on recall.
     if tp or beta * beta:
         assert f == pytest.approx(one)

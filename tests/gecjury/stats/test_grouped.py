@@ -1,7 +1,7 @@
 """Segment-level correlation against the test vectors that mt-metrics-eval publishes.
 
 mt-metrics-eval is google-research/mt-metrics-eval on GitHub; the numbers are those of its own
-tests `stats_test.py` and `tau_optimization_test.py` (commit 0b82d96b). Its vectors hold one system
+tests `stats_test.py` and `tau_optimization_test.py` (commit 0b82d96b). Its vectors list one system
 after another; missing ratings (None) are NaN here.
 """
 
@@ -34,7 +34,7 @@ def table(values: list[float], systems: int) -> np.ndarray:
 
 
 def correlation(human: np.ndarray, metric: np.ndarray, *how: Any) -> float:
-    """The mean over groups, as mt-metrics-eval averages."""
+    """Return the mean over groups, averaged as in mt-metrics-eval."""
     return float(np.nanmean(group_correlations(human, metric, *how)))
 
 
@@ -55,7 +55,7 @@ def accuracy(
 def test_published_correlations(measure: str, group_by: GroupBy, published: float) -> None:
     found = correlation(table(GOLD, 2), table(METRIC, 2), group_by, measure)
     assert round(found, 3) == published
-    # And to 1e-9 what scipy gives group by group, which is how they are defined there.
+    # They also equal, to 1e-9, scipy's values per group, which is how they are defined there.
     gold, metric = table(GOLD, 2), table(METRIC, 2)
     groups = {
         "none": [(gold.ravel(), metric.ravel())],
@@ -111,7 +111,7 @@ def test_published_thresholds() -> None:
 
 
 def thresholds(human: np.ndarray, metric: np.ndarray) -> tuple[Fraction, list[float]]:
-    """The best mean accuracy over rows, exactly, and every threshold that reaches it, ascending."""
+    """Return the exact best mean accuracy over rows and all thresholds that reach it, ascending."""
     groups = []
     for h, m in zip(human, metric, strict=True):
         both = combinations(np.flatnonzero(~(np.isnan(h) | np.isnan(m))).tolist(), 2)
@@ -130,7 +130,7 @@ def thresholds(human: np.ndarray, metric: np.ndarray) -> tuple[Fraction, list[fl
 
 
 def test_epsilon_is_the_smallest_of_those_that_fit_best() -> None:
-    # Rounded scores and groups of unequal size: often several thresholds reach the best accuracy.
+    # With rounded scores and groups of unequal size, several thresholds often reach the best one.
     rng = np.random.default_rng(0)
     several = 0
     for _ in range(60):
@@ -163,7 +163,7 @@ def test_published_regression_example() -> None:
 def test_pairwise_difference_pearson_takes_all_groups_at_once() -> None:
     # Systems × sources. The first source's differences are −1, −3, −2 in rating and −.2, −.1, .1
     # in score: products .2 + .3 − .2 = .3, squares 14 and .06. The second source's one pair has
-    # −2 and −.4: .8, 4 and .16. The third has one output, and no pair.
+    # −2 and −.4: .8, 4 and .16. The third has one output and no pair.
     human = np.array([[1.0, 3.0, 2.0], [2.0, 5.0, np.nan], [4.0, np.nan, np.nan]])
     metric = np.array([[0.1, 0.4, 0.5], [0.3, 0.8, 0.9], [0.2, 0.7, np.nan]])
     sums = difference_sums(human, metric, "item")

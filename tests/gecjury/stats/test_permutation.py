@@ -28,13 +28,13 @@ NAN = float("nan")
 
 
 def paired(differences: np.ndarray, signs: np.ndarray, exact: bool = False) -> np.ndarray:
-    """The paired permutation test of sums of differences."""
+    """Return p of the paired permutation test on sums of differences."""
     return share_at_least(signs @ differences, differences.sum(axis=0), exact)
 
 
 def test_a_textbook_case_by_hand() -> None:
-    # Differences 1, 2, 3: the sums of the 8 sign patterns are ±6, ±4, ±2, 0, 0. At least 6 by
-    # absolute value is reached twice (p = 2/8).
+    # Differences 1, 2, 3: the sums of the 8 sign patterns are ±6, ±4, ±2, 0, 0. An absolute value
+    # of at least 6 is reached twice (p = 2/8).
     signs, exact = permutation_signs(3)
     assert exact
     assert sorted((signs @ [1, 2, 3]).tolist()) == [-6, -4, -2, 0, 0, 2, 4, 6]
@@ -43,9 +43,9 @@ def test_a_textbook_case_by_hand() -> None:
 
 
 def test_darwins_maize() -> None:
-    # Fisher, The Design of Experiments (1935), section 21: of the 2^15 = 32,768 ways to give signs
-    # to the 15 differences in height between crossed and self-fertilised plants, 1,726 reach the
-    # sum of 314 or more by absolute value, 5.267 per cent.
+    # Fisher, The Design of Experiments (1935), section 21: of the 2^15 = 32,768 ways to assign
+    # signs to the 15 differences in height between crossed and self-fertilised plants, 1,726 reach
+    # an absolute sum of 314 or more, 5.267 per cent.
     heights = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
     signs, exact = permutation_signs(15, 2**15)
     assert exact
@@ -54,7 +54,7 @@ def test_darwins_maize() -> None:
     )
 
 
-def test_sampled_permutations_come_near_and_are_never_nought() -> None:
+def test_sampled_permutations_are_close_and_never_zero() -> None:
     heights = np.array([[49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]], dtype=float)
     signs, exact = permutation_signs(15, 10_000, seed=1)
     assert not exact
@@ -67,8 +67,8 @@ def test_sampled_permutations_come_near_and_are_never_nought() -> None:
 
 def test_perm_both_equals_an_enumeration() -> None:
     # The vectors of mt-metrics-eval's PermutationSigDiffTest (google-research/mt-metrics-eval,
-    # stats_test.py at 0b82d96b), taken as eight systems' scores. Its p is estimated from random
-    # swaps; here all 2^8 are listed.
+    # stats_test.py at 0b82d96b), used as the scores of eight systems. Its p is estimated from
+    # random swaps; here all 2^8 are listed.
     gold = np.array([1, 2, 3, 4, 5, 5, 7, 8], dtype=float)
     one = np.array([1, 2, 3, 3, 7, 3, 5, 5], dtype=float)
     two = np.array([2, 1, 2, 6, 8, 8, 7, 6], dtype=float)
@@ -86,7 +86,7 @@ def test_perm_both_equals_an_enumeration() -> None:
     values, p = perm_both(gold, cells)
     assert values == pytest.approx([r(gold, one)[0], r(gold, two)[0]], abs=1e-9)
     assert p[0, 1] == p[1, 0] == pytest.approx(expected, abs=1e-12)
-    # Sampled, as there: within four standard errors.
+    # Sampled, as in the original: within four standard errors.
     _, drawn = perm_both(gold, cells, permutations=255)
     slack = 4 * np.sqrt(expected * (1 - expected) / 255)
     assert drawn[1, 0] == pytest.approx(expected, abs=slack)
@@ -98,8 +98,8 @@ def test_perm_both_equals_an_enumeration() -> None:
 )
 def test_every_statistic_by_hand(statistic: str, best: float, worst: float) -> None:
     # Humans 1, 2, 3; one metric in their order, one reversed; standardised (-u, 0, u), (u, 0, -u).
-    # Of eight swaps that of the middle system changes nothing. Neither or both of the outer ones
-    # swapped: the metrics are as they were or exchanged, the observed difference. One of them
+    # Among the eight swaps, that of the middle system changes nothing. Neither or both of the outer
+    # ones swapped: the metrics are unchanged or exchanged, the observed difference. One of them
     # swapped: (u, 0, u) and (-u, 0, -u), for both of which every statistic is in the middle (one
     # pair right, one wrong, one tied): no difference. Four of eight reach the observed one.
     human, up = np.arange(3.0), np.arange(3.0)[:, None]
@@ -133,7 +133,7 @@ def test_every_statistic_equals_an_enumeration(statistic: str) -> None:
 
 
 def test_perm_both_swaps_cells() -> None:
-    # Metric one is the humans' order plus noise, metric two noise alone: the test must tell.
+    # Metric one is the human order plus noise, metric two is noise: the test must detect it.
     rng = np.random.default_rng(5)
     human = np.arange(8.0)
     good, bad = human[:, None] + rng.normal(size=(8, 60)), rng.normal(size=(8, 60))
@@ -145,10 +145,10 @@ def test_perm_both_swaps_cells() -> None:
 
 
 def test_perm_systems_by_hand() -> None:
-    # Humans 0, 1, 2; one metric in their order, one reversed. Measured from their Theil-Sen lines
-    # the metrics are -1, 0, 1 and 1, 0, -1, in any unit. The first system is never swapped, to
-    # swap the second changes nothing. Nothing else swapped: Kendall's tau is 1 and -1, a
-    # difference of 2. The third swapped: -1, 0, -1 and 1, 0, 1, tau 0 both. Two of four reach 2.
+    # Humans 0, 1, 2; one metric in their order, one reversed. Relative to their Theil-Sen lines
+    # the metrics are -1, 0, 1 and 1, 0, -1, in any unit. The first system is never swapped, and
+    # swapping the second changes nothing. Nothing else swapped: Kendall's tau is 1 and -1, a
+    # difference of 2. The third swapped: -1, 0, -1 and 1, 0, 1, both tau 0. Two of four reach 2.
     human = np.arange(3.0)
     values, p = perm_systems(human, np.stack([human, -human]), statistic="kendall")
     assert values == pytest.approx([1, -1])
@@ -156,8 +156,8 @@ def test_perm_systems_by_hand() -> None:
 
 
 def test_perm_systems_on_r_equals_an_enumeration() -> None:
-    # Eight systems whose quality both metrics show, one better, on another scale each. Every system
-    # that is left out is really left out.
+    # Eight systems whose quality both metrics reflect, one better than the other, on different
+    # scales. The jackknife is computed by actually leaving out each system.
     gold = np.array([1, 2, 3, 4, 5, 5, 7, 8], dtype=float)
     one = 10 * np.array([1, 2, 3, 3, 5, 6, 7, 9], dtype=float) - 3
     two = np.array([2, 1, 5, 6, 3, 8, 7, 6], dtype=float) / 100
@@ -205,14 +205,14 @@ def test_perm_systems_without_a_difference() -> None:
     assert np.isnan(values[2])
     assert np.isnan(p[2]).all()
     assert np.isnan(perm_systems(human[:2], np.eye(2))[1]).all()
-    # Perfect metrics, forwards and backwards: z would be infinite, its standard error nothing.
-    # None of the 31 other swaps shows as much.
+    # A perfect metric and its reverse: z would be infinite, since its standard error is 0.
+    # None of the other 31 swaps gives as large a difference.
     assert perm_systems(human, np.stack([human, -human]))[1][0, 1] == pytest.approx(1 / 32)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("quality", ["normal", "outlying"])
-def test_perm_systems_keeps_its_level_where_biases_are_skewed(quality: str) -> None:
+def test_perm_systems_keeps_its_level_with_skewed_biases(quality: str) -> None:
     # Two metrics are the same quality plus exponential biases of deviation .5, 600 corpora of 12
     # systems. The standard error of a share of .05 is .009; swaps of standardised scores reject
     # .125 (normal quality) and .143 (two outlying systems).
@@ -236,7 +236,7 @@ def test_what_has_no_correlation_has_no_p() -> None:
 
 
 def test_holm_by_hand() -> None:
-    # Sorted .01, .02, .03, .04: times 4, 3, 2, 1 gives .04, .06, .06, .04; made to ascend: .04,
+    # Sorted .01, .02, .03, .04: times 4, 3, 2, 1 gives .04, .06, .06, .04; made monotone: .04,
     # .06, .06, .06.
     assert holm(np.array([0.02, 0.01, 0.04, 0.03, NAN])) == pytest.approx(
         [0.06, 0.04, 0.06, 0.06, NAN], nan_ok=True
@@ -248,8 +248,8 @@ def test_holm_by_hand() -> None:
 
 
 def test_clusters_by_hand() -> None:
-    # Best first: b (.9), a (.8), d (.7), c (.1). a is not worse than b; d is worse than b; c is
-    # not worse than d, its cluster's only member, though worse than a.
+    # Best first: b (.9), a (.8), d (.7), c (.1). a is not worse than b; d is worse than b; c is not
+    # worse than d, the only member of the cluster so far, though worse than a.
     values = np.array([0.8, 0.9, 0.1, 0.7, NAN])
     p = np.full((5, 5), 1.0)
     for i, j in ((1, 3), (0, 2)):
@@ -272,7 +272,7 @@ def test_clusters_follow_the_values_whatever_the_order(size: int, seed: int) -> 
 
 
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=8))
-def test_p_does_not_care_which_side_comes_first(differences: list[int]) -> None:
+def test_p_does_not_depend_on_which_side_comes_first(differences: list[int]) -> None:
     column = np.array(differences, dtype=float)[:, None]
     signs, exact = permutation_signs(len(differences))
     one, other = (paired(side, signs, exact)[0] for side in (column, -column))
@@ -299,13 +299,13 @@ def test_clusters_do_not_depend_on_the_order() -> None:
     assert cluster_ranks(values, p) == [1, 2, 2, 2]
     turned = [0, 2, 1, 3]
     assert cluster_ranks(values[turned], p[np.ix_(turned, turned)]) == [1, 2, 2, 2]
-    # Equal but for the last digit is equal.
+    # Values that differ only in the last digit are equal.
     assert cluster_ranks(np.array([0.8, 0.8 + 1e-16, 0.9]), p[np.ix_([1, 2, 0], [1, 2, 0])]) == [
         2, 2, 1,
     ]  # fmt: skip
 
 
-def test_what_a_sentence_is_worth_moves_no_mean() -> None:
+def test_sentence_effects_do_not_change_system_means() -> None:
     """Two systems: 1 2 | 3 8, sentence means 2 5: −1 −3 | 1 3, system means −2 2, rest ±1 · √2."""
     found = within_sentences(np.array([[1.0, 2.0], [3.0, 8.0]]))
     root = np.sqrt(2)
@@ -316,8 +316,8 @@ def test_what_a_sentence_is_worth_moves_no_mean() -> None:
     assert np.isnan(holes).tolist() == [[False, True], [False, True], [True, False]]
 
 
-def test_sentences_worth_much_hide_no_difference() -> None:
-    """A metric that follows quality against one that does not, under a large sentence effect."""
+def test_large_sentence_effects_hide_no_difference() -> None:
+    """A metric that follows quality and one that does not, with a large sentence effect."""
     rng = np.random.default_rng(3)
     human = np.arange(8.0)
     worth = 50 * rng.normal(size=40)
@@ -328,7 +328,7 @@ def test_sentences_worth_much_hide_no_difference() -> None:
 
 
 def test_rank_ranges_and_clusters_by_hand() -> None:
-    # A and B are not told apart, both are better than C; D has no score.
+    # A and B are not distinguished, both are better than C; D has no score.
     scores = np.array([0.9, 0.8, 0.5, NAN])
     p = np.full((4, 4), 1.0)
     for i, j in ((0, 2), (1, 2)):
@@ -336,14 +336,14 @@ def test_rank_ranges_and_clusters_by_hand() -> None:
     ranks = rank_ranges(scores, p)
     assert ranks == ((1, 2), (1, 2), (3, 3), None)
     assert wmt_clusters(scores, ranks) == (1, 1, 2, None)
-    # A is better than C only: ranges 1-2, 1-3, 2-3 overlap, one cluster.
+    # A is better than C only: the ranges 1-2, 1-3, 2-3 overlap, so there is one cluster.
     p[1, 2] = p[2, 1] = 1.0
     ranks = rank_ranges(scores, p)
     assert ranks == ((1, 2), (1, 3), (2, 3), None)
     assert wmt_clusters(scores, ranks) == (1, 1, 1, None)
 
 
-def test_theil_sen_line_is_scipys() -> None:
+def test_theil_sen_line_equals_that_of_scipy() -> None:
     from scipy.stats import theilslopes
 
     # Slopes between the points (0, 0), (1, 2), (2, 3), (2, 9): 2, 1.5, 4.5, 1 and 7, none between

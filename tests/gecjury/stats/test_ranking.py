@@ -34,7 +34,7 @@ NAN = float("nan")
 
 
 def package_trueskill(scores: np.ndarray, **settings: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The same with the `trueskill` package and exact normal distributions."""
+    """Return skills from the `trueskill` package with exact normal distributions."""
     package = pytest.importorskip("trueskill")
     constants = {"mu": 0.0, "sigma": 0.5, "beta": 0.25, "tau": 0.0, "draw_probability": 0.25}
     game = package.TrueSkill(**(constants | settings), backend="scipy")
@@ -73,7 +73,7 @@ def test_equals_the_trueskill_package(settings: dict[str, float]) -> None:
 
 @pytest.mark.parametrize("last", [0.0, 1.0, -1.0], ids=["draw", "expected", "upset"])
 def test_equals_the_package_after_a_long_run_of_wins(last: float) -> None:
-    # 300 wins with narrow performances put the means many β apart; then one more outcome.
+    # 300 wins with narrow performances move the means many β apart; then one more outcome.
     first = np.append(np.ones(300), last)
     scores = np.vstack([first, np.append(np.zeros(300), 0.0)])
     ours = trueskill(scores, Game(beta=0.05))
@@ -81,8 +81,8 @@ def test_equals_the_package_after_a_long_run_of_wins(last: float) -> None:
     np.testing.assert_allclose(ours, means, rtol=0, atol=1e-9)
 
 
-def test_stays_finite_where_all_probability_is_beyond_a_float() -> None:
-    # The package divides by zero here: wins put the means far apart at a tiny β, then the reverse.
+def test_skills_stay_finite_where_probabilities_underflow() -> None:
+    # The package divides by zero here: wins move the means far apart at a tiny β, then a loss.
     scores = np.vstack([[1.0] * 50 + [0.0, 0.5, 0.0], [0.0] * 50 + [1.0, 0.5, 1.0]])
     for beta in (1e-3, 1e-6, 1e-9):
         means, deviations = rate(score_outcomes(scores), len(scores), Game(beta=beta, sigma=1.0))
@@ -97,7 +97,7 @@ def test_one_win_and_one_draw_by_hand() -> None:
     means, deviations = rate([(0, 1, 1)], 2, Game(draw_probability=0.0))
     np.testing.assert_allclose(means, [0.252313, -0.252313], atol=1e-6)
     np.testing.assert_allclose(deviations, 0.431669, atol=1e-6)
-    # A draw of equals moves nobody.
+    # A draw between equals changes no skill.
     np.testing.assert_array_equal(trueskill(np.array([[1.0], [1.0]])), [0.0, 0.0])
 
 
@@ -123,7 +123,7 @@ def test_order_of_sentences_matters_and_shuffling_averages_it() -> None:
 
 def test_expected_wins_by_hand() -> None:
     scores = np.array([[3, 3, 1, 2], [2, 3, 2, 1], [1, 1, 1, 0]], dtype=float)
-    # A-B: wins 2, losses 1, a tie; A-C: 3 wins, a tie; B-C: 4 wins.
+    # A-B: 2 wins, 1 loss, a tie; A-C: 3 wins, a tie; B-C: 4 wins.
     # A: (2/3 + 1)/2, B: (1/3 + 1)/2, C: (0 + 0)/2.
     np.testing.assert_allclose(expected_wins(scores), [5 / 6, 4 / 6, 0])
 
@@ -178,9 +178,9 @@ def published(data_dir: Path, name: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", ["edit", "sent"])
-def test_expected_wins_of_seeda_are_the_published_ones(data_dir: Path, kind: str) -> None:
+def test_expected_wins_of_seeda_equal_the_published_ones(data_dir: Path, kind: str) -> None:
     found = human_expected_wins(seeda_pairs(data_dir, kind))
-    # Published with three digits; expanded judgments, ties dropped.
+    # Published with three digits, from expanded judgments without ties.
     np.testing.assert_allclose(found, published(data_dir, f"EW_{kind}.txt"), atol=0.001)
 
 
@@ -194,16 +194,16 @@ def test_trueskill_of_seeda_judgments_taken_once(data_dir: Path, kind: str) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["edit", "sent"])
-def test_trueskill_of_seeda_drawn_is_the_published_one(data_dir: Path, kind: str) -> None:
+def test_sampled_trueskill_of_seeda_equals_the_published_one(data_dir: Path, kind: str) -> None:
     target = published(data_dir, f"TS_{kind}.txt")
     rng = np.random.default_rng(0)
     found = human_trueskill_sampled(seeda_pairs(data_dir, kind), rng, runs=100)
     assert np.corrcoef(found, target)[0, 1] > 0.9999
-    # A run's deviation is at most .025: a mean of 100 runs is within .01 (four standard errors).
+    # The deviation of a run is at most .025: a mean of 100 is within .01 (four standard errors).
     assert np.abs(found - target).max() < 0.01
 
 
-def test_human_scores_of_gjg15_are_the_published_ones(data_dir: Path) -> None:
+def test_human_scores_of_gjg15_equal_the_published_ones(data_dir: Path) -> None:
     items = read_rankings(data_dir / "GJG15/data/judgments.xml", first_line=0, lines=1312)
     pairs = expand_pairs(items, list(GJG15))
     wins, skill = np.array(list(GJG15.values())).T
@@ -214,7 +214,7 @@ def test_human_scores_of_gjg15_are_the_published_ones(data_dir: Path) -> None:
 
 
 @pytest.mark.slow
-def test_trueskill_of_gjg15_drawn_is_the_published_one(data_dir: Path) -> None:
+def test_sampled_trueskill_of_gjg15_equals_the_published_one(data_dir: Path) -> None:
     items = read_rankings(data_dir / "GJG15/data/judgments.xml", first_line=0, lines=1312)
     pairs = expand_pairs(items, list(GJG15))
     skill = np.array([score for _, score in GJG15.values()])
@@ -236,14 +236,14 @@ def test_human_scores_by_hand() -> None:
     assert np.isnan(drawn).tolist() == [False, False, False, True]
 
 
-def test_sampling_updates_as_the_closed_form_does() -> None:
-    # Two systems and only wins of the first: every draw is the same, so a run is deterministic.
+def test_sampling_updates_like_the_closed_form() -> None:
+    # Two systems with only wins of the first: every draw is the same, so a run is deterministic.
     item = RankedItem("1", 0, "x", (("A",), ("B",)), (1, 2))
     pairs = expand_pairs([item] * 9, ["A", "B"])
     drawn = human_trueskill_sampled(pairs, np.random.default_rng(0), runs=2)
     ten = expand_pairs([item] * 10, ["A", "B"])  # N + 1 draws
     np.testing.assert_allclose(drawn, human_trueskill(ten), atol=1e-12)
-    # And only ties: nobody moves.
+    # With only ties no skill changes.
     tie = expand_pairs([RankedItem("1", 0, "x", (("A", "B"),), (1,))] * 9, ["A", "B"])
     found = human_trueskill_sampled(tie, np.random.default_rng(0), runs=2)
     np.testing.assert_allclose(found, 0.0, atol=1e-12)
@@ -255,7 +255,7 @@ def test_human_trueskill_refuses_wrong_settings() -> None:
         human_trueskill_sampled(pairs, np.random.default_rng(0), runs=0)
 
 
-def test_where_nothing_is_preferred_no_skill_moves() -> None:
+def test_no_skill_changes_if_all_games_are_ties() -> None:
     for scores in (np.ones((3, 4)), np.array([[1.0, NAN], [1.0, 2.0], [NAN, NAN]])):
         found = aggregate_scores("trueskill", scores, np.zeros(3))
         assert found.tolist() == trueskill(scores).tolist() == [0.0, 0.0, 0.0]

@@ -36,7 +36,7 @@ def test_the_worked_example_of_mt_metrics_eval() -> None:
         [-0.6, 0.6, 0.6, -0.6, 1.8, -0.6, 3.0, 0.6, 0.6, -1.8], abs=1e-9
     )
     assert confidence(difference, signs, ties=1.0)[0] == pytest.approx(1 / 10, abs=1e-9)
-    # Counting what equals the observed sum one half instead.
+    # Counting sums equal to the observed one as one half instead.
     assert confidence(difference, signs)[0] == pytest.approx(1 / 20, abs=1e-9)
 
 
@@ -51,8 +51,8 @@ def test_spa_by_hand() -> None:
 
 
 def test_judged_differences_by_hand() -> None:
-    # Sentence 0: one prefers A to B, another B to A twice: (1 - 1 - 1)/3. Sentence 1: A = C, and
-    # B and C share a text, which is a tie. Nobody compared A and C on sentence 0.
+    # Sentence 0: one annotator prefers A to B, another B to A twice: (1 - 1 - 1)/3. Sentence 1:
+    # A = C, and B and C share a text, which is a tie. Nobody compared A and C on sentence 0.
     items = (
         RankedItem("1", 0, "one", (("A",), ("B",)), (1, 2)),
         RankedItem("1", 0, "two", (("A",), ("B",)), (2, 1)),
@@ -65,7 +65,7 @@ def test_judged_differences_by_hand() -> None:
     assert found.compared.tolist() == [0, 1, 2]
 
 
-def test_sentences_without_a_score_take_no_part() -> None:
+def test_sentences_without_a_score_are_ignored() -> None:
     scores = np.array([[1.0, 5.0, 2.0], [0.0, NAN, 1.0], [NAN, NAN, NAN]])
     signs, _ = permutation_signs(3)
     # Differences 1 and 1 over all four patterns: sums 2, 0, 0, -2; 2 is equalled once: 1/8.
@@ -76,7 +76,7 @@ def test_sentences_without_a_score_take_no_part() -> None:
 
 @given(st.integers(3, 5), st.integers(2, 8), st.integers(0, 10**6))
 def test_the_order_of_systems_does_not_matter(systems: int, lines: int, seed: int) -> None:
-    # Coarse scores, so that permuted sums do coincide.
+    # Coarse scores, so that some permuted sums coincide.
     rng = np.random.default_rng(seed)
     human, metric = rng.integers(3, size=(2, systems, lines)).astype(float)
     signs, _ = permutation_signs(lines)
@@ -93,7 +93,7 @@ def test_the_order_of_systems_does_not_matter(systems: int, lines: int, seed: in
     assert 0 <= spa(order) <= 1
 
 
-def test_the_normal_limit_is_near_the_permutations() -> None:
+def test_the_normal_limit_is_close_to_the_permutations() -> None:
     rng = np.random.default_rng(2)
     scores = rng.normal(size=(4, 200)) + np.arange(4)[:, None] * 0.05
     difference = ScoreDifferences(scores).take(slice(None))
@@ -102,8 +102,8 @@ def test_the_normal_limit_is_near_the_permutations() -> None:
     assert np.abs(sampled - limit).max() < 0.015
 
 
-def test_permutations_are_as_many_as_are_cheap() -> None:
+def test_number_of_permutations_is_limited_by_their_cost() -> None:
     assert len(soft_signs(391, pairs=66)) == 10_000
     assert len(soft_signs(20, pairs=1_999_000)) == 1000
     assert len(soft_signs(30, 50)) == 50
-    assert len(soft_signs(4)) == 16  # all there are
+    assert len(soft_signs(4)) == 16  # all possible ones

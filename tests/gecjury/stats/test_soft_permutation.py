@@ -1,4 +1,4 @@
-"""PERM-BOTH on soft pairwise accuracy: by hand, against an enumeration, and what it leaves out."""
+"""PERM-BOTH on soft pairwise accuracy: by hand, against an enumeration, and undefined cases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAN = float("nan")
 
 
 def as_judged(table: np.ndarray) -> JudgedDifferences:
-    """Return a table, sentences × pairs, as differences of single cells."""
+    """Return a sentences × pairs table as differences of single cells."""
     cells = table.T.ravel()
     places = np.flatnonzero(~np.isnan(cells))
     return JudgedDifferences(places, cells[places], *table.shape)
@@ -36,7 +36,7 @@ def spa(wanted: np.ndarray, table: np.ndarray) -> float:
 
 def test_one_sentence_by_hand() -> None:
     # With one sentence d/√d² is the sign of d: p is Φ(−1) for the better system, Φ(1) for the
-    # worse, and a pair in the wrong order costs g = Φ(1) − Φ(−1) of the mean over three pairs.
+    # worse, and a pair in the wrong order lowers the sum over three pairs by g = Φ(1) − Φ(−1).
     # Humans and the first metric say A > B > C, the second C > B > A: SPA 1 and 1 − 3g/3.
     g = float(ndtr(1.0) - ndtr(-1.0))
     wanted = np.array([[1.0, 1.0, 1.0]])
@@ -44,15 +44,15 @@ def test_one_sentence_by_hand() -> None:
     values, p = perm_both_spa(as_judged(wanted), [up, down])
     assert values == pytest.approx([1.0, 1 - g], abs=1e-12)
     # Standardised, the metrics are (u, 0, −u) and (−u, 0, u). Eight swaps: B's changes nothing.
-    # Neither or both of A and C swapped: the difference is ±3g/3, and counts. A alone swapped:
+    # Neither or both of A and C swapped: the difference is ±3g/3, and counts. Only A swapped:
     # (−u, 0, −u) and (u, 0, u). The first has p = Φ(1), 1/2, Φ(−1) for AB, AC, BC where humans
-    # have Φ(−1): it is g, g/2 and 0 off; the second 0, g/2 and g. The difference is 0. C alone: 0
-    # likewise. So 4 of 8 reach the observed difference.
+    # have Φ(−1): it is off by g, g/2 and 0; the second by 0, g/2 and g. The difference is 0. Only
+    # C swapped: also 0. So 4 of 8 reach the observed difference.
     assert p[0, 1] == p[1, 0] == pytest.approx(4 / 8)
 
 
 @pytest.mark.parametrize("gaps", [False, True])
-def test_every_swap_listed(gaps: bool) -> None:
+def test_p_equals_an_enumeration_of_all_swaps(gaps: bool) -> None:
     rng = np.random.default_rng(3)
     wanted, one, two = rng.normal(size=(3, 3)), rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
     if gaps:
@@ -78,7 +78,7 @@ def test_every_swap_listed(gaps: bool) -> None:
     assert drawn[0, 1] == pytest.approx(expected, abs=slack)
 
 
-def test_the_better_metric_is_told() -> None:
+def test_the_better_metric_is_detected() -> None:
     rng = np.random.default_rng(5)
     human = np.linspace(0, 0.6, 6)[:, None] + rng.normal(size=(6, 150))
     good, bad = human + 0.3 * rng.normal(size=(6, 150)), rng.normal(size=(6, 150))
@@ -89,7 +89,7 @@ def test_the_better_metric_is_told() -> None:
     assert np.isnan(np.diag(p)).all()
 
 
-def test_what_has_no_accuracy_has_no_p() -> None:
+def test_p_is_undefined_without_an_accuracy() -> None:
     rng = np.random.default_rng(1)
     some = [rng.random((2, 5)) for _ in range(2)]
     values, p = perm_both_spa(as_judged(np.ones((5, 1))), some)

@@ -1,4 +1,4 @@
-"""Special functions: those of scipy's package, had without it."""
+"""Special functions: those of `scipy.special`, loaded without the package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import scipy.special, scipy.stats
 assert scipy.special.ndtr is special.ndtr and scipy.special.erfcx is special.erfcx
 assert scipy.special.__file__ and scipy.stats.norm.cdf(0.0) == 0.5
 """
-_BESIDE = """
+_WITH_THREAD = """
 import sys, threading
 wait = threading.Event()
 threading.Thread(target=wait.wait).start()
@@ -25,9 +25,9 @@ finally:
 """
 
 
-def test_package_is_left_out_and_can_be_imported_afterwards() -> None:
+def test_package_is_not_loaded_and_can_be_imported_afterwards() -> None:
     subprocess.run([sys.executable, "-c", _ALONE], check=True)
 
 
-def test_beside_other_threads_the_package_is_imported() -> None:
-    subprocess.run([sys.executable, "-c", _BESIDE], check=True)
+def test_package_is_imported_if_other_threads_are_running() -> None:
+    subprocess.run([sys.executable, "-c", _WITH_THREAD], check=True)

@@ -1,4 +1,4 @@
-"""TrueSkill of many resampled corpora at once against that of each; of one see test_ranking.py."""
+"""TrueSkill of many resampled corpora at once against each alone (see also test_ranking.py)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GAME = Game()
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(2, 6), st.integers(1, 30), st.integers(1, 3), st.integers(0, 10**6))
-def test_trueskill_of_all_draws_is_that_of_each(
+def test_trueskill_of_all_draws_equals_that_of_each(
     systems: int, lines: int, metrics: int, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -40,7 +40,7 @@ def test_trueskill_of_all_draws_is_that_of_each(
 
 
 def test_trueskill_of_a_long_one_sided_corpus() -> None:
-    # Skills far apart, where the tails of the normal curve are met, and threads.
+    # Skills far apart, which reach the tails of the normal curve; two threads.
     scores = np.repeat(np.arange(5.0)[:, None], 300, axis=1)
     scores[1, ::7] = 9
     counts = np.ones((4, 300))
@@ -49,8 +49,8 @@ def test_trueskill_of_a_long_one_sided_corpus() -> None:
     assert np.abs(found[0] - expected).max() < 1e-4
 
 
-def test_draws_are_rated_alike_however_they_are_split() -> None:
-    # In single precision, so to the last bit; draws of different lengths end at different turns.
+def test_splitting_does_not_change_the_ratings_of_draws() -> None:
+    # In single precision, to the last bit; draws of different lengths end at different steps.
     rng = np.random.default_rng(3)
     waves = score_waves([rng.integers(4, size=(6, 20)).astype(float) for _ in range(2)])
     counts = rng.integers(3, size=(7, 20)).astype(float)
@@ -61,10 +61,10 @@ def test_draws_are_rated_alike_however_they_are_split() -> None:
     assert np.stack(alone, axis=1).tolist() == whole.tolist()
 
 
-def test_rounds_pair_each_system_once_and_all_pairs_alike() -> None:
-    # Of five systems, round 3: 0 + 3 = 1 + 2 = 3, and 4 + 4 = 3 + 5 meets nobody.
+def test_rounds_pair_each_system_once_and_all_pairs_equally() -> None:
+    # Five systems, round 3: 0 + 3 = 1 + 2 = 3; system 4 (4 + 4 = 3 + 5) has no opponent.
     assert met(3, 5).T.tolist() == [[0, 3], [1, 2]]
-    # Round 1 of six: 0 + 1 = 1, and 2 + 5 = 3 + 4 = 1 + 6.
+    # Six systems, round 1: 0 + 1 = 1, and 2 + 5 = 3 + 4 = 1 + 6.
     assert met(1, 6).T.tolist() == [[0, 1], [2, 5], [3, 4]]
     for systems in (5, 6):
         rounds = meetings(systems, 7, 2, seed=1)
@@ -75,25 +75,25 @@ def test_rounds_pair_each_system_once_and_all_pairs_alike() -> None:
             assert (first < second).all()
             assert len(np.unique([first, second])) == 2 * len(first)
             counts[first, second] += 1
-        # 14 rounds: each of 5 stands 2 or 3 times, each of 6 likewise.
+        # 14 rounds: each of the 5 rounds occurs 2 or 3 times, and so does each of the 6.
         assert set(counts[np.triu_indices(systems, 1)].tolist()) == {2, 3}
     assert meetings(50, 3, 4, seed=1).tolist() != meetings(50, 3, 4, seed=2).tolist()
 
 
-def test_opponents_are_drawn_where_games_are_very_many() -> None:
+def test_opponents_are_sampled_if_there_are_very_many_games() -> None:
     # 100 systems have 4,950 pairs: on 1,010 sentences 4,999,500 games, on 1,011 more than 5e6.
     assert sampled_opponents(100, 1010, None) is None
     # A system plays 39 games on a sentence: 100 · 39 / 2 · 1,011 = 1,971,450 games.
     assert sampled_opponents(100, 1011, None) == 4_000_000 // 101_100 == 39
     assert sampled_opponents(2000, 1000, None) == 2
     assert sampled_opponents(10**6, 1000, None) == 1
-    # Who asks for all of them gets all games.
+    # If all opponents are requested, all games are played.
     assert sampled_opponents(2000, 1000, 1999) is None
     assert sampled_opponents(12, 10, 3) == 3
 
 
 def test_the_games_of_a_sample_by_hand() -> None:
-    # Rounds of three systems: 0: 1-2, 1: 0-1, 2: 0-2; system 2 has no score of the second sentence.
+    # Rounds of three systems: 0: 1-2, 1: 0-1, 2: 0-2; system 2 has no score for sentence 2.
     scores = np.array([[3.0, 1.0], [2.0, 1.0], [1.0, np.nan]])
     outcomes = list(score_outcomes(scores, np.array([[2, 0], [1, 2]])))
     assert outcomes == [(0, 2, 1), (1, 2, 1), (0, 1, 0)]
@@ -104,7 +104,7 @@ def test_the_games_of_a_sample_by_hand() -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(st.integers(3, 9), st.integers(2, 20), st.integers(1, 3), st.integers(0, 10**6))
-def test_samples_of_all_draws_are_those_of_each(
+def test_samples_of_all_draws_equal_those_of_each(
     systems: int, lines: int, opponents: int, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Windows of the human ranking and tables by pairs of systems or ranks."""
+"""Windows of the human ranking, and tables by pairs of systems or ranks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_windows_by_hand() -> None:
     assert r[0] == pytest.approx(pearson(human[[1, 2, 3]], metric[[1, 2, 3]]))
 
 
-def test_one_window_holds_all_systems_and_none_holds_more() -> None:
+def test_one_window_contains_all_systems_and_none_contains_more() -> None:
     human, metric = np.arange(4.0), np.array([1.0, 0.0, 2.0, 5.0])
     ((_, _, rho),) = window_correlations(human, metric, 4)
     assert rho == spearman(human, metric)
@@ -72,7 +72,7 @@ def test_pair_table_by_hand() -> None:
     assert counts.tolist() == [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
     _, counts = pair_table([(first, second, human, left, right)], size=3, ties="drop")
     assert counts[1, 2] == 0
-    # A label of -1 leaves a pair out.
+    # Pairs with the label -1 are left out.
     assert pair_table([(first - 1, second, human, left, right)], size=3)[1].sum() == 2
 
 

@@ -38,7 +38,7 @@ def prf(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def running(counts: np.ndarray, usable: np.ndarray, *, official: bool = False) -> np.ndarray:
-    """The references that CLEME-dependent's corpus score takes."""
+    """Return the references chosen for the corpus score of CLEME-dependent."""
     scorer = CLEME(assumption="dependent", compat="official" if official else "gecjury")
     return choose_running(np.where(usable[..., None], counts, np.nan)[None], scorer.rule)[1][0]
 
@@ -47,8 +47,8 @@ def running(counts: np.ndarray, usable: np.ndarray, *, official: bool = False) -
 
 
 def test_boundaries_are_shared() -> None:
-    # (3,4) and (3,5) overlap: one chunk; nothing else touches: thirteen chunks in all, as in the
-    # table of the official README, whose second sentence has these spans.
+    # (3,4) and (3,5) overlap and form one chunk; no other spans touch. There are thirteen chunks,
+    # as in the table of the official README, whose second sentence has these spans.
     parts = partition(SOURCE, [HYP, REF0, REF1])
     assert parts.spans == (
         (0, 3), (3, 5), (5, 6), (6, 6), (6, 8), (8, 9), (9, 12), (12, 13), (13, 15), (15, 17),
@@ -60,8 +60,8 @@ def test_boundaries_are_shared() -> None:
     assert (hyp[5], ref0[5], ref1[5]) == (("Ds",), ("Ds",), None)
 
 
-def test_touching_edits_merge_also_through_insertions() -> None:
-    # (1,2), (2,2) and (2,4) touch each other: one chunk 1-4
+def test_touching_edits_merge_even_through_insertions() -> None:
+    # (1,2), (2,2) and (2,4) touch: one chunk 1-4
     parts = partition(list("abcde"), [[Edit(1, 2, "B"), Edit(2, 2, "x")], [Edit(2, 4, "")]])
     assert parts.spans == ((0, 1), (1, 4), (4, 5))
     assert parts.texts == ((None, ("B", "x", "c", "d"), None), (None, ("b",), None))
@@ -123,7 +123,7 @@ def test_chunks_tile_the_source_and_spell_every_version(
 
 def test_readme_demo_by_hand() -> None:
     """THUKElab/CLEME README, demo of two sentences: F .2711, P .2293, R 1, TP .8, FP 2.7, TN 10."""
-    # Mean length of the chunks the references change: (2 + 1) + (2 + 1 + 1) = 7 over 5.
+    # Mean length of the chunks that the references change: (2 + 1) + (2 + 1 + 1) = 7 over 5.
     verdicts = judge_chunks([["a"], SOURCE], [[], HYP], [[[], REF0], [[], REF1]])
     assert verdicts.mean_length == pytest.approx(1.4)
     counts = verdicts.counts(CORPUS_WEIGHTS)
@@ -133,7 +133,7 @@ def test_readme_demo_by_hand() -> None:
     # tp  chunk 8-9, length 1: 2/(1+exp(.4)) = .8026
     # fp  3-5 (needed) and 15-17, length 2: 2/(1+exp(.6)) = .7087, clipped to .75 each;
     #     18-19, length 1: 2/(1+exp(-.4)) = 1.1974
-    # tn  seven chunks nobody edits, 6-6 and 12-13, and the first sentence: 10
+    # tn  seven chunks that nobody edits, 6-6 and 12-13, and the first sentence: 10
     assert total == pytest.approx([0.80262, 0.75, 0.75 + 1.19738, 0.0, 10.0], abs=1e-5)
     p, r, f = prf(total)
     assert (round(float(p), 4), round(float(r), 4), round(float(f), 4)) == (0.2293, 1.0, 0.2711)
@@ -141,7 +141,7 @@ def test_readme_demo_by_hand() -> None:
 
 def test_reference_1_and_independent_by_hand() -> None:
     ref1 = judge_chunks([SOURCE], [HYP], [[REF0], [REF1]]).counts(UNWEIGHTED)[0, 1]
-    # 3-5 needed; 8-9, 15-17, 18-19 needless; 6-6 and 12-13 missed; 7 chunks left by both
+    # 3-5 needed; 8-9, 15-17, 18-19 needless; 6-6 and 12-13 missed; both leave 7 chunks
     assert ref1.tolist() == [0, 1, 3, 2, 7]
     both = judge_chunks([SOURCE], [HYP], [[REF0], [REF1]], independent=True).counts(UNWEIGHTED)
     # 8-9 as in reference 0: tp; 3-5 needed; 15-17, 18-19 needless; 6-6 and 12-13 are changed by
@@ -169,7 +169,7 @@ def test_references_that_delete_everything_are_dropped() -> None:
     gone = [Edit(0, 2, "")]
     verdicts = judge_chunks([["a", "b"]], [[]], [[gone], [[Edit(0, 1, "x")]]])
     assert verdicts.usable.tolist() == [[False, True]]
-    assert verdicts.mean_length == 1.0  # the dropped one, of length 2, has no say
+    assert verdicts.mean_length == 1.0  # the dropped one, of length 2, does not count
     dropped, kept = verdicts.counts(UNWEIGHTED)[0]
     assert np.isnan(dropped).all()
     assert kept.tolist() == [0, 0, 0, 1, 1]
@@ -179,7 +179,7 @@ def test_references_that_delete_everything_are_dropped() -> None:
 
 
 def test_zero_rules() -> None:
-    # nothing to do, nothing done: precision and recall 1; changes nobody needed: precision 0
+    # nothing to do and nothing done: precision and recall 1; only needless changes: precision 0
     assert [float(v) for v in prf(np.array([0.0, 0, 0, 0, 1]))] == [1, 1, 1]
     assert [float(v) for v in prf(np.array([0.0, 0, 2, 0, 1]))] == [0, 1, 0]
     assert [float(v) for v in prf(np.array([0.0, 1, 0, 1, 1]))] == [0, 0, 0]
@@ -197,7 +197,7 @@ def test_components_by_hand() -> None:
 
 def test_running_choice_and_its_ties() -> None:
     usable = np.ones((1, 2), dtype=bool)
-    # equal F (0 either way): more tp, then fewer fp, fewer fn, more tn
+    # equal F (0 for both): more tp, then fewer fp, fewer fn, more tn
     for rows in (
         [[0.0, 0, 2, 3, 1], [0.0, 0, 1, 3, 1]],
         [[0.0, 1, 1, 3, 1], [0.0, 1, 1, 2, 1]],
@@ -216,9 +216,10 @@ def test_running_choice_and_its_ties() -> None:
     assert running(counts, mask, official=True).tolist() == [0, 1]
 
 
-def test_sentences_go_by_f_then_precision_then_recall() -> None:
-    # F is 0 under all three. Precision is 0 under the first two, which have FP; under the third,
-    # absent from the first sentence, 1. Recall is 0 under the first, which wants something.
+def test_sentences_choose_by_f_then_precision_then_recall() -> None:
+    # F is 0 with all three references. Precision is 0 with the first two, which have FP, and 1 with
+    # the third, which is absent from the first sentence. Recall is 0 with the first, which requires
+    # a change.
     counts = np.array([[[0.0, 1, 0, 1, 0], [0.0, 0, 1, 0, 1], [0.0, 0, 0, 1, 1]]] * 2)
     counts[0, 2] = np.nan
     assert CLEME(assumption="dependent").best_references(counts).tolist() == [1, 2]
@@ -234,7 +235,7 @@ def test_own_reference_is_perfect_and_order_of_references_does_not_matter(
         counts = judge_chunks([source], [hyp], [[edits] for edits in sets]).counts(UNWEIGHTED)
         assert counts[0, 0, 1:4].tolist() == [0, 0, 0]
     if not all(apply_edits(source, edits) for edits in sets):
-        return  # some reference is dropped, or the first of several emptying ones is kept
+        return  # a reference is dropped, or the first of several that delete everything is kept
     for independent in (False, True):
         there = judge_chunks([source], [hyp], [[e] for e in sets], independent=independent)
         back = judge_chunks([source], [hyp], [[e] for e in sets[::-1]], independent=independent)
@@ -248,7 +249,7 @@ def test_own_reference_is_perfect_and_order_of_references_does_not_matter(
 
 
 def read_m2(path: Path) -> tuple[list[list[str]], dict[int, list[list[Edit]]]]:
-    """Sources and each annotator's edits; every annotator has a line in every sentence here."""
+    """Return sources and edits by annotator; here every annotator has a line in every sentence."""
     sources: list[list[str]] = []
     edits: dict[int, list[list[Edit]]] = {}
     for block in path.read_text(encoding="utf-8").strip().split("\n\n"):

@@ -22,7 +22,7 @@ from gecjury.refbased.gotoscorer.weights import (
 )
 from gecjury.stats.counts import precision_recall_f
 
-# The spans of the demo of the official program (gotutiyan/GTS, demo/), its words replaced.
+# The spans of the official program's demo (gotutiyan/GTS, demo/), with other words.
 SOURCES = [list("abcde"), list("abcdefg")]
 REFERENCE = [
     [Edit(1, 1, "H B"), Edit(2, 3, ""), Edit(3, 4, "I")],
@@ -55,7 +55,7 @@ def test_chunk_sequence_by_hand() -> None:
     assert [(c.start, c.end) for c in chunks] == [
         (0, 0), (0, 1), (1, 1), (1, 2), (2, 2), (2, 3), (3, 3), (3, 4), (4, 4), (4, 5), (5, 5),
     ]  # fmt: skip
-    # no place inside an edit of several tokens
+    # no insertion place inside an edit of several tokens
     assert [(c.start, c.end) for c in chunk_sequence(list("abc"), [Edit(0, 2, "x")])] == [
         (0, 0), (0, 2), (2, 2), (2, 3), (3, 3),
     ]  # fmt: skip
@@ -87,9 +87,9 @@ def test_verdicts_by_hand() -> None:
     assert named(Edit(1, 3, "G")) == {(1, 3): "tp"}
     assert named(Edit(1, 3, "X")) == {(1, 3): "wrong"}
     assert named(Edit(2, 3, "X")) == {(1, 3): "wrong"}
-    # an edit over the token before it as well is a false positive there
+    # an edit that also covers the token before it is a false positive there
     assert named(Edit(0, 2, "X")) == {(0, 1): "fp", (1, 3): "wrong"}
-    # an insertion inside the edit has no place of its own
+    # an insertion inside the edit has no separate place
     assert named(Edit(2, 2, "X")) == {(1, 3): "wrong"}
     # one right before it is wrong at its place and touches the edit, unless that is made exactly
     assert named(Edit(1, 1, "X")) == {(1, 1): "fp", (1, 3): "wrong"}
@@ -109,7 +109,7 @@ def test_edits_that_do_not_fit_are_refused() -> None:
 
 
 def test_weights_of_the_official_demo() -> None:
-    """gotutiyan/GTS, demo/weight.txt: three systems, numbers of them right on every chunk."""
+    """gotutiyan/GTS, demo/weight.txt: how many of three systems are right on each chunk."""
     weights = judge_systems(SOURCES, REFERENCE, SYSTEMS).weights()
     assert weights.systems == 3
     assert weights.correct == (
@@ -146,14 +146,14 @@ def test_without_weights_every_chunk_counts_once() -> None:
     assert total[0].tolist() == [4, 0, 2, 18, 24]
 
 
-def test_zero_rule_is_an_argument() -> None:
+def test_zero_rule_can_be_chosen() -> None:
     nothing = np.array([0.0, 0, 0, 2, 2])
     assert [float(v) for v in precision_recall_f(*nothing[:3], beta=0.5, empty=0.0)] == [0, 0, 0]
     assert [float(v) for v in precision_recall_f(*nothing[:3], beta=0.5)] == [1, 1, 1]
     assert float(chunk_accuracy(np.zeros(5))) == 0
 
 
-def test_weights_travel_through_a_file(tmp_path: Path) -> None:
+def test_weights_can_be_saved_and_loaded(tmp_path: Path) -> None:
     judged = judge_systems(SOURCES, REFERENCE, SYSTEMS)
     path = tmp_path / "weights.json"
     judged.weights().save(path)
@@ -191,7 +191,7 @@ def test_bad_weight_files(tmp_path: Path, content: str, message: str) -> None:
         ChunkWeights.load(path)
 
 
-def test_weight_files_that_cannot_be_reached(tmp_path: Path) -> None:
+def test_unreadable_weight_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         ChunkWeights.load(tmp_path / "none.json")
     with pytest.raises(OutputError, match="cannot be written"):
@@ -219,7 +219,7 @@ def corrections(draw: st.DrawFn) -> tuple[list[str], list[Edit], list[Edit]]:
 
 
 def compared(source: list[str], gold: list[Chunk], edits: list[Edit]) -> list[int]:
-    """Verdicts by comparing every chunk of the reference with every chunk of the system."""
+    """Return verdicts from comparing all chunks of the reference with all of the system."""
     mine = chunk_sequence(source, edits)
     result = []
     for g in gold:

@@ -34,7 +34,7 @@ def align(s: list[str], h: list[str], r: list[str]) -> list[threeway.Column]:
 
 
 def counts_of(source: str, hypothesis: str, reference: str) -> list[int]:
-    """TP, TN, FP, FN, FPN."""
+    """Return TP, TN, FP, FN, FPN."""
     counts = sentence_counts(source.split(), [hypothesis.split()], [reference.split()])
     return counts[0, 0, :5].tolist()
 
@@ -48,14 +48,14 @@ def test_each_kind_of_column() -> None:
     assert counts_of("a b c d e", "a x y d v", "a x c z w") == [1, 1, 2, 2, 1]
 
 
-def test_gaps_are_tokens_of_their_own() -> None:
+def test_gaps_count_as_separate_tokens() -> None:
     # a a a TN · - x -: FP (source and reference both empty) · b b b TN
     assert counts_of("a b", "a x b", "a b") == [0, 2, 1, 0, 0]
-    # a - -: source alone, deleted by both: TP
+    # a - -: only in the source, deleted by both: TP
     assert counts_of("a b", "b", "b") == [1, 1, 0, 0, 0]
     # - x y: inserted by both, but differently: wrong
     assert counts_of("a b", "a x b", "a y b") == [0, 2, 1, 1, 1]
-    # - - y: inserted by the reference alone: FN
+    # - - y: inserted only by the reference: FN
     assert counts_of("a b", "a b", "a y b") == [0, 2, 0, 1, 0]
 
 
@@ -70,8 +70,8 @@ def test_paper_measures_by_hand() -> None:
     assert weighted_accuracy(counts)[0] == pytest.approx(0.4)
     # Acc = (1 + 1) / (1 + 1 + 2 + 2 - 1) = 2 / 5: one for each of the five columns
     assert weighted_accuracy(counts, 1.0)[0] == pytest.approx(0.4)
-    # Left alone, a and c are right (TN 2) and b, d, e wrong (FN 3): WAcc = 2 / 5, and as the
-    # hypothesis has 0.4 as well, I = floor(0.4) = 0.
+    # In the unchanged source a and c are right (TN 2) and b, d, e wrong (FN 3): WAcc = 2 / 5, and
+    # because the hypothesis also has 0.4, I = floor(0.4) = 0.
     assert source_counts(counts)[0].tolist() == [0, 2, 0, 3, 0, 2, 3]
     assert improvement(counts)[0] == 0.0
     # Detection: the wrong correction is TP: TP 2, FP 1, FN 1; WAcc = (4+1)/(2·3+1+1) = 5/8,
@@ -80,36 +80,36 @@ def test_paper_measures_by_hand() -> None:
     assert improvement(detection(counts))[0] == pytest.approx(0.375)
 
 
-def test_the_source_is_aligned_by_itself() -> None:
-    # With the hypothesis the alignment has a gap between a and b, so that the source seems to be
+def test_the_source_is_aligned_separately() -> None:
+    # The alignment with the hypothesis has a gap between a and b, so that the source seems to be
     # wrong in four places: a, b, c and the gap. Source and reference alone: a x, b y, c -.
     counts = sentence_counts(["a", "b", "c"], [["a", "x", "b", "c"]], [["x", "y"]])[0, 0]
     assert source_counts(counts)[[1, 3]].tolist() == [0, 3]
-    # Nothing of this depends on who is judged beside whom, or on the hypothesis.
+    # This does not depend on the hypothesis or on the other systems.
     for h in (["a"], ["x", "y"], ["a", "b", "c"], []):
         assert (sentence_counts(["a", "b", "c"], [h], [["x", "y"]])[0, 0, 5:] == [0, 3]).all()
 
 
 def test_improvement_branches() -> None:
-    # worse: one right token spoiled of two, WAcc = 1/(2+1) = 1/3 against 1: I = 1/3 - 1
+    # worse: one of two right tokens spoiled, WAcc = 1/(2+1) = 1/3 against 1: I = 1/3 - 1
     assert improvement(np.array([0, 1, 1, 0, 0, 2, 0])) == pytest.approx(-2 / 3)
-    # better: the one error of two tokens corrected: 1 against 1/2
+    # better: the only error in two tokens corrected: 1 against 1/2
     assert improvement(np.array([1, 1, 0, 0, 0, 1, 1])) == 1.0
     # equal and perfect: floor(1) = 1; equal and not perfect: floor(1/2) = 0
     assert improvement(np.array([0, 2, 0, 0, 0, 2, 0])) == 1.0
     assert improvement(np.array([0, 1, 0, 1, 0, 1, 1])) == 0.0
     # the weight is an argument: with w = 1, WAcc = 1/(1+1) against 1
     assert improvement(np.array([0, 1, 1, 0, 0, 2, 0]), weight=1.0) == pytest.approx(-0.5)
-    # nothing at all to judge: nothing wrong
+    # nothing to judge, so nothing is wrong
     assert improvement(np.array([0, 0, 0, 0, 0, 0, 0])) == 1.0
 
 
-def test_reference_with_best_weighted_accuracy_then_improvement_first_on_ties() -> None:
+def test_reference_is_chosen_by_weighted_accuracy_then_improvement_then_order() -> None:
     counts = np.array(
         [
             # WAcc 1/3 and 1: the second
             [[0, 1, 1, 0, 0, 2, 0], [1, 0, 0, 0, 0, 0, 1]],
-            # both WAcc 1: I is 1 either way, so is everything else: the first
+            # both WAcc 1: I and all other measures are equal too: the first
             [[1, 1, 0, 0, 0, 1, 1], [0, 2, 0, 0, 0, 2, 0]],
             # WAcc 1/2 = 2/4 for both; source 1/2 against (TN 1, FN 1) 1/2, and (2·1+0)/(2·(1+1)) =
             # 1/2 with source (TN 1, FN 1) 1/2: I 0; Acc 1/2 and 1/2; detection the same: the first
@@ -127,13 +127,13 @@ def test_ties_in_weighted_accuracy_are_broken_by_improvement() -> None:
     assert choose_references(counts[None]).tolist() == [1]
 
 
-# --- the alignment against the recurrence written out ------------------------------------------
+# --- the alignment against a plain recurrence --------------------------------------------------
 
 MOVES = [(1, 1, 1), (1, 1, 0), (1, 0, 1), (0, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
 
 
 def plain_columns(s: Sequence[str], h: Sequence[str], r: Sequence[str]) -> list[tuple[object, ...]]:
-    """The full table and its backtrace, cell by cell; for three different sequences."""
+    """Return the columns from the full table and its backtrace, for three different sequences."""
 
     def column_cost(a: str | None, b: str | None, c: str | None) -> int:
         total = 0
@@ -171,13 +171,13 @@ def plain_columns(s: Sequence[str], h: Sequence[str], r: Sequence[str]) -> list[
 
 
 @given(tokens, tokens, tokens)
-def test_alignment_is_that_of_the_full_table(s: list[str], h: list[str], r: list[str]) -> None:
+def test_alignment_equals_that_of_the_full_table(s: list[str], h: list[str], r: list[str]) -> None:
     if s != h and s != r and h != r:
         assert align(s, h, r) == plain_columns(s, h, r)
 
 
 @given(tokens, tokens, tokens)
-def test_giving_up_the_search_changes_nothing(s: list[str], h: list[str], r: list[str]) -> None:
+def test_abandoning_the_search_changes_nothing(s: list[str], h: list[str], r: list[str]) -> None:
     if s != h and s != r and h != r:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(threeway, "_PATIENCE", -1_000_000)
@@ -195,7 +195,7 @@ def test_two_equal_sequences_stay_together(x: list[str], y: list[str]) -> None:
 
 
 @given(tokens, tokens, tokens)
-def test_alignment_spells_the_sequences(s: list[str], h: list[str], r: list[str]) -> None:
+def test_alignment_contains_the_sequences(s: list[str], h: list[str], r: list[str]) -> None:
     columns = align(s, h, r)
     assert [[t for t in row if t is not None] for row in zip(*columns, strict=True)] == (
         [s, h, r] if columns else []
@@ -212,7 +212,7 @@ def test_range_and_extremes(s: list[str], r: list[str]) -> None:
 
 
 @given(tokens, st.lists(tokens, min_size=1, max_size=3), st.lists(tokens, min_size=1, max_size=3))
-def test_many_at_once_equal_one_by_one(
+def test_batched_counts_equal_single_ones(
     s: list[str], hyps: list[list[str]], refs: list[list[str]]
 ) -> None:
     together = sentence_counts(s, hyps, refs)
@@ -224,7 +224,7 @@ def test_many_at_once_equal_one_by_one(
             assert -1.0 <= value <= 1.0
 
 
-def test_long_and_repetitive_sentences_stay_quick() -> None:
+def test_long_and_repetitive_sentences_are_fast() -> None:
     rng = np.random.default_rng(0)
     words = [[str(w) for w in rng.integers(0, 500, size=200)] for _ in range(3)]
     repeated = [["a", "b"] * n for n in (200, 190, 170)]
@@ -232,7 +232,7 @@ def test_long_and_repetitive_sentences_stay_quick() -> None:
     for s, h, r in (words, repeated):
         columns = align(s, h, r)
         assert [t for t, _, _ in columns if t] == s
-    # Under half a second on one core; 8 and 52 million cells one by one would take minutes.
+    # Under half a second on one core; visiting 8 and 52 million cells singly would take minutes.
     assert time.perf_counter() - start < 5
 
 
@@ -248,16 +248,16 @@ def joined(lines: list[list[str]]) -> tuple[str, ...]:
 
 
 def split_punctuation(correction: str) -> str:
-    """What NLTK's word tokeniser, through which the official converter sends corrections, does.
+    """Tokenise a correction like NLTK's word tokeniser, which the official converter uses.
 
     Only three corrections of the 391 sentences are not tokenised: two end in a full stop, one
-    holds a comma between words.
+    contains a comma between words.
     """
     return re.sub(r"(?<=\w)([.,])(?=$|\w)", r" \1 ", correction)
 
 
 def official_references(path: Path) -> tuple[list[list[str]], list[list[list[str]]]]:
-    """Sources and two references; see `judged_sentences` for the rules."""
+    """Return sources and two references; see `judged_sentences` for the rules."""
     sources: list[list[str]] = []
     references: list[list[list[str]]] = [[], []]
     for block in path.read_text(encoding="utf-8").strip().split("\n\n"):
@@ -277,9 +277,9 @@ def official_references(path: Path) -> tuple[list[list[str]], list[list[list[str
     return sources, references
 
 
-# What the official program prints with `-nomix` for SEEDA's 391 sentences, I in percent, correction
-# and detection. It aligns the source with the reference by itself; read from the alignment with the
-# hypothesis, the baseline would give REF-F -19.75 and T5 7.06.
+# The official program's output with `-nomix` for SEEDA's 391 sentences: I in percent, correction
+# and detection. It aligns the source with the reference separately; if the baseline were read from
+# the alignment with the hypothesis, REF-F would have -19.75 and T5 7.06.
 OFFICIAL_I = {"REF-F": (-19.11, None), "T5": (None, 8.58)}
 
 
@@ -287,8 +287,8 @@ OFFICIAL_I = {"REF-F": (-19.11, None), "T5": (None, 8.58)}
 def judged_sentences(data_dir: Path) -> Corpus:
     """SEEDA's 391 sentences with the references as the official program reads them.
 
-    It sends corrections through NLTK's tokeniser, and takes the source for a reference that its
-    edits would empty (sentence 538, annotator 1).
+    It tokenises corrections with NLTK, and uses the source instead of a reference that edits
+    would empty (sentence 538, annotator 1).
     """
     folder = data_dir / "SEEDA" / "outputs" / "subset"
     judged = read_lines(folder / "INPUT.txt")

@@ -1,7 +1,7 @@
-"""A plain re-statement of the m2scorer 3.2 algorithm, slow, for comparison with `maxmatch`.
+"""A plain, slow re-implementation of m2scorer 3.2, for comparison with `maxmatch`.
 
 Floyd-Warshall over all vertices and Bellman-Ford over all arcs, with the official floats. The
-only liberties: adjacency tables instead of failed look-ups, and Bellman-Ford stops after a round
+only differences: adjacency tables instead of failed look-ups, and Bellman-Ford stops after a round
 without a change.
 """
 
@@ -12,7 +12,7 @@ EPSILON = 0.001
 
 
 def alignment(src, hyp, sub_cost, release):
-    """All optimal edges of one cost setting: {(tail, head): (kind, start, end, old, new, same)}."""
+    """Return all optimal edges: {(tail, head): (kind, start, end, old, new, same)}."""
     n, m = len(src), len(hyp)
     dist = [[0] * (m + 1) for _ in range(n + 1)]
     back = {}
@@ -50,7 +50,7 @@ def alignment(src, hyp, sub_cost, release):
 
 
 def merge(one, two):
-    """Joins two adjacent edits."""
+    """Join two adjacent edits."""
     old = " ".join(part for part in (one[3], two[3]) if part)
     new = " ".join(part for part in (one[4], two[4]) if part)
     kind = one[0] if one[0] == two[0] else "sub"
@@ -58,7 +58,7 @@ def merge(one, two):
 
 
 def graph(src, hyp, max_unchanged, release):
-    """Vertices, arc list with repetitions, distances and edits."""
+    """Return vertices, the arc list with repetitions, distances and edits."""
     v1, e1 = alignment(src, hyp, 1, release)
     v2, e2 = alignment(src, hyp, 2, release)
     vertices = sorted(v1 | v2)
@@ -89,12 +89,12 @@ def graph(src, hyp, max_unchanged, release):
 
 
 def agrees(edit, gold):
-    """Whether (start, end, old, new) is the gold edit (start, end, old, [new])."""
+    """Return whether (start, end, old, new) is the gold edit (start, end, old, [new])."""
     return edit[:3] == gold[:3] and edit[3] in gold[3]
 
 
 def weigh(arcs, dist, edits, golds):
-    """Weights of all arcs for one annotator."""
+    """Return the weights of all arcs for one annotator."""
     weight = dict(dist)
     places, gold_places = {}, {}
     for edge in arcs:
@@ -148,7 +148,7 @@ def weigh(arcs, dist, edits, golds):
 
 
 def shortest(vertices, arcs, weight, edits):
-    """Edits (start, end, old, new) on the Bellman-Ford path, left to right."""
+    """Return the edits (start, end, old, new) on the Bellman-Ford path, left to right."""
     cost = dict.fromkeys(vertices, INF)
     cost[0, 0] = 0
     came = {}
@@ -171,7 +171,7 @@ def shortest(vertices, arcs, weight, edits):
 
 
 def matched(path, golds):
-    """The edits of the path that are gold edits, as the official matchSeq counts them."""
+    """Return the edits of the path that are gold edits, as the official matchSeq counts them."""
     result, start = [], 0
     for edit in path:
         for i in range(start, len(golds)):
@@ -182,7 +182,7 @@ def matched(path, golds):
 
 
 def official(src, hyp, annotators, max_unchanged=2, release=True):
-    """[(correct, proposed, gold)] and the paths; gold edits are (start, end, corrections)."""
+    """Return [(correct, proposed, gold)] and paths; gold edits are (start, end, corrections)."""
     vertices, arcs, dist, edits = graph(src, hyp, max_unchanged, release)
     counts, paths = [], []
     for golds in annotators:

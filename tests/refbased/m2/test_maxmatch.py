@@ -1,4 +1,4 @@
-"""M2 scorer: hand-computed cases, the official algorithm restated, published figures, bounds."""
+"""M2 scorer: hand-computed cases, the official algorithm, published figures, bounds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ official = _MODULE.official
 
 
 def read_m2(path):
-    """[(source tokens, {annotator: gold edits})], for these tests only."""
+    """Return [(source tokens, {annotator: gold edits})], for these tests only."""
     result = []
     for block in path.read_text(encoding="utf-8").strip("\n").split("\n\n"):
         first, *rest = block.split("\n")
@@ -48,7 +48,7 @@ def read_m2(path):
 
 
 def systems(data_dir):
-    """{system: token lists} of the 15 SEEDA outputs."""
+    """Return {system: token lists} of the 15 SEEDA outputs."""
     return {
         path.stem: [line.split() for line in path.read_text(encoding="utf-8").split("\n")]
         for path in sorted((data_dir / "SEEDA/outputs/all").glob("*.txt"))
@@ -72,7 +72,7 @@ def gold(start, end, *texts):
 # Sentence 1: at -> on and the inserted "the" are gold, The -> A is not: (2, 3, 2).
 # Sentence 2: nothing proposed; annotator 0 wants one edit, annotator 1 none: (0, 0, 1), (0, 0, 0).
 # Sentence 3: is -> are and the deleted "an"; annotator 0 wants these and one more: (2, 2, 3);
-# for annotator 1, who wants otters -> otter, the two adjoining edits are one: (0, 1, 1).
+# for annotator 1, who wants otters -> otter, the two adjacent edits are one: (0, 1, 1).
 # Chosen: (2, 3, 2) + (0, 0, 0) + (2, 2, 3).
 README = [
     (
@@ -109,7 +109,7 @@ def test_running_choice_of_the_official_example():
 
 
 def test_edits_merge_over_two_unchanged_words_and_not_over_three():
-    # x -> X and y -> Y with two words between become one edit (one epsilon instead of two).
+    # x -> X and y -> Y with two words between them become one edit (one epsilon instead of two).
     assert match(spaced("x a b y"), spaced("X a b Y"), [[]])[0].proposed == 1
     assert match(spaced("x a b c y"), spaced("X a b c Y"), [[]])[0].proposed == 2
 
@@ -128,7 +128,7 @@ def test_gold_edit_listed_twice_counts_twice():
     assert match(["a"], ["b"], [golds]) == [(2, 1, 2)]
 
 
-def test_gold_edits_out_of_order_are_passed_by():
+def test_gold_edits_out_of_order_are_skipped():
     # The scorer walks along the list once: after (2, 3) it does not return to (0, 1).
     source, hypothesis = spaced("a q b"), spaced("x q y")
     ordered = [gold(0, 1, "x"), gold(2, 3, "y")]
@@ -159,13 +159,13 @@ def test_unchanged_words_out_of_range(context):
 
 
 def test_choice_ties():
-    # Equal F: 1.25*2/(0.25*4+4) = 1.25*1/(0.25*2+2) = 0.5: more correct edits win. Then F 0 twice:
+    # Equal F: 1.25*2/(0.25*4+4) = 1.25*1/(0.25*2+2) = 0.5: more correct edits win. Both F 0:
     # 0.25*2 + 1 = 1.5 is smaller than 0.25*4 + 1 = 2: annotator 1.
     stats = np.array([[[[1, 2, 2], [2, 4, 4]]], [[[0, 1, 4], [0, 1, 2]]]], dtype=float)
     totals, chosen = choose_running(stats, M2().rule)
     assert chosen.tolist() == [[1], [1]]
     assert totals.tolist() == [[2, 4, 4], [0, 1, 2]]
-    # A full tie stays with the first: 0.25*8 + 1 = 0.25*4 + 2.
+    # A complete tie goes to the first: 0.25*8 + 1 = 0.25*4 + 2.
     _, chosen = choose_running(np.array([[[[0, 1, 8], [0, 2, 4]]]], dtype=float), M2().rule)
     assert chosen.tolist() == [[0]]
 
@@ -180,7 +180,7 @@ def test_absent_annotators_are_not_counted():
 
 
 def test_zero_rules():
-    # Nothing proposed and nothing gold: 1; one of the two only: 0.
+    # Nothing proposed and nothing gold: 1; only one of the two: 0.
     zero, one = np.zeros(1), np.ones(1)
     assert f_of_counts(zero, zero, zero, 0.5) == 1
     assert f_of_counts(zero, zero, one, 0.5) == 0
@@ -291,14 +291,14 @@ def test_published_scores_of_seeda(conll14, data_dir):
         ([f"s{i}" for i in range(5000)], [f"h{i}" for i in range(5000)]),
     ],
 )
-def test_long_and_repetitive_sentences_end_soon(source, hypothesis):
+def test_long_and_repetitive_sentences_are_fast(source, hypothesis):
     begin = time.perf_counter()
     counts = match(source, hypothesis, [[], [gold(3, 4, "z")]])
     assert time.perf_counter() - begin < 5
     assert counts[0].proposed >= 1
 
 
-def test_beyond_every_limit_shared_ends_are_left_out():
+def test_shared_ends_are_left_out_beyond_every_limit():
     source = ["x"] * 2 + [f"s{i}" for i in range(2500)] + ["y"] * 3
     hypothesis = ["x"] * 2 + ["n"] * 2500 + ["y"] * 3
     edits = extract_system_edits(source, hypothesis, [[gold(2, 2502, " ".join(["n"] * 2500))]])
@@ -308,5 +308,5 @@ def test_beyond_every_limit_shared_ends_are_left_out():
 def test_bounded_pass_finds_gold_edits_in_a_rewritten_sentence():
     source, hypothesis = [f"s{i}" for i in range(60)], [f"h{i}" for i in range(60)]
     golds = [gold(i, i + 1, f"h{i}") for i in range(10, 20)]
-    # Ten single words are gold; what stands before and after them is one edit each.
+    # Ten single words are gold; the text before and after them is one edit each.
     assert match(source, hypothesis, [golds]) == [(10, 12, 10)]

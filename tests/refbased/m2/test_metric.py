@@ -36,9 +36,9 @@ def corpus(*lines: str) -> Corpus:
 def test_by_hand() -> None:
     # Sentence 1: edits b→B and d→e; annotator 0 has both (the second as an alternative): correct 2
     # of 2 proposed, 2 gold. Annotator 1 has neither, so the shortest path counts: b c d → B c e
-    # with one unchanged word inside, one proposed edit, 1 gold. Sentence 2: unchanged, annotator 0
-    # wants one edit; annotator 1 has no line there and is not counted. Sentence 3: one empty gold
-    # set.
+    # with one unchanged word inside, one proposed edit, 1 gold. Sentence 2 is unchanged; annotator
+    # 0 wants one edit; annotator 1 has no line there and is not counted. Sentence 3 has one empty
+    # gold set.
     table = load("m2").score_corpus(corpus("a B c e", "p q", "u v"))
     assert table.statistics.values[0, 0].tolist() == [[2, 2, 2], [0, 1, 1]]
     assert table.statistics.values[0, 1, 0].tolist() == [0, 0, 1]
@@ -49,14 +49,14 @@ def test_by_hand() -> None:
     assert table.recall is not None
     assert table.precision["mine"] == 1.0
     assert table.recall["mine"] == pytest.approx(2 / 3)
-    # Sentences: 1; 0 of 1 found; nothing to do and nothing done is 1.
+    # Sentences: 1; 0 of 1 found; 1 for nothing to do and nothing done.
     assert table.sentences.tolist() == [[1.0, 0.0, 1.0]]
     assert load("sentm2").score_corpus(corpus("a B c e", "p q", "u v")).totals[0] == (
         pytest.approx(2 / 3)
     )
 
 
-def test_gold_is_needed() -> None:
+def test_gold_edits_are_required() -> None:
     with pytest.raises(InputError, match="--m2 FILE"):
         load("m2").score(["a"], {"mine": ["a"]}, [["a"]])
 
@@ -96,23 +96,23 @@ A 1 2|||X|||B|||REQUIRED|||-NONE-|||0
 """
 
 
-def test_gold_edits_that_overlap_count_as_they_stand_and_are_told(tmp_path: Path) -> None:
+def test_overlapping_gold_edits_count_unchanged_and_are_noted(tmp_path: Path) -> None:
     for name, text in (("source", "a b c d\n"), ("mine", "a B c d\n"), ("gold.m2", OVERLAPPING)):
         (tmp_path / name).write_text(text)
     data = read_corpus(tmp_path / "source", [tmp_path / "mine"], gold=tmp_path / "gold.m2")
     statistics = load("m2").score_corpus(data).statistics
-    # The one edit made is gold; the gold set has two.
+    # The only edit made is gold; the gold set has two.
     assert statistics.values[0, 0].tolist() == [[1, 1, 2]]
     assert statistics.notes == (
         f"{tmp_path / 'gold.m2'}: edits that overlap another of the same annotator: 1; all count "
         "as they are, as in the official M2 scorer",
     )
-    # What reads no gold edits says nothing of them, and says it of references it does read.
+    # A metric that does not read gold edits has no note about them.
     plain = read_corpus(tmp_path / "source", [tmp_path / "mine"], [tmp_path / "source"])
     assert load("gleu").score_corpus(plain).statistics.notes == ()
 
 
-def test_the_six_files_of_bryant_and_ng_that_have_such_edits(data_dir: Path) -> None:
+def test_six_files_of_bryant_and_ng_have_overlapping_edits(data_dir: Path) -> None:
     counts = {}
     for number in range(1, 11):
         path = data_dir / "conll14" / "10gec_annotations" / f"A{number}.m2"

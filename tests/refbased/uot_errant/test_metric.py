@@ -27,7 +27,7 @@ def sets(*edits: Edit) -> EditSet:
     return EditSet(SOURCE, edits)
 
 
-# Two edits a side with unit vectors v = (1, 0) and w = (0.96, 0.28): masses 1, costs 0 for equal
+# Two edits per side with unit vectors v = (1, 0), w = (0.96, 0.28): masses 1, costs 0 for equal
 # edits and c = √(0.04² + 0.28²) = √0.08 otherwise. By symmetry T = [[x, y], [y, x]] with row and
 # column sums r = x + y. The derivative is 0 in both kinds of cells:
 #     ε log x + (λ1 + λ2) log r = 0     and     c + ε log y + (λ1 + λ2) log r = 0,
@@ -46,7 +46,7 @@ def test_two_by_two_by_hand() -> None:
     np.testing.assert_allclose(found.plan, [[X, Q * X], [Q * X, X]], rtol=0, atol=1e-9)
     tp = 2 * X * (1 + Q)
     np.testing.assert_allclose(found.counts, [tp, 2 - tp, 2 - tp], rtol=0, atol=1e-9)
-    # More is transported than there is: FP and FN are negative and P = R = F = TP / 2 > 1.
+    # More mass is transported than exists: FP and FN are negative and P = R = F = TP / 2 > 1.
     precision, recall, score = precision_recall_f(*np.array(found.counts), beta=0.5)
     np.testing.assert_allclose([precision, recall, score], [tp / 2] * 3, atol=1e-9)
     assert score > 1
@@ -63,10 +63,10 @@ def test_unequal_masses_by_hand() -> None:
     np.testing.assert_allclose(found.counts, [moved, 2 - moved, 1 - moved], atol=1e-9)
 
 
-def test_a_published_plan_out_of_proportion_is_not_taken() -> None:
+def test_a_published_plan_out_of_proportion_is_not_used() -> None:
     # Masses 6 against 1 and 0, at distances 5 and 6: the kernel is 6 exp(−50) ≈ 1.2e-21, so POT's
-    # first scaling is √(6 / (1.2e-21 + 1e-16)) ≈ 2.4e8. Above its threshold of 1e5 it is multiplied
-    # into the plan that is left when the edit without mass stops it. The optimum moves next to
+    # first scaling is √(6 / (1.2e-21 + 1e-16)) ≈ 2.4e8. This exceeds its threshold of 1e5, so POT
+    # multiplies it into the plan, and then stops at the edit without mass. The optimum moves almost
     # nothing: T = (6 · 1)^(2/3) exp(−5 / 0.3) = 1.9e-7.
     first, second = sets(E1), sets(E2, E3)
     vectors = {first: np.array([[6.0, 0.0]]), second: np.array([[1.0, 0.0], [0.0, 0.0]])}
@@ -77,7 +77,7 @@ def test_a_published_plan_out_of_proportion_is_not_taken() -> None:
     assert abs(raw.counts[0] - moved) > 1e-9
 
 
-def test_edits_without_mass_follow_pot_but_for_plans_out_of_proportion() -> None:
+def test_edits_without_mass_follow_pot_except_for_plans_out_of_proportion() -> None:
     pytest.importorskip("ot")
     zero = [0.0, 0.0]
     near, far = [0.6, 0.0], [-2.0, 2.0]
@@ -97,19 +97,19 @@ def test_edits_without_mass_follow_pot_but_for_plans_out_of_proportion() -> None
     # In the hypothesis: POT finds the optimum, and all three agree.
     found = scores([zero, near], [[0.5, 0.1]])
     assert found["published"] == found["optimum"] == pytest.approx(found["pot"], abs=1e-5)
-    # In the reference: POT stops at iteration 0, and its plan is taken.
+    # In the reference: POT stops at iteration 0, and its plan is used.
     found = scores([near], [[0.5, 0.1], zero])
     assert found["published"] == pytest.approx(found["pot"], rel=1e-12)
     assert abs(found["published"] - found["optimum"]) > 0.1
-    # And beside an edit that is 3.14 away from the only mass of the reference: its kernel is
-    # 1.44 exp(−31.4) ≈ 3e-14 and its first scaling √(2.83 / 3e-14) ≈ 1e7 > 1e5, which POT
-    # multiplies into the whole plan that it leaves.
+    # In the reference, with an edit at distance 3.14 from the only mass of the reference: its
+    # kernel is 1.44 exp(−31.4) ≈ 3e-14 and its first scaling √(2.83 / 3e-14) ≈ 1e7 > 1e5, which
+    # POT multiplies into its whole plan.
     found = scores([near, far], [[0.5, 0.1], zero])
     assert found["published"] == found["optimum"] < 1
     assert found["pot"] > 1000
 
 
-def test_texts_of_vectors() -> None:
+def test_texts_for_the_vectors() -> None:
     assert edit_texts(sets(E1, E2), "remove") == [
         "he went home yesterday .",
         "he go home yesterday .",
@@ -133,7 +133,7 @@ def test_masses_and_costs() -> None:
 
 
 def corpus(hypotheses: list[list[Edit]], references: list[list[list[Edit]]]) -> Corpus:
-    """One system on len(hypotheses) copies of SOURCE; references[r][sentence] are edits."""
+    """Return one system on len(hypotheses) copies of SOURCE; references[r][sentence] are edits."""
 
     def version(edits: list[list[Edit]]) -> Version:
         lines = tuple(" ".join(apply_edits(SOURCE.split(), some)) for some in edits)
@@ -161,7 +161,7 @@ def test_edge_cases(tiny_bert: Path) -> None:
     np.testing.assert_allclose(scores.precision[0, :3], [1, 0, 1])
     np.testing.assert_allclose(scores.recall[0, :3], [0, 1, 1])
     np.testing.assert_allclose(scores.score[0, :3], [0, 0, 1])
-    # Identical sets are not 1 exactly, since transport is soft; P = R = F then.
+    # Identical sets do not score exactly 1, because transport is soft; then P = R = F.
     assert scores.score[0, 3] == pytest.approx(scores.precision[0, 3])
     assert scores.recall[0, 3] == pytest.approx(scores.precision[0, 3])
     assert 0.3 < scores.score[0, 3] < 2
@@ -240,15 +240,15 @@ def test_pot_plans_on_demand(tiny_bert: Path) -> None:
     pytest.importorskip("ot")
     texts = corpus([[E1, E2]], [[[E1, E3]]])
     ours, theirs = (run(tiny_bert, texts, solver=name)[1] for name in ("optimum", "pot"))
-    # POT converges here, and stops at a relative change of 1e-6.
+    # POT converges here, stopping at a relative change of 1e-6.
     np.testing.assert_allclose(ours.values, theirs.values, atol=1e-4)
-    # A reference edit without mass stops POT before its first step: there the optimum differs.
+    # A reference edit without mass stops POT before its first step, so the optimum differs.
     case = Edit(0, 1, "He", "R:ORTH")
     texts = corpus([[E1, E2]], [[[case, E1, E3]]])
     ours, theirs = (run(tiny_bert, texts, solver=name)[1] for name in ("optimum", "pot"))
     assert np.abs(ours.values - theirs.values).max() > 1e-3
-    # The default follows the published scores there, and takes the optimum everywhere else.
-    # It computes what POT leaves without POT, so that only rounding may differ.
+    # There the default follows the published scores; everywhere else it uses the optimum.
+    # It computes POT's unfinished plan without POT, so that only rounding may differ.
     default = run(tiny_bert, texts)[1]
     np.testing.assert_allclose(default.values, theirs.values, rtol=1e-12)
     plain = corpus([[case, E1, E2]], [[[E1, E3]]])
@@ -265,7 +265,7 @@ def test_clip_keeps_scores_below_one(tiny_bert: Path) -> None:
 
 
 def test_edits_without_mass_are_reported(tiny_bert: Path) -> None:
-    # The tiny encoder lower-cases, so that He → he changes nothing it can see.
+    # The tiny encoder lower-cases, so that He → he changes nothing for it.
     case = Edit(0, 1, "He", "R:ORTH")
     scorer, statistics = run(tiny_bert, corpus([[case], [case, E1]], [[[], [E1]]]))
     (note,) = (n for n in statistics.notes if "2 of 4 distinct edits do not change" in n)
@@ -290,7 +290,7 @@ def test_an_unsolved_problem_is_not_scored(tiny_bert: Path) -> None:
     assert any("1 of 1 transport problems" in note for note in statistics.notes)
 
 
-def test_unk_and_noop_are_no_edits(tiny_bert: Path) -> None:
+def test_unk_and_noop_are_not_edits(tiny_bert: Path) -> None:
     unsure = Edit(4, 5, "", "UNK")
     plain = run(tiny_bert, corpus([[E1]], [[[E2]]]))[1]
     other = run(tiny_bert, corpus([[E1, unsure]], [[[E2]]]))[1]

@@ -1,4 +1,4 @@
-"""Transport: the true optimum, never worse than POT's, equal to it where POT converges."""
+"""Transport: the true optimum, never worse than POT's plan and equal where POT converges."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def plan_of(problem: Problem, penalties: Penalties = DEFAULT) -> np.ndarray:
 
 
 def random_problem(rng: np.random.Generator, scale: float = 1.0) -> Problem:
-    """Vectors of a few edits, with their norms and distances, as the metric makes them."""
+    """Return norms and distances of a few random edit vectors, as the metric computes them."""
     n, m = rng.integers(1, 7, size=2)
     x, y = rng.normal(size=(n, 8)) * scale, rng.normal(size=(m, 8)) * scale
     shared = rng.integers(0, min(n, m) + 1)
@@ -89,10 +89,10 @@ def test_never_worse_than_pot_and_equal_where_pot_converges() -> None:
 @pytest.mark.parametrize(
     "penalties", [DEFAULT, Penalties(0.1, 0.02, 0.02), Penalties(0.1, 1.0, 1.0), Penalties(0.5, 1)]
 )
-def test_plans_are_those_of_pot_run_to_the_end(penalties: Penalties) -> None:
-    # With strong penalties POT's stabilised solver stops early by its own rule (its objective is
-    # then up to 0.07 above the optimum at scale 1). Its plain solver, run on until nothing moves,
-    # is an independent way to the optimum wherever exp(−C/ε) does not vanish.
+def test_plans_equal_those_of_pot_at_convergence(penalties: Penalties) -> None:
+    # With strong penalties POT's stabilised solver stops early by its own criterion (its objective
+    # is then up to 0.07 above the optimum at scale 1). Its plain solver, run to convergence, is an
+    # independent way to the optimum unless exp(−C/ε) vanishes.
     unbalanced = pytest.importorskip("ot.unbalanced")
     rng = np.random.default_rng(2)
     for scale in (0.05, 0.2, 0.5, 1.0):
@@ -116,8 +116,8 @@ def test_plans_are_those_of_pot_run_to_the_end(penalties: Penalties) -> None:
 
 def test_solves_what_pot_does_not() -> None:
     pytest.importorskip("ot")
-    # exp(−100/0.1) is 0 in float64: POT has nothing to iterate on, while the optimum is plain
-    # arithmetic: log T = (−100 + 0.1 log 6 + 0.1 log 2 + 0.1 log 3) / 0.3.
+    # exp(−100/0.1) is 0 in float64, so POT has nothing to iterate on, but the optimum has a closed
+    # form: log T = (−100 + 0.1 log 6 + 0.1 log 2 + 0.1 log 3) / 0.3.
     problem = Problem(np.array([2.0]), np.array([3.0]), np.array([[100.0]]))
     assert not pot_plan(problem, DEFAULT)[1]
     expected = math.exp((-100 + 0.2 * math.log(6)) / 0.3)
@@ -136,7 +136,7 @@ def test_batches_and_order_do_not_matter(seed: int) -> None:
         np.testing.assert_allclose(shared, alone, rtol=1e-9, atol=0)
 
 
-def test_edits_without_mass_take_no_part() -> None:
+def test_edits_without_mass_are_ignored() -> None:
     rng = np.random.default_rng(2)
     whole = random_problem(rng)
     a = np.concatenate([[0.0], whole.a])
@@ -151,7 +151,7 @@ def test_edits_without_mass_take_no_part() -> None:
 
 @pytest.mark.parametrize("penalties", [DEFAULT, Penalties(0.05, 0.3, 0.1), Penalties(0.5, 1, 2)])
 @pytest.mark.parametrize("scale", [0.05, 1.0, 8.0])
-def test_what_pot_leaves_at_a_reference_edit_without_mass(
+def test_abandoned_plan_equals_that_of_pot_with_a_reference_edit_without_mass(
     penalties: Penalties, scale: float
 ) -> None:
     pytest.importorskip("ot")
@@ -168,7 +168,7 @@ def test_what_pot_leaves_at_a_reference_edit_without_mass(
         )
 
 
-def test_a_problem_that_cannot_be_solved_says_so() -> None:
+def test_an_unsolvable_problem_gives_none() -> None:
     good = Problem(np.ones(1), np.ones(1), np.zeros((1, 1)))
     bad = Problem(np.array([np.nan]), np.ones(1), np.zeros((1, 1)))
     plans = solve([good, bad, good], DEFAULT)
@@ -186,14 +186,14 @@ def test_strong_penalties_transport_everything() -> None:
     plan = plan_of(level, Penalties(0.1, 60, 60))
     np.testing.assert_allclose(plan.sum(axis=1), level.a, rtol=0.05)
     np.testing.assert_allclose(plan.sum(axis=0), level.b, rtol=0.05)
-    # Beyond all measure the iteration creeps: no plan is better than a wrong one.
+    # With extreme penalties the iteration is too slow: no plan is better than a wrong one.
     assert solve([level], Penalties(0.1, 1e6, 1e6)) == [None]
 
 
 def test_balanced_plan_moves_all_of_the_lighter_side() -> None:
     pytest.importorskip("ot")
     # Totals 1 and 2 are scaled to 1: the reference's masses become ½ and ½, and the cheapest
-    # plan sends 0.25 and 0.25 along the diagonal's 0s first, then what is left.
+    # plan first sends 0.25 and 0.25 along the zeros of the diagonal, then the rest.
     problem = Problem(
         np.array([0.25, 0.75]), np.array([1.0, 1.0]), np.array([[0.0, 1.0], [1.0, 0.0]])
     )

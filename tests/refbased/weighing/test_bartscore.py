@@ -1,4 +1,4 @@
-"""BARTScore: the definition by transformers alone, batches, cuts, the cache and refusals."""
+"""BARTScore: the definition with plain transformers, batches, truncation, cache and refusals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PAIRS = [
 
 
 def plain(folder: Path, pairs: list[tuple[str, str]]) -> np.ndarray:
-    """One direction at a time, nothing padded, transformers' own mean cross-entropy."""
+    """Score one direction at a time without padding, with transformers' mean cross-entropy."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.BartForConditionalGeneration.from_pretrained(folder).eval()
 
@@ -56,9 +56,9 @@ def test_equals_the_definition(tiny_bart: Path) -> None:
 
 
 def test_by_hand(tiny_bart: Path, tmp_path: Path) -> None:
-    # Embeddings of zero make all 37 logits 0; a bias of ln 3 for <s> makes p(<s>) = 3/39 and
-    # p(any other) = 1/39. "cats" is <s> cats </s>, so a direction to it is (ln 3 − 3 ln 39) / 3;
-    # one to "he goes" is (ln 3 − 4 ln 39) / 4.
+    # With zero embeddings all 37 logits are 0; a bias of ln 3 for <s> gives p(<s>) = 3/39 and
+    # p(any other) = 1/39. "cats" is <s> cats </s>, so a direction to it has (ln 3 − 3 ln 39) / 3;
+    # one to "he goes" has (ln 3 − 4 ln 39) / 4.
     folder = shutil.copytree(tiny_bart, tmp_path / "flat")
     model = transformers.BartForConditionalGeneration.from_pretrained(folder)
     assert model.config.vocab_size == 37
@@ -85,7 +85,7 @@ def test_batches_change_nothing(
     np.testing.assert_allclose(BARTScore(str(tiny_bart)).score(PAIRS, runtime)[0], alone, atol=1e-5)
 
 
-def test_each_direction_once(tiny_bart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_direction_is_computed_once(tiny_bart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     usual = bartscore._Model.log_probabilities
 
@@ -96,12 +96,12 @@ def test_each_direction_once(tiny_bart: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(bartscore._Model, "log_probabilities", watched)
     swapped = [(b, a) for a, b in PAIRS]
     scores, _ = BARTScore(str(tiny_bart)).score(PAIRS + swapped, CPU)
-    # Five pairs of different texts both ways and one of equal texts: 5 · 2 + 1.
+    # Five pairs of different texts in both directions and one of equal texts: 5 · 2 + 1.
     assert len(seen) == len(set(seen)) == 11
     np.testing.assert_array_equal(scores[: len(PAIRS)], scores[len(PAIRS) :])
 
 
-def test_long_texts_are_cut_and_counted(tiny_bart: Path) -> None:
+def test_long_texts_are_truncated_and_counted(tiny_bart: Path) -> None:
     # The tokenizer allows 24 word pieces: <s>, 22 words, </s>.
     fits, long, longer = ("cat " * 22).strip(), ("cat " * 23).strip(), ("cat " * 60).strip()
     pairs = [(fits, "cats"), (long, "cats"), (longer, "cats"), (longer, "dogs")]
@@ -111,7 +111,7 @@ def test_long_texts_are_cut_and_counted(tiny_bart: Path) -> None:
     np.testing.assert_allclose(scores, plain(tiny_bart, pairs), atol=1e-5)
 
 
-def test_scores_come_back_from_disk(
+def test_scores_are_read_from_disk(
     tiny_bart: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runtime = Runtime(device="cpu", cache=tmp_path)
@@ -141,7 +141,7 @@ def test_weights_only_bin(tiny_bart: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kept", ["model.shared", "model.encoder.embed_tokens", "lm_head"])
 def test_shared_embeddings_under_any_name(tiny_bart: Path, tmp_path: Path, kept: str) -> None:
-    # Files hold the embeddings shared by encoder, decoder and output under one or more names.
+    # Files store the embeddings shared by encoder, decoder and output under one or more names.
     safetensors = pytest.importorskip("safetensors.torch")
     folder = shutil.copytree(tiny_bart, tmp_path / "tied")
     weights = safetensors.load_file(folder / "model.safetensors")

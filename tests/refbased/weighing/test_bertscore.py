@@ -1,4 +1,4 @@
-"""BERTScore: equal to the bert-score package; each pair once; known baselines."""
+"""BERTScore: equal to the bert-score package, with its baselines, and cached on disk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAIRS = [
 
 
 def package_f(folder: Path, layer: int) -> np.ndarray:
-    """The bert-score package's F1, without rescaling."""
+    """Return the bert-score package's F1 without rescaling."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         package = pytest.importorskip("bert_score")
@@ -33,7 +33,7 @@ def package_f(folder: Path, layer: int) -> np.ndarray:
         try:
             found = scorer.score(list(candidates), list(references))
         except AttributeError as error:
-            # bert-score 0.3.13 calls a tokenizer method that transformers 5 has dropped.
+            # bert-score 0.3.13 calls a tokenizer method that transformers 5 has removed.
             pytest.skip(f"the bert-score package does not run with this transformers: {error}")
     return found[2].numpy()
 
@@ -46,8 +46,8 @@ def test_equals_the_bert_score_package(tiny_bert: Path, layer: int) -> None:
 
 
 def test_by_hand(tiny_bert: Path) -> None:
-    # The definition (Zhang et al. 2020, section 3) on word pieces by transformers alone: the mean
-    # over a side's own pieces of the best cosine with any piece of the other side.
+    # The definition (Zhang et al. 2020, section 3) on word pieces, with plain transformers: the
+    # mean over the pieces of one side of the best cosine with any piece of the other side.
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_bert)
@@ -70,7 +70,7 @@ def test_equal_sentences_score_one_and_empty_ones_zero(tiny_bert: Path) -> None:
     np.testing.assert_allclose(scores, [1, 0], atol=1e-6)
 
 
-def test_scores_come_back_from_disk(tiny_bert: Path, tmp_path: Path) -> None:
+def test_scores_are_read_from_disk(tiny_bert: Path, tmp_path: Path) -> None:
     runtime = Runtime(device="cpu", cache=tmp_path)
     first, _ = BERTScore(str(tiny_bert)).score(PAIRS, runtime)
     again, _ = BERTScore(str(tiny_bert)).score(PAIRS, runtime)
@@ -78,7 +78,7 @@ def test_scores_come_back_from_disk(tiny_bert: Path, tmp_path: Path) -> None:
 
 
 def test_baselines_and_layers() -> None:
-    # bert-score 0.3.13: bert-base-uncased takes layer 9, whose row ends in 0.35219112.
+    # bert-score 0.3.13: bert-base-uncased uses layer 9, whose row ends in 0.35219112.
     assert customary_layer("google-bert/bert-base-uncased") == 9
     assert baseline_f("bert-base-uncased", 9) == 0.35219112
     assert baseline_f("bert-base-uncased", 13) is None

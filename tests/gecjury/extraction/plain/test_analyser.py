@@ -1,4 +1,4 @@
-"""Edits without a tagger: by hand in several languages, and properties that hold of any text."""
+"""Edits without a tagger: by hand in several languages, and properties true of any text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FRESH = Runtime(use_cache=False)
 
 
 def edits(source: str, corrected: str) -> list[tuple[str, str, str]]:
-    """Old tokens, new tokens and type of each edit."""
+    """Return the old tokens, the new tokens and the type of each edit."""
     (found,) = extract([source], [[corrected]], "none", runtime=FRESH).edits
     tokens = source.split()
     return [(" ".join(tokens[e.start : e.end]), e.correction, e.type) for e in found[0]]
@@ -71,7 +71,7 @@ def edits(source: str, corrected: str) -> list[tuple[str, str, str]]:
             ],
         ),
         ('"Ahoj', "„Ahoj", [('"Ahoj', "„Ahoj", "R:PUNCT")]),
-        # Japanese, by words and by characters
+        # Japanese, by word and by character
         ("私 は 学校 が 行く 。", "私 は 学校 に 行く 。", [("が", "に", "R:OTHER")]),
         ("私 学 校 行 く", "私 は 学 校 に 行 く", [("", "は", "M:OTHER"), ("", "に", "M:OTHER")]),
         ("ＡＢＣ を ｶﾞ", "ABC を ガ", [("ＡＢＣ", "ABC", "R:ORTH"), ("ｶﾞ", "ガ", "R:ORTH")]),
@@ -80,7 +80,7 @@ def edits(source: str, corrected: str) -> list[tuple[str, str, str]]:
             "私は学校に行く。",
             [("私は学校が行く。", "私は学校に行く。", "R:SPELL")],
         ),
-        # The same letters composed otherwise are an edit that can be applied
+        # The same letters in another Unicode composition are an edit that can be applied
         (
             unicodedata.normalize("NFD", "žába"),
             "žába",
@@ -89,7 +89,7 @@ def edits(source: str, corrected: str) -> list[tuple[str, str, str]]:
         # Arabic and Thai punctuation, symbols
         ("مرحبا", "مرحبا ،", [("", "،", "M:PUNCT")]),
         ("a 🙂 b", "a b", [("🙂", "", "U:PUNCT")]),
-        # Punctuation with the case behind it
+        # Punctuation and the case of the word after it
         ("we left , they stayed", "we left . They stayed", [(", they", ". They", "R:PUNCT")]),
     ],
 )
@@ -97,8 +97,8 @@ def test_edits_by_hand(source: str, corrected: str, expected: list[tuple[str, st
     assert edits(source, corrected) == expected
 
 
-def test_a_form_of_a_word_is_an_edit_by_itself_beside_what_is_missing() -> None:
-    """`similar` compares letters without diacritics and case; ERRANT's would not see these."""
+def test_a_changed_form_is_a_separate_edit_next_to_missing_punctuation() -> None:
+    """`similar` ignores diacritics and case; ERRANT's comparison would miss these pairs."""
     assert edits("lidi to vi", "Lidi , to ví .") == [
         ("lidi", "Lidi", "R:ORTH"),
         ("", ",", "M:PUNCT"),
@@ -107,7 +107,7 @@ def test_a_form_of_a_word_is_an_edit_by_itself_beside_what_is_missing() -> None:
     ]
 
 
-# Few words, so that sentences share them; marks, widths and scripts that behave oddly.
+# Few words, so that sentences share them; marks, widths and scripts with unusual behaviour.
 WORDS = st.sampled_from(
     [*"aAbＡ.,…は", "ab", "ba", "Ab", "a-b", "a\u0301", "á", "''", "ね", "ß", "SS", "\u200b", "ïß"]
 )
@@ -115,7 +115,9 @@ SENTENCES = st.lists(WORDS, max_size=9).map(" ".join)
 
 
 @given(st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=6))
-def test_edits_give_the_correction_in_order_and_apart(pairs: list[tuple[str, str]]) -> None:
+def test_edits_are_ordered_disjoint_and_produce_the_correction(
+    pairs: list[tuple[str, str]],
+) -> None:
     sources, lines = [source for source, _ in pairs], [line for _, line in pairs]
     (found,) = extract(sources, [lines], "none", runtime=FRESH).edits
     for source, line, made in zip(sources, lines, found, strict=True):
@@ -128,8 +130,8 @@ def test_edits_give_the_correction_in_order_and_apart(pairs: list[tuple[str, str
 
 
 @given(SENTENCES, SENTENCES)
-def test_large_sentences_are_aligned_as_small_ones(source: str, corrected: str) -> None:
-    """The matrix in numpy and the narrow band give one alignment."""
+def test_large_sentences_are_aligned_like_small_ones(source: str, corrected: str) -> None:
+    """The numpy matrix and the narrow band give the same alignment."""
     reader = PlainReader()
     parsed = reader.parse([source, corrected])
     pair = parsed[source], parsed[corrected]
@@ -140,7 +142,7 @@ def test_large_sentences_are_aligned_as_small_ones(source: str, corrected: str) 
         assert PlainAligner().align(*pair) == expected
 
 
-def test_costs_of_the_matrix_are_those_of_single_pairs() -> None:
+def test_matrix_costs_equal_the_costs_of_single_pairs() -> None:
     left, right = "Ａ a b ǅ říká", "a A řika říká b"
     parsed = PlainReader().parse([left, right])
     one, other = parsed[left], parsed[right]
@@ -172,7 +174,7 @@ def test_cache_and_workers_give_the_same_edits(tmp_path: Path) -> None:
     both = extract(sources, [lines], "none", runtime=Runtime(use_cache=False, workers=2))
     assert plain.edits == first.edits == again.edits == both.edits
     assert (first.cached, again.cached) == (0, 300)
-    # The scheme of English parts of speech is none of its business.
+    # The scheme of English parts of speech does not affect it.
     other = extract(sources, [lines], "none", "spacy3", runtime)
     assert other.cached == 300
 

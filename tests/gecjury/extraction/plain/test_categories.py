@@ -40,7 +40,7 @@ def test_types_by_hand(old: str, new: str, kind: str) -> None:
     assert PlainTyper().types([(0, len(left), 0, len(right))], left, right) == [kind]
 
 
-def test_order_of_sides_does_not_matter_but_for_the_operation() -> None:
+def test_order_of_sides_only_changes_the_operation() -> None:
     pairs = [("alot", "a lot"), ("a b", "b a"), ("jidla", "jídla"), ("x", "Y")]
     for one, other in pairs:
         old, new = one.split(), other.split()
@@ -48,7 +48,7 @@ def test_order_of_sides_does_not_matter_but_for_the_operation() -> None:
         assert is_near(old, new) == is_near(new, old)
 
 
-def test_of_many_words_none_is_near() -> None:
+def test_long_or_different_word_groups_are_not_near() -> None:
     assert is_near(["inspiteof"], ["in", "spite", "or"])
     assert not is_near(["a", "lot"], ["a", "lott"])
     assert not is_near(["abcd"], ["a", "b", "c", "e"])

@@ -35,7 +35,7 @@ def test_nothing_else_is_folded(one: str, other: str) -> None:
     assert folded(one) != folded(other)
 
 
-def test_diacritics_are_no_base_letters_but_voiced_sounds_are() -> None:
+def test_base_drops_diacritics_but_keeps_voicing_and_vowel_signs() -> None:
     assert base("Říká") == base("rika") == "rika"
     assert base("їжак") == base("іжак")
     assert base("が") != base("か")
@@ -43,16 +43,16 @@ def test_diacritics_are_no_base_letters_but_voiced_sounds_are() -> None:
 
 
 @pytest.mark.parametrize("token", [".", "…", "。", "„", "—", "$", "🙂", "🙂\ufe0f", "،"])
-def test_punctuation_is_known_in_any_script(token: str) -> None:
+def test_punctuation_is_recognised_in_any_script(token: str) -> None:
     assert is_punctuation(token)
 
 
 @pytest.mark.parametrize("token", ["a", "1", "ー", "'s", "は", "½", "\u0301", "\u200b"])
-def test_what_holds_a_letter_or_number_is_none(token: str) -> None:
+def test_tokens_with_a_letter_number_or_mark_are_not_punctuation(token: str) -> None:
     assert not is_punctuation(token)
 
 
-def test_joints_and_marks_are_left_out() -> None:
+def test_only_letters_and_unmarked_drop_joints_and_marks() -> None:
     assert only_letters("ста\u2011ре'п’яʼt-") == "старепяt"
     assert unmarked("„Hej!“") == "Hej"
     assert unmarked("п'ять-шість") == "п'ять-шість"

@@ -1,4 +1,4 @@
-"""The embedded tagger without spaCy against the pipeline: the same parses, and no import of it."""
+"""The embedded tagger without spaCy: it parses like the pipeline and does not import spaCy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gecjury.extraction.tagger.alone import Embedded
 from gecjury.extraction.tagger.fast import FastPipeline, deprojectivize
 from tests.gecjury.extraction.tagger.test_fast import SENTENCES
 
-# Words that spaCy numbers as symbols, norms of its table, irregular and unknown forms.
+# Names of spaCy symbols, words with a norm in spaCy's table, irregular and unknown forms.
 WORDS = (
     "nsubj VERB X PERSON US$ ‘‘ — Mex$ went better worst geese oxen Keeping sheeped us's "
     "Internationalisation a1-b2-c3 !!!!!! XxXxX 日本日本日本 " + "x" * 120
@@ -34,16 +34,16 @@ def parses(taggers: tuple[Embedded, Any], sentences: list[str]) -> list[dict[str
     ours, pipelines = Parser(taggers[0]), Parser(taggers[1])
     pipelines._fast, pipelines._keys = None, ours._keys
     made = [ours.parse(sentences), pipelines.parse(sentences)]
-    assert ours._fast is taggers[0]  # sums in 64 bits agreed
+    assert ours._fast is taggers[0]  # the check against 64-bit sums passed
     return made
 
 
-def test_parses_are_the_pipelines(taggers: tuple[Embedded, Any]) -> None:
+def test_parses_equal_those_of_the_pipeline(taggers: tuple[Embedded, Any]) -> None:
     ours, pipelines = parses(taggers, [*SENTENCES, WORDS, *WORDS.split()])
     assert ours == pipelines
 
 
-def test_parts_are_the_pipelines(taggers: tuple[Embedded, Any]) -> None:
+def test_parts_equal_those_of_the_pipeline(taggers: tuple[Embedded, Any]) -> None:
     ours, fast = taggers[0], FastPipeline(taggers[1])
     assert ours._tags == fast._tags
     assert (ours._phrases, ours._ruled) == (fast._phrases, fast._ruled)
@@ -58,8 +58,10 @@ def test_parts_are_the_pipelines(taggers: tuple[Embedded, Any]) -> None:
         assert alone._number(word) == vocabulary[word].orth
 
 
-def test_lemmas_are_the_pipelines_for_every_part_of_speech(taggers: tuple[Embedded, Any]) -> None:
-    """Each word with each tag, whatever the parser would have said."""
+def test_lemmas_equal_those_of_the_pipeline_for_every_part_of_speech(
+    taggers: tuple[Embedded, Any],
+) -> None:
+    """Combine each word with each tag, whatever the parser would assign."""
     ours, fast = taggers[0], FastPipeline(taggers[1])
     for tag in ours._tags:
         for dep in ("", "amod", "aux"):
@@ -67,7 +69,7 @@ def test_lemmas_are_the_pipelines_for_every_part_of_speech(taggers: tuple[Embedd
             assert ours._finished(tokens) == fast._finished(tokens)
 
 
-def test_sums_beyond_rounding_are_told() -> None:
+def test_sums_that_differ_by_more_than_rounding_do_not_agree() -> None:
     tagger = Embedded("spacy2")
     words = [sentence.split() for sentence in SENTENCES]
     assert tagger.agrees(words)
@@ -78,12 +80,12 @@ def test_sums_beyond_rounding_are_told() -> None:
     assert not tagger.agrees(words)
 
 
-def test_heads_elsewhere() -> None:
-    # "it" stands below "want", and belongs to the preposition below "to": want ← to ← for.
+def test_deprojectivize_moves_lifted_heads() -> None:
+    # "it" hangs on "want" but belongs to the preposition below "to": want ← to ← for.
     labels, heads = ["pobj||prep", "ROOT", "xcomp", "prep"], [1, 1, 1, 2]
     deprojectivize(labels, heads)
     assert (labels, heads) == (["pobj", "ROOT", "xcomp", "prep"], [3, 1, 1, 2])
-    # Nobody below has the label: the token stays.
+    # No token below has the label: the head stays.
     labels, heads = ["pobj||agent", "ROOT", "xcomp"], [1, 1, 1]
     deprojectivize(labels, heads)
     assert (labels, heads) == (["pobj", "ROOT", "xcomp"], [1, 1, 1])

@@ -1,4 +1,4 @@
-"""The tagger in step against the pipeline itself: the same results to the last token."""
+"""The batched tagger against the pipeline: the same result for every token."""
 
 from __future__ import annotations
 
@@ -46,22 +46,22 @@ def nlp() -> Any:
 
 
 def both(nlp: Any, sentences: list[str]) -> tuple[dict[str, Parsed], dict[str, Parsed]]:
-    """Parses in step and of the pipeline, with numbers of the same table."""
+    """Return batched parses and those of the pipeline, with keys from the same table."""
     fast, plain = Parser(nlp), Parser(nlp)
     plain._fast, plain._keys = None, fast._keys
     quick = fast.parse(sentences)
-    assert fast._fast is not None  # it agreed on the first sentences
+    assert fast._fast is not None  # its check on the first sentences passed
     return quick, plain.parse(sentences)
 
 
 @pytest.mark.parametrize("scheme", ["spacy2", "spacy3"])
-def test_in_step_as_alone(scheme: str) -> None:
+def test_batched_parses_equal_single_ones(scheme: str) -> None:
     quick, slow = both(load_tagger("embedded", scheme), SENTENCES)
     for sentence in SENTENCES:
         assert quick[sentence] == slow[sentence]
 
 
-# Tokens of all kinds: known words, odd letters and marks, what the ruler and the parser tell apart.
+# Known words, odd letters and marks, and words that the ruler or the parser treats specially.
 _WORDS = "the a such as is n't 's to of which and , . ; ( ) ? he him dogs ran || a||b ROOT -- -"
 _TOKENS = st.one_of(
     st.sampled_from(_WORDS.split()),
@@ -80,7 +80,7 @@ def parsers(nlp: Any) -> tuple[Parser, Parser]:
 
 @settings(max_examples=30)
 @given(lines=_LINES)
-def test_odd_sentences_in_step_as_alone(
+def test_batched_parses_of_odd_sentences_equal_single_ones(
     parsers: tuple[Parser, Parser], lines: list[list[str]]
 ) -> None:
     sentences = [" ".join(line) for line in lines]
@@ -91,7 +91,7 @@ def test_odd_sentences_in_step_as_alone(
 
 @pytest.fixture(scope="module")
 def odd_parser() -> Callable[[int], Any]:
-    """Loads the tagger with random decisions, so that every transition and rule is met."""
+    """Load the tagger with random decisions, so that every transition and rule occurs."""
     pipeline = load_tagger()
     upper = pipeline.get_pipe("parser").model.layers[-1]
     weights, bias = upper.get_param("W").copy(), upper.get_param("b").copy()
@@ -100,17 +100,17 @@ def odd_parser() -> Callable[[int], Any]:
         rng = np.random.default_rng(seed)
         noise = rng.normal(0, (0.3, 1, 3)[seed % 3], weights.shape)
         upper.set_param("W", (weights * (seed % 2) + noise).astype(np.float32))
-        # How readily each of shift, reduce, left, right and break is taken.
-        liking = np.repeat(rng.normal(0, 5, 5), [1, 1, 31, 38, 1])
-        assert len(liking) == len(bias)
-        upper.set_param("b", liking.astype(np.float32))
+        # Preference for each of shift, reduce, left, right and break.
+        preference = np.repeat(rng.normal(0, 5, 5), [1, 1, 31, 38, 1])
+        assert len(preference) == len(bias)
+        upper.set_param("b", preference.astype(np.float32))
         return pipeline
 
     return made
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_rule_of_the_transitions_is_spacys(odd_parser: Any, seed: int) -> None:
+def test_transition_rules_equal_those_of_spacy(odd_parser: Any, seed: int) -> None:
     quick, slow = both(odd_parser(seed), SENTENCES)
     assert quick == slow
 
@@ -128,16 +128,18 @@ def test_real_sentences_under_random_decisions(odd_parser: Any, data_dir: Path) 
         fast._attach = lambda *args, **rest: None  # type: ignore[method-assign]
         tagged = fast.parse([sentence.split() for sentence in sentences if sentence])
         lifted += any("||" in dep for dep in tagged.deps)
-    assert lifted > 6  # heads elsewhere in the tree were met
+    assert lifted > 6  # lifted heads occurred
 
 
-def test_narrow_decisions_are_the_pipelines(nlp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_narrow_decisions_are_left_to_the_pipeline(
+    nlp: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[list[str]] = []
-    plainly = Parser._parse_plainly
+    parse_plainly = Parser._parse_plainly
 
     def counting(self: Parser, sentences: list[list[str]]) -> Any:
         asked.extend(sentences)
-        return plainly(self, sentences)
+        return parse_plainly(self, sentences)
 
     monkeypatch.setattr(Parser, "_parse_plainly", counting)
     parser = Parser(nlp)
@@ -145,22 +147,22 @@ def test_narrow_decisions_are_the_pipelines(nlp: Any, monkeypatch: pytest.Monkey
     few = len(asked)
     monkeypatch.setattr(module, "_NARROW", 3.0)
     assert parser.parse(SENTENCES) == usual
-    assert few < len(asked) - few < len(SENTENCES)  # some, and some not
-    # A score that is no number is no decision.
+    assert few < len(asked) - few < len(SENTENCES)  # some sentences, but not all
+    # A NaN score does not decide anything.
     fast = parser._fast
     assert fast is not None
-    fast._transitions._upper[:, -1] = np.nan  # of breaks, which would be taken without end
+    fast._transitions._upper[:, -1] = np.nan  # of breaks, which would be repeated forever
     assert all(fast.parse([["She", "sings", "."]]).narrow)
 
 
-def test_what_does_not_agree_is_not_used(nlp: Any) -> None:
+def test_a_fast_tagger_that_disagrees_is_not_used(nlp: Any) -> None:
     words = [sentence.split() for sentence in SENTENCES]
     fast = FastPipeline(nlp)
     assert fast.agrees(words)
-    fast._windows._layers[0]._bias[0] += 0.1  # vectors beyond rounding
+    fast._windows._layers[0]._bias[0] += 0.1  # vectors differ by more than rounding
     assert not fast.agrees(words)
     fast = FastPipeline(nlp)
-    fast._transitions._upper[:, 0] += 1  # vectors as they were, other trees
+    fast._transitions._upper[:, 0] += 1  # the same vectors, other trees
     assert not fast.agrees(words)
     parser = Parser(nlp)
     assert parser._fast is not None
@@ -182,7 +184,7 @@ def test_a_tagger_is_checked_once_for_all_parsers(
     assert checks == [2]
 
 
-def test_parses_of_several_threads_wait_for_each_other_and_use_one_of_blas(
+def test_parses_in_several_threads_are_serialised_and_use_one_blas_thread(
     nlp: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threadpoolctl = pytest.importorskip("threadpoolctl")
@@ -194,7 +196,7 @@ def test_parses_of_several_threads_wait_for_each_other_and_use_one_of_blas(
         inside[0] += 1
         most[0] = max(most[0], inside[0])
         blas.update(_blas_threads(threadpoolctl))
-        time.sleep(0.02)  # the other thread would begin
+        time.sleep(0.02)  # time for the other thread to start
         try:
             return parse(words)
         finally:
@@ -206,7 +208,7 @@ def test_parses_of_several_threads_wait_for_each_other_and_use_one_of_blas(
         list(pool.map(lambda line: Parser(tagger).parse([line]), SENTENCES[:4]))
     assert _blas_threads(threadpoolctl) == before
     assert most == [1]
-    assert blas <= {1}  # empty where numpy's BLAS is not one that threadpoolctl knows
+    assert blas <= {1}  # empty if threadpoolctl does not know numpy's BLAS
 
 
 def _blas_threads(threadpoolctl: Any) -> set[int]:
@@ -214,7 +216,7 @@ def _blas_threads(threadpoolctl: Any) -> set[int]:
     return {pool["num_threads"] for pool in pools if pool["user_api"] == "blas"}
 
 
-def test_only_the_beginning_of_a_text_that_is_no_sentence_is_checked(
+def test_only_the_start_of_an_overlong_text_is_checked(
     nlp: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fast, lengths = FastPipeline(nlp), []
@@ -229,18 +231,16 @@ def test_only_the_beginning_of_a_text_that_is_no_sentence_is_checked(
     assert lengths == [3, 1000]
 
 
-def test_of_texts_that_are_no_sentences_spacy_holds_one_at_a_time(
-    nlp: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_spacy_gets_overlong_texts_one_at_a_time(nlp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
     pipe = type(nlp).pipe
 
-    def pipe_and_tell(self: Any, docs: Any, **options: Any) -> Any:
+    def pipe_and_record(self: Any, docs: Any, **options: Any) -> Any:
         sizes.append(options.get("batch_size"))
         return pipe(self, docs, **options)
 
     monkeypatch.setattr(parsing, "_PIECE", 5)
-    monkeypatch.setattr(type(nlp), "pipe", pipe_and_tell)
+    monkeypatch.setattr(type(nlp), "pipe", pipe_and_record)
     parser = Parser(nlp)
     parser._fast = None
     parser.parse(["She sings .", "She sings and dances ."])
@@ -248,7 +248,7 @@ def test_of_texts_that_are_no_sentences_spacy_holds_one_at_a_time(
     assert sizes == [1, 128]
 
 
-def test_pipelines_of_another_build_are_told() -> None:
+def test_pipelines_with_another_structure_do_not_suit() -> None:
     pipeline = load_tagger()
     assert FastPipeline.suits(pipeline)
     config = pipeline.get_pipe("parser").cfg
@@ -257,7 +257,7 @@ def test_pipelines_of_another_build_are_told() -> None:
     assert not FastPipeline.suits(pipeline)
     config["beam_width"] = 1
     for patterns, attrs in (
-        ([[{"POS": "NOUN"}]], {"POS": "VERB"}),  # looks at what the ruler itself sets
+        ([[{"POS": "NOUN"}]], {"POS": "VERB"}),  # matches an attribute that the ruler itself sets
         ([[{"TAG": "NN"}]], {"DEP": "dep"}),
         ([[{"DEP": {"REGEX": "^n"}}]], {"POS": "VERB"}),
         ([[{"LOWER": "a"}, {"TAG": "NN"}]], {"POS": "VERB"}),
@@ -269,7 +269,7 @@ def test_pipelines_of_another_build_are_told() -> None:
         assert not FastPipeline.suits(pipeline)
 
 
-def test_what_is_kept_is_bounded(nlp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_caches_are_bounded(nlp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_KEPT", 10)
     monkeypatch.setattr("gecjury.extraction.tagger.windows._KEPT", 10)
     parser = Parser(nlp)

@@ -1,4 +1,4 @@
-"""Any spaCy pipeline as a tagger: tiny Swedish ones made here."""
+"""Any spaCy pipeline as a tagger, tested with tiny Swedish pipelines built here."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_types_by_part_of_speech_and_lemma(
 
 
 def test_verbs_merge_with_their_auxiliaries(folder: Path) -> None:
-    """`none` cannot know that; parts of speech do."""
+    """This takes parts of speech; `none` cannot do it."""
     pair = (["hund springer snabbt"], [["hund har sprungit snabbt"]])
     (found,) = extract(*pair, f"spacy:{folder}", runtime=FRESH).edits
     assert [(e.start, e.end, e.correction) for e in found[0]] == [(1, 2, "har sprungit")]
@@ -125,7 +125,7 @@ def test_cache_and_workers_give_the_same_edits(folder: Path, tmp_path: Path) -> 
         ("spacy:blank:sv", "a blank pipeline, which sets neither"),
     ],
 )
-def test_names_that_are_no_pipeline(name: str, message: str) -> None:
+def test_names_that_are_not_pipelines_are_refused(name: str, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         extraction_signature(name)
 
@@ -141,7 +141,7 @@ def test_a_blank_pipeline_is_refused_with_the_reason(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("attributes", "missing"), [(("LEMMA",), "parts of speech"), (("POS",), "lemmas")]
 )
-def test_what_a_pipeline_does_not_set_is_told(
+def test_missing_token_attributes_are_reported(
     tmp_path: Path, attributes: tuple[str, ...], missing: str
 ) -> None:
     pipeline(attributes).to_disk(tmp_path / "half")
@@ -150,7 +150,7 @@ def test_what_a_pipeline_does_not_set_is_told(
         extract(["a"], [["b"]], f"spacy:{tmp_path / 'half'}", runtime=FRESH)
 
 
-def test_a_broken_folder_is_told(tmp_path: Path) -> None:
+def test_a_broken_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "meta.json").write_text("[]")
     with pytest.raises(InputError, match=r"meta.json: is not the meta.json of a spaCy pipeline"):
         extraction_signature(f"spacy:{tmp_path}")
@@ -167,7 +167,7 @@ def with_component(component: Callable[[Any], Any], name: str) -> Any:
     return nlp
 
 
-def test_components_that_need_their_own_tokens_are_told() -> None:
+def test_components_that_need_their_own_tokens_are_refused() -> None:
     def fails(doc: Any) -> Any:
         return doc.user_data["of our own tokeniser"]
 
@@ -185,8 +185,8 @@ def test_components_that_need_their_own_tokens_are_told() -> None:
         UniversalReader(with_component(joins, "joins"), "x")
 
 
-def test_lemmas_of_the_tokeniser_are_taken_where_components_set_none() -> None:
-    """As in Japanese pipelines, whose lemmas come from the tokeniser's dictionary."""
+def test_lemmas_of_the_tokeniser_are_used_if_components_set_none() -> None:
+    """Japanese pipelines work like this: their lemmas come from the tokeniser's dictionary."""
     nlp = pipeline(("POS",))
     usual = nlp.tokenizer
 

@@ -1,4 +1,4 @@
-"""Biases of metrics: by hand, and planted."""
+"""Biases of metrics: by hand, and on data with a planted bias."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SYSTEMS = {
     "B": ("a x c y", "e f g z"),
     "C": ("a b c", "v w e q g"),
 }
-# On the first source C is best and A and B tie; on the second A is before B before C.
+# On the first source C is best and A and B tie; on the second A is better than B, B than C.
 ITEMS = (
     RankedItem("1", 0, "one", (("A",), ("B",), ("C",)), (2, 2, 1)),
     RankedItem("2", 1, "one", (("A",), ("B",), ("C",)), (1, 2, 3)),
@@ -87,7 +87,7 @@ def test_biases_by_hand() -> None:
     longer = rows["longer text"].agreement
     assert (longer.preferred, longer.people, longer.pairs) == (pytest.approx(0.9), 0.0, 5)
     assert longer.difference == pytest.approx(0.9)
-    # No judge, and no draws.
+    # No judge, and no resampling.
     assert set(rows) == {"more edits", "longer text"}
     assert rows["more edits"].intervals == {}
 
@@ -95,7 +95,7 @@ def test_biases_by_hand() -> None:
 def test_pairs_without_a_score_are_counted_and_left_out() -> None:
     scores = SCORES.copy()
     scores[0, 0] = NAN
-    # Left of more edits: B over C, C over A, C over B: metric 3 of 3, people 0.
+    # Pairs left for more edits: B over C, C over A, C over B: metric 3 of 3, people 0.
     row = biases(TOY, scores)["more edits"].agreement
     assert (row.preferred, row.people, row.pairs, row.missing) == (1.0, 0.0, 3, 2)
     nothing = biases(TOY, np.full((3, 2), NAN))["more edits"].agreement
@@ -103,20 +103,20 @@ def test_pairs_without_a_score_are_counted_and_left_out() -> None:
     assert np.isnan(nothing.difference)
 
 
-def test_systems_with_one_text_are_no_pair() -> None:
+def test_systems_with_the_same_text_are_not_a_pair() -> None:
     items = (RankedItem("1", 0, "one", (("A", "B"), ("C",)), (1, 2)),)
     data = benchmark(("a b",), {"A": ("a b",), "B": ("a b",), "C": ("a",)}, *items)
     row = biases(data, np.array([[2.0], [2.0], [1.0]]))["more edits"].agreement
-    # C over A and C over B, by which the correction counts for both of its systems.
+    # C over A and C over B: the correction counts once for each of its systems.
     assert (row.pairs, row.preferred, row.people) == (2, 0.0, 0.0)
 
 
-def test_a_judge_is_audited_unasked_and_for_its_own_family() -> None:
+def test_a_judge_is_audited_by_default_and_for_its_own_family() -> None:
     silent = Settings(resampling=Resampling(over="none"))
     assert biases(TOY, SCORES, silent) == {}
     audit = {"members": [{"model": "gpt-4o"}], "rows": []}
     rows = biases(TOY, SCORES, silent, audit=audit)
-    # Nobody knows a family of these systems.
+    # The families of these systems are not known.
     assert (rows["own family"].agreement.pairs, rows["own family"].agreement.systems) == (0, ())
     # B against A and C: first source B-A (people tie, metric B), B-C (people C, metric B), second
     # B-A (people A, metric B), B-C (people B, metric C): metric 3 of 4, people ½ + 0 + 0 + 1.
@@ -124,7 +124,7 @@ def test_a_judge_is_audited_unasked_and_for_its_own_family() -> None:
     own = biases(TOY, SCORES, named, audit=audit)["own family"].agreement
     assert (own.preferred, own.people, own.pairs, own.systems) == (0.75, 0.375, 4, ("B",))
     assert own.difference == 0.375
-    # The package knows SEEDA's systems, and a panel has the families of all its models.
+    # The families of SEEDA's systems are known, and a panel has the families of all its models.
     systems = {"GPT-3.5": SYSTEMS["A"], "T5": SYSTEMS["B"], "PIE": SYSTEMS["C"]}
     named_so = [replace(item, groups=(("GPT-3.5",), ("T5",), ("PIE",))) for item in ITEMS]
     seeda = replace(benchmark(SOURCES, systems, *named_so), name="seeda")
@@ -133,12 +133,12 @@ def test_a_judge_is_audited_unasked_and_for_its_own_family() -> None:
         "GPT-3.5",
     )
     both = biases(seeda, SCORES, silent, audit=panel)["own family"].agreement
-    # GPT-3.5 and T5 against PIE alone; their own pair says nothing.
+    # GPT-3.5 and T5 are compared only with PIE; the pair of these two says nothing.
     assert (both.systems, both.pairs) == (("GPT-3.5", "T5"), 4)
 
 
 def planted(seed: int, lines: int = 120) -> tuple[Benchmark, FloatArray]:
-    """Two corrections a source, of which people prefer either; A has one to four more words."""
+    """Two corrections per source; people prefer either at random; A has one to four more words."""
     rng = np.random.default_rng(seed)
     more = rng.integers(1, 5, size=lines)
     sources = tuple("a b c" for _ in range(lines))
@@ -154,14 +154,14 @@ def test_a_planted_bias_is_shown_and_people_have_none() -> None:
     data, people = planted(1)
     length = np.array([[len(line) for line in v.lines] for v in data.corpus.systems.values()])
     longer = biases(data, length.astype(float), drawn)["longer text"]
-    # It prefers all that is longer; people do in about half of the pairs.
+    # It always prefers the longer text; people do in about half of the pairs.
     assert longer.agreement.preferred == 1.0
     assert longer.agreement.difference == 1 - longer.agreement.people
     assert longer.intervals["difference"][0] > 0.3
-    # Who agrees with people in each pair has no bias, in the data and in every draw.
+    # A metric that agrees with people in every pair has no bias, in the data and in every draw.
     agreeing = biases(data, people, drawn)["longer text"]
     assert (agreeing.agreement.difference, agreeing.intervals["difference"]) == (0.0, (0.0, 0.0))
-    # Who agrees in two pairs of three, whatever their length, has an interval around 0.
+    # One that agrees in two of three pairs, whatever their length, has an interval around 0.
     flipped = np.where(np.random.default_rng(2).random(people.shape[1]) < 1 / 3, 1 - people, people)
     low, high = biases(data, flipped, drawn)["longer text"].intervals["difference"]
     assert low < 0 < high
@@ -174,7 +174,7 @@ def test_intervals_are_those_of_resampled_sources() -> None:
     row = biases(data, scores, drawn)["more edits"]
     counts = Study(data, drawn).drawn_counts
     assert counts is not None
-    # One pair a source, always with A as the longer: a draw is a weighted mean of the residuals.
+    # One pair per source, and A is always longer: a draw is a weighted mean of the residuals.
     residuals = (scores[0] > scores[1]) - people[0]
     expected = [float(np.average(residuals, weights=weights)) for weights in counts]
     np.testing.assert_allclose(row.drawn["difference"], expected, atol=1e-12)
@@ -191,7 +191,7 @@ def test_an_audit_needs_judged_pairs() -> None:
         check(silent, [table], PLAIN)
 
 
-def test_a_comparison_says_it_in_tables_json_and_a_sentence() -> None:
+def test_a_comparison_reports_biases_in_tables_json_and_a_sentence() -> None:
     comparison = compare("sample", ["changes"], Settings(audit=True, human="both"))
     assert [(row.human, row.agreement.side) for row in comparison.biases] == [
         ("edit", "more edits"), ("edit", "longer text"),

@@ -1,4 +1,4 @@
-"""Drift between two runs: by hand, and as a user meets it."""
+"""Drift between two runs: by hand, and through the public interface."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def test_drift_by_hand() -> None:
     old, new = (sentence_table("m", TOY.corpus.names, scores) for scores in (then, SCORES))
     (row,) = measure_drift(study, ("edit",), [new], [EarlierRun(old, "2026-10-02")])
     # Now: 1 1, 2 2, 1 3. Equal: B on the second and C on the first, of 5. Change: −1 −2 +1 +0 +0.
-    # Pairs that both scored: on the first A-B (> then <), A-C (> then =), B-C (= then >); on the
+    # Pairs scored in both runs: on the first A-B (> then <), A-C (> then =), B-C (= then >); on the
     # second A-B (> then <). Decided by people: A-C (C is better: 0, then ½), B-C (C: ½, then 0) and
     # the second A-B (A: 1, then 0).
     assert row.agreement == Change(
         earlier="2026-10-02", scores=5, equal=0.4, mean=pytest.approx(-0.4), pairs=4, flipped=0.5,
         changed=1.0, before=0.5, accuracy=pytest.approx(1 / 6), difference=pytest.approx(-1 / 3),
     )  # fmt: skip
-    # A draw of the first source twice: ½ of 2 pairs, then ½ of 2; of the second twice: 1, then 0.
+    # First source drawn twice: ½ of 2 pairs, then ½ of 2; second source twice: 1, then 0.
     counts = study.drawn_counts
     assert counts is not None
     expected = {(2.0, 0.0): 0.0, (0.0, 2.0): -1.0, (1.0, 1.0): -1 / 3}
@@ -57,9 +57,7 @@ def test_the_same_scores_have_no_drift() -> None:
     assert np.isnan(row.agreement.flipped)
 
 
-def test_an_earlier_run_is_read_and_never_made(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_an_earlier_run_is_only_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     argv = ["compare", "sample", "-m", "green", "-m", "changes", "--resample", "none"]
     assert main([*argv, "-o", str(tmp_path / "then")]) == 0
     (green,) = (tmp_path / "then").glob("green*")
@@ -70,7 +68,7 @@ def test_an_earlier_run_is_read_and_never_made(
     drift = ["--drift-from", str(tmp_path / "then")]
     assert main([*argv, *drift, "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    # The other metric was not scored then, and is not scored for then.
+    # The other metric has no scores in the earlier run, and none are added.
     (row,) = document["drift"]
     assert (row["metric"], row["human"], row["earlier"]) == ("green", "edit", "2026-10-02")
     assert (row["equal"], row["flipped"], row["difference"]) == (1.0, 0.0, 0.0)
@@ -80,7 +78,7 @@ def test_an_earlier_run_is_read_and_never_made(
     assert "Drift since the earlier run" in capsys.readouterr().out
 
 
-def test_what_is_no_earlier_run_is_told_before_anything_is_scored(tmp_path: Path) -> None:
+def test_a_missing_earlier_run_is_reported_before_anything_is_scored(tmp_path: Path) -> None:
     settings = Settings(drift_from=str(tmp_path / "nowhere"))
     with pytest.raises(InputError, match="nowhere: is not a folder with score files of green with"):
         compare("sample", ["green"], settings)

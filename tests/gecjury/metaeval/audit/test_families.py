@@ -1,4 +1,4 @@
-"""Families of models by their names."""
+"""Model families, by model name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_families_of_models(model: str, families: tuple[str, ...]) -> None:
     assert model_families(model) == families
 
 
-def test_the_table_names_systems_that_there_are() -> None:
+def test_the_table_names_existing_systems() -> None:
     for benchmark, systems in SYSTEM_FAMILIES.items():
         assert set(systems) <= set(BENCHMARKS[benchmark].system_sets["all"])
     assert family_systems("seeda", ("T5", "BART", "GPT-3.5", "TransGEC"), ["t5", "gpt"]) == (

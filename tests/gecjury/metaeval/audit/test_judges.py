@@ -42,7 +42,7 @@ def test_invalid_replies_count_as_wrong(
     assert result.sentence is not None
     assert result.sentence.accuracy == pytest.approx(accuracy)
     assert accuracy_with_invalid(study, table, result, INVALID) == pytest.approx(with_invalid)
-    # A pair that was never asked about is left out still.
+    # A pair that the judge was never asked about is still left out.
     elsewhere: list[dict[str, Any]] = [{"missing": [{"line": 2}]}, {}]
     assert accuracy_with_invalid(study, table, result, elsewhere) == pytest.approx(accuracy)
 
@@ -56,7 +56,7 @@ def test_a_judge_without_a_valid_reply_is_never_right() -> None:
     assert accuracy_with_invalid(study, table, result, everywhere) == 0
 
 
-def test_an_audit_stands_beside_the_agreement_with_people() -> None:
+def test_an_audit_includes_the_agreement_with_people() -> None:
     study = Study(TOY, Settings())
     plain = sentence_table("m", TOY.corpus.names, SCORES)
     entry = {"members": INVALID, "rows": [], "panel": {"ordinal": 0.4}}

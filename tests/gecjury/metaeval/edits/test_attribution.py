@@ -1,4 +1,4 @@
-"""Attribution: by hand on a toy metric, faithful, exact up to 10 edits, sampled beyond."""
+"""Attribution on a toy metric: by hand, faithful, exact up to 10 edits, sampled beyond that."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gecjury.scoring.scores import Statistics
 
 @dataclass(frozen=True)
 class Toy(MeanScorer):
-    """1 for each X, 2 more where X and Y stand together, 4 for each Z beside nothing else."""
+    """1 for each X, 2 more if Y occurs too, and 1 for each W, or ½ if both X and Y occur."""
 
     name: ClassVar[str] = "toy"
     family: ClassVar[str] = "refbased"
@@ -65,14 +65,14 @@ def test_three_edits_by_hand() -> None:
     assert found.gap == pytest.approx(0, abs=1e-12)
 
 
-def test_sampling_is_faithful_seeded_and_near() -> None:
+def test_sampling_is_faithful_seeded_and_close_to_exact_values() -> None:
     source = " ".join("abcdefghijkl")
     edits = [Edit(i, i + 1, word) for i, word in enumerate(["X", "Y", "W"] + ["Q"] * 9)]
     found = attribute(Toy(), source, edits, samples=400, seed=1)
     assert not found.exact
     assert found.faithful
     exact = attribute(Toy(), source, edits[:3]).values
-    # The nine others do nothing, so the three share the score as if they were alone.
+    # The other nine edits have no effect, so the three share the score as if they were alone.
     np.testing.assert_allclose(found.values[3:], 0)
     assert np.all(np.abs(found.values[:3] - exact) <= 4 * found.errors[:3] + 1e-12)
     assert 0 < found.errors[0] < 0.2

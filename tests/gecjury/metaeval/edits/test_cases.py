@@ -1,4 +1,4 @@
-"""The edit level: cases, annotators among themselves, files of credits, and `compare`."""
+"""The edit level: cases, agreement between annotators, credit files, and `compare`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SOURCES = ("a b c", "d e f", "g h i")
 
 
 def said(annotator: str, row: int, text: str, *marks: tuple[int, str, bool]) -> list[HumanVerdict]:
-    """One annotator's verdicts on a correction: (token, replacement, valid)."""
+    """Return one annotator's verdicts on a correction, from (token, replacement, valid)."""
     words = SOURCES[row].split()
     return [
         HumanVerdict(annotator, "0", SOURCES[row], text, 1, at, at + 1, words[at], new, valid)
@@ -96,11 +96,11 @@ def test_edits_of_systems_that_are_not_compared_are_left_out() -> None:
     cases = edit_cases(replace(whole, corpus=corpus))
     assert [(c.row, c.correction, c.edit.correction) for c in cases] == [(0, "X b c", "X")]
     pairs, _, place = annotator_pairs(replace(whole, corpus=corpus), cases)
-    assert not pairs  # One annotator judged it.
+    assert not pairs  # Only one annotator judged it.
     assert place.shape == (0,)
 
 
-def test_a_text_alone_belongs_to_the_row_where_its_correction_was_made() -> None:
+def test_a_repeated_source_belongs_to_the_row_of_its_correction() -> None:
     corpus = Corpus(("a b c", "a b c"), {"s": Version(("X b c", "a Y c"))})
     verdicts = [
         *said("one", 0, "X b c", (0, "X", True)),
@@ -116,16 +116,16 @@ def test_a_text_alone_belongs_to_the_row_where_its_correction_was_made() -> None
     cases = edit_cases(twice)
     assert [(c.row, c.correction, c.valid) for c in cases] == [(0, "X b c", 1), (1, "a Y c", 0)]
     assert annotator_pairs(twice, cases)[2].tolist() == [1, 1]
-    # Each stands in the only correction of its row.
+    # Each is in the only correction of its row.
     assert baselines(cases, (), seed=0)["same-edit"].tolist() == [1, 1]
-    told = "verdicts on corrections that none of the systems compared made: left out: 1"
-    assert unused_verdicts(twice) == (told,)
+    note = "verdicts on corrections that none of the systems compared made: left out: 1"
+    assert unused_verdicts(twice) == (note,)
 
 
-def test_annotators_are_held_against_each_other_both_ways() -> None:
+def test_annotators_are_compared_in_both_directions() -> None:
     cases = edit_cases(benchmark())
     pairs, scores, place = annotator_pairs(benchmark(), cases)
-    # X in XY: 2 directions, both agree; Y: 2, they disagree; Y in the second source: three
+    # X in XY: 2 directions, both agree; Y: 2, which disagree; Y in the second source: three
     # annotators, 6 directions, of which one–two and two–one agree (both invalid).
     assert sorted(place.tolist()) == [0, 0, 1, 1, 3, 3, 3, 3, 3, 3]
     found = edit_agreement(pairs, scores)
@@ -133,12 +133,12 @@ def test_annotators_are_held_against_each_other_both_ways() -> None:
     # Truth valid: X 2, Y 1, second source 2 (three against one and two). Called valid: X both,
     # none of the others: 2/5. Truth invalid: Y 1, second 4: called invalid: 2 of 5.
     assert found.balanced == 2 / 5
-    assert found.auc == 2 / 5  # one cut: (sensitivity + specificity) / 2
+    assert found.auc == 2 / 5  # a single threshold: (sensitivity + specificity) / 2
     # Half of all are valid and half are called so: chance ½; κ = (.4 − .5) / .5.
     assert found.kappa == pytest.approx(-0.2)
 
 
-def test_an_annotator_in_two_minds_has_no_verdict() -> None:
+def test_an_annotator_who_contradicts_themselves_has_no_verdict() -> None:
     twice = [*VERDICTS, *said("two", 0, "X Y c", (0, "X", False))]
     both = replace(benchmark(), _verdicts=lambda: (tuple(twice), benchmark().verdicts()[1], ()))
     place = annotator_pairs(both, edit_cases(both))[2]
@@ -149,14 +149,14 @@ def test_baselines() -> None:
     cases = edit_cases(benchmark())
     found = baselines(cases, ["R:A", "R:B", "R:A", "R:B", "R:A"], seed=0)
     assert found["frequent-type"].tolist() == [3, 2, 3, 2, 3]
-    # X stands in both corrections of the first source, Y in one of them.
+    # X is in both corrections of the first source, Y in one of them.
     assert found["same-edit"].tolist() == [1, 0.5, 1, 1, 1]
     assert "frequent-type" not in baselines(cases, (), seed=0)
 
 
 @dataclass(frozen=True)
 class Verdict(Many):
-    """Judges edits itself."""
+    """A metric that judges edits itself."""
 
     name: ClassVar[str] = "verdict"
 
@@ -171,7 +171,7 @@ class Verdict(Many):
 
 
 def counted(own: list[float], by_reference: list[list[float]]) -> Many:
-    """A metric that counts edits and gives these credits."""
+    """Return a metric that counts edits and gives these credits."""
 
     @dataclass(frozen=True)
     class Counted(Many):
@@ -182,7 +182,7 @@ def counted(own: list[float], by_reference: list[list[float]]) -> Many:
     return Counted()
 
 
-def test_references_are_combined_as_asked() -> None:
+def test_references_are_combined_by_credit_kind() -> None:
     nan = float("nan")
     scorer = counted([0, 0, 1, nan, 0.25], [[1, 0], [0, 0], [nan, 1], [nan, nan], [0.5, 0.25]])
     cases = edit_cases(benchmark())
@@ -196,7 +196,7 @@ def test_references_are_combined_as_asked() -> None:
         assert found.notes == ("counted",)
 
 
-def test_any_and_share_are_made_of_what_counts_keeps(tmp_path: Path) -> None:
+def test_any_and_share_reuse_the_file_of_counts(tmp_path: Path) -> None:
     by_reference = [[1, 0], [0, 0], [float("nan"), 1], [0.5, 0.25], [0, 1]]
     scorer = counted([0, 0, 1, 0.25, 1], by_reference)
     cases, corpus = edit_cases(benchmark()), benchmark().corpus
@@ -211,7 +211,7 @@ def test_any_and_share_are_made_of_what_counts_keeps(tmp_path: Path) -> None:
     assert (len(SEEN), len(list(tmp_path.iterdir()))) == (1, 1)
 
 
-def test_credits_of_another_number_of_edits_are_refused() -> None:
+def test_credits_for_a_wrong_number_of_edits_are_refused() -> None:
     cases = edit_cases(benchmark())
     for own, by_reference in (([1.0], [[1.0]]), ([1.0] * 5, [1.0] * 5)):
         with pytest.raises(OptionError, match="toy credits 5 edits in shapes"):
@@ -239,7 +239,7 @@ def test_credits_are_read_from_their_file(tmp_path: Path) -> None:
     credited("add-one")
     credited(some=cases[:3])
     assert (len(SEEN), len(list(tmp_path.iterdir()))) == (3, 3)
-    # A file put in another's place, a damaged one, one of another version: refused.
+    # Refused: a file that replaces another, a file of another version, a damaged file.
     (other,) = tmp_path.glob("*add-one*")
     mine = {p: p.read_text() for p in tmp_path.glob("*leave-one-out*")}
     for path in mine:
@@ -256,7 +256,7 @@ def test_credits_are_read_from_their_file(tmp_path: Path) -> None:
             credited()
 
 
-def test_credits_with_gaps_are_tried_again(tmp_path: Path) -> None:
+def test_incomplete_credits_are_not_saved(tmp_path: Path) -> None:
     cases = [replace(case, row=-1) if case.row == 2 else case for case in edit_cases(benchmark())]
     found = credit_edits(Many(), cases, benchmark().corpus, Runtime(), "add-one", tmp_path)
     assert np.isnan(found.values).tolist() == [False] * 4 + [True]
@@ -272,7 +272,7 @@ def tried(*scorers: Any, level: Level = "edit", credit: Any = None) -> list[tupl
     return [(scorer.name, kind) for scorer, kind in tasks.chosen]
 
 
-def test_every_metric_is_held_against_the_verdicts() -> None:
+def test_every_metric_is_compared_with_the_verdicts() -> None:
     settings = Settings(
         level="edit", credit=("counts", "add-one"), resampling=Resampling(resamples=20)
     )
@@ -297,7 +297,7 @@ def test_every_metric_is_held_against_the_verdicts() -> None:
     assert compare_edits(EditTasks(), benchmark(), Runtime(), settings) is None
 
 
-def test_a_comparison_of_edits_alone_is_shown(tmp_path: Path) -> None:
+def test_a_comparison_at_edit_level_alone_is_shown(tmp_path: Path) -> None:
     settings = Settings(level="edit", credit=("counts", "add-one"))
     found = compare(benchmark(), [Many(), Verdict()], settings, score_files=tmp_path)
     assert found.tables == ()
@@ -318,7 +318,7 @@ def test_a_comparison_of_edits_alone_is_shown(tmp_path: Path) -> None:
     assert "leave-one-out" in tables_text([table])
 
 
-def test_level_all_tries_what_costs_little() -> None:
+def test_level_all_only_includes_cheap_credits() -> None:
     assert tried(Many(), Verdict(), level="all") == [("verdict", "verdicts")]
     tasks = edit_tasks([Many(), Verdict()], benchmark(), Settings())
     assert tasks.untried == ("toy",)
@@ -327,7 +327,7 @@ def test_level_all_tries_what_costs_little() -> None:
     assert edit_tasks([Verdict()], load_benchmark("sample"), Settings()) == EditTasks()
 
 
-def test_what_cannot_be_is_refused_before_any_scoring() -> None:
+def test_impossible_combinations_are_refused_before_any_scoring() -> None:
     with pytest.raises(OptionError, match="--credit is for --level edit or all"):
         tried(Many(), level="system", credit=("add-one",))
     with pytest.raises(DataError, match="no verdicts"):
@@ -362,24 +362,24 @@ def seeda(data_dir: Path, references: str = "official", systems: str = "all") ->
 def test_seeda_has_the_known_cases(data_dir: Path) -> None:
     cases = edit_cases(seeda(data_dir))
     verdicts = seeda(data_dir).verdicts()[0]
-    # The files hold 5,864 |True] and 600 |False]; 6,479 verdicts can be read (test_verdicts).
+    # The files contain 5,864 |True] and 600 |False]; 6,479 verdicts can be read (test_verdicts).
     assert len(verdicts) == 6479
     assert len(cases) == 4963
     assert sum(case.valid == 0.5 for case in cases) == 90
     assert min(case.row for case in cases) == 0
     incomplete = {(c.source, c.correction) for c in cases if not c.complete}
-    assert len(incomplete) == 10  # of the 17 marks without a verdict, in corrections with others
+    assert len(incomplete) == 10  # of the 17 marks without a verdict
     pairs, scores, place = annotator_pairs(seeda(data_dir), cases)
     assert (len(set(place.tolist())), len(pairs)) == (975, 2222)
-    # κ .465: the annotators among themselves.
+    # κ .465: agreement between the annotators.
     assert edit_agreement(pairs, scores).kappa == pytest.approx(0.4654, abs=5e-5)
 
 
 @pytest.mark.slow
-def test_seeda_judges_the_systems_compared(data_dir: Path) -> None:
-    """Every correction judged is an output of one of the 15 systems; of the 12 of Base fewer are.
+def test_seeda_only_has_cases_of_the_compared_systems(data_dir: Path) -> None:
+    """Every judged correction is an output of one of the 15 systems; fewer are outputs of Base.
 
-    Counted beside by comparing the corrections' texts with the lines of the output files.
+    Counted separately, by comparing the corrections with the lines of the output files.
     """
     base = edit_cases(seeda(data_dir, systems="base"))
     assert len(base) == 3092

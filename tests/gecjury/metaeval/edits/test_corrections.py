@@ -1,4 +1,4 @@
-"""Scores held against labels of whole corrections."""
+"""Scores compared with labels of whole corrections."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCORES = np.array([[3.0, 1.0, 2.0, 9.0, np.nan], [2.0, 9.0, 0.0, 9.0, 9.0]])
 
 
 def test_auc_by_class() -> None:
-    """Good: 3, 2, 0. FP1: 1. FP3: 2, and one without a score. Cells without label do not count."""
+    """Good: 3, 2, 0. FP1: 1. FP3: 2, and one without a score. Unlabelled cells do not count."""
     found = {name: agreement for name, agreement, _ in label_agreements(LABELS, SCORES, None)}
     assert list(found) == ["any", "FP1", "FP3"]
     assert found["FP1"].auc == pytest.approx(2 / 3)
@@ -38,8 +38,8 @@ def test_auc_by_class() -> None:
     assert found["any"].auc == pytest.approx(3.5 / 6)
 
 
-def test_a_source_drawn_twice_brings_its_corrections_twice() -> None:
-    # Sources 0 twice and 2 once; then 0 and 1; then 2 alone, which has no bad correction.
+def test_a_source_drawn_twice_counts_its_corrections_twice() -> None:
+    # Source 0 twice and 2 once; then 0 and 1; then 2 alone, which has no bad correction.
     counts = np.array([[2.0, 0, 1, 0, 0], [1, 1, 0, 0, 0], [0, 0, 5, 0, 0]])
     drawn = {name: d["auc"] for name, _, d in label_agreements(LABELS, SCORES, counts)}
     # Good 3, 3, 2, 0 against FP3 2, 2: (1 + 1 + ½ + 0) / 4.
@@ -47,14 +47,14 @@ def test_a_source_drawn_twice_brings_its_corrections_twice() -> None:
     np.testing.assert_allclose(drawn["FP1"], [np.nan, 1, np.nan])
 
 
-def test_nothing_scored_is_not_defined() -> None:
+def test_auc_is_undefined_if_nothing_is_scored() -> None:
     counts = np.ones((2, 5))
     for _, agreement, drawn in label_agreements(LABELS, np.full((2, 5), np.nan), counts):
         assert np.isnan(agreement.auc)
         assert np.isnan(drawn["auc"]).all()
 
 
-def test_gains_are_over_the_score_of_the_source() -> None:
+def test_gains_are_relative_to_the_score_of_the_source() -> None:
     sample, scorer = load_benchmark("sample"), load("changes")
     size = len(sample.corpus)
     values = tuple(tuple("TP" if (row + i) % 2 else "FP1" for i in range(size)) for row in range(6))
@@ -73,7 +73,7 @@ def test_gains_are_over_the_score_of_the_source() -> None:
             assert rows[score, name] == agreement
 
 
-def test_few_corrections_of_a_class_are_told() -> None:
+def test_classes_with_few_corrections_are_reported() -> None:
     found = LabelComparison(LABELS, ())
     assert found.counts == {"TP": 3, "FP1": 1, "FP3": 2, "TN": 1}
     assert found.few == {"FP1": 1, "FP3": 2}

@@ -1,4 +1,4 @@
-"""Decisions whether a correction is good, by thresholds learnt from other sources."""
+"""Decisions on whether a correction is good, by thresholds learnt from other sources."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def decided(of: Benchmark, scores: FloatArray, over: str = "none", **settings: f
     return decisions(Study(of, how), [table])[0]
 
 
-def turned() -> FloatArray:
+def mostly_right() -> FloatArray:
     """Return scores that are right on nine of the sources."""
     scores = np.array([[0.9] * SIZE, [0.1] * SIZE])
     scores[:, 0] = [0.1, 0.9]
@@ -57,7 +57,7 @@ def turned() -> FloatArray:
 @pytest.mark.parametrize(
     ("scores", "truth", "threshold"),
     [
-        # F0.5 of the best one, two, three, all: .714, .909, .667, .789.
+        # F0.5 of keeping the best one, two, three, all: .714, .909, .667, .789.
         ([4.0, 3.0, 2.0, 1.0], [1, 1, 0, 1], 3.0),
         # Equal scores stay together: .5 for the two, .714 for all.
         ([3.0, 3.0, 1.0], [1, 0, 1], 1.0),
@@ -71,8 +71,8 @@ def test_the_threshold_has_the_highest_f(
 
 
 def test_a_decision_by_hand() -> None:
-    figures = decided(rated(), turned(), good=3).agreement
-    # Kept are nine good corrections and one bad one, half of all twenty.
+    figures = decided(rated(), mostly_right(), good=3).agreement
+    # Nine good corrections and one bad one are kept, half of all twenty.
     assert (figures.precision, figures.recall, figures.f) == (0.9, 0.9, pytest.approx(0.9))
     assert (figures.kept, figures.threshold) == (0.5, 0.9)
     assert (figures.better, figures.pairs) == (0.9, SIZE)
@@ -80,31 +80,32 @@ def test_a_decision_by_hand() -> None:
 
 
 def test_a_threshold_is_learnt_from_other_sources() -> None:
-    scores = turned()
-    # A lone high score would be the threshold, had it been learnt where it stands.
+    scores = mostly_right()
+    # The single high score would be the threshold if it were learnt from its own source.
     scores[1, 0] = 5.0
     labels = RATINGS.copy()
     labels[:, :] = 2.0
     labels[1, 0] = 4.0
     figures = decided(replace(rated(), segment_scores=labels), scores, good=3).agreement
     assert figures.threshold == 5.0
-    # The others have no good correction: nothing of this source is kept, nor, by 5, of others.
+    # The other sources have no good correction, so nothing of this source is kept; with the
+    # threshold 5, nothing of the others is kept either.
     assert (figures.recall, figures.kept) == (0.0, 0.0)
 
 
-def test_labels_need_no_bound_and_one_class_no_decision() -> None:
+def test_labels_need_no_bound_and_a_single_class_has_no_decision() -> None:
     words = (("good",) * SIZE, ("bad",) * SIZE)
     labels = CorrectionLabels(values=words, true="good", false={"bad": "not good"})
     of = replace(rated(), segment_scores=None, labels=labels)
-    assert decided(of, turned()).agreement.precision == 0.9
+    assert decided(of, mostly_right()).agreement.precision == 0.9
     alike = replace(of, labels=replace(labels, values=(words[0], words[0])))
-    table = sentence_table("mine", of.corpus.names, turned(), "refless")
+    table = sentence_table("mine", of.corpus.names, mostly_right(), "refless")
     assert decisions(Study(alike), [table]) == ()
     assert decisions(Study(rated()), [table]) == ()
 
 
-def test_intervals_hold_the_figures() -> None:
-    row = decided(rated(), turned(), "sentences", good=3)
+def test_intervals_contain_the_figures() -> None:
+    row = decided(rated(), mostly_right(), "sentences", good=3)
     assert set(row.intervals) == {"precision", "recall", "f", "kept"}
     for name, (low, high) in row.intervals.items():
         assert low <= getattr(row.agreement, name) <= high

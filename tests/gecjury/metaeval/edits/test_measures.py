@@ -1,4 +1,4 @@
-"""Measures of the edit level: AUC, average precision and thresholds by hand, and their laws."""
+"""Edit-level measures: AUC, average precision and thresholds, by hand and by property."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_ranking_by_hand() -> None:
     assert found.auc == 3.5 / 4
     # From above: at .9 1 of 1 valid, recall +1/2; at .4 2 of 3, recall +1/2: 1/2 + 1/3.
     assert found.average_precision == pytest.approx(5 / 6)
-    # From below: at .1 1 of 1 invalid, then 2 of 3 likewise.
+    # From below: at .1 1 of 1 invalid, then 2 of 3: the same value.
     assert found.average_precision_invalid == pytest.approx(5 / 6)
 
 
@@ -60,7 +60,7 @@ def test_one_class_alone_has_no_measure() -> None:
 
 
 def halves(sources: int) -> tuple[list[str], list[str]]:
-    """Names of the sources in the first and in the second half, by seed 0."""
+    """Return the names of the sources in the first and in the second half, with seed 0."""
     names = [f"s{n}" for n in range(sources)]
     _, first, _ = source_halves([case(name, 1) for name in names], seed=0)
     return (
@@ -71,9 +71,10 @@ def halves(sources: int) -> tuple[list[str], list[str]]:
 
 def test_thresholds_come_from_the_other_half() -> None:
     # First half: invalid 1, valid 2, 2, 2: best threshold 1.5. Second half: invalid 3, 3, 3,
-    # valid 4: best 3.5. Each tried on the other: the first half at 3.5 is all called invalid,
-    # 1 of 4 right; the second at 1.5 is all called valid, 1 of 4 right. Sorted as source_halves
-    # numbers sources by first appearance, the halves stay those of `halves`.
+    # valid 4: best 3.5. Each is applied to the other half: at 3.5 all of the first half is called
+    # invalid, 1 of 4 right; at 1.5 all of the second is called valid, 1 of 4 right. The cases are
+    # sorted by source, because source_halves numbers sources by first appearance; so the halves
+    # stay those of `halves`.
     one, two = halves(8)
     scores = dict(zip([*one, *two], [1, 2, 2, 2, 3, 3, 3, 4], strict=True))
     valid = dict(zip([*one, *two], [0, 1, 1, 1, 0, 0, 0, 1], strict=True))
@@ -85,14 +86,15 @@ def test_thresholds_come_from_the_other_half() -> None:
     assert found.accuracy == 0.25
     # First half: valid 0 of 3, invalid 1 of 1; second: valid 1 of 1, invalid 0 of 3.
     assert found.balanced == 0.5
-    # All invalid: 1 of 4 agreed on, chance 0 · 3/4 + 1 · 1/4; all valid likewise: κ 0 in both.
+    # All called invalid: agreement on 1 of 4, chance 0 · 3/4 + 1 · 1/4; all called valid: the
+    # same. So κ is 0 in both.
     assert found.kappa == 0
 
 
-def test_accuracy_and_balanced_accuracy_choose_apart() -> None:
-    # In each half: valid 1 1 1 1, valid and invalid 0. Accuracy: all valid is right in 5 of 6, as
-    # often as the threshold ½ (4 + 1 of 6): the lower one is taken. Balanced: all valid 1/2, the
-    # threshold ½ (4/5 + 1) / 2 = .9.
+def test_accuracy_and_balanced_accuracy_choose_different_thresholds() -> None:
+    # Each half has scores 1 1 1 1 (valid) and 0 0 (one valid, one invalid). Accuracy: calling all
+    # valid is right in 5 of 6, as often as the threshold ½ (4 + 1 of 6): the lower threshold is
+    # chosen. Balanced: all valid has 1/2, the threshold ½ has (4/5 + 1) / 2 = .9.
     one, two = halves(12)
     marks = [(1, 1)] * 4 + [(1, 0), (0, 0)]
     table = dict(zip([*one, *two], marks + marks, strict=True))
@@ -103,7 +105,7 @@ def test_accuracy_and_balanced_accuracy_choose_apart() -> None:
     assert found.accuracy == pytest.approx(5 / 6)
     assert found.thresholds["balanced"] == (0.5, 0.5)
     assert found.balanced == pytest.approx(0.9)
-    # κ is best at ½, too: agreed 10/12; said valid 8/12, are valid 10/12: chance
+    # κ is also best at ½: agreement 10/12; called valid 8/12, are valid 10/12: chance
     # 8/12 · 10/12 + 4/12 · 2/12 = 88/144; κ = (120 − 88) / (144 − 88).
     assert found.kappa == pytest.approx(32 / 56)
 
@@ -114,7 +116,7 @@ def test_edits_of_a_source_stay_in_one_half() -> None:
     assert count == 5
     for number in range(5):
         assert len(set(first[source == number].tolist())) == 1
-    assert len(set(source[first].tolist())) == 3  # the odd source is in the first half
+    assert len(set(source[first].tolist())) == 3  # the extra source is in the first half
 
 
 def test_one_source_leaves_nothing_to_resample() -> None:
@@ -125,7 +127,7 @@ def test_one_source_leaves_nothing_to_resample() -> None:
     assert found.ci95["auc"] == (0.5, 0.5)
 
 
-def test_intervals_hold_the_value_and_follow_the_seed() -> None:
+def test_intervals_contain_the_value_and_depend_on_the_seed() -> None:
     rng = np.random.default_rng(5)
     cases = [case(f"s{n // 3}", float(rng.random() < 0.8)) for n in range(300)]
     scores = np.array([c.valid for c in cases]) + rng.normal(size=300)
@@ -155,7 +157,7 @@ edits = st.lists(st.tuples(st.booleans(), st.integers(0, 4), st.integers(0, 3)),
 
 @given(edits)
 def test_ranking_equals_counting_pairs(rows: list[tuple[bool, int, int]]) -> None:
-    """AUC against all pairs, average precision against its definition, with edits repeated."""
+    """Compare AUC with all pairs and average precision with its definition, with repeated edits."""
     repeated = [(truth, score) for truth, score, times in rows for _ in range(times)]
     pos = np.array([[float(sum(t and s == k for t, s in repeated)) for k in range(5)]])
     neg = np.array([[float(sum(not t and s == k for t, s in repeated)) for k in range(5)]])
@@ -174,7 +176,7 @@ def test_ranking_equals_counting_pairs(rows: list[tuple[bool, int, int]]) -> Non
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(-9, 9)), min_size=2))
-def test_auc_knows_only_order(rows: list[tuple[bool, int]]) -> None:
+def test_auc_depends_only_on_the_order(rows: list[tuple[bool, int]]) -> None:
     cases = [case(str(n), float(truth)) for n, (truth, _) in enumerate(rows)]
     scores = np.array([score for _, score in rows], dtype=float)
     one = edit_agreement(cases, scores, threshold=None)
@@ -183,13 +185,13 @@ def test_auc_knows_only_order(rows: list[tuple[bool, int]]) -> None:
         [one.auc, one.average_precision, one.average_precision_invalid],
         [other.auc, other.average_precision, other.average_precision_invalid],
     )
-    # Thresholds lie half-way between scores, which scaling keeps.
+    # Thresholds are halfway between scores, and scaling preserves that.
     scaled = edit_agreement(cases, 4 * scores - 2, threshold=None)
     np.testing.assert_array_equal(
         [one.accuracy, one.balanced, one.kappa], [scaled.accuracy, scaled.balanced, scaled.kappa]
     )
-    turned = edit_agreement(cases, -scores)
-    np.testing.assert_allclose(one.auc, 1 - turned.auc)
+    negated = edit_agreement(cases, -scores)
+    np.testing.assert_allclose(one.auc, 1 - negated.auc)
 
 
 def test_edit_agreement_by_hand() -> None:
@@ -201,6 +203,6 @@ def test_edit_agreement_by_hand() -> None:
     # at 0.5: right, wrong, right, right
     assert found.accuracy == 0.75
     assert found.balanced == 0.75
-    # said valid 1/4, are valid 2/4: chance .25·.5 + .75·.5 = .5
+    # called valid 1/4, are valid 2/4: chance .25·.5 + .75·.5 = .5
     assert found.kappa == 0.5
     assert (found.cases, found.valid, found.missing, found.split) == (4, 2, 1, 1)

@@ -1,4 +1,4 @@
-"""Attribution of judged edits in one pass: by hand, and equal to one correction at a time."""
+"""Attribution of judged edits in one pass: by hand, and compared with one at a time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SEEN: list[Corpus] = []
 
 @dataclass(frozen=True)
 class Many(Toy):
-    """Toy for corpora of many lines: 1 for each X, 2 more with Y beside it, W halved then."""
+    """Toy for corpora of many lines, with the same scores."""
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         SEEN.append(corpus)
@@ -48,7 +48,7 @@ def worth(words: list[str]) -> float:
 
 @dataclass(frozen=True)
 class Judge(GroupScorer):
-    """Many, judged side by side, with marks that differ from group to group."""
+    """Many, judged side by side, with a different offset in each group."""
 
     name: ClassVar[str] = "judge"
     family: ClassVar[str] = "judges"
@@ -110,7 +110,7 @@ def test_every_variant_is_scored_once_in_one_pass() -> None:
 
 
 @pytest.mark.parametrize("kind", METHODS)
-def test_equals_one_correction_at_a_time(kind: str) -> None:
+def test_one_pass_equals_one_correction_at_a_time(kind: str) -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
         starts = sorted(rng.choice(12, size=rng.integers(1, 12), replace=False).tolist())
@@ -131,14 +131,14 @@ def test_side_by_side_only_compares_within_a_group(kind: str) -> None:
     assert values.tolist() == credits(kind)
     groups = SEEN[0].groups
     assert groups is not None
-    # Two edits: both variants beside the anchor; one edit: one; three edits: two and one more.
+    # Two edits: both variants with the anchor; one edit: one; three edits: two, then one more.
     assert len(groups) == 4
     assert {len(group.systems) for group in groups} <= {2, 3}
     with pytest.raises(OptionError, match="side by side"):
         check_attribution(Judge(), "shapley")
 
 
-def test_references_gold_and_contexts_follow_their_source() -> None:
+def test_references_gold_and_contexts_stay_with_their_source() -> None:
     from gecjury.corpus.corpus import Version
     from gecjury.corpus.m2 import M2Sentence
 

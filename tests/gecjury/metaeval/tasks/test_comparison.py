@@ -1,4 +1,4 @@
-"""Comparisons over several benchmarks: tasks, weights, groups, absent cells, averages and tests."""
+"""Comparisons over several benchmarks: tasks, weights, groups, empty cells, averages and tests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LINES = len(SAMPLE.corpus)
 
 
 def part(name: str, rows: range, **changes: Any) -> Benchmark:
-    """Return some sentences of the sample as a benchmark of its own."""
+    """Return some sentences of the sample as a separate benchmark."""
     return replace(SAMPLE.take(rows), name=name, **changes)
 
 
@@ -52,7 +52,7 @@ def without_references(benchmark: Benchmark) -> Benchmark:
     return replace(benchmark, corpus=replace(benchmark.corpus, references=()))
 
 
-def test_each_benchmark_is_compared_as_if_it_stood_alone() -> None:
+def test_each_benchmark_is_compared_as_if_it_were_alone() -> None:
     together = trial([FIRST, SECOND]).compare()
     alone = compare(SECOND, ["green", "changes"], Settings(resampling=FEW))
     assert together.comparisons["second"].rows()[0]["pearson"] == alone.rows()[0]["pearson"]
@@ -78,7 +78,7 @@ def test_the_average_is_the_mean_of_the_tasks() -> None:
 
 
 def test_weights_name_tasks_or_whole_benchmarks() -> None:
-    """.6 for the two tasks of `first` together is .3 for each; `second:system` is not named."""
+    """.6 for the two tasks of `first` is .3 for each; `second:system` is not named."""
     weights = {"first": "0.6", "second:sentence": "0.4"}
     compared = trial([FIRST, SECOND], weights=weights).compare()
     assert [task.weight for task in compared.tasks] == pytest.approx([0.3, 0.3, 0, 0.4])
@@ -95,12 +95,12 @@ def test_weights_name_tasks_or_whole_benchmarks() -> None:
         ({"first": "all"}, "--weights first=all: expected a number between 0 and 1"),
     ],
 )
-def test_weights_that_mean_nothing_are_refused(weights: dict[str, str], message: str) -> None:
+def test_invalid_weights_are_refused(weights: dict[str, str], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         trial([FIRST, SECOND], weights=weights)
 
 
-def test_the_same_data_are_refused_under_one_name_or_two() -> None:
+def test_the_same_data_is_refused_under_one_name_or_two() -> None:
     with pytest.raises(OptionError, match="first: two benchmarks have this name"):
         trial([FIRST, FIRST])
     with pytest.raises(OptionError, match="first and copy have the same sources and outputs"):
@@ -123,7 +123,7 @@ def test_a_metric_that_lacks_references_is_not_applicable() -> None:
     assert [cell.state for cell in compared.cells[0]] == ["scored"] * 2 + ["not applicable"] * 2
     assert (green.tasks, green.comparable) == (2, False)
     assert changes.comparable
-    # Ranked by the two tasks that all have; tested over the tasks that two have.
+    # Ranked by the two tasks that all metrics have; tested over the tasks that a pair shares.
     first = np.mean([cell.value for cell in compared.cells[1][:2]])
     assert changes.shared == pytest.approx(first)
     assert {test.tasks for test in compared.tests} == {2}
@@ -137,13 +137,13 @@ def test_a_metric_that_lacks_references_is_not_applicable() -> None:
 def test_a_metric_that_fails_on_one_benchmark_is_missing_there() -> None:
     refused = set(SECOND.corpus.sources)
 
-    def touchy(source: str, hypothesis: str) -> float:
+    def failing(source: str, hypothesis: str) -> float:
         if source in refused:
             raise ValueError("no such text")
         return float(len(hypothesis))
 
     how = Settings(resampling=FEW)
-    scorers = [load("green"), load("changes"), load(touchy)]
+    scorers = [load("green"), load("changes"), load(failing)]
     compared = TaskTrial.of([FIRST, SECOND], scorers, how, Runtime()).compare()
     assert [cell.state for cell in compared.cells[2]] == ["scored"] * 2 + ["missing"] * 2
     assert "no such text" in compared.cells[2][3].reason
@@ -152,7 +152,7 @@ def test_a_metric_that_fails_on_one_benchmark_is_missing_there() -> None:
 
 
 def test_benchmarks_that_share_sources_are_drawn_together() -> None:
-    """The second half of `whole` are the sources of `second`, each as often in every draw."""
+    """The second half of `whole` has the sources of `half`, drawn equally often in every draw."""
     other = replace(
         SECOND, corpus=SECOND.corpus.with_systems([*SECOND.corpus.names][:4]), name="others"
     )
@@ -165,7 +165,7 @@ def test_benchmarks_that_share_sources_are_drawn_together() -> None:
     assert (whole.sum(axis=1) == LINES).all()
 
 
-def test_benchmarks_of_other_sources_and_systems_keep_their_draws() -> None:
+def test_benchmarks_without_common_sources_keep_their_draws() -> None:
     names = list(SECOND.corpus.names)
     other = replace(SECOND, corpus=SECOND.corpus.with_systems(names[:4]))
     both = trial([FIRST, other])
@@ -173,7 +173,7 @@ def test_benchmarks_of_other_sources_and_systems_keep_their_draws() -> None:
     assert both.trials["first"].study.sentence_draws is None
 
 
-def test_the_preset_of_wmt_takes_soft_accuracy_and_ties() -> None:
+def test_the_wmt_preset_uses_soft_accuracy_and_ties() -> None:
     compared = trial([FIRST, SECOND], preset="wmt", resampling=Resampling(over="none")).compare()
     assert [task.statistic for task in compared.tasks] == ["spa", "acc_eq"] * 2
     assert compared.tests == ()

@@ -1,4 +1,4 @@
-"""Two metrics whose systems are swapped, and how often the test over tasks rejects."""
+"""Swapping the systems of two metrics, and the rejection rate of the test over tasks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def correlation(one: list[float], two: list[float]) -> CorrelationSwaps:
 
 
 def test_correlations_of_opposite_metrics_are_two_apart() -> None:
-    """r = 1 less r = −1."""
+    """The difference of r = 1 and r = −1."""
     assert correlation([1, 2, 3, 4], [8, 6, 4, 2]).observed() == pytest.approx(2)
 
 
@@ -41,7 +41,7 @@ def test_all_systems_swapped_is_the_opposite_of_none() -> None:
     assert none != 0
 
 
-def test_a_system_without_a_human_score_takes_no_part() -> None:
+def test_a_system_without_a_human_score_is_ignored() -> None:
     human = np.array([1.0, 2.0, np.nan, 4.0])
     scores = np.array([[1.0, 2.0, 99.0, 4.0], [4.0, 2.0, -99.0, 1.0]])
     swaps = CorrelationSwaps(human, scores, "pearson")
@@ -52,10 +52,10 @@ def test_a_system_without_a_human_score_takes_no_part() -> None:
 
 
 def test_sums_of_pairs_by_hand() -> None:
-    """Two pairs of units; metric 1 is right in the first cell, metric 2 in the second, half mixed.
+    """Two pairs of units; metric 1 is right in the first, metric 2 in the second, mixes partly.
 
-    Unswapped 1/2 − 1/2 = 0. With unit 0 swapped, the pair (0, 1) has its first side from the other
-    metric, (1, 2) neither: (.25 + 0)/2 − (.75 + 1)/2 = −.75.
+    Without a swap 1/2 − 1/2 = 0. With unit 0 swapped, the pair (0, 1) has its first side from the
+    other metric, (1, 2) no side: (.25 + 0)/2 − (.75 + 1)/2 = −.75.
     """
     right = np.array([[1.0, 0.0], [0.75, 0.5], [0.25, 0.5], [0.0, 1.0]])
     swaps = PairSwaps(3, np.array([0, 1]), np.array([1, 2]), right, np.ones((4, 2)))
@@ -75,7 +75,7 @@ def test_unswapped_pairs_give_the_difference_of_the_accuracies(ties: str) -> Non
     assert swaps.observed() == pytest.approx(one - two)
 
 
-def test_groups_count_alike_in_acc_eq() -> None:
+def test_groups_count_equally_in_acc_eq() -> None:
     rng = np.random.default_rng(4)
     scores = rng.normal(size=(2, 2, 7))
     wanted, group = rng.integers(-1, 2, size=7), np.array([0, 0, 0, 0, 0, 1, 1])
@@ -102,7 +102,7 @@ def test_unswapped_systems_give_the_difference_of_soft_accuracies() -> None:
     assert soft_swaps(wanted, one, two).observed() == pytest.approx(accuracy(one) - accuracy(two))
 
 
-# ---- the level of the test over tasks, and its power beside that of one benchmark
+# ---- the level of the test over tasks, and its power compared with one benchmark
 
 TASKS = [(12, 391), (13, 391), (7, 200), (7, 200), (7, 200), (4, 200), (5, 200), (5, 100)]
 """Systems and sentences of benchmarks like those of the field; each has two tasks."""
@@ -117,15 +117,15 @@ def rejections(
 ) -> float:
     """Return how often the test over tasks rejects at .05.
 
-    Quality of a system is normal (deviation .35); a metric adds a bias of its own to every system,
-    a source its own ease, and every cell a normal error of deviation 1.
+    The quality of a system is normal (deviation .35); a metric adds its own bias to every system,
+    a source adds its easiness, and every cell has a normal error of deviation 1.
 
     Args:
-        deviations: of the biases of both metrics; equal ones make every rejection wrong.
+        deviations: of the biases of both metrics; if they are equal, every rejection is wrong.
         shape: of the first metric's biases; the second's are normal.
         tasks: systems and sentences of every benchmark.
-        corpora: how many are drawn.
-        seed: the seed of the generator.
+        corpora: how many corpora are drawn.
+        seed: of the generator.
     """
     rng, wrong, permutations = np.random.default_rng(seed), 0, 400
     draw = {
@@ -164,7 +164,7 @@ def rejections(
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", ["normal", "skewed"])
 def test_true_hypotheses_are_rejected_no_more_often_than_the_level(shape: str) -> None:
-    """.06 and two standard errors of a share of .05 in 300 corpora: .06 + 2 · .0126."""
+    """The bound is .06 plus two standard errors of a share of .05 in 300 corpora, 2 · .0126."""
     assert rejections((0.2, 0.2), shape, TASKS, 300) <= 0.085
 
 
