@@ -47,13 +47,18 @@ def connect(model: Model, *, batch: bool = False) -> OpenAIBackend:
     return OpenAIBackend(model, LIMITS)
 
 
-def attacked(serve: Serve, judge: Make, folder: Path, said: Callable[[int], Said | None]) -> str:
-    """Score sentences with a server that misbehaves, and return how the run ended."""
+def attacked(
+    serve: Serve, judge: Make, folder: Path, seed: int, said: Callable[[int], Said | None]
+) -> str:
+    """Score sentences with a server that misbehaves, and return how the run ended.
+
+    Odd seeds read probabilities, even ones the answer.
+    """
     server = serve(lambda number, body: said(number))
     lines = ("I likes cats .", "He go .")
     corpus = Corpus(lines, {"x": Version(lines)})
-    runtime = Runtime(concurrency=2, cache=folder)
-    scoring = "expected" if len(str(folder)) % 2 else "argmax"
+    runtime = Runtime(concurrency=2, cache=folder / str(seed))
+    scoring = "expected" if seed % 2 else "argmax"
     scorer = judge(server, scoring=scoring).asking(connect)
     try:
         table = scorer.score_corpus(corpus, runtime)
@@ -78,7 +83,7 @@ def test_every_kind_ends_in_a_result_or_one_line(
         def answer(number: int, said: Said = said) -> Said | None:
             return said if lasting or not number else None
 
-        ended = attacked(serve, judge, tmp_path / str(seed), answer)
+        ended = attacked(serve, judge, tmp_path, seed, answer)
         assert time.monotonic() - start < 20
         if kind in ("oversized", "bomb", "cut", "wire") and not lasting:
             assert ended in ("scored", "OptionError")  # asked again
@@ -90,9 +95,7 @@ def test_a_thousand_malformed_replies(serve: Serve, judge: Make, tmp_path: Path)
     slowest = 0.0
     for seed in range(REPLIES):
         start = time.monotonic()
-        ended = attacked(
-            serve, judge, tmp_path / str(seed), lambda n, seed=seed: malformed(seed + n)
-        )
+        ended = attacked(serve, judge, tmp_path, seed, lambda n, seed=seed: malformed(seed + n))
         ends[ended] += 1
         slowest = max(slowest, time.monotonic() - start)
         assert slowest < 30, seed

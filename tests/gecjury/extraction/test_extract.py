@@ -168,13 +168,6 @@ def test_workers_give_the_same_edits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(steps) == together.pairs
 
 
-def test_an_error_in_a_worker_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gecjury.extraction.workers import extract_in_workers
-
-    with pytest.raises(OptionError, match="no_such_model"):
-        list(extract_in_workers([("a", "b")], "no_such_model", "spacy2", 2))
-
-
 def test_edits_come_from_disk_the_second_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

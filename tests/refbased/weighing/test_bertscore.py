@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from pathlib import Path
 
@@ -70,11 +71,16 @@ def test_equal_sentences_score_one_and_empty_ones_zero(tiny_bert: Path) -> None:
     np.testing.assert_allclose(scores, [1, 0], atol=1e-6)
 
 
-def test_scores_are_read_from_disk(tiny_bert: Path, tmp_path: Path) -> None:
+def test_scores_are_read_from_disk(
+    tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     runtime = Runtime(device="cpu", cache=tmp_path)
     first, _ = BERTScore(str(tiny_bert)).score(PAIRS, runtime)
+    computed: list[object] = []
+    monkeypatch.setattr(BERTScore, "_fresh", lambda self, todo, *_: computed.extend(todo) or {})
     again, _ = BERTScore(str(tiny_bert)).score(PAIRS, runtime)
     np.testing.assert_array_equal(first, again)
+    assert not computed
 
 
 def test_baselines_and_layers() -> None:
@@ -83,5 +89,5 @@ def test_baselines_and_layers() -> None:
     assert baseline_f("bert-base-uncased", 9) == 0.35219112
     assert baseline_f("bert-base-uncased", 13) is None
     assert baseline_f("embedded", 6) is None
-    if pytest.importorskip("bert_score"):
+    if importlib.util.find_spec("bert_score") is not None:
         assert baseline_f("roberta-large", 17) == pytest.approx(0.8315, abs=5e-3)
