@@ -1,4 +1,4 @@
-"""Debian's Chromium, headless, driven through its debugging pipe with the standard library."""
+"""Drive headless Chromium (Debian's package) through its debugging pipe, without extra packages."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _READ, _WRITTEN = 3, 4
 
 
 def program() -> str | None:
-    """The browser's path, None where there is none."""
+    """Return the path of the browser, or None if it is not installed."""
     return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 class Page:
-    """One tab: runs scripts, and remembers what was logged and requested."""
+    """A tab that runs scripts and records log messages and requests."""
 
     def __init__(self, commands: int, answers: int) -> None:
         self._commands, self._answers = commands, answers
@@ -79,7 +79,7 @@ class Page:
             self.problems.append(json.dumps(given["args"]))
 
     def open(self, path: Path, fragment: str = "", script: bool = True) -> None:
-        """Load a file anew and wait until it is there."""
+        """Load or reload a file and wait until it is loaded."""
         self._call("Emulation.setScriptExecutionDisabled", value=not script)
         self._load("about:blank")
         self.requests.clear()
@@ -87,7 +87,7 @@ class Page:
         self._load(path.resolve().as_uri() + (f"#{fragment}" if fragment else ""))
 
     def visit(self, address: str) -> None:
-        """Load an address and wait until it is there."""
+        """Load an address and wait until it is loaded."""
         self._load(address)
 
     def _load(self, address: str) -> None:
@@ -97,7 +97,7 @@ class Page:
             self._until(lambda answer: answer.get("method") == "Page.loadEventFired")
 
     def run(self, script: str) -> Any:
-        """The value of an expression (awaited if it is a promise)."""
+        """Return the value of an expression (awaited if it is a promise)."""
         found = self._call(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
@@ -106,14 +106,14 @@ class Page:
         return found["result"].get("value")
 
     def size(self, width: int, height: int = 900, phone: bool = False, scale: float = 1) -> None:
-        """Set the size of the window, as a phone's if wanted."""
+        """Set the size of the window, optionally as on a phone."""
         self._call(
             "Emulation.setDeviceMetricsOverride",
             width=width, height=height, deviceScaleFactor=scale, mobile=phone,
         )  # fmt: skip
 
     def media(self, scheme: str, kind: str = "") -> None:
-        """Prefer `light` or `dark`; `print` as kind shows the print style."""
+        """Set the colour scheme, `light` or `dark`; kind `print` selects the print style."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self._call("Emulation.setEmulatedMedia", media=kind, features=features)
 
@@ -136,7 +136,7 @@ class Page:
 
 @contextmanager
 def open_page(profile: Path) -> Iterator[Page]:
-    """Start the browser with an empty profile, and end it.
+    """Start the browser with an empty profile, and stop it at the end.
 
     Args:
         profile: an empty folder.
@@ -144,7 +144,7 @@ def open_page(profile: Path) -> Iterator[Page]:
     found = program()
     if found is None:
         raise RuntimeError("there is no chromium")
-    # Above 9, so that they stand in nobody's way when they are moved to 3 and 4.
+    # Above 9, so that they do not collide when they are moved to 3 and 4.
     read, commands = os.pipe()
     answers, written = os.pipe()
 

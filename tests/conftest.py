@@ -9,35 +9,35 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-# Each of two processes would start a thread for every core, and threads that wait for one another
-# keep cores busy: half of the suite's time. Commands that tests start inherit this.
+# Otherwise each of two processes starts a thread for every core, and threads that wait for one
+# another keep the cores busy, for half of the suite's time. Commands that tests start inherit this.
 for _library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
-# argparse searches the disk for translations of its words, for each of thousands of parsers.
+# Keep argparse from searching the disk for translations for each of thousands of parsers.
 os.environ.setdefault("LANGUAGE", "C")
 
-# A busy machine takes longer now and then: that is no failure of what is tested.
+# No deadline, since a slow example on a busy machine is not a failure of the tested code.
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=25)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=400)
-hypothesis.settings.load_profile("quick")  # `make test-slow` asks for the other one
+hypothesis.settings.load_profile("quick")  # `make test-slow` selects the other one
 
 _REPOSITORY = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(autouse=True)
 def _no_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget the width of the terminal that tests run in, which tables would follow."""
+    """Hide the width of the terminal, which would change the layout of tables."""
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
-    """The folder with the real benchmarks; tests that need it are skipped where it is absent."""
+    """Return the folder with the real benchmarks, or skip the test if it is absent."""
     named = os.environ.get("GECJURY_DATA")
     folder = Path(named) if named else _REPOSITORY.parent / "shared" / "data"
     if not (folder / "SEEDA").is_dir():
-        pytest.skip("the real benchmark data is not here: set GECJURY_DATA to run this test")
+        pytest.skip("the real benchmark data is not installed: set GECJURY_DATA to run this test")
     return folder
 
 
@@ -66,7 +66,7 @@ def _make_bert(folder: Path, seed: int, layers: int = 3) -> Path:
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         transformers.BertModel(config).save_pretrained(folder)
-    # Read by the model's type, since the arguments of tokenizer classes differ between releases.
+    # Loaded by the model type, since the arguments of tokenizer classes differ between releases.
     tokenizer = transformers.AutoTokenizer.from_pretrained(
         folder, model_max_length=32, do_lower_case=True
     )
@@ -81,7 +81,7 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _make_bart(folder: Path, seed: int) -> Path:
-    """A BART of two layers each way with random weights and a word-level tokenizer."""
+    """A BART with two encoder and two decoder layers, random weights and a word-level tokenizer."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     tokenizers = pytest.importorskip("tokenizers")
@@ -124,12 +124,12 @@ def tiny_bart(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pytest_collection() -> None:
-    """Collect thousands of tests without looking for garbage among them."""
+    """Disable garbage collection while thousands of tests are collected."""
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Leave what collecting has made out of the garbage collections of the tests."""
+    """Exclude the collected tests from garbage collection while tests run."""
     gc.collect()
     gc.freeze()
     gc.enable()

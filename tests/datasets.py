@@ -1,4 +1,4 @@
-"""Datasets of a few rows, in every form."""
+"""Small datasets in every format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def rows(count: int, *, references: int = 1, start: int = 0) -> list[dict[str, Any]]:
-    """Rows in which every sentence differs, hypotheses more or less right."""
+    """Return rows with distinct sentences and more or less correct hypotheses."""
     words = ["the", "cat", "sat", "on", "a", "mat", "and", "looked", "at", "it"]
     found = []
     for number in range(start, start + count):
@@ -30,7 +30,7 @@ def rows(count: int, *, references: int = 1, start: int = 0) -> list[dict[str, A
 
 
 def write(path: Path, rows: Rows, **options: Any) -> Path:
-    """A file of rows; its ending says the kind."""
+    """Write rows to a file in the format given by its extension."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".parquet":
         import pyarrow
@@ -44,7 +44,7 @@ def write(path: Path, rows: Rows, **options: Any) -> Path:
     elif path.suffix == ".zst":
         import pyarrow
 
-        half = len(data) // 2  # several frames, as `cat a.zst b.zst` makes them
+        half = len(data) // 2  # several frames, as written by `cat a.zst b.zst`
         pack = pyarrow.Codec("zstd").compress
         data = pack(data[:half], asbytes=True) + pack(data[half:], asbytes=True)
     path.write_bytes(data)
@@ -52,7 +52,7 @@ def write(path: Path, rows: Rows, **options: Any) -> Path:
 
 
 def read(folder: Path) -> list[dict[str, Any]]:
-    """The rows of all parts, in order."""
+    """Return the rows of all parts, in order."""
     import pyarrow.parquet as parquet
 
     found: list[dict[str, Any]] = []
@@ -65,7 +65,7 @@ def read(folder: Path) -> list[dict[str, Any]]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file of a folder by its path, locks left out."""
+    """Return the contents of all files of a folder except locks, by path."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -1,4 +1,4 @@
-"""README and docs as a program reads them: their fenced blocks, and the command lines in them."""
+"""Parse README and docs: their fenced blocks, and the command lines in them."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Block:
     """One block of a page.
 
     Attributes:
-        page: path below the repository.
-        line: number of its first line, from 1; only for a reader, since it moves.
-        kind: what it holds; `text` is anything that nobody runs.
-        text: its lines without fences; a command, however long, is on one.
-        saved_as: the file that the page says to save it as; empty otherwise.
+        page: path relative to the repository.
+        line: number of its first line, from 1; only for readers, since it changes with edits.
+        kind: its content; `text` is anything that is not run.
+        text: its lines without fences; every command is joined to one line.
+        saved_as: the file name to save it as according to the page; empty otherwise.
     """
 
     page: str
@@ -46,7 +46,7 @@ class Block:
 
     @property
     def steps(self) -> list[tuple[str, list[str]]]:
-        """Command lines of a shell block without comments, each with the answer shown below it."""
+        """Return the command lines of a shell block without comments, each with its output."""
         lines = self.text.splitlines() if self.kind == "shell" else []
         prompted = any(line.startswith("$ ") for line in lines)
         found: list[tuple[str, list[str]]] = []
@@ -59,7 +59,7 @@ class Block:
 
     @property
     def commands(self) -> list[str]:
-        """The command lines of a shell block."""
+        """Return the command lines of a shell block."""
         return [command for command, _ in self.steps]
 
     def __str__(self) -> str:
@@ -67,12 +67,12 @@ class Block:
 
 
 def without_comment(line: str) -> str:
-    """A command line without what is said about it: behind `#`, or behind a gap."""
+    """Remove the comment of a command line: after `#`, or after a gap."""
     return re.split(r"(?:^|\s)#\s|\s{3,}", line.strip())[0].strip()
 
 
 def blocks_of(path: Path) -> list[Block]:
-    """Every fenced block of a page, and every indented one that holds commands."""
+    """Return every fenced block of a page and every indented one that contains commands."""
     page = path.relative_to(REPOSITORY).as_posix()
     found: list[Block] = []
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -110,7 +110,7 @@ def _block(page: str, line: int, language: str, lines: list[str], saved_as: str 
 
 
 def command_lines(text: str) -> Iterator[str]:
-    """Whole command lines of gecjury: of blocks between fences or set in, and after a prompt."""
+    """Yield whole command lines of gecjury from fenced or indented blocks and after prompts."""
     fenced = False
     for line in re.sub(r" *\\\n\s*", " ", text).splitlines():
         fenced ^= line.startswith("```")
@@ -120,11 +120,11 @@ def command_lines(text: str) -> Iterator[str]:
 
 
 def variants(line: str) -> Iterator[list[str]]:
-    """A line as words: alternatives (`a|b`) one by one, explanations and placeholders left out.
+    """Yield a line as words, once per alternative (`a|b`), without explanations and placeholders.
 
-    What stands behind a redirection (`>`) is the shell's.
+    Words after a redirection (`>`) belong to the shell.
     """
-    # Brackets mark what is optional, but in quotation marks they are a metric's own.
+    # Brackets mark optional parts, but within quotation marks they belong to a metric.
     line = re.sub(r"('[^']*')|[\[\]]", r"\1", without_comment(line))
     typed = itertools.takewhile(lambda word: word != ">", shlex.split(line))
     words = [word for word in typed if word not in ("...", "…", "=")]

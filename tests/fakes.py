@@ -1,4 +1,4 @@
-"""What several tests share: small corpora drawn by hypothesis, and a naive n-gram counter."""
+"""Shared helpers: small corpora drawn by hypothesis, and a naive n-gram counter."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLANKS = (" ", "  ", "\t", "\u00a0", "\u3000", "\u2001")
 
 
 class Steps(SilentProgress):
-    """Progress that counts: totals and steps by description, and keeps what is noted."""
+    """A progress that records totals, steps and notes by description."""
 
     def __init__(self) -> None:
         self.totals: Counter[str] = Counter()
@@ -26,7 +26,7 @@ class Steps(SilentProgress):
         self.notes: list[str] = []
 
     def task(self, description: str, total: float | None = None) -> AbstractContextManager[Bar]:
-        """Return a bar that counts its steps; work without a total has none to reach."""
+        """Return a bar that counts its steps; a missing total counts as 0."""
         steps = self
         steps.totals[description] += int(total or 0)
 
@@ -49,7 +49,7 @@ class Texts:
     references: list[list[str]]
 
     def rows(self, rows: Iterable[int]) -> Texts:
-        """The corpus that holds the given sentences, in order and with repetitions."""
+        """Return the corpus of the given sentences, in order and with repetitions."""
         chosen = list(rows)
         return Texts(
             [self.sources[row] for row in chosen],
@@ -60,7 +60,7 @@ class Texts:
 
 @st.composite
 def sentences(draw: st.DrawFn, longest: int = 7) -> str:
-    """A sentence of 0 to `longest` words with any white space between and around them."""
+    """Draw a sentence of 0 to `longest` words with any white space between and around them."""
     words = draw(st.lists(st.sampled_from(WORDS), max_size=longest))
     blanks = draw(
         st.lists(st.sampled_from(BLANKS), min_size=len(words) + 1, max_size=len(words) + 1)
@@ -72,7 +72,7 @@ def sentences(draw: st.DrawFn, longest: int = 7) -> str:
 
 @st.composite
 def corpora(draw: st.DrawFn, references: int = 3) -> Texts:
-    """A corpus of 1 to 4 sentences, 1 to 3 systems and 1 to `references` references."""
+    """Draw a corpus of 1 to 4 sentences, 1 to 3 systems and 1 to `references` references."""
     count = draw(st.integers(1, 4))
     lines = st.lists(sentences(), min_size=count, max_size=count)
     systems = draw(st.lists(lines, min_size=1, max_size=3))
@@ -84,13 +84,13 @@ def corpora(draw: st.DrawFn, references: int = 3) -> Texts:
 
 
 def tokens_of(text: str, unit: str) -> list[str]:
-    """Words split on white space, or characters, those of outer white space with `line` alone."""
+    """Return words split on white space, or characters; only `line` keeps outer white space."""
     if unit == "word":
         return text.split()
     return list(text if unit == "line" else text.strip())
 
 
 def grams(text: str, n: int, unit: str) -> Counter[tuple[str, ...]]:
-    """The multiset of n-grams of one order."""
+    """Return the multiset of n-grams of one order."""
     tokens = tokens_of(text, unit)
     return Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))

@@ -1,4 +1,4 @@
-"""Made-up data folders of the form of released ones."""
+"""Made-up data folders in the format of released ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["data_folder", "request"]
 
 
 def data_folder(root: Path, texts: Mapping[str, str]) -> DataFolder:
-    """A folder of some pinned files, with a table of their checksums."""
+    """Create a folder of pinned files with a table of their checksums."""
     files = {}
     for name, text in texts.items():
         path = root / name
@@ -36,7 +36,7 @@ def request(
     references: tuple[str, ...] = (),
     language: Language | None = None,
 ) -> LoadRequest:
-    """A call of a loader."""
+    """Return the arguments of a loader."""
     info = benchmark_info(name)
     told = language_of(info.language, info.tokens or None, info.fold or None)
     return LoadRequest(

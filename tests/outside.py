@@ -1,4 +1,4 @@
-"""Metrics of other packages: laid on the path as an installation would leave them."""
+"""Metrics of other packages, put on the path like an installed distribution."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ class Copies(MeanScorer):
 def lay(
     folder: Path, entries: Mapping[str, str], *, name: str = "gec-copies", version: str = "2.1"
 ) -> Path:
-    """A folder that looks like an installed distribution with these metrics.
+    """Create a folder that looks like an installed distribution with these metrics.
 
     Args:
-        folder: to be put on the path.
+        folder: the folder to put on the path.
         entries: metric → `module:Class`.
-        name: of the distribution.
-        version: of the distribution.
+        name: name of the distribution.
+        version: version of the distribution.
     """
     info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
     info.mkdir(parents=True)

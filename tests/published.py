@@ -1,4 +1,4 @@
-"""What papers print, copied by hand: not taken from the code that is held against it."""
+"""Published figures, copied by hand from the papers and independent of the tested code."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ GJG15 = {
     "IPN": (0.300, -0.358),
 }
 
-# Koyama et al. 2024, table 2: r and ρ against Expected Wins, each of GREEN's with its own tuned β.
+# Koyama et al. 2024, table 2: r and ρ with Expected Wins; each GREEN value has its own tuned β.
 GREEN_WIKI = {
     "green:beta=1.12": ("pearson", 0.951),
     "green:beta=1.04": ("spearman", 0.714),
@@ -55,7 +55,7 @@ I_MEASURE_CONLL = (-0.250, -0.385)
 ERRANT_CONLL = {0.20: ("pearson", 0.714), 0.19: ("spearman", 0.742)}
 M2_CONLL = {0.17: ("pearson", 0.697), 0.15: ("spearman", 0.725)}
 
-# Goto et al. 2026, GMEG Wiki (test), TrueSkill against mean ratings: Pearson and Spearman.
+# Goto et al. 2026, GMEG Wiki (test), TrueSkill compared with mean ratings: Pearson and Spearman.
 TACL_GMEG_WIKI = {
     "gleu": (0.785, 0.619),
     "green": (0.871, 0.786),

@@ -1,4 +1,4 @@
-"""Command lines run in this process or in one of their own, in a folder of small files."""
+"""Run command lines in this process or a separate one, in a folder of small files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Shell:
         return status, *self.capsys.readouterr()
 
     def ended(self, *argv: str | Path, status: int = 0) -> tuple[str, str]:
-        """What a command printed on stdout and stderr, which must end with a status."""
+        """Run a command, check its exit status, and return its stdout and stderr."""
         ended, out, err = self(*argv)
         assert ended == status, err
         return out, err
@@ -59,7 +59,7 @@ class Shell:
 
     @contextmanager
     def reading(self, name: str) -> Iterator[None]:
-        """Put a file in the place of standard input."""
+        """Replace standard input by a file."""
         before = os.dup(0)
         with (
             pytest.MonkeyPatch.context() as patch,
@@ -84,12 +84,12 @@ SCORE = ["score", "source.txt", "mine.txt", "-m", "green", "-o", "out"]
 
 
 def command(*words: str) -> list[str]:
-    """The good command line with words added, a reference among them unless given."""
+    """Return the valid command line with words added, and a reference unless they have one."""
     return [*SCORE, *([] if "-r" in words else ["-r", "ref.txt"]), *words]
 
 
 def instead(old: str, new: str) -> list[str]:
-    """The good command line with one word replaced."""
+    """Return the valid command line with one word replaced."""
     return [new if word == old else word for word in command()]
 
 

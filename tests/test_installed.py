@@ -1,4 +1,4 @@
-"""One name on the user's machine: what an installation brings, and beside what it works."""
+"""The installed package occupies one top-level name and works next to packages of other names."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from gecjury.scoring.registry import METRICS
 from tests.shell import FIXED, REPOSITORY, SOURCE, python
 
 LINKED = ("refbased", "refless", "judges", "prompts")
-"""The folders at the top level, which an installation holds inside gecjury."""
+"""Top-level folders of the repository, which an installation has inside gecjury."""
 STRANGERS = ("judges", "prompts")
-"""Packages of other people that go by names of our folders, on PyPI as in a user's folder."""
+"""Third-party packages with names of our folders, on PyPI or in a user's folder."""
 DATA = (
     "gecjury/benchmarks/manifest.tsv",
     "gecjury/benchmarks/sample/outputs/careful.txt",
@@ -40,7 +40,7 @@ DATA = (
 
 @pytest.fixture
 def strange_folder(tmp_path: Path) -> Path:
-    """A user's folder with files to score and packages of the names of our folders."""
+    """A user's folder with files to score and packages named like our folders."""
     for name in STRANGERS:
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise RuntimeError('the user\\'s own')\n")
@@ -50,14 +50,14 @@ def strange_folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_the_users_own_packages_of_our_folders_names_are_let_be(strange_folder: Path) -> None:
+def test_user_packages_named_like_our_folders_are_not_shadowed(strange_folder: Path) -> None:
     done = python("-m", "gecjury", "metrics", "--format", "json", cwd=strange_folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert [row["name"] for row in json.loads(done.stdout)] == list(METRICS)
 
 
 def of_the_tree() -> set[str]:
-    """Every file of the package as the repository has it, links followed."""
+    """Return all files of the package in the repository, with links followed."""
     return {
         (Path(folder) / name).relative_to(REPOSITORY).as_posix()
         for folder, _, names in os.walk(REPOSITORY / "gecjury", followlinks=True)
@@ -76,7 +76,7 @@ class Built:
 
 
 def build(tree: Path, out: Path, *kinds: str) -> None:
-    """Build without an environment of its own: setuptools is here already."""
+    """Build without an isolated environment, since setuptools is installed."""
     words = [sys.executable, "-m", "build", "--no-isolation", *kinds, "--outdir", str(out)]
     done = subprocess.run(words, cwd=tree, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -89,7 +89,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     tree = place / "tree"
     tree.mkdir()
     skipped = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    # Building leaves folders behind, which are not to stand in the repository.
+    # Building leaves folders behind, which must not be in the repository.
     for name in ("gecjury", *LINKED):
         shutil.copytree(REPOSITORY / name, tree / name, symlinks=True, ignore=skipped)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
@@ -107,7 +107,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 
 def in_wheel(path: Path) -> dict[str, bytes]:
-    """The files of a wheel without what it says of itself."""
+    """Return the files of a wheel without its metadata."""
     with zipfile.ZipFile(path) as archive:
         return {
             name: archive.read(name)
@@ -117,7 +117,7 @@ def in_wheel(path: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-def test_wheel_and_sdist_hold_every_module_and_all_data(built: Built) -> None:
+def test_wheel_and_sdist_contain_every_module_and_all_data(built: Built) -> None:
     tree = of_the_tree()
     assert {PurePosixPath(name).parts[1] for name in tree} >= {*LINKED}
     assert tree >= {*DATA}
@@ -137,14 +137,14 @@ def test_a_wheel_of_the_sdist_is_the_same(built: Built) -> None:
 
 @dataclass(frozen=True)
 class Installed:
-    """An environment that holds the wheel.
+    """An environment in which the wheel is installed.
 
     Attributes:
         folder: the environment.
-        record: the installed files as the wheel's RECORD lists them.
-        unreached: why the index could not be asked for packages; empty if it was.
-        strangers: those packages, installed beside ours.
-        left: what of them was there after they were uninstalled.
+        record: the installed files as listed in the RECORD of the wheel.
+        unreached: why the package index could not be reached; empty if it could.
+        strangers: packages from the index, installed next to ours.
+        left: the remains of these packages after they were uninstalled.
     """
 
     folder: Path
@@ -175,7 +175,7 @@ def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Install
         return subprocess.run([*command, *words], capture_output=True, text=True, timeout=300)
 
     def theirs() -> frozenset[str]:
-        """The packages of other people that are there, and the folder of one that has one."""
+        """Return the installed third-party packages, including the folders that they have."""
         return frozenset(
             path.name.partition("-")[0]
             for path in packages.iterdir()
@@ -193,14 +193,14 @@ def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Install
     if not unreached:
         done = pip("uninstall", "--yes", *STRANGERS)
         assert done.returncode == 0, done.stderr
-    # What gecjury needs comes from the environment of the tests, after pip is done with this one.
+    # Dependencies come from the environment of the tests, added after pip has finished.
     here = [path for path in site.getsitepackages() if Path(path).is_dir()]
     (packages / "needed.pth").write_text("\n".join(here) + "\n")
     return Installed(folder, listed, unreached, strangers, theirs())
 
 
 @pytest.mark.slow
-def test_an_installation_brings_one_name(installed: Installed) -> None:
+def test_an_installation_adds_one_name(installed: Installed) -> None:
     names = {PurePosixPath(entry).parts[0] for entry in installed.record}
     assert {n for n in names if not n.endswith(".dist-info")} - {".."} == {"gecjury"}
     outside = [entry for entry in installed.record if entry.startswith("..")]
@@ -208,7 +208,9 @@ def test_an_installation_brings_one_name(installed: Installed) -> None:
 
 
 @pytest.mark.slow
-def test_packages_of_our_folders_names_come_and_go(installed: Installed, tmp_path: Path) -> None:
+def test_packages_named_like_our_folders_can_be_installed_and_removed(
+    installed: Installed, tmp_path: Path
+) -> None:
     if installed.unreached:
         pytest.skip(f"the package index was not reached: {installed.unreached}")
     assert installed.strangers == {*STRANGERS}
@@ -231,7 +233,7 @@ def test_packages_of_our_folders_names_come_and_go(installed: Installed, tmp_pat
     ],
     ids=" ".join,
 )
-def test_the_installed_program_works_beside_them(
+def test_the_installed_program_works_next_to_them(
     installed: Installed, strange_folder: Path, words: list[str]
 ) -> None:
     where = installed("-c", "import gecjury; print(gecjury.__file__)", cwd=strange_folder)

@@ -1,4 +1,4 @@
-"""Models of two layers for tests, built on the spot: no download, no packaged weights."""
+"""Models of two layers for tests, built on demand: no download, no packaged weights."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def ratings(path: Path, count: int = 120) -> Path:
 
 
 def character_encoder(folder: Path, letters: str, seed: int = 0) -> Path:
-    """A random BERT of 2 layers × 32 that reads single letters as they are, as of Japanese."""
+    """A random BERT of 2 layers × 32 that reads single letters unchanged, such as Japanese."""
     import torch
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
@@ -156,13 +156,13 @@ KANA = "かきくけこがぎぐげごさしすせそのはをに日本語私先
 
 
 def japanese(count: int, seed: int = 0) -> list[str]:
-    """Random lines of 4 to 12 Japanese letters, without a blank."""
+    """Random lines of 4 to 12 Japanese letters, without blanks."""
     rng = np.random.default_rng(seed)
     return ["".join(rng.choice(list(KANA), rng.integers(4, 13))) for _ in range(count)]
 
 
 def qualities(path: Path, count: int = 60) -> Path:
-    """Write corrections with one rating of quality by three raters, as autoJQE has them."""
+    """Write corrections with quality ratings by three raters, in the format of autoJQE."""
     rng = np.random.default_rng(0)
     rows = ["原文\t訂正\t個別評価\t評価"]
     for number, source in enumerate(japanese(count // 2)):

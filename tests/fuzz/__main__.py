@@ -1,4 +1,4 @@
-"""Run mutated inputs and say what came of them: `python -m tests.fuzz --inputs 10000 --seed 1`."""
+"""Run mutated inputs and report the outcomes: `python -m tests.fuzz --inputs 10000 --seed 1`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from tests.fuzz.run import Outcome, run, tell
 
 
 def main() -> int:
-    """Returns 1 where an input failed."""
+    """Run the inputs and return 1 if one of them failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("--inputs", type=int, default=1000, help="how many, over all kinds")
-    parser.add_argument("--seed", type=int, default=0, help="of the first input")
-    parser.add_argument("--kind", choices=list(KINDS), action="append", help="repeat for more")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--keep", metavar="DIR", help="folder for the inputs; kept")
-    parser.add_argument("--show", action="store_true", help="every input as it runs")
-    parser.add_argument("--json", metavar="FILE", help="write failures here, a line each")
-    parser.add_argument("--no-confirm", action="store_true", help="do not run failures again alone")
+    parser.add_argument("--inputs", type=int, default=1000, help="number of inputs over all kinds")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first input")
+    parser.add_argument(
+        "--kind", choices=list(KINDS), action="append", help="kind of input; repeat for more"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
+    parser.add_argument("--keep", metavar="DIR", help="folder for the inputs, which is kept")
+    parser.add_argument("--show", action="store_true", help="print every input as it runs")
+    parser.add_argument("--json", metavar="FILE", help="write failures here, one per line")
+    parser.add_argument("--no-confirm", action="store_true", help="do not rerun failures alone")
     args = parser.parse_args()
     kinds = args.kind or list(KINDS)
 

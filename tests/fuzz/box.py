@@ -1,4 +1,4 @@
-"""An input's folder, the sound files that are laid into it, and what spoils them."""
+"""The folder of an input, the valid files written into it, and their corruption."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ QUICK = (
 
 @dataclass(frozen=True)
 class Seed:
-    """A sound file.
+    """A valid file.
 
     Attributes:
         data: bytes, or the values that JSON forms are written from.
-        form: `text`, `table` (cells apart by `separator`), `json`, `jsonl`, `flat` or `keep`.
-        separator: between the cells of a table.
-        paths: whether the texts of a JSON value name files.
+        form: `text`, `table` (cells separated by `separator`), `json`, `jsonl`, `flat` or `keep`.
+        separator: the separator of cells in a table.
+        paths: whether the strings of a JSON value name files.
     """
 
     data: Any
@@ -53,17 +53,17 @@ class Seed:
 
 @dataclass
 class Case:
-    """A command line with all that is needed to judge what it did.
+    """A command line with everything needed to judge its outcome.
 
     Attributes:
-        argv: the words.
-        stdin: what standard input holds.
-        silent: whether it may print nothing although all is well.
-        verbatim: whether standard output repeats texts as they are (M2, sentences).
-        unusable: why an exit status of 0 would be wrong; empty where it would not.
-        strays: whether the user's own words name places elsewhere.
-        unasked: a server that nothing may be sent to.
-        out: what becomes of standard output: `full` or `closed`; kept where empty.
+        argv: the arguments.
+        stdin: the contents of standard input.
+        silent: whether it may succeed without printing anything.
+        verbatim: whether standard output repeats texts unchanged (M2, sentences).
+        unusable: why an exit status of 0 would be wrong; empty if it would not.
+        strays: whether the arguments themselves name paths elsewhere.
+        unasked: a server that must not get any request.
+        out: the state of standard output, `full` or `closed`; usable if empty.
     """
 
     argv: list[str]
@@ -77,14 +77,14 @@ class Case:
 
 
 class Shelf:
-    """What is made once a process: models, servers."""
+    """Models, servers and other fixtures that are created once per process."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._servers: dict[str, Any] = {}
 
     def models(self) -> Path:
-        """A folder with `some`, `impara`, `encoder`, `language` and `detector`."""
+        """Return a folder with `some`, `impara`, `encoder`, `language` and `detector`."""
 
         def make(folder: Path) -> None:
             import torch
@@ -95,7 +95,7 @@ class Shelf:
         return self._made("models", make)
 
     def results(self, form: str) -> Path:
-        """The finished folder of results of a dataset, which lies beside it, in a form."""
+        """Return the finished results folder of a dataset in a format, next to the dataset."""
         from gecjury.cli import main
 
         data = self.folder / "rows.jsonl"
@@ -109,14 +109,14 @@ class Shelf:
         return self._made(f"results-{form}", make)
 
     def answers(self, task: str) -> Mapping[str, bytes]:
-        """What `annotate` leaves beside the texts when two annotators have answered, by name."""
+        """Return the files of `annotate` after the answers of two annotators, by name."""
 
         def make(folder: Path) -> None:
             folder.mkdir()
             for name, seed in texts().items():
                 (folder / name).write_bytes(seed.plain())
             here = Path.cwd()
-            os.chdir(folder)  # the table names files from there
+            os.chdir(folder)  # paths in the table are relative to it
             try:
                 fixtures.make_answers(task)
             finally:
@@ -127,7 +127,7 @@ class Shelf:
         return {name: (folder / name).read_bytes() for name in names}
 
     def _made(self, name: str, make: Callable[[Path], None]) -> Path:
-        """A folder of the shelf, made where it is not there, whole or not at all."""
+        """Return a folder of the shelf; create it atomically if it does not exist."""
         made = self.folder / name
         if not made.is_dir():
             begun = self.folder / "begun"
@@ -137,7 +137,7 @@ class Shelf:
         return made
 
     def hasten(self) -> None:
-        """Let the waits that a judge takes between tries be a thousandth of what they are."""
+        """Divide the waits of a judge between tries by a thousand."""
         from gecjury.judges.backends import openai
 
         if "backoff" not in self._servers:
@@ -149,7 +149,7 @@ class Shelf:
             openai.backoff = backoff
 
     def server(self, name: str) -> Any:
-        """A hostile server by name, `judge` or `files`."""
+        """Return a hostile server by name, `judge` or `files`."""
         if name not in self._servers:
             from tests.fuzz import servers
 
@@ -159,7 +159,7 @@ class Shelf:
 
 @dataclass
 class Box:
-    """An input's folder with the generator that decides what goes into it."""
+    """The folder of an input, with the random generator that decides its contents."""
 
     folder: Path
     rng: Random
@@ -177,7 +177,7 @@ class Box:
         path.write_bytes(data)
 
     def lay(self, seeds: Mapping[str, Seed], likely: tuple[str, ...] = (), most: int = 2) -> None:
-        """Write files, some of them spoiled; of 20 inputs one is left sound."""
+        """Write files and corrupt some of them; one of 20 inputs stays valid."""
         names = list(seeds)
         roll = self.rng.random()
         count = 0 if roll < 0.05 else 1 if roll < 0.85 else min(most, len(names))
@@ -214,7 +214,7 @@ class Box:
         return change.lines(seed.data, seed.separator) if roll < 0.65 else change.flat(seed.data)
 
     def _note(self, name: str, seed: Seed, data: bytes) -> None:
-        """Why a file cannot be used, where that is plain without the program that is tried."""
+        """Record why a file is unusable, if that is clear without the tested program."""
         if data[:2] == b"\x1f\x8b":
             return
         try:
@@ -237,16 +237,16 @@ class Box:
             self.broken = f"{name} is empty"
 
     def unless(self, *unused: str) -> str:
-        """Why the files cannot be used, those left out that the command does not read."""
+        """Return why the files are unusable, except those that the command does not read."""
         return "" if self.broken.startswith(unused) else self.broken
 
     def _special(self, name: str, data: bytes) -> None:
-        """Something that is no file."""
+        """Put something that is not a regular file at the path."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
         kind = self.rng.randrange(7)
-        self.broken = f"{name} is no file"
+        self.broken = f"{name} is not a file"
         if kind == 0:
             path.mkdir()
         elif kind == 1:
@@ -263,7 +263,7 @@ class Box:
             self.broken = f"{name} is absent"
 
     def gecjury(self, argv: list[str]) -> None:
-        """Run a command line soundly beforehand, for what it leaves."""
+        """Run a valid command line first, for the files that it writes."""
         from gecjury.cli import main
 
         here = Path.cwd()
@@ -277,7 +277,7 @@ class Box:
             os.chdir(here)
 
     def tail(self, *more: str) -> list[str]:
-        """Options that commands share."""
+        """Return options that commands share."""
         return [*more, "--format", self.rng.choice(FORMATS), "--cache", "cache", "--quiet"]
 
     def metric(self, count: int = 1) -> list[str]:
@@ -285,7 +285,7 @@ class Box:
 
 
 def texts() -> dict[str, Seed]:
-    """A source, two corrections and a reference."""
+    """Return a source, two corrections and a reference."""
     return {
         "source.txt": Seed(fixtures.text(fixtures.SOURCE)),
         "a.txt": Seed(fixtures.text(fixtures.A)),
@@ -295,7 +295,7 @@ def texts() -> dict[str, Seed]:
 
 
 def own_benchmark(**more: Seed) -> dict[str, Seed]:
-    """The files of an own benchmark."""
+    """Return the files of a user-defined benchmark."""
     return {
         "own/source.txt": Seed(fixtures.text(fixtures.SOURCE)),
         "own/outputs/a.txt": Seed(fixtures.text(fixtures.A)),
@@ -307,6 +307,6 @@ def own_benchmark(**more: Seed) -> dict[str, Seed]:
 
 
 def as_argument(word: str) -> str:
-    """A word as a process is given it: no NUL; bytes that are not UTF-8 as Python has them."""
+    """Return a word as a process receives it: no NUL, and invalid UTF-8 as surrogate escapes."""
     word = word.replace("\0", "")
     return word.encode("utf-8", "surrogatepass").decode("utf-8", "surrogateescape")

@@ -137,13 +137,13 @@ def own_toml(box: Box) -> Case:
     }
     box.lay(seeds, likely=("own/benchmark.toml",) * 4)
     what = box.rng.choice(("./own", "own/benchmark.toml"))
-    # A folder may do without its table.
+    # A folder may have no table.
     unused = ("own/benchmark.toml is absent",) if what == "./own" else ()
     return Case(box.tail(*_comparing(box, what)), unusable=box.unless(*unused))
 
 
 def _toml(box: Box, body: str) -> str:
-    """A table whose values have other types, or name other places."""
+    """Return a table whose values have other types or name other paths."""
     values = (
         "1", "-1", "1e999", "nan", "true", "[]", "[1]", "[[]]", "{}", "{edit = 1}", '"/*"', '"**"',
         '["/*"]', '"../../*"', '["**/*"]', '"a\\u0000b"', '"\\u001b[31m"', '""', "1979-05-27",
@@ -160,7 +160,7 @@ def _toml(box: Box, body: str) -> str:
 
 
 def score_files(box: Box) -> Case:
-    """6: score files that `-o` wrote, read again."""
+    """6: score files written by `-o` and read again."""
     sound = {name: Seed(seed.data, "keep") for name, seed in texts().items()}
     for name, seed in sound.items():
         box.put(name, seed.plain())
@@ -177,12 +177,12 @@ def score_files(box: Box) -> Case:
         return Case(box.tail(*argv))
     command = box.rng.choice((["score", "--sentences"], ["rank", "--resamples", "20"], ["score"]))
     argv = [command[0], *files, "-r", "ref.txt", "-m", name, "-o", "out", *command[1:]]
-    # What is no file is made anew.
+    # Anything that is not a file is written again.
     return Case(box.tail(*argv), unusable=box.broken if "JSON" in box.broken else "")
 
 
 def given_scores(box: Box) -> Case:
-    """7: scores made elsewhere."""
+    """7: scores from other programs."""
     name, seed = box.rng.choice((
         ("given.tsv", Seed(fixtures.SCORES_LONG.encode(), separator="\t")),
         ("given.csv", Seed(fixtures.SCORES_WIDE.encode(), separator=",")),
@@ -211,7 +211,7 @@ def given_scores(box: Box) -> Case:
 
 
 def juries(box: Box) -> Case:
-    """8: jury files, some with members that ask a server, read files or load models."""
+    """8: jury files, some with members that call a server, read files or load models."""
     document = json.loads(json.dumps(fixtures.JURY))
     if box.rng.random() < 0.4:
         url = box.shelf.server("judge").url
@@ -231,7 +231,7 @@ def juries(box: Box) -> Case:
     allowed = box.rng.random() < 0.15
     argv += ["--allow-judges"] * allowed
     asked = None if allowed else box.shelf.server("judge")
-    # Who allows judges allows OpenAI as well.
+    # Allowing judges also allows OpenAI.
     return Case(box.tail(*argv), unusable=box.broken, unasked=asked, strays=allowed)
 
 
@@ -239,7 +239,7 @@ def model_folders(box: Box) -> Case:
     """9: folders of trained SOME and IMPARA models."""
     name = box.rng.choice(("some", "some", "impara"))
     shelf = box.shelf.models()
-    # Always another name, since a process keeps models by name.
+    # Always a new name, since a process caches models by name.
     folder = f"model{box.rng.randrange(10**9)}"
     shutil.copytree(shelf / name, box.folder / folder)
     manifest = json.loads((box.folder / folder / "gecjury.json").read_bytes())
@@ -271,14 +271,14 @@ def model_folders(box: Box) -> Case:
         box.lay(plain, likely=(f"{folder}/gecjury.json",) * 2)
     for key, seed in texts().items():
         box.put(key, seed.plain())
-    # Only these are sure to be wanted: a tokenizer's files stand in for each other.
+    # Only these are certainly required: tokenizer files can replace each other.
     sure = box.broken if "gecjury.json" in box.broken and "absent" not in box.broken else ""
     argv = ["score", "source.txt", "a.txt", "-m", f"{name}:model={folder}", "--device", "cpu"]
     return Case(box.tail(*argv), unusable=sure)
 
 
 def tensors(box: Box, data: bytes) -> bytes:
-    """A safetensors file with another head, or other bytes."""
+    """Return a safetensors file with another header or other bytes."""
     box.spoiled.append("tensors")
     size = int.from_bytes(data[:8], "little")
     if box.rng.random() < 0.4:
@@ -316,7 +316,7 @@ def training_rows(box: Box) -> Case:
 
 
 def loaders(box: Box) -> Case:
-    """11: judgments as XML, a benchmark that its owner hands out, and folders of data."""
+    """11: judgments as XML, a benchmark that its owner supplies, and data folders."""
     roll = box.rng.random()
     if roll < 0.5:
         key = "own/judgments.xml"

@@ -1,4 +1,4 @@
-"""Sound inputs of our own, small enough that thousands of runs over them take minutes."""
+"""Valid inputs, small enough for thousands of runs in minutes."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ DATASET = [
 
 
 def dataset_words(path: Path, form: str) -> list[str]:
-    """The command line that scores `DATASET` in a file, but for its folder of results."""
+    """Return the command line that scores `DATASET` in a file, without the results folder."""
     roles = ("id=id", "source=source", "hypothesis=a", "hypothesis=b", "references=references")
     columns = [word for role in roles for word in ("--column", role)]
     return ["score", str(path), *columns, "-m", "gleu", "-m", "changes", "--output-format", form,
@@ -170,7 +170,7 @@ def dataset_words(path: Path, form: str) -> list[str]:
 
 
 def make_answers(task: Any) -> None:
-    """Judgments of two annotators in the current folder, one taken back and one set aside."""
+    """Write judgments of two annotators to the current folder, one undone and one skipped."""
     from gecjury.web import Annotation
     from gecjury.web.answers import ItemAnswer
     from gecjury.web.study import open_study
@@ -196,22 +196,22 @@ def make_answers(task: Any) -> None:
 
 
 def text(lines: list[str]) -> bytes:
-    """A text file."""
+    """Return the contents of a text file."""
     return ("\n".join(lines) + "\n").encode()
 
 
 def rows_json(key: str, lines: list[str]) -> list[Any]:
-    """JSON lines of objects."""
+    """Return the objects of a JSON-lines file."""
     return [{key: line} for line in lines]
 
 
 def numbers() -> dict[str, list[float | None]]:
-    """Scores by system."""
+    """Return scores by system."""
     return {"a": [0.1, 0.2, None, 0.4], "b": [1, 0, 0.5, 0.25], "c": [0.3, 0.3, 0.3, 0.3]}
 
 
 def make_models(folder: Path) -> None:
-    """A tiny SOME, IMPARA, encoder, language model and error detector, written once."""
+    """Write a tiny SOME, IMPARA, encoder, language model and error detector."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification
 
@@ -252,7 +252,7 @@ def make_models(folder: Path) -> None:
 
 
 def make_store(url: str) -> list[dict[str, Any]]:
-    """The lines of a store of two replies, without their sums."""
+    """Return the lines of a store of two replies, without their checksums."""
     from gecjury.judges.asking.exchange import Reply, Request
 
     identity = {"backend": "openai", "model": "m", "base_url": url, "prompt": "llm-s-v1:0123abcd"}
@@ -269,7 +269,7 @@ def make_store(url: str) -> list[dict[str, Any]]:
 
 
 def sealed(record: Any) -> bytes:
-    """A line of a store with its right checksum, whatever it holds."""
+    """Return a record as a line of a store, with its correct checksum."""
     from gecjury.judges.asking import store
 
     if not isinstance(record, dict):

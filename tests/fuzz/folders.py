@@ -1,4 +1,4 @@
-"""Kinds of input that are folders or lie beside files: results, journals, groups, encoders."""
+"""Kinds of input that are folders or accompany files: results, journals, groups, encoders."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["detectors", "encoders", "groups", "journals", "results", "visit"]
 
 
 def results(box: Box) -> Case:
-    """18: folders of a dataset's results, gone on with and read as scores."""
+    """18: results folders of a dataset, resumed or read as scores."""
     form = box.rng.choice(("jsonl", "parquet"))
     made = box.shelf.results(form)
     shutil.copytree(made, box.folder / "out")
     if box.rng.random() < 0.5:
-        (box.folder / "out/results.json").unlink()  # a run that was killed
+        (box.folder / "out/results.json").unlink()  # as if the run had been killed
     seeds = {}
     for path in sorted((box.folder / "out").rglob("*")):
         name = str(path.relative_to(box.folder))
@@ -48,7 +48,7 @@ def results(box: Box) -> Case:
 
 
 def _summary(box: Box, part: Path) -> None:
-    """Spoil what a part of Parquet says of itself."""
+    """Corrupt the summary in the metadata of a Parquet part."""
     import pyarrow.parquet as parquet
 
     table = parquet.read_table(part)
@@ -59,7 +59,7 @@ def _summary(box: Box, part: Path) -> None:
 
 
 def journals(box: Box) -> Case:
-    """19: answers of annotators, with the page that goes on with them."""
+    """19: answers of annotators, with the page that resumes from them."""
     task = box.rng.choice(("rank", "rate"))
     beside = box.shelf.answers(task)
     seeds = {
@@ -70,7 +70,7 @@ def journals(box: Box) -> Case:
         "j.toml": Seed(beside["j.toml"], separator=" = "),
     }
     if box.rng.random() < 0.5:
-        del seeds["j.csv"]  # made anew
+        del seeds["j.csv"]  # written again
     for key, seed in texts().items():
         box.put(key, seed.plain())
     box.lay(seeds, likely=("j.answers.jsonl",) * 4)
@@ -80,7 +80,7 @@ def journals(box: Box) -> Case:
 
 
 def visit(app: Any, listening: Any, ready: Any, browser: bool) -> None:
-    """Stand in for the server of `annotate`: open each page once, and say what is unforeseen."""
+    """Replace the server of `annotate`: open each page once and report unexpected errors."""
     from starlette.testclient import TestClient
 
     ready("http://127.0.0.1/")
@@ -98,7 +98,7 @@ _GROUPS = ("news", "news", "mail", "chat")
 
 
 def groups(box: Box) -> Case:
-    """20: groups of sentences that `diff` compares by themselves."""
+    """20: groups of sentences that `diff` compares separately."""
     rows = [{"id": str(n), "domain": g, "level": n % 2} for n, g in enumerate(_GROUPS)]
     lines = [["id", "domain", "level"], *([str(v) for v in row.values()] for row in rows)]
     name, column, seed = box.rng.choice((
@@ -120,9 +120,9 @@ def groups(box: Box) -> Case:
 
 
 def _encoder(box: Box, name: str) -> str:
-    """Lay the files of a model of the shelf into a folder, some spoiled; gives the folder's name.
+    """Copy a model of the shelf into a folder, corrupt some files and return the folder's name.
 
-    The name is always another one, since what is read is kept by name in the process.
+    The name is always new, since the process caches loaded models by name.
     """
     shelf = box.shelf.models() / name
     folder = f"{name}{box.rng.randrange(10**9)}"
@@ -149,7 +149,7 @@ _TEMPLATES = (
 
 
 def _with_template(box: Box, path: Path) -> Any:
-    """The value of a JSON file; a tokenizer's settings have a chat template now and then."""
+    """Return the value of a JSON file; tokenizer settings sometimes get a chat template."""
     value = json.loads(path.read_bytes())
     if path.name == "tokenizer_config.json" and box.rng.random() < 0.5:
         value["chat_template"] = box.rng.choice(_TEMPLATES)

@@ -33,4 +33,4 @@ KINDS: Mapping[str, Callable[[Box], Case]] = {
     "encoders": folders.encoders,
     "detectors": folders.detectors,
 }
-"""By the name that `--kind` takes."""
+"""The kinds by their name for `--kind`."""

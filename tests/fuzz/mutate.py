@@ -1,4 +1,4 @@
-"""Sound bytes, lines and trees made unsound: the same seed always makes the same mutation."""
+"""Mutations of valid bytes, lines and trees: the same seed always gives the same mutation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOSTILE = (
     "\\", "\\input{/etc/passwd}", "<script>alert(1)</script>", "[a](javascript:alert(1))",
     "&amp;", "-", "--", "-o", "--help", "a" * 300, "a " * 200, "[" * 60, "{" * 60, "日本語",
 )  # fmt: skip
-"""What stands in for a word, a cell or a value."""
+"""Replacements for a word, a cell or a value."""
 
 PATHS = (
     "..", ".", "/", "../../stray", "../outside", "/tmp/gecjury-fuzz-stray", "~/stray", "$HOME",
@@ -30,7 +30,7 @@ PATHS = (
     "file:///etc/passwd", "http://127.0.0.1:9/", "https://example.invalid/x", "stray\0.txt",
     "/*", "**/*", "a" * 260, "/".join("a" * 60), "-", "",
 )  # fmt: skip
-"""What stands in for the name of a file."""
+"""Replacements for a file name."""
 
 _NUMBERS = (
     0, 1, -1, 2, 10, 11, 1.5, -0.0, 1e308, 1e-320, float("nan"), float("inf"), float("-inf"),
@@ -44,7 +44,7 @@ _BYTES = (
 
 
 def dumps(value: Any) -> bytes:
-    """JSON that also writes what JSON does not have: halves of surrogate pairs, NaN."""
+    """Serialise JSON, including invalid values: halves of surrogate pairs, NaN."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
@@ -52,18 +52,18 @@ class Mutator:
     """Mutations drawn from one generator.
 
     Attributes:
-        rng: decides everything.
+        rng: the source of all randomness.
     """
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
 
     def word(self) -> str:
-        """A hostile word."""
+        """Return a hostile word."""
         return self.rng.choice(PATHS if self.rng.random() < 0.15 else HOSTILE)
 
     def flat(self, data: bytes) -> bytes:
-        """Bytes with one to three mutations that know nothing of what the bytes mean."""
+        """Apply one to three mutations that ignore the meaning of the bytes."""
         ops: tuple[Callable[[bytes], bytes], ...] = (
             self._flip, self._cut, self._drop, self._repeat, self._splice, self._insert,
             self._swap_numbers, self._ends, self._whole,
@@ -133,7 +133,7 @@ class Mutator:
         return gzip.compress(bytes(self.rng.choice((10, 3_000_000))), mtime=0)
 
     def lines(self, data: bytes, separator: str = "") -> bytes:
-        """A text with one to three mutations of its lines, or of cells or words in them."""
+        """Apply one to three mutations to lines, or to cells or words in them."""
         rows = data.decode("utf-8", "replace").split("\n")
         for _ in range(self.rng.choice((1, 1, 1, 2, 3))):
             at = self.rng.randrange(len(rows)) if rows else 0
@@ -166,11 +166,11 @@ class Mutator:
         return "\n".join(rows).encode("utf-8", "surrogatepass")
 
     def tree(self, value: Any, paths: bool = False) -> Any:
-        """A JSON value with one to three mutations of what it holds.
+        """Return a JSON value with one to three mutations of its contents.
 
         Args:
-            value: left as it is; a copy is changed.
-            paths: whether names of files are likely to be looked for among its texts.
+            value: stays unchanged; a copy is mutated.
+            paths: whether its strings are likely to be file names.
         """
         whole = [copy.deepcopy(value)]
         for _ in range(self.rng.choice((1, 1, 1, 2, 3))):
@@ -217,7 +217,7 @@ class Mutator:
         return self.rng.choice(PATHS) if paths and kind == 4 else self.word()
 
     def document(self, value: Any, paths: bool = False) -> bytes:
-        """A JSON document: mostly a changed tree, sometimes changed text as well."""
+        """Return a JSON document: mostly a mutated tree, sometimes with mutated text too."""
         roll = self.rng.random()
         if roll < 0.05:
             return b"[" * self.rng.choice((90, 120, 100_000))
@@ -226,7 +226,7 @@ class Mutator:
         changed = self.tree(value, paths)
         try:
             data = dumps(changed)
-        except ValueError:  # a number of more digits than may be written
+        except ValueError:  # a number with more digits than Python converts
             return dumps(value)[:-1] + b',"n":' + b"9" * 5000 + b"}"
         if roll < 0.3:
             data = data.replace(b'"', b'"\\ud800', 1)
@@ -240,7 +240,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _places(value: Any) -> Any:
-    """Every list or object within a value with each of its keys."""
+    """Yield every list or object within a value with each of its keys."""
     stack = [value]
     while stack:
         holder = stack.pop()

@@ -1,4 +1,4 @@
-"""Processes that run inputs, watched from outside: who takes too long or too much is ended."""
+"""Processes that run inputs, supervised: those that use too much time or memory are killed."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ __all__ = ["Outcome", "Result", "run", "tell"]
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SECONDS = 20.0
-"""How long one input may take."""
+"""Maximum seconds for one input."""
 MEMORY = 4 << 30
-"""Bytes that the process may hold."""
+"""Maximum memory of the process in bytes."""
 START = 120.0
-"""Seconds for the first input of a kind in a process, which pays for imports and fixtures."""
+"""Maximum seconds for the first input of a kind in a process, with imports and fixtures."""
 
 
 @dataclass
 class Outcome:
-    """What came of one input; see `Worker.run`."""
+    """The outcome of one input; see `Worker.run`."""
 
     kind: str
     seed: int
@@ -50,30 +50,30 @@ class Outcome:
 
     @property
     def crashed(self) -> bool:
-        """Whether the process ended with it."""
+        """Whether the input ended the process."""
         return any(problem["what"] == "crash" for problem in self.problems)
 
     @property
     def command(self) -> str:
-        """What runs this input alone."""
+        """The command that runs this input alone."""
         return f"python -m tests.fuzz --kind {self.kind} --seed {self.seed} --inputs 1"
 
 
 @dataclass
 class Result:
-    """All outcomes, and how long they took together."""
+    """All outcomes and their total time."""
 
     outcomes: list[Outcome] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
     def failures(self) -> list[Outcome]:
-        """Those with a problem."""
+        """The outcomes with a problem."""
         return [one for one in self.outcomes if one.problems]
 
 
 class _Process:
-    """A worker and the pipes to it, begun anew whenever it has ended."""
+    """A worker and the pipes to it, restarted whenever it has ended."""
 
     def __init__(self, root: Path, seconds: float, start: float, memory: int) -> None:
         self.root = root
@@ -153,7 +153,7 @@ class _Process:
         return Outcome(kind, seed, self._argv(), problems=problems, err=words, seconds=seconds)
 
     def _argv(self) -> list[str]:
-        """The words that were under way."""
+        """Return the arguments of the running input."""
         try:
             found: list[str] = json.loads((self.root / "argv").read_bytes())
         except (OSError, ValueError):
@@ -186,7 +186,7 @@ def _environment(root: Path) -> dict[str, str]:
     kept = {
         key: os.environ[key] for key in ("PATH", "LANG", "LD_LIBRARY_PATH") if key in os.environ
     }
-    # A package that is named there is tried in place of the one beside this file.
+    # A package on that path is tested instead of the one in this repository.
     path = [*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), str(REPOSITORY)]
     return {
         **kept, "PYTHONPATH": os.pathsep.join(path), "HOME": str(root / "home"),
@@ -200,7 +200,7 @@ def _environment(root: Path) -> dict[str, str]:
 
 
 def _memory(process: int) -> int:
-    """Bytes that a process holds now."""
+    """Return the current memory of a process in bytes."""
     try:
         pages = Path(f"/proc/{process}/statm").read_text().split()[1]
     except (OSError, IndexError):
@@ -221,17 +221,17 @@ def run(
     start: float = START,
     memory: int = MEMORY,
 ) -> Result:
-    """Run inputs, kind after kind in turn.
+    """Run inputs, cycling through the kinds.
 
     Args:
         kinds: names of `KINDS`.
-        inputs: how many over all kinds; the n-th of a kind has the seed `seed` + n.
-        seed: of the first.
-        jobs: processes.
-        keep: a folder for what the inputs write, which is kept; by default one that is removed.
-        each: is told every outcome.
-        confirm: run failures again in a process of their own, so that what one input left behind
-            in the process is told apart from what it does by itself.
+        inputs: number of inputs over all kinds; the n-th of a kind has the seed `seed` + n.
+        seed: seed of the first input.
+        jobs: number of processes.
+        keep: a folder for the files of the inputs, which is kept; by default one that is removed.
+        each: called with every outcome.
+        confirm: run failures again in a separate process, to distinguish the effects of an input
+            from those of state that earlier inputs left in the process.
         seconds: see `SECONDS`.
         start: see `START`.
         memory: see `MEMORY`.
@@ -257,7 +257,7 @@ def run(
                     each(outcome)
                 last = result.outcomes[-5:]
                 if len(last) == 5 and all(one.crashed for one in last):
-                    return  # nothing runs at all
+                    return  # no input runs at all
         finally:
             process.end()
 
@@ -287,7 +287,7 @@ def run(
 
 
 def tell(result: Result) -> str:
-    """Counts by kind, failures by place, and a few messages."""
+    """Return counts by kind, failures by location, and a few messages."""
     lines = [f"{len(result.outcomes)} inputs in {result.seconds:.0f} s "
              f"({len(result.outcomes) / max(result.seconds, 0.01):.1f} a second)"]  # fmt: skip
     kinds: dict[str, list[Outcome]] = {}
@@ -295,11 +295,11 @@ def tell(result: Result) -> str:
         kinds.setdefault(one.kind, []).append(one)
     for kind, found in kinds.items():
         statuses = Counter(str(one.status) for one in found)
-        told = ", ".join(f"{status}: {n}" for status, n in sorted(statuses.items()))
+        exits = ", ".join(f"{status}: {n}" for status, n in sorted(statuses.items()))
         bad = sum(bool(one.problems) for one in found)
         mean = sum(one.seconds for one in found) / len(found)
         peak = max(one.peak for one in found) >> 20
-        lines.append(f"  {kind:10} {len(found):6}  exit {told}; failures {bad}; "
+        lines.append(f"  {kind:10} {len(found):6}  exit {exits}; failures {bad}; "
                      f"{mean * 1000:.0f} ms, at most {peak} MB")  # fmt: skip
     groups: dict[tuple[str, str], list[Outcome]] = {}
     for one in result.failures:

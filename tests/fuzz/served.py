@@ -1,4 +1,4 @@
-"""Kinds of input that have to do with servers: stores of replies, prices, replies, downloads."""
+"""Kinds of input that involve servers: stores of replies, prices, replies, downloads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def stores(box: Box) -> Case:
         at = box.rng.choice((0, 0, 1, 2))
         rows[at] = box.mutate.tree(rows[at], paths=True)
         if at == 0 and isinstance(rows[0], dict) and box.rng.random() < 0.5:
-            # The replies say what the head says, so that more than the head is read.
+            # The replies agree with the header, so that more than the header is read.
             for key in ("backend", "model", "base_url", "prompt"):
                 value = rows[0].get("identity") or {}
                 if isinstance(value, dict) and key in value:
@@ -51,7 +51,7 @@ def stores(box: Box) -> Case:
 
 
 def _used_again(box: Box) -> Case:
-    """A store that a judge left, changed before the judge is asked again."""
+    """A store written by a judge and changed before the judge is called again."""
     server = box.shelf.server("judge")
     server.script = "sound"
     box.shelf.hasten()
@@ -102,7 +102,7 @@ def prices(box: Box) -> Case:
 
 
 def replies(box: Box) -> Case:
-    """14: a judge's server that answers as it likes."""
+    """14: a server for judges that gives arbitrary answers."""
     server = box.shelf.server("judge")
     box.shelf.hasten()
     server.behave_as(box.rng)
@@ -124,7 +124,7 @@ def replies(box: Box) -> Case:
 
 
 def downloads(box: Box) -> Case:
-    """16: data fetched from a server that answers as it likes."""
+    """16: data fetched from a server that gives arbitrary answers."""
     server = box.shelf.server("files")
     server.behave_as(box.rng)
     box.spoiled.append(server.script)

@@ -1,4 +1,4 @@
-"""Servers on this machine that answer as a generator tells them to."""
+"""Local servers whose answers are drawn from a random generator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["SERVERS", "FilesServer", "JudgeServer"]
 
 
 class _Server:
-    """Serves in a thread for as long as the process lives."""
+    """A server in a thread that runs as long as the process."""
 
     script = ""
 
@@ -53,7 +53,7 @@ class _Server:
 
 
 def _raw(handler: BaseHTTPRequestHandler, data: bytes) -> None:
-    """Bytes as they are, then an end."""
+    """Send raw bytes and close the connection."""
     handler.close_connection = True
     try:
         handler.wfile.write(data)
@@ -64,7 +64,7 @@ def _raw(handler: BaseHTTPRequestHandler, data: bytes) -> None:
 
 
 class JudgeServer(_Server):
-    """Speaks the protocol of judges, soundly, or with what `behave_as` drew."""
+    """A server with the protocol of judges, correct or as drawn by `behave_as`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class JudgeServer(_Server):
             sound = completion(body, sound_reply(body)).body
         except (ValueError, KeyError, TypeError, AssertionError):
             body, sound = {}, {"choices": []}
-        # The same answer to the same question, in whatever order they come.
+        # The same question gets the same answer, in any order of questions.
         rng = Random(f"{self._seed}:{json.dumps(body.get('messages'))}")
         _raw(handler, _judged(self.script, rng, sound))
 
@@ -194,7 +194,7 @@ def _safe(value: Any, otherwise: bytes) -> bytes:
 
 
 class FilesServer(_Server):
-    """Serves files that nobody asked for."""
+    """A server that sends files other than those requested."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Mutated inputs end in an exit status and a message; and the fuzzer sees what it is to see."""
+"""Mutated inputs end in an exit status and a message, and the fuzzer detects every problem."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.fuzz.kinds import KINDS
 from tests.fuzz.mutate import Mutator
 from tests.fuzz.run import run, tell
 
-# What the extras bring is not missed where they are not installed, but is not tried either.
+# Kinds that need a package of an extra are left out if it is not installed.
 _NEEDS = {
     "models": "transformers", "rows": "transformers", "replies": "openai", "prices": "openai",
     "encoders": "transformers", "detectors": "transformers", "results": "pyarrow",
@@ -34,7 +34,7 @@ def test_some_inputs_of_every_quick_kind() -> None:
     result = run(QUICK, 2 * len(QUICK), seed=1, confirm=False)
     assert not result.failures, tell(result)
     assert len(result.outcomes) == 2 * len(QUICK)
-    # Not all are refused at the door.
+    # Some inputs are accepted.
     assert {0, 2} <= {one.status for one in result.outcomes}
 
 
@@ -114,7 +114,7 @@ def main(argv):
         ("long", "long"), ("warning", "warning"), ("silent", "silent"),
     ],
 )  # fmt: skip
-def test_what_goes_wrong_is_seen(
+def test_problems_are_detected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, seen: str | None
 ) -> None:
     package = tmp_path / "fake" / "gecjury"
@@ -131,7 +131,7 @@ def test_what_goes_wrong_is_seen(
     ), one
 
 
-def test_a_success_with_what_is_no_toml_is_a_wrong_status(
+def test_success_with_invalid_toml_is_a_wrong_status(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = tmp_path / "gecjury"
@@ -141,11 +141,11 @@ def test_a_success_with_what_is_no_toml_is_a_wrong_status(
     (package / "cli" / "__init__.py").write_text(FAKE.replace("WHAT", "'wrong status'"))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     result = run(["toml"], 20, seed=0, confirm=False)
-    told = [p["where"] for one in result.failures for p in one.problems]
-    assert any("is not TOML" in where for where in told), told
+    reasons = [p["where"] for one in result.failures for p in one.problems]
+    assert any("is not TOML" in reason for reason in reasons), reasons
 
 
-def test_a_seed_always_makes_the_same_input() -> None:
+def test_a_seed_always_gives_the_same_input() -> None:
     def made(seed: int) -> list[bytes]:
         change = Mutator(Random(seed))
         return [change.lines(GOLD.encode()), change.flat(BENCHMARK_TOML.encode()),

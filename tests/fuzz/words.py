@@ -1,4 +1,4 @@
-"""Kinds of input that are words: command lines, options, and single sentences."""
+"""Kinds of input that are arguments: command lines, options, and single sentences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["command_lines", "sentences"]
 
 
 def command_lines(box: Box) -> Case:
-    """15: words, options and metrics' options."""
+    """15: arguments, options and options of metrics."""
     for key, seed in {**own_benchmark(), **texts(), "gold.m2": Seed(fixtures.GOLD.encode()),
                       "own/judgments.csv": Seed(fixtures.RATINGS.encode())}.items():  # fmt: skip
         box.put(key, seed.plain())
@@ -46,7 +46,7 @@ def command_lines(box: Box) -> Case:
 
 
 def _metric(box: Box) -> str:
-    """A metric with options of its own or of nobody's."""
+    """Return a metric with valid or unknown options."""
     from gecjury.scoring.registry import METRICS
 
     local = [n for n in METRICS if not METRICS[n].startswith("gecjury.judges.")]
@@ -105,7 +105,7 @@ _OPTIONS = (
 
 @functools.cache
 def _takes(command: str) -> tuple[str, ...]:
-    """The options of a command and of its actions that take a value."""
+    """Return the options of a command and of its actions that take a value."""
     from gecjury.cli import command_parser
 
     found = command_parser().declared().actions[command].declared()

@@ -1,8 +1,8 @@
-"""One process that runs command lines, each in a folder of its own, and says what it saw.
+"""A process that runs command lines, each in a separate folder, and reports what it observed.
 
-The folder that it is given holds everything: `home` and `tmp` of the process, `shelf` (models that
-several inputs share) and `in`, with one folder an input. An audit hook refuses, and notes, whatever
-would be written elsewhere or sent to another machine.
+Its folder contains everything: `home` and `tmp` of the process, `shelf` (models shared by several
+inputs) and `in`, with one folder per input. An audit hook refuses and records writes to other
+places and connections to other machines.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ KEY = "sk-fuzz-key-of-nobody"
 FILE_SIZE = 256 << 20
 STDOUT_KEPT = 400_000
 LONGEST = 6000
-"""Characters past which a message is no message any more."""
+"""Maximum length of a message in characters."""
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _TARGETS = {
@@ -47,11 +47,11 @@ _REPORT = re.compile(r"please report it with (\S+), which")
 
 
 class Sandbox:
-    """What an input may touch; everything else is refused and remembered.
+    """Restricts the writes and connections of an input; others are refused and recorded.
 
     Attributes:
         allowed: folders that may be written to.
-        strayed: what was refused since the last input.
+        strayed: operations refused since the last input.
     """
 
     def __init__(self, *allowed: Path) -> None:
@@ -99,7 +99,7 @@ _UNKNOWN = ("example.invalid", "huggingface.co", b"example.invalid", b"huggingfa
 
 
 def _place(frames: list[tuple[str, int, str]]) -> str:
-    """The last frame in the package, and the very last one."""
+    """Return the last frame in the package and the last frame of all."""
     own = [f for f in frames if "/gecjury/" in f[0] or "/refbased/" in f[0] or "/refless/" in f[0]
            or "/judges/" in f[0]]  # fmt: skip
     shown = [own[-1], frames[-1]] if own and own[-1] != frames[-1] else frames[-1:]
@@ -107,7 +107,7 @@ def _place(frames: list[tuple[str, int, str]]) -> str:
 
 
 def _report_place(path: str) -> str:
-    """Kind and place of the error that a report of the guard's tells of."""
+    """Return the type and location of the error in a crash report."""
     try:
         body = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -127,7 +127,7 @@ def _report_place(path: str) -> str:
 
 
 def _files(folder: Path) -> list[Path]:
-    """What was written into a folder and can be read at once."""
+    """Return the files below a folder that are small enough to read at once."""
     return [
         path
         for path in folder.rglob("*")
@@ -136,7 +136,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _peak() -> int:
-    """Most memory since the last reset, in bytes."""
+    """Return the peak memory since the last reset, in bytes."""
     found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
     return int(found[1]) * 1024 if found else 0
 
@@ -161,7 +161,7 @@ class Worker:
             path.write_bytes(b"")
         ways = (os.O_RDONLY, os.O_WRONLY | os.O_APPEND, os.O_WRONLY | os.O_APPEND)
         self.handles = [os.open(p, way) for p, way in zip(self.streams, ways, strict=True)]
-        self.said = (root / "stacks").open("a")  # for as long as the process lives
+        self.said = (root / "stacks").open("a")  # stays open as long as the process runs
         faulthandler.register(signal.SIGUSR1, self.said, all_threads=True)
         resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_SIZE, FILE_SIZE))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -175,7 +175,7 @@ class Worker:
 
     @staticmethod
     def _impatient() -> None:
-        """Waiting for what will not come is not what is tried here, and a page has no end."""
+        """Shorten timeouts, and replace the server of pages, which would never return."""
         from gecjury import textfiles
         from gecjury.benchmarks import data_folder, download
         from gecjury.web import running
@@ -188,7 +188,7 @@ class Worker:
         data_folder.DataFolder.fetch.__kwdefaults__["backoff"] = 0.001
 
     def run(self, kind: str, seed: int) -> dict[str, Any]:
-        """Run one input and judge what came of it."""
+        """Run one input and judge its outcome."""
         from tests.fuzz.box import Box
 
         folder = self.inputs / f"{kind}-{seed}" / "inner"
@@ -199,7 +199,7 @@ class Worker:
         case = self.kinds[kind](box)
         argv = [word.replace("\0", "") for word in case.argv]
         (self.root / "argv").write_text(json.dumps(argv))
-        asked = case.unasked.asked if case.unasked else 0
+        requests_before = case.unasked.asked if case.unasked else 0
         self._fresh(case.stdin, case.out)
         home = Path.cwd()
         os.chdir(folder)
@@ -207,8 +207,8 @@ class Worker:
         os.chdir(home)
         out, err = self._said()
         found = self._judge(case, status, raised, out, err)
-        if case.unasked and case.unasked.asked > asked:
-            found.append(("sent", "a server was asked that nobody allowed"))
+        if case.unasked and case.unasked.asked > requests_before:
+            found.append(("sent", "a request was sent to a server that was not allowed"))
         if any(KEY.encode() in path.read_bytes() for path in _files(folder)):
             found.append(("key", "kept"))
         after = self._outside(folder)
@@ -228,7 +228,7 @@ class Worker:
         }  # fmt: skip
 
     def _outside(self, folder: Path) -> set[str]:
-        """What lies around an input's folder."""
+        """Return the paths around the folder of an input."""
         around = (folder.parent, self.inputs, self.root)
         return {str(path) for place in around for path in place.iterdir()} | {
             path for path in ("/tmp/gecjury-fuzz-stray",) if Path(path).exists()
@@ -237,7 +237,7 @@ class Worker:
     def _fresh(self, stdin: bytes, out: str) -> None:
         self.streams[0].write_bytes(stdin)
         for number, handle in enumerate(self.handles):
-            os.dup2(handle, number)  # what ran before may have turned an output away
+            os.dup2(handle, number)  # an earlier input may have redirected an output
         if out:
             hear, say = os.pipe() if out == "closed" else (-1, os.open("/dev/full", os.O_WRONLY))
             os.dup2(say, 1)
@@ -308,7 +308,7 @@ class Worker:
             found.append(("wrong status", f"exit 0, though {case.unusable}"))
         if control := _CONTROL.search(told):
             found.append(("control", f"stderr holds {control[0]!r}"))
-        # In JSON what turns the direction of text stands as it is: it is data there.
+        # In JSON, characters that change the direction of text are data and stay unchanged.
         inert = shown if "json" not in case.argv else _TURNING.sub("", shown)
         if not case.verbatim and (control := _CONTROL.search(inert)):
             found.append(("control", f"stdout holds {control[0]!r}"))
@@ -323,7 +323,7 @@ class Worker:
 
 
 def main() -> None:
-    """Answer requests, a line of JSON each, until there are no more."""
+    """Answer requests, one line of JSON each, until there are no more."""
     root, take, give = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     worker = Worker(root)
     with open(take, encoding="utf-8") as asked, open(give, "w", encoding="utf-8") as answers:

@@ -1,4 +1,4 @@
-"""Skip what needs torch where it is not installed."""
+"""Skip the tests that need torch if it is not installed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ collect_ignore = sorted(_NEURAL) if importlib.util.find_spec("transformers") is 
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What models gave is kept in the user's cache folder: not here."""
+    """Keep cached model results out of the user's cache folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield

@@ -14,7 +14,7 @@ TOKENS = st.lists(st.sampled_from(["a", "b", "bc"]), max_size=7).map(tuple)
 
 @cache
 def distance(first: tuple[str, ...], second: tuple[str, ...]) -> int:
-    """The recursion of the definition."""
+    """Compute the distance by the recursive definition."""
     if not first or not second:
         return len(first) + len(second)
     replaced = distance(first[1:], second[1:]) + (first[0] != second[0])
@@ -27,7 +27,7 @@ def test_by_hand() -> None:
         ["He go to school .", "a b"],
         {"one": ["He went to the school .", "b a"], "same": ["He go  to school .", "a b"]},
     )
-    # b a is two replacements away from a b. Spacing is no change.
+    # b a is two replacements away from a b. Spacing is not a change.
     assert table.sentences.tolist() == [[2.0, 2.0], [0.0, 0.0]]
     assert list(table.totals) == [2.0, 0.0]
     assert not load("changes").directed

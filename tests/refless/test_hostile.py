@@ -1,4 +1,4 @@
-"""Model folders of strangers: nothing outside them is read, and none of their code is run."""
+"""Untrusted model folders: nothing outside them is read, and none of their code is run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CORPUS = Corpus(("I likes cats .",), {"a": Version(("I like cats .",))})
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """A model that lies beside the folders of the tests."""
+    """A model outside the folders that the tests open."""
     return tiny.encoder(tmp_path / "outside", outputs=1)
 
 
@@ -73,7 +73,7 @@ def test_a_link_that_leads_outside_is_refused(tmp_path: Path, outside: Path, lin
 
 
 @pytest.mark.parametrize("name", ["grammer", "fluency", "meaning"])
-def test_so_are_links_for_aspects_without_a_manifest(
+def test_links_outside_for_aspects_without_a_manifest_are_refused(
     tmp_path: Path, outside: Path, name: str
 ) -> None:
     (tmp_path / "some").mkdir()
@@ -82,7 +82,9 @@ def test_so_are_links_for_aspects_without_a_manifest(
         open_bundle(str(tmp_path / "some"))
 
 
-def test_links_inside_and_those_of_the_hubs_cache_are_read(tmp_path: Path, outside: Path) -> None:
+def test_links_inside_a_folder_and_in_the_hub_cache_are_followed(
+    tmp_path: Path, outside: Path
+) -> None:
     model = tmp_path / "models--a--b"
     (model / "snapshots" / "0123").mkdir(parents=True)
     (model / "blobs").mkdir()
@@ -96,7 +98,7 @@ def test_links_inside_and_those_of_the_hubs_cache_are_read(tmp_path: Path, outsi
         inside(model / "snapshots" / "0123", "z")
 
 
-def test_a_link_that_leads_to_itself_is_inside(tmp_path: Path) -> None:
+def test_a_link_to_itself_counts_as_inside(tmp_path: Path) -> None:
     (tmp_path / "x").symlink_to("x")
     assert inside(tmp_path, "x").is_symlink()
 
@@ -114,7 +116,7 @@ def test_an_encoder_outside_is_refused(
 
 
 @pytest.mark.parametrize("metric", ["some", "impara"])
-def test_no_code_of_a_folder_is_run_and_nothing_is_asked(
+def test_no_code_of_a_folder_is_run_and_the_user_is_not_asked(
     tmp_path: Path, outside: Path, metric: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proof = tmp_path / "ran"
@@ -176,7 +178,7 @@ def test_a_changed_manifest_is_refused(tmp_path: Path, more: dict[str, object], 
     ["[" * 100_000 + "]" * 100_000, "[1]", "3", "", '"\\ud800"', '"gecjury-impara/1"'],
 )
 @pytest.mark.parametrize("metric", ["some", "impara"])
-def test_a_manifest_that_is_none_is_refused(tmp_path: Path, metric: str, text: str) -> None:
+def test_an_invalid_manifest_is_refused(tmp_path: Path, metric: str, text: str) -> None:
     (tmp_path / MANIFEST).write_text(text)
     with pytest.raises(InputError, match=MANIFEST):
         load(metric, model=str(tmp_path)).score_corpus(CORPUS, Runtime(device="cpu"))
@@ -197,10 +199,10 @@ def test_an_encoder_within_the_model_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoder", ["ABSOLUTE", "../outside", "./x/../../outside", "outside"])
-def test_an_encoder_elsewhere_needs_the_users_word(
+def test_an_encoder_elsewhere_must_be_named_by_the_user(
     tmp_path: Path, outside: Path, monkeypatch: pytest.MonkeyPatch, encoder: str
 ) -> None:
-    # The last one could be a name of the hub, but by that name there is a folder here.
+    # The last one could be a name on the hub, but a folder of that name exists here.
     monkeypatch.chdir(tmp_path)
     folder = impara(tmp_path / "model", str(outside) if encoder == "ABSOLUTE" else encoder)
     runtime = Runtime(device="cpu", use_cache=False)
@@ -210,17 +212,17 @@ def test_an_encoder_elsewhere_needs_the_users_word(
     assert chosen.score_corpus(CORPUS, runtime).sentences.shape == (1, 1)
 
 
-def test_an_encoder_of_the_hub_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encoder_from_the_hub_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = impara(tmp_path / "model", "someone/encoder")
     runtime = Runtime(device="cpu", use_cache=False)
-    # Nothing is fetched in a test: what would be is laid where the name is looked up.
+    # Tests download nothing: the lookup of the name is replaced by a local encoder.
     encoder = resolve(str(tiny.encoder(tmp_path / "fetched")))
     monkeypatch.setattr("gecjury.models.checkpoints._from_hub", lambda *_: encoder)
     table = load("impara", model=str(folder)).score_corpus(CORPUS, runtime)
     assert "names its encoder: someone/encoder of the Hugging Face hub" in table.statistics.notes[0]
 
 
-def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+def test_nan_weights_are_refused(tmp_path: Path) -> None:
     from safetensors.numpy import load_file, save_file
 
     folder = manifest(tmp_path / "some", "fluency")

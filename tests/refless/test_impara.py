@@ -26,7 +26,7 @@ SOURCES = tuple(tiny.sentences(20))
 
 
 def corrections(count: int = 80) -> list[Correction]:
-    """Sources with two words inserted here and there."""
+    """Sources with two words inserted at random places."""
     found = []
     for number, text in enumerate(tiny.sentences(count, 3)):
         words = text.split()
@@ -92,21 +92,21 @@ def test_training_ranks_unseen_pairs(tmp_path: Path) -> None:
         folder=tmp_path / "out", runtime=RUNTIME,
     )  # fmt: skip
     report = train_impara(job)
-    # The words that edits insert are rare otherwise: the better sentence is easily told.
+    # The inserted words are rare elsewhere, so the better sentence is easy to recognise.
     test = next(f for f in report.figures if f["part"] == "test")
     assert test["pairs"] >= 8
     assert test["accuracy"] > 0.7
     corpus = Corpus(SOURCES, {"same": Version(SOURCES)})
     table = load("impara", model=str(tmp_path / "out")).score_corpus(corpus, RUNTIME)
     assert ((table.sentences > 0) & (table.sentences < 1)).all()
-    # A finished folder is known before an edit is weighed: the encoder is not asked.
+    # A finished folder is recognised before edits are weighted, so the encoder is not called.
     elsewhere = tmp_path / "elsewhere"
     encoder.rename(elsewhere)
     assert train_impara(job) == report
     with pytest.raises(OptionError, match="other settings or data"):
         train_impara(replace(job, corrections=data[1:]))
     elsewhere.rename(encoder)
-    # Earlier versions called the fingerprint otherwise, and had one of the pairs beside it.
+    # Earlier versions had another name for the fingerprint, and a second one for the pairs.
     manifest = tmp_path / "out" / "gecjury.json"
     record = json.loads(manifest.read_text())
     manifest.write_text(json.dumps(record | {"asked": record["run"], "run": "0123456789abcdef"}))
@@ -120,7 +120,7 @@ def test_without_a_threshold_no_similarity_is_read(tmp_path: Path) -> None:
     tiny.encoder(tmp_path / "ranker", 1, outputs=1)
     corpus = Corpus(SOURCES, {"x": Version(tuple(tiny.sentences(20, 5)))})
     model = str(tmp_path / "ranker")
-    # The encoder that would be taken, bert-base-cased, is not here: it is not asked for.
+    # The default encoder, bert-base-cased, is not installed here and must not be loaded.
     scorer = load("impara", model=model, threshold=None)
     assert load(f"impara:model={model},threshold=none") == scorer
     free = scorer.score_corpus(corpus, RUNTIME)
@@ -141,7 +141,7 @@ def test_means_after_detection_as_in_impara_ged(tmp_path: Path) -> None:
     encoder = tiny.encoder(tmp_path / "encoder", dropout=0.0)
     settings = TrainSettings(epochs=6, learning_rate=3e-3, patience=0, train_batch=8)
     data = corrections()
-    # The words that corrections insert are called wrong, so that detection knows them.
+    # The inserted words are labelled as wrong, so that detection learns them.
     text = tuple(
         LabelledSentence(tuple(words), tuple(w in ("school", "teacher") for w in words))
         for words in (c.text().split() for c in data)
@@ -167,7 +167,7 @@ def test_means_after_detection_as_in_impara_ged(tmp_path: Path) -> None:
     from safetensors.numpy import load_file
     from transformers import AutoModel, AutoTokenizer
 
-    # What was trained is what is read: the same outputs, by plain transformers and the head.
+    # The loaded model gives the same outputs as plain transformers with the trained head.
     ranker = AutoModel.from_pretrained(tmp_path / "out").eval()
     head = load_file(tmp_path / "out" / "head.safetensors")
     words = AutoTokenizer.from_pretrained(tmp_path / "out")
@@ -185,7 +185,7 @@ def test_means_after_detection_as_in_impara_ged(tmp_path: Path) -> None:
             train_impara(other)
 
 
-def test_detection_does_not_see_what_the_ranker_is_tried_on(tmp_path: Path) -> None:
+def test_detection_is_not_trained_on_the_test_part_of_the_ranker(tmp_path: Path) -> None:
     encoder = tiny.encoder(tmp_path / "encoder", dropout=0.0)
     settings = TrainSettings(epochs=1, learning_rate=3e-3, patience=0, train_batch=8)
     data = corrections()
@@ -205,7 +205,7 @@ def test_detection_does_not_see_what_the_ranker_is_tried_on(tmp_path: Path) -> N
         train_impara(job)
 
 
-def test_sources_stand_in_one_part() -> None:
+def test_each_source_is_in_one_part() -> None:
     data = [*corrections(), *(Correction(c.source.upper(), c.edits) for c in corrections())]
     parts = split_corrections(data, seed=0)
     keys = {name: {normalise(c.source) for c in part} for name, part in parts.items()}

@@ -27,7 +27,7 @@ from gecjury.refless.similarity import (
 
 @pytest.mark.parametrize(
     ("word", "stem"),
-    # Porter (1980), the examples of the steps.
+    # The examples of the steps in Porter (1980).
     [
         ("caresses", "caress"), ("ponies", "poni"), ("cats", "cat"), ("feed", "feed"),
         ("agreed", "agre"), ("plastered", "plaster"), ("motoring", "motor"), ("sing", "sing"),
@@ -37,11 +37,11 @@ from gecjury.refless.similarity import (
         ("electrical", "electr"), ("adjustment", "adjust"), ("adoption", "adopt"),
         ("bowdlerize", "bowdler"), ("probate", "probat"), ("rate", "rate"), ("cease", "ceas"),
         ("controll", "control"), ("roll", "roll"), ("is", "is"),
-        # Step 1b undoubles every consonant but l, s and z, also those that no right word doubles.
+        # Step 1b undoubles every consonant except l, s and z, even if English never doubles it.
         ("followwing", "follow"), ("shokked", "shok"), ("trekking", "trek"), ("succed", "suc"),
-        # The tables of 1980: no `logi`, `abli` and not `bli`.
+        # The tables of 1980: `logi` is missing, and `abli` is used instead of `bli`.
         ("archaeology", "archaeologi"), ("possibly", "possibli"), ("dies", "di"),
-        # Short words and what is no plain word are their own stems.
+        # Short words and tokens that are not plain words are their own stems.
         ("as", "as"), ("by", "by"), ("10years", "10years"), ("cafés", "cafés"), ("n't", "n't"),
     ],
 )  # fmt: skip
@@ -86,7 +86,7 @@ def test_the_ratio_is_that_of_the_longest_common_subsequence(first: str, second:
         return max(plain(i - 1, j), plain(i, j - 1))
 
     size = len(first) + len(second)
-    # To the last digit: trained models know these figures.
+    # Exact to the last digit, since trained models depend on these values.
     assert indel_ratio(first, second) == (2 * plain(len(first), len(second)) / size if size else 1)
 
 
@@ -100,7 +100,7 @@ def test_ratios_by_hand() -> None:
     # é (U+00E9) is dropped, not a separator: "caf" / "cafe" 6/7 = .857 → 86.
     assert token_sort_ratio("café", "cafe") == 0.86
     assert token_sort_ratio("...", "a") == 0.0
-    # fuzzywuzzy compares what is left of both, and two empty strings are equal.
+    # fuzzywuzzy compares the remaining characters, and two empty strings are equal.
     assert token_sort_ratio(". . . . .", "...") == 1.0
 
 
@@ -127,12 +127,12 @@ def test_pair_features_describe_the_edits() -> None:
     # One insertion into four words.
     assert (negated["negation_differs"], negated["inserted"]) == (1, 0.25)
     assert negated["unchanged"] == 0
-    # One run of three words deleted of three.
+    # All three words are deleted in one run.
     assert (emptied["meteor"], emptied["deleted"], emptied["longest_gap"]) == (0, 1 / 3, 1)
 
 
-def test_other_languages_lose_no_letter_and_have_no_english_stems() -> None:
-    # By the program, å and ö are dropped: the words are the same.
+def test_other_languages_keep_all_letters_and_use_no_english_stems() -> None:
+    # fuzzywuzzy drops å and ö, which makes the words equal.
     assert token_sort_ratio("få böcker", "f bcker") == 1.0
     assert token_sort_ratio("få böcker", "f bcker", english=False) < 0.9
     assert token_sort_ratio("jag ser dig", "dig, ser jag", english=False) == 1.0

@@ -51,7 +51,7 @@ def rated(count: int = 60) -> Annotations:
 
 @pytest.fixture(scope="module")
 def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three models, under the names that the authors used."""
+    """Three models under the names that the authors used."""
     folder = tmp_path_factory.mktemp("three")
     for seed, name in enumerate(("grammer", "fluency", "meaning")):
         tiny.encoder(folder / name, seed, outputs=1)
@@ -86,7 +86,7 @@ def test_scores_are_the_weighted_predictions_of_plain_models(three: Path) -> Non
     assert drawn[0, 1] == pytest.approx(table.sentences[1, [0, 0, 5]].mean())
 
 
-def test_empty_hypotheses_are_told(three: Path) -> None:
+def test_empty_hypotheses_are_reported(three: Path) -> None:
     texts = Corpus(("a b", "c d"), {"x": Version(("", " ")), "y": Version(("a", "b"))})
     table = load("some", model=str(three)).score_corpus(texts, RUNTIME)
     (note,) = table.statistics.notes
@@ -94,7 +94,7 @@ def test_empty_hypotheses_are_told(three: Path) -> None:
     assert np.isfinite(table.sentences).all()
 
 
-def test_batches_and_company_do_not_change_a_score(three: Path) -> None:
+def test_a_score_does_not_depend_on_batches_or_other_texts(three: Path) -> None:
     scorer = load("some", model=str(three))
     whole = scorer.score_corpus(CORPUS, RUNTIME).sentences
     for size in (1, 3, 1000):
@@ -103,16 +103,16 @@ def test_batches_and_company_do_not_change_a_score(three: Path) -> None:
         assert np.abs(small - whole).max() <= 2e-6
     alone = scorer.score_corpus(CORPUS.with_systems(["b"]), RUNTIME).sentences
     assert np.abs(alone[0] - whole[1]).max() <= 2e-6
-    # Equal texts have the very same score.
+    # Equal texts have exactly the same score.
     assert (whole[1, 1:20] == whole[2, 1:20]).all()
 
 
-def test_predictions_are_kept_between_runs(three: Path, tmp_path: Path) -> None:
+def test_predictions_are_cached_between_runs(three: Path, tmp_path: Path) -> None:
     runtime = Runtime(device="cpu", cache=tmp_path / "cache")
     plain = load("some", model=str(three)).score_corpus(CORPUS, RUNTIME)
     first = load("some", model=str(three)).score_corpus(CORPUS, runtime)
     member = open_bundle(str(three)).members[0]
-    # A network that cannot work is not asked for what is kept, and is for anything else.
+    # A broken network is not called for cached texts, but is for all others.
     broken = replace(member, model=None)
     texts = list(CORPUS.systems["a"].lines)
     kept = broken.predict(texts, None, runtime)
@@ -125,12 +125,12 @@ def test_predictions_are_kept_between_runs(three: Path, tmp_path: Path) -> None:
     rough = open_bundle(str(three), dtype="bfloat16").members[0]
     with pytest.raises(AttributeError):
         replace(rough, model=None).predict(texts, None, runtime)
-    # While a model is trained nothing is kept: its weights change and no file pins them.
+    # Nothing is cached during training: the weights change and no file identifies them.
     with pytest.raises(AttributeError):
         replace(broken, identity="").predict(texts, None, runtime)
 
 
-def test_inputs_of_the_same_pieces_are_read_once(three: Path) -> None:
+def test_inputs_with_the_same_pieces_are_read_once(three: Path) -> None:
     member = open_bundle(str(three)).members[0]
     calls = []
 
@@ -153,10 +153,10 @@ def test_inputs_of_the_same_pieces_are_read_once(three: Path) -> None:
     assert len({*found[[0, 1, 3], 0].tolist()}) == 1
     assert found[2, 0] != found[0, 0]
     pairs = member.predict(["the cat", "the"], ["a dog", "cat a dog"], RUNTIME)
-    assert pairs[0, 0] != pairs[1, 0]  # the same pieces, parted elsewhere
+    assert pairs[0, 0] != pairs[1, 0]  # the same pieces, split at another place
 
 
-def test_numbers_of_sixteen_bits_are_told(three: Path) -> None:
+def test_sixteen_bit_precision_is_reported(three: Path) -> None:
     plain, rough = load("some", model=str(three)), load("some", model=str(three), dtype="bfloat16")
     one, other = plain.signature(CORPUS, RUNTIME), rough.signature(CORPUS, RUNTIME)
     assert "dtype" not in str(one)
@@ -310,7 +310,7 @@ def test_a_finished_training_is_not_repeated(trained: tuple[Path, Annotations]) 
         train_some(replace(job, split=split_by_source(data, seed=1)))
 
 
-def test_a_some_is_no_impara(trained: tuple[Path, Annotations]) -> None:
+def test_a_some_is_not_an_impara(trained: tuple[Path, Annotations]) -> None:
     with pytest.raises(InputError, match=r"expected 'gecjury-impara/1'.* use a SOME with"):
         load("impara", model=str(trained[0])).score_corpus(CORPUS, RUNTIME)
 
@@ -323,7 +323,8 @@ def test_weights_are_searched_on_the_simplex() -> None:
     from gecjury.benchmarks.load import load_benchmark
 
     benchmark = load_benchmark("sample", view="sentence")
-    # The third aspect is what humans said, the others are noise: it must get most weight.
+    # The third aspect equals the human judgment and the others are noise, so it must get the most
+    # weight.
     rng = np.random.default_rng(0)
     shape = (len(benchmark.corpus.names), len(benchmark.corpus))
     values = rng.normal(size=(*shape, 3)) * 0.01
@@ -342,7 +343,7 @@ def test_weights_are_searched_on_the_simplex() -> None:
     found, paper = search_weights(values, benchmark, "sentence", share=0.5, seed=1)
     assert found["gamma"] > 0.5 > paper["gamma"]  # type: ignore[operator]
     assert found["searched"] > paper["searched"]  # type: ignore[operator]
-    # The metric's own search is the same, on all sentences.
+    # The metric runs the same search on all sentences.
     statistics = Statistics(values)
     for measure, level in (("accuracy", "sentence"), ("pearson", "system")):
         best = search_weights(values, benchmark, level)[0]  # type: ignore[arg-type]

@@ -43,7 +43,7 @@ def test_kappa_by_hand() -> None:
 
 NAN = float("nan")
 # Four observers, twelve units: Krippendorff (2011), Computing Krippendorff's Alpha-Reliability,
-# section D, which has .815 (ordinal) and .849 (interval).
+# section D, which reports .815 (ordinal) and .849 (interval).
 OBSERVERS = np.array([
     [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
     [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3],
@@ -58,15 +58,15 @@ def test_alpha_as_published() -> None:
 
 
 def test_alpha_by_hand() -> None:
-    # Units (1, 1) and (1, 3), and 9 alone, which compares nothing. Observed: both orders of the
-    # second unit, 2 · 2² = 8, over 4 values. Expected: 3 of the 6 pairs of 1 1 1 3 differ by 2, so
-    # 2 · 3 · 4 = 24 over 4 · 3. α = 1 − (8 / 4) / (24 / 12) = 0. The mid-ranks 1.5 and 3.5 are 2
-    # apart as well: the same α.
+    # Units (1, 1) and (1, 3); a 9 alone is not compared. Observed: both orders of the second unit,
+    # 2 · 2² = 8, over 4 values. Expected: 3 of the 6 pairs of 1 1 1 3 differ by 2, so
+    # 2 · 3 · 4 = 24 over 4 · 3. α = 1 − (8 / 4) / (24 / 12) = 0. The mid-ranks 1.5 and 3.5 are
+    # also 2 apart, so α is the same.
     values = np.array([[1, 1, 9], [1, 3, NAN]])
     assert krippendorff_alpha(values, level="interval") == pytest.approx(0)
     assert krippendorff_alpha(values, level="ordinal") == pytest.approx(0)
-    # Units (1, 2) and (4, 4): observed 2 · 1 / 4; expected over 1 2 4 4 twice the squares
-    # 1 + 9 + 9 + 4 + 4 = 27 by 12: α = 1 − .5 / 4.5. Mid-ranks .5 1.5 3 3: observed 2 · 1 / 4,
+    # Units (1, 2) and (4, 4): observed 2 · 1 / 4; expected over 1 2 4 4 twice the sum of squares
+    # 1 + 9 + 9 + 4 + 4 = 27 over 12: α = 1 − .5 / 4.5. Mid-ranks .5 1.5 3 3: observed 2 · 1 / 4,
     # expected 2 · (1 + 6.25 + 6.25 + 2.25 + 2.25) / 12 = 3: α = 1 − .5 / 3.
     values = np.array([[1, 4], [2, 4]])
     assert krippendorff_alpha(values, level="interval") == pytest.approx(1 - 0.5 / 4.5)
@@ -77,16 +77,16 @@ def test_alpha_by_hand() -> None:
 
 def test_alpha_of_ranks_by_hand() -> None:
     # Units x y z with the ranks (1, 1), (2, 3), (3, 2), whose mid-ranks are 1.5, 3.5 and 5.5.
-    # Observed: both orders of two units that are 2 apart, 4 · 2² = 16, over 6 values. Expected:
-    # eight pairs of values are 2 apart, four 4: 2 · (8 · 4 + 4 · 16) = 192 over 6 · 5.
+    # Observed: both orders of two units that differ by 2, 4 · 2² = 16, over 6 values. Expected:
+    # eight pairs of values differ by 2, four by 4: 2 · (8 · 4 + 4 · 16) = 192 over 6 · 5.
     items = [item("a", {"x": 1, "y": 2, "z": 3}), item("b", {"z": 2, "y": 3, "x": 1})]
     wanted = 1 - (16 / 6) / (192 / 30)
     assert ranks_alpha(items) == pytest.approx(wanted)
-    # A second ranking by the same person, another sentence, and other corrections count nothing.
+    # A second ranking by the same person, another sentence and other corrections are ignored.
     items += [item("a", {"x": 3, "y": 1, "z": 1}), item("b", {"x": 1, "y": 2}, sentence=1)]
     items += [item("c", {"x": 2, "y": 1})]
     assert ranks_alpha(items) == pytest.approx(wanted)
-    # Two systems with one text are one correction, in whatever order they are listed.
+    # Two systems with the same text are one correction, in any order.
     shared = [item("a", {"u v": 1, "y": 2}), item("b", {"v u": 1, "y": 2})]
     assert ranks_alpha(shared) == 1
     assert np.isnan(ranks_alpha([]))
@@ -103,26 +103,26 @@ def test_agreement_by_hand() -> None:
     items = [
         item("x", {"A": 1, "B": 2, "C": 2}),
         item("y", {"A": 1, "B": 2, "C": 1}),
-        item("y", {"A": 2, "B": 1, "C": 2}),  # judged before: does not count
+        item("y", {"A": 2, "B": 1, "C": 2}),  # judged before: ignored
         item("y", {"A": 1, "B": 2}, sentence=1),  # by one annotator only
     ]
-    # A-B: both prefer A. A-C: A, tie. B-C: tie, C. Decided by both: one, agreed.
+    # A-B: both prefer A. A-C: A, tie. B-C: tie, C. Both decided one pair and agree on it.
     found = annotator_agreement(expand_pairs(items, ["A", "B", "C"]))
     assert (found.accuracy, found.decided) == (1.0, 1)
     assert (found.with_ties, found.pairs) == (pytest.approx(1 / 3), 3)
-    # The judgments compared, x's and then y's, of A-B alone where no tie is wanted.
+    # The compared judgments, first of x, then of y; only A-B without ties.
     pairs = expand_pairs(items, ["A", "B", "C"])
     rows = doubly_judged(pairs, ties=False)
     assert pairs.preference[rows].tolist() == [1, 1]
     assert pairs.item[rows].tolist() == [0, 1]
     assert pairs.preference[doubly_judged(pairs, ties=True)].tolist() == [1, 1, 0, 1, 0, -1]
-    # Labels A-B 1, 1; A-C 1, 0; B-C 0, -1, and B-A -1, -1 and so on: four each of 1, 0 and -1,
-    # expected 1/3 like the observed one of three.
+    # Labels A-B 1, 1; A-C 1, 0; B-C 0, -1, and B-A -1, -1 and so on: four each of 1, 0 and -1.
+    # Expected agreement is 1/3, and so is observed agreement, one of three.
     assert found.kappa == pytest.approx(0)
 
 
 @given(st.floats(0.5, 1.0))
-def test_what_a_perfect_metric_reaches(right: float) -> None:
+def test_accuracy_of_a_perfect_metric(right: float) -> None:
     """Two annotators who are right in q of the pairs agree in q² + (1 − q)²."""
     agreed = right**2 + (1 - right) ** 2
     found = AnnotatorAgreement(agreed, 100, agreed, 100, 0.0)

@@ -1,4 +1,4 @@
-"""Bad input to `gecjury compare`: each case is one clear line and exit status 2, or a caveat."""
+"""Bad input to `gecjury compare`: each case gives one clear line and exit status 2, or a caveat."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def refused(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
-    """The one line that a refused comparison prints."""
+    """Run a comparison that is refused and return the one line that it prints."""
     assert main(["compare", *argv]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -72,7 +72,7 @@ MORE = "3,good,ghost,a\n3,ghost,none,b\n3,spectre,ghost,a\n"
 def test_judgments_of_systems_without_output_can_be_left_out(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They are refused, with the way on, unless skipped; what is skipped is counted."""
+    """They are refused with a remedy, unless skipped; skipped judgments are counted."""
     plain = accepted(capsys, str(folder), "-m", "green", "--resample", "none")
     (folder / "judgments.csv").write_text(GOOD + MORE)
     message = refused(capsys, str(folder), "-m", "green")
@@ -80,7 +80,7 @@ def test_judgments_of_systems_without_output_can_be_left_out(
     assert "--unknown-systems skip" in message
     argv = [str(folder), "-m", "green", "--resample", "none"]
     found = accepted(capsys, *argv, "--unknown-systems", "skip")
-    # All three rows added are skipped: they name ghost three times and spectre once.
+    # All three added rows are skipped: they name ghost three times and spectre once.
     note = "3 of 7 judgments name systems without output and are left out: ghost 3, spectre 1"
     assert note in found["notes"]
     assert [row["sentence"] for row in found["rows"]] == [row["sentence"] for row in plain["rows"]]
@@ -91,7 +91,7 @@ def test_judgments_of_systems_without_output_can_be_left_out(
     assert "unknown_systems is 'drop'; expected 'refuse' or 'skip'" in refused(capsys, *argv)
 
 
-def test_a_ranking_keeps_the_systems_that_have_an_output(
+def test_a_ranking_keeps_systems_with_an_output(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "judgments.csv").unlink()
@@ -103,21 +103,21 @@ def test_a_ranking_keeps_the_systems_that_have_an_output(
     argv = [str(folder), "-m", "green", "--resample", "none"]
     assert "line 1: unknown system 'ghost'" in refused(capsys, *argv)
     found = accepted(capsys, *argv, "--unknown-systems", "skip")
-    assert found["rows"][0]["sentence"]["pairs"] == 1  # good before none
+    assert found["rows"][0]["sentence"]["pairs"] == 1  # good is ahead of none
     assert found["notes"] == [
         "2 of 4 judgments name systems without output and are left out: ghost 1, wraith 1"
     ]
 
 
-def test_what_is_undefined_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No preference at all, two judged systems, one annotator, no window of four systems."""
+def test_undefined_results_are_explained(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No preferences, two judged systems, one annotator, no window of four systems."""
     (folder / "judgments.csv").write_text(RATINGS + "1,good,4\n1,none,4\n")
     found = accepted(capsys, str(folder), "-m", "green", "--windows")
     assert (
         "no judgment (sentence) prefers one of these systems to another: the sentence level is not "
         "defined" in found["caveats"]
     )
-    # Of two systems nothing can be said: their one pair would give 1 to a constant.
+    # Two systems allow no conclusion: with a single pair even a constant would get 1.
     assert found["chance"]["constant"]["human"]["sentence"]["system"]["spa"] is None
     assert main(["compare", str(folder), "-m", "green", "--windows"]) == 0
     printed = capsys.readouterr().out
@@ -126,7 +126,7 @@ def test_what_is_undefined_is_said(folder: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_the_page_of_an_own_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is called by its name, says what was left out, and gives ratings their intervals."""
+    """The page has the name of the folder, the omissions and the intervals of ratings."""
     scores = [(1, 5, 4, 2), (2, 5, 1, 2), (3, 4, 3, 3)]
     rows = [f"{n},{s},{v}" for n, *v3 in scores for s, v in zip(SYSTEMS, v3, strict=True)]
     (folder / "judgments.csv").write_text(RATINGS + "\n".join([*rows, "1,ghost,3"]))
@@ -142,13 +142,13 @@ def test_the_page_of_an_own_folder(folder: Path, capsys: pytest.CaptureFixture[s
     assert f"[{shown[0]}, {shown[1]}]" in section
 
 
-def test_two_systems_cannot_be_tuned_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tuning_on_two_systems_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "benchmark.toml").write_text('[system_sets]\nbase = ["good", "none"]')
     assert main(["tune", "green:beta=1:2:1", str(folder), "--folds", "1"]) == 2
     assert "mine (base) has fewer than three systems" in capsys.readouterr().err
 
 
-def test_an_own_folder_is_attacked_as_a_benchmark(
+def test_an_own_folder_is_attacked_like_a_benchmark(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     argv = ["attack", str(folder), "-m", "green", "--attack", "empty", "--resamples", "5"]
@@ -156,7 +156,7 @@ def test_an_own_folder_is_attacked_as_a_benchmark(
     assert json.loads(capsys.readouterr().out)["systems"] == ["good", "half", "none"]
 
 
-def test_judgments_by_another_name_are_pointed_at(
+def test_misnamed_judgments_are_pointed_out(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "judgments.csv").rename(folder / "judgements.csv")
@@ -164,7 +164,7 @@ def test_judgments_by_another_name_are_pointed_at(
     assert "no judgments (found judgements.csv, which has another name or ending)" in message
 
 
-def test_nothing_is_left_of_unknown_systems(
+def test_judgments_of_only_unknown_systems_leave_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "judgments.csv").write_text(PREFERENCES + "1,ghost,wraith,a\n")
@@ -175,7 +175,7 @@ def test_nothing_is_left_of_unknown_systems(
     assert "is for your own judgments" in message
 
 
-def test_judgments_that_count_from_0_are_told_the_key(
+def test_judgments_that_count_from_0_get_a_hint_at_the_key(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "judgments.csv").write_text(RATINGS + "0,good,4\n")
@@ -318,9 +318,7 @@ def test_fewer_than_three_systems(folder: Path, capsys: pytest.CaptureFixture[st
     assert [row["system"]["cluster"] for row in found["rows"]] == [None, None]
 
 
-def test_constant_scores_are_said_to_be_so(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_constant_scores_are_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("half", "none"):
         text = (folder / "outputs/good.txt").read_text()
         (folder / f"outputs/{name}.txt").write_text(text)
@@ -345,9 +343,9 @@ def test_repeated_and_contradictory_judgments_are_counted() -> None:
         return RankedItem(number, 0, annotator, (("a",), ("b",), ("c",)), ranks)
 
     items = [item("1", "x", 1, 2, 2), item("2", "x", 2, 1, 1), item("3", "y", 1, 2, 3)]
-    # x judged each of three pairs twice: a-b and a-c the other way round, b-c tied both times.
+    # x judged each of three pairs twice: a-b and a-c reversed, b-c tied both times.
     assert count_repeats(expand_pairs(items, ("a", "b", "c"))) == (3, 2)
-    # A tie and a preference do not contradict; the same pair of another sentence is no repeat.
+    # A tie does not contradict a preference; the same pair in another sentence is not a repeat.
     items = [item("1", "x", 1, 1, 2), item("2", "x", 2, 1, 3)]
     assert count_repeats(expand_pairs(items, ("a", "b", "c"))) == (3, 0)
     elsewhere = replace(items[1], sentence=1)
@@ -379,7 +377,7 @@ def test_a_preference_between_equal_texts_is_reported(folder: Path) -> None:
     assert note.startswith("1 judgments prefer")
 
 
-def test_what_a_metric_notes_is_told(
+def test_notes_of_metrics_are_reported(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = GREEN.statistics
@@ -389,7 +387,7 @@ def test_what_a_metric_notes_is_told(
 
     monkeypatch.setattr(GREEN, "statistics", noting)
     found = accepted(capsys, str(folder), "-m", "green:n=2", "-m", "green:n=1")
-    # Both metrics note it: told once.
+    # Both metrics have the same note, which is reported once.
     assert found["caveats"].count("leakage: trained on this") == 1
     assert main(["compare", str(folder), "-m", "green:n=2"]) == 0
     assert "leakage: trained on this" in capsys.readouterr().out
@@ -408,7 +406,7 @@ def test_systems_that_were_never_compared(folder: Path, capsys: pytest.CaptureFi
 
 
 def nan_results(folder: Path, level: float) -> tuple[Study, list[Any]]:
-    """Results of a metric that scored sentence 3 alone, which nobody judged."""
+    """Results of a metric that scored only sentence 3, which nobody judged."""
     study = Study(load_benchmark(str(folder)), Settings(aggregate="mean"))
     table = load("green").score_corpus(study.benchmark.corpus)
     scores = np.full((3, 3), np.nan)
@@ -445,7 +443,7 @@ def test_scores_of_another_corpus_or_version_are_refused(
     old, new = (path.stem.rpartition("-")[2] for path in (first, second))
     first.replace(second)
     message = refused(capsys, *options)
-    # Both keys, and both fingerprints of what differs.
+    # Both keys, and both fingerprints of the parts that differ.
     assert f"(key {old}, expected {new}" in message
     made = json.loads(second.read_text())["signature"]["data"]["sources"]
     wanted = load_benchmark(str(folder)).corpus.source_print
@@ -506,13 +504,13 @@ _CHANGE_MORE = "systems that change more of the text are preferred on this bench
 
 
 @pytest.mark.slow
-def test_where_changes_alone_are_preferred_the_reader_is_told(data_dir: Path) -> None:
+def test_a_preference_for_changes_is_reported(data_dir: Path) -> None:
     # SEEDA (measured): copy-source .267 (edit), .230 (sentence).
     study = Study(load_benchmark("seeda", data=data_dir))
     found = [each.text for each in cautions(study, ("edit",), [], study.chance(("edit",)))]
     assert any(_CHANGE_MORE + " (edit)" in text for text in found)
     assert any("with only 0.267 of the pairs" in text for text in found)
-    # On GJG15 likeness to the source agrees with .494: nothing to tell.
+    # On GJG15 similarity to the source agrees in .494 of pairs, so nothing is reported.
     other = Study(load_benchmark("gjg15", data=data_dir))
     found = [each.text for each in cautions(other, ("sentence",), [], other.chance(("sentence",)))]
     assert not any(_CHANGE_MORE in text for text in found)

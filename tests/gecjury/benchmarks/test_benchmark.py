@@ -1,4 +1,4 @@
-"""Some sentences of a benchmark: texts, judgments, human scores and contexts."""
+"""Subsets of the sentences of a benchmark: texts, judgments, human scores and contexts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gecjury.judges.showing import read_contexts
 ROWS = [3, 8, 13, 40]
 
 
-def test_all_sentences_are_the_benchmark_itself() -> None:
+def test_selecting_all_sentences_returns_the_same_benchmark() -> None:
     whole = load_benchmark("sample")
     same = whole.take(range(len(whole.corpus)))
     assert (same.corpus.sources, same.rankings) == (whole.corpus.sources, whole.rankings)
@@ -24,7 +24,7 @@ def test_all_sentences_are_the_benchmark_itself() -> None:
             assert same.human[view][kind] == pytest.approx(dict(column), abs=1e-9)
 
 
-def test_judgments_and_groups_go_with_their_sentences() -> None:
+def test_judgments_and_groups_follow_their_sentences() -> None:
     whole = load_benchmark("sample")
     part = whole.take(ROWS)
     assert part.corpus.sources == tuple(whole.corpus.sources[row] for row in ROWS)
@@ -39,7 +39,7 @@ def test_judgments_and_groups_go_with_their_sentences() -> None:
     groups = {group.id: group for group in whole.corpus.groups or ()}
     for group in part.corpus.groups or ():
         assert part.corpus.group_texts(group) == whole.corpus.group_texts(groups[group.id])
-    # By the judgments of these sentences alone, other systems may lead.
+    # By the judgments of only these sentences, other systems may be best.
     assert (
         part.human_scores("expected-wins").tolist() != whole.human_scores("expected-wins").tolist()
     )
@@ -48,7 +48,7 @@ def test_judgments_and_groups_go_with_their_sentences() -> None:
 
 def test_judged_rows_are_those_with_judgments_of_the_view() -> None:
     whole = load_benchmark("sample")
-    # The rule of the judgments leaves every fourth line to nobody.
+    # The rule for the judgments leaves every fourth line without a rater.
     assert whole.judged_rows(["edit"]) == [row for row in range(68) if (row + 1) % 4]
 
 
@@ -63,7 +63,7 @@ def test_contexts_of_drawn_sentences_are_those_of_the_whole_text(tmp_path: Path)
     assert part.corpus.context_print != part.corpus.take(range(4)).context_print
 
 
-def test_ratings_go_with_their_sentences(data_dir: Path) -> None:
+def test_ratings_follow_their_sentences(data_dir: Path) -> None:
     whole = load_benchmark("tmu-gfm", data=data_dir)
     assert whole.segment_scores is not None
     part = whole.take(ROWS)
@@ -74,7 +74,7 @@ def test_ratings_go_with_their_sentences(data_dir: Path) -> None:
     np.testing.assert_allclose(part.human_scores("mean"), np.nanmean(part.segment_scores, axis=1))
 
 
-def test_verdicts_go_with_their_sentences(data_dir: Path) -> None:
+def test_verdicts_follow_their_sentences(data_dir: Path) -> None:
     whole = load_benchmark("seeda", data=data_dir)
     rows = whole.judged_rows(["edit"], edits=True)[:5]
     verdicts, sources, problems = whole.take(rows).verdicts()

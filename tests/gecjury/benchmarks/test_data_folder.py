@@ -31,7 +31,7 @@ FILES = {
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Serves `server.contents` by URL path, with the faults that `server.faults` names."""
+    """Serves `server.contents` by URL path, with the faults in `server.faults`."""
 
     server: Server
 
@@ -153,9 +153,7 @@ def big(folder: DataFolder) -> DataFile:
     return folder.files[BIG]
 
 
-def test_missing_files_are_fetched_verified_and_not_asked_for_again(
-    folder: DataFolder, server: Server
-) -> None:
+def test_missing_files_are_fetched_once_and_verified(folder: DataFolder, server: Server) -> None:
     paths = folder.paths(FILES)
     assert {name: path.read_bytes() for name, path in paths.items()} == FILES
     assert sorted(path for path, _ in server.requests) == sorted(server.contents)
@@ -184,7 +182,7 @@ def test_an_interrupted_fetch_is_continued_by_the_next(folder: DataFolder, serve
     assert not part.exists()
 
 
-def test_given_up_after_repeated_cuts_leaves_the_part_and_nothing_under_the_name(
+def test_giving_up_after_repeated_cuts_leaves_only_the_part(
     folder: DataFolder, server: Server
 ) -> None:
     server.faults[BIG_URL] = ["cut"] + ["503"] * 20
@@ -208,7 +206,7 @@ def test_a_complete_part_needs_no_request(folder: DataFolder, server: Server) ->
     assert folder.path(BIG).read_bytes() == FILES[BIG]
 
 
-def test_a_part_longer_than_the_file_is_fetched_anew(folder: DataFolder, server: Server) -> None:
+def test_a_part_longer_than_the_file_is_fetched_again(folder: DataFolder, server: Server) -> None:
     part = folder.root / f"{BIG}.part"
     part.parent.mkdir(parents=True)
     part.write_bytes(FILES[BIG] + b"more")
@@ -227,7 +225,7 @@ def test_a_server_without_ranges_is_read_from_the_start(folder: DataFolder, serv
     assert folder.path(BIG).read_bytes() == FILES[BIG]
 
 
-def test_an_answer_without_a_length_counts_by_the_pinned_size(
+def test_an_answer_without_a_length_uses_the_pinned_size(
     folder: DataFolder, server: Server
 ) -> None:
     server.faults[BIG_URL] = ["no-length"]
@@ -254,16 +252,16 @@ def test_a_wrong_checksum_names_both_and_keeps_nothing(
     assert [path for path in folder.root.rglob("*") if path.is_file()] == []
 
 
-def test_a_file_that_the_server_lacks_is_not_tried_again(
-    folder: DataFolder, server: Server
-) -> None:
+def test_a_file_missing_on_the_server_is_not_retried(folder: DataFolder, server: Server) -> None:
     del server.contents[BIG_URL]
     with pytest.raises(DataError, match=r"source\+error: the server answers 404"):
         folder.fetch([big(folder)], backoff=0)
     assert len(server.requests) == 1
 
 
-def test_without_a_network_the_three_ways_are_named_on_one_line(table: Path, cache: Path) -> None:
+def test_without_a_network_the_three_alternatives_are_named_on_one_line(
+    table: Path, cache: Path
+) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -276,12 +274,12 @@ def test_without_a_network_the_three_ways_are_named_on_one_line(table: Path, cac
         assert way in message
 
 
-def test_ctrl_c_ends_at_once_and_leaves_what_the_next_fetch_continues(
+def test_ctrl_c_stops_at_once_and_the_next_fetch_resumes(
     folder: DataFolder, server: Server, table: Path
 ) -> None:
     server.faults[BIG_URL] = ["stall"]
     program = (
-        # A background process is started with the signal ignored, and so would be its children.
+        # A background process ignores the signal from its start, and its children inherit that.
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "import sys; from pathlib import Path; "
         "from gecjury.benchmarks.data_folder import open_data\n"
@@ -293,13 +291,13 @@ def test_ctrl_c_ends_at_once_and_leaves_what_the_next_fetch_continues(
         stdout=subprocess.PIPE,
     )
     part = folder.root / f"{BIG}.part"
-    for _ in range(6000):  # however busy the machine is
+    for _ in range(6000):  # enough even on a busy machine
         if part.exists() and part.stat().st_size == 130_000:
             break
         time.sleep(0.01)
     else:
         child.kill()
-        pytest.fail("the download did not get as far as where it stalls")
+        pytest.fail("the download did not reach the point where it stalls")
     child.send_signal(signal.SIGINT)
     _, errors = child.communicate(timeout=10)
     server.release.set()
@@ -323,7 +321,7 @@ def one(server: Server, folder: Path, url: str = "") -> Download:
     "fault", ["416", "to ftp://127.0.0.1/x", "to file:///etc/passwd", "to http://[", "to http:///",
               "to http://127.0.0.1:99999/x", "to javascript:x", f"to {BIG_URL}", "to http://a b/"]
 )  # fmt: skip
-def test_a_server_that_sends_elsewhere_or_never_answers(
+def test_a_server_that_redirects_elsewhere_or_never_answers(
     server: Server, tmp_path: Path, fault: str
 ) -> None:
     server.faults[BIG_URL] = [fault] * 100
@@ -336,16 +334,14 @@ def test_a_server_that_sends_elsewhere_or_never_answers(
 
 @pytest.mark.security
 @pytest.mark.parametrize("length", ["abc", "-1", "9" * 6_000, "", "1e3"])
-def test_a_length_that_is_none(server: Server, tmp_path: Path, length: str) -> None:
+def test_an_invalid_length(server: Server, tmp_path: Path, length: str) -> None:
     server.faults[BIG_URL] = [f"length {length}"]
     download_all([one(server, tmp_path)], backoff=0.001)
     assert (tmp_path / "big").read_bytes() == FILES[BIG]
 
 
 @pytest.mark.parametrize("fault", ["drip", "continue"])
-def test_a_transfer_that_is_too_slow_is_given_up(
-    server: Server, tmp_path: Path, fault: str
-) -> None:
+def test_a_transfer_that_is_too_slow_is_aborted(server: Server, tmp_path: Path, fault: str) -> None:
     server.faults[BIG_URL] = [fault] * 100
     start = time.monotonic()
     try:
@@ -356,7 +352,7 @@ def test_a_transfer_that_is_too_slow_is_given_up(
         server.release.set()
 
 
-def test_a_byte_a_connection_is_no_progress(server: Server, tmp_path: Path) -> None:
+def test_one_byte_per_connection_is_not_progress(server: Server, tmp_path: Path) -> None:
     server.faults[BIG_URL] = ["byte"] * 100
     with pytest.raises(Unreachable, match="given up after 5 failed attempts"):
         download_all([one(server, tmp_path)], backoff=0.001)
@@ -367,7 +363,7 @@ def test_a_byte_a_connection_is_no_progress(server: Server, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "url", ["http://[", "http://host:99999/x", "ftp://host/x", "file:///etc/passwd", "http://a b/"]
 )
-def test_addresses_that_are_none(
+def test_invalid_addresses(
     table: Path, cache: Path, url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from gecjury.cli import main
@@ -382,16 +378,14 @@ def test_addresses_that_are_none(
             folder.paths(FILES)
 
 
-def test_a_proxy_that_is_none(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_invalid_proxy(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://[")
     monkeypatch.delenv("no_proxy", raising=False)
     with pytest.raises(DataError, match=r"cannot be requested|no connection"):
         download_all([one(server, tmp_path)], backoff=0.001)
 
 
-def test_two_downloads_of_one_file_at_a_time_do_not_mix(server: Server, tmp_path: Path) -> None:
+def test_two_concurrent_downloads_of_one_file_do_not_mix(server: Server, tmp_path: Path) -> None:
     digest = hashlib.sha256(FILES[BIG]).hexdigest()
     item = Download(BIG, server.url + BIG_URL, tmp_path / "file", digest, len(FILES[BIG]))
     download_all([item] * 4, backoff=0)
@@ -400,14 +394,14 @@ def test_two_downloads_of_one_file_at_a_time_do_not_mix(server: Server, tmp_path
     assert len(server.requests) == 1
 
 
-def test_an_altered_file_of_the_cache_is_fetched_anew(folder: DataFolder, server: Server) -> None:
+def test_an_altered_file_in_the_cache_is_fetched_again(folder: DataFolder, server: Server) -> None:
     path = folder.root / BIG
     path.parent.mkdir(parents=True)
     path.write_bytes(b"X" * len(FILES[BIG]))
     assert folder.path(BIG).read_bytes() == FILES[BIG]
 
 
-def test_an_altered_file_of_a_given_folder_is_an_error_and_stays(
+def test_an_altered_file_in_a_given_folder_is_an_error_and_is_kept(
     server: Server, table: Path, tmp_path: Path
 ) -> None:
     given = tmp_path / "given"
@@ -423,7 +417,7 @@ def test_an_altered_file_of_a_given_folder_is_an_error_and_stays(
 
 @pytest.mark.security
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
-def test_what_is_no_file_is_told_and_never_waited_for(
+def test_paths_that_are_not_files_are_reported_without_waiting(
     table: Path, tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     (tmp_path / "SET").mkdir()
@@ -434,7 +428,7 @@ def test_what_is_no_file_is_told_and_never_waited_for(
             work()
 
 
-def test_a_file_changed_after_it_was_verified_is_verified_again(
+def test_a_file_changed_after_verification_is_verified_again(
     folder: DataFolder, server: Server
 ) -> None:
     path = folder.path(BIG)
@@ -442,7 +436,7 @@ def test_a_file_changed_after_it_was_verified_is_verified_again(
     assert folder.state(big(folder)) == "altered"
 
 
-def test_a_given_folder_is_not_completed_in_silence(
+def test_a_given_folder_is_not_completed_silently(
     server: Server, table: Path, tmp_path: Path
 ) -> None:
     folder = open_data(tmp_path, url=server.url, table=table)
@@ -451,12 +445,12 @@ def test_a_given_folder_is_not_completed_in_silence(
     assert server.requests == []
 
 
-def test_a_file_put_together_by_hand_cannot_be_fetched(folder: DataFolder) -> None:
+def test_a_manually_assembled_file_cannot_be_fetched(folder: DataFolder) -> None:
     with pytest.raises(DataError, match=r"SET/joined .*cannot be fetched: it was put together"):
         folder.path("SET/joined")
 
 
-def test_the_argument_goes_before_the_variable_and_that_before_the_cache(
+def test_the_argument_precedes_the_variable_and_the_variable_the_cache(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (open_data().origin, open_data().root) == ("cache", cache)
@@ -478,7 +472,7 @@ def test_the_base_url_may_be_a_mirror(monkeypatch: pytest.MonkeyPatch, cache: Pa
         open_data(url="file:///etc")
 
 
-def test_the_package_table_is_whole() -> None:
+def test_the_package_table_is_complete() -> None:
     files = manifest()
     assert len(files) == 848
     assert all(len(file.sha256) == 64 and len(file.commit) == 40 for file in files.values())
@@ -490,7 +484,7 @@ def test_the_package_table_is_whole() -> None:
         dataset_files("seda")
 
 
-def test_the_real_files_are_those_pinned_and_can_be_served(
+def test_the_real_files_match_their_pins_and_can_be_served(
     data_dir: Path, server: Server, cache: Path
 ) -> None:
     given = open_data(data_dir)

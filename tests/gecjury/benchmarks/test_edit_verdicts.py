@@ -1,4 +1,4 @@
-"""Edit verdicts with their context, well-formed and not."""
+"""Edit verdicts with their context, well-formed and malformed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_context_may_be_missing(tmp_path: Path) -> None:
         ("[go→goes|True", "goes", True),
     ],
 )
-def test_reads_malformed_marks_with_one_reading(
+def test_reads_malformed_marks_with_one_interpretation(
     tmp_path: Path, mark: str, new: str, valid: bool
 ) -> None:
     body = HEAD + f"<s1>He {mark} to [school→schools|False] .</s1>\n"
@@ -70,7 +70,7 @@ def test_reads_malformed_marks_with_one_reading(
         "<s1>She never [go→goes|True] to school .</s1>",  # another source
     ],
 )
-def test_reports_what_has_no_single_reading(tmp_path: Path, line: str) -> None:
+def test_reports_marks_without_a_single_interpretation(tmp_path: Path, line: str) -> None:
     body = HEAD + line + "\n<s2>He [go→goes|True] to school .</s2>\n"
     verdicts, _, problems = read_edit_verdicts(write(tmp_path, body))
     assert [v.target for v in verdicts] == [2]
@@ -97,9 +97,9 @@ def test_names_unusable_files(tmp_path: Path) -> None:
 
 def test_seeda_has_the_known_verdicts(data_dir: Path) -> None:
     verdicts, sources, problems = read_edit_verdicts(data_dir / "SEEDA/data/EditEval_Step1")
-    assert len(sources) == 600  # 200 items an annotator
+    assert len(sources) == 600  # 200 items per annotator
     # Counted in the files: 5,864 brackets end in |True], 600 in |False]; one of the former,
-    # [in→|False|True], has two verdicts. 15 other malformed marks can be read, 17 have no verdict.
+    # [in→|False|True], has two verdicts. 15 other malformed marks are readable, 17 lack a verdict.
     plain = [v.valid for v in verdicts if not v.repaired]
     assert (plain.count(True), plain.count(False)) == (5863, 600)
     repaired = [v.valid for v in verdicts if v.repaired]
@@ -110,7 +110,7 @@ def test_seeda_has_the_known_verdicts(data_dir: Path) -> None:
 
 
 def test_seeda_corrections_are_outputs_of_systems(data_dir: Path) -> None:
-    """Every correction that was read, repaired ones among them, is what some system wrote."""
+    """Every correction that was read, including repaired ones, is the output of some system."""
     lines = {
         path.stem: [" ".join(line.split()) for line in path.read_text("utf-8").split("\n")]
         for path in sorted((data_dir / "SEEDA/outputs/all").glob("*.txt"))

@@ -1,4 +1,4 @@
-"""Pairs made from rankings some at a time are those made at once; so is what is told of them."""
+"""Pairs built from rankings in parts equal those built at once, and so do their statistics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SYSTEMS = tuple("abcdefg")
 
 
 def rankings(items: int, seed: int) -> list[RankedItem]:
-    """Rankings of some systems each, some repeated by their annotator, with shared texts."""
+    """Rankings of random systems with shared texts, some repeated by the same annotator."""
     rng, found = random.Random(seed), []
     for number in range(items):
         names, groups = rng.sample((*SYSTEMS, "unknown"), rng.randint(1, 7)), []
@@ -50,7 +50,7 @@ def joined(parts: list[JudgmentPairs]) -> dict[str, list[int]]:
 
 @pytest.mark.parametrize("mode", ["expanded", "unexpanded"])
 @pytest.mark.parametrize("at_once", [1, 5, 1000])
-def test_parts_are_the_whole_in_its_order(mode: str, at_once: int) -> None:
+def test_joined_parts_are_the_whole_in_its_order(mode: str, at_once: int) -> None:
     items = rankings(12, seed=1)
     entries = judged_entries(items, SYSTEMS, mode)  # type: ignore[arg-type]
     parts = list(entries.parts(at_once))
@@ -87,12 +87,12 @@ def test_repeated_judgments_are_found_together(within: bool, at_once: int) -> No
     assert wanted
     for key in wanted:
         assert sorted(part.count(key) for part in found)[-1] == every.count(key)
-    # Nothing is there twice.
+    # No pair is found twice.
     assert all(sum(part.count(key) for part in found) <= every.count(key) for key in every)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_told_of_entries_is_what_is_told_of_pairs(seed: int) -> None:
+def test_statistics_of_entries_equal_those_of_pairs(seed: int) -> None:
     items = rankings(12, seed)
     entries, pairs = judged_entries(items, SYSTEMS), expand_pairs(items, SYSTEMS)
     assert annotator_agreement(entries) == annotator_agreement(pairs)
@@ -105,7 +105,7 @@ def test_what_is_told_of_entries_is_what_is_told_of_pairs(seed: int) -> None:
     assert entries.compared.tolist() == compared.tolist()
 
 
-def test_entries_take_room_by_systems_not_by_pairs() -> None:
+def test_memory_of_entries_grows_with_systems_not_with_pairs() -> None:
     names = tuple(map(str, range(800)))
     items = [RankedItem("1", 0, "x", tuple((name,) for name in names), (1, 2) * 400)]
 

@@ -1,4 +1,4 @@
-"""Ranking files and the pairs that they imply."""
+"""Ranking files and the pairs they imply."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_counts_unexpanded_and_expanded_pairs() -> None:
 def test_expands_in_the_order_of_the_systems() -> None:
     pairs = expand_pairs([ITEM], ["D", "C", "B", "A"])
     found = list(zip(pairs.first, pairs.second, pairs.preference, pairs.shared, strict=True))
-    # D has rank 2, C 1, A and B 2 together: C beats D, so (D, C) is -1, and so on.
+    # D has rank 2, C has 1, A and B share 2: C beats D, so (D, C) is -1, and so on.
     assert found == [
         (0, 1, -1, False),
         (0, 2, 0, False),
@@ -137,9 +137,10 @@ def test_expands_in_the_order_of_the_systems() -> None:
     assert len(pairs.decided) == 3
 
 
-def test_unexpanded_pairs_stand_under_the_first_named_system() -> None:
+def test_unexpanded_pairs_use_the_first_named_system() -> None:
     pairs = expand_pairs([ITEM], ["B", "A", "C"], "unexpanded")
-    assert (pairs.first.tolist(), pairs.second.tolist()) == ([0], [2])  # B for A and B; D is out.
+    # B represents A and B; D is not chosen.
+    assert (pairs.first.tolist(), pairs.second.tolist()) == ([0], [2])
     assert pairs.preference.tolist() == [-1]
 
 
@@ -175,7 +176,7 @@ def test_pairs_by_arithmetic(item: RankedItem) -> None:
     tied = [(a, b) for a, b in two if item.ranks[a] == item.ranks[b]]
     merged = expand_pairs([item], list("ABCDEF"), "unexpanded")
     assert (len(merged), int((merged.preference == 0).sum())) == (len(two), len(tied))
-    # Every two systems of the item; those of one text are a tie, and so are those of equal ranks.
+    # All pairs of systems of the item; systems with the same text or equal ranks are tied.
     expanded = expand_pairs([item], list("ABCDEF"))
     assert len(expanded) == math.comb(sum(sizes), 2)
     alike = sum(math.comb(size, 2) for size in sizes)
@@ -210,7 +211,7 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize("kind", ["edit", "sent"])
-def test_pair_counts_of_seeda_are_the_published_ones(data_dir: Path, kind: str) -> None:
+def test_pair_counts_of_seeda_are_as_published(data_dir: Path, kind: str) -> None:
     path = data_dir / "SEEDA" / "data" / f"judgments_{kind}.xml"
     found = read_rankings(path, first_line=1, lines=1312, systems=SEEDA)
     assert len(found) == 600
@@ -218,7 +219,7 @@ def test_pair_counts_of_seeda_are_the_published_ones(data_dir: Path, kind: str) 
 
 
 def test_reads_gjg15_without_the_skipped_items(data_dir: Path) -> None:
-    # 2,319 items, 13 of which were skipped (counted in the file).
+    # 2,319 items, of which 13 were skipped (counted in the file).
     found = read_rankings(data_dir / "GJG15/data/judgments.xml", first_line=0, lines=1312)
     assert len(found) == 2319 - 13
     assert len({item.annotator for item in found}) == 8

@@ -1,4 +1,4 @@
-"""Benchmarks: counts and facts of the real data (where it is), and the rules of the loader."""
+"""Benchmarks: counts and facts of the real data (if installed), and the rules of the loader."""
 
 from __future__ import annotations
 
@@ -85,24 +85,24 @@ def test_seeda_groups_name_texts_that_are_equal(seeda: Benchmark) -> None:
         assert len(set(texts)) == len(texts)
 
 
-def test_seeda_groups_hold_the_chosen_systems_only(data_dir: Path) -> None:
+def test_seeda_groups_contain_only_the_chosen_systems(data_dir: Path) -> None:
     base = load_benchmark("seeda", data=data_dir)
     assert len(base.corpus.names) == 12
     assert base.corpus.groups is not None
     named = {name for g in base.corpus.groups for place in g.systems for name in place}
     assert named == set(base.corpus.names)
-    # The rankings themselves stay whole: which systems count is decided where they are used.
+    # The rankings themselves stay complete: the systems are selected where rankings are used.
     assert any("INPUT" in place for item in base.rankings["edit"] for place in item.groups)
 
 
-def test_the_view_picks_the_groups(data_dir: Path, seeda: Benchmark) -> None:
+def test_the_view_selects_the_groups(data_dir: Path, seeda: Benchmark) -> None:
     sentence = load_benchmark("seeda", systems="all", view="sentence", data=data_dir)
     assert (seeda.view, sentence.view) == ("edit", "sentence")
     assert sentence.corpus.groups == ranked_groups(seeda.rankings["sentence"], SEEDA_SYSTEMS)
     assert sentence.rankings == seeda.rankings
 
 
-def test_seeda_human_columns_are_the_published_ones(seeda: Benchmark, data_dir: Path) -> None:
+def test_seeda_human_columns_are_as_published(seeda: Benchmark, data_dir: Path) -> None:
     # SEEDA, scores/human/TS_edit.txt and EW_sent.txt: the 15 systems in alphabetical order.
     assert seeda.human["edit"]["trueskill"]["GPT-3.5"] == 0.583
     assert seeda.human["edit"]["trueskill"]["INPUT"] == -0.797
@@ -133,7 +133,7 @@ def test_seeda_reference_sets(data_dir: Path, name: str, count: int) -> None:
     assert all(reference.edits is None for reference in benchmark.corpus.references)
 
 
-def test_no_expert_reference_is_one_of_the_systems(data_dir: Path) -> None:
+def test_no_expert_reference_is_a_system_output(data_dir: Path) -> None:
     whole = load_benchmark(
         "seeda", systems="all", whole=True, references=["e-minimal", "e-fluency"], data=data_dir
     ).corpus
@@ -143,7 +143,7 @@ def test_no_expert_reference_is_one_of_the_systems(data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize(("whole", "lines", "differing"), [(False, 391, 22), (True, 1312, 88)])
-def test_the_agreement_rule_changes_the_lines_that_annotator_1_shares(
+def test_the_agreement_rule_changes_the_lines_annotator_1_agreed_with(
     data_dir: Path, whole: bool, lines: int, differing: int
 ) -> None:
     true, published = (
@@ -168,7 +168,7 @@ def test_the_whole_set_numbers_rankings_by_line(data_dir: Path, seeda: Benchmark
         assert seeda.corpus.sources[part.sentence] == whole.corpus.sources[full.sentence]
 
 
-def test_contexts_are_those_that_the_annotators_saw(seeda: Benchmark) -> None:
+def test_contexts_are_as_shown_to_the_annotators(seeda: Benchmark) -> None:
     _, judged, _ = seeda.verdicts()
     rows = {source: row for row, source in enumerate(seeda.corpus.sources)}
     contexts = seeda.corpus.contexts
@@ -183,8 +183,8 @@ def test_contexts_are_those_that_the_annotators_saw(seeda: Benchmark) -> None:
 
 
 def test_verdicts_have_the_counted_marks(seeda: Benchmark) -> None:
-    # Unambiguous marks in SEEDA's EditEval_Step1, counted by a plain search for `|True]` and
-    # `|False]`: 5,864 and 600. Repaired marks come on top.
+    # Unambiguous marks in EditEval_Step1 of SEEDA, counted by a plain search for `|True]` and
+    # `|False]`: 5,864 and 600. Repaired marks are added to them.
     verdicts, judged, problems = seeda.verdicts()
     assert len(judged) == 600
     assert sum(v.valid and not v.repaired for v in verdicts) <= 5864
@@ -211,7 +211,7 @@ def test_gjg15(data_dir: Path) -> None:
 
 
 def test_gjg15_rankings_count_lines_from_0(data_dir: Path) -> None:
-    # Systems that share a place made the same text, which only holds with the right line base.
+    # Systems that share a place have the same text, which is only true with the right line base.
     benchmark = load_benchmark("gjg15", data=data_dir)
     systems = benchmark.corpus.systems
     for item in benchmark.rankings["sentence"]:
@@ -228,7 +228,7 @@ def test_gmeg(data_dir: Path) -> None:
     )
     assert len(base.corpus.references) == 4
     assert base.corpus.systems["source"].lines == base.corpus.sources
-    # GMEG, wiki-corpus-scores.csv.
+    # From wiki-corpus-scores.csv of GMEG.
     assert base.human["sentence"]["mean"]["lstm-r"] == 78.33034135082603
     assert base.human["sentence"]["mean"]["ref0"] == 82.00431000971824
     segment = base.segment_scores
@@ -239,10 +239,10 @@ def test_gmeg(data_dir: Path) -> None:
     assert len(base.rankings["sentence"]) == 992 - 12
 
 
-def test_gmeg_as_in_the_paper_takes_the_first_reference_as_a_system(data_dir: Path) -> None:
+def test_gmeg_as_in_the_paper_uses_the_first_reference_as_a_system(data_dir: Path) -> None:
     paper = load_benchmark("gmeg-test-wiki", systems="paper", data=data_dir)
     # Goto et al. (2026), section 5: six systems, the first reference, the source.
-    # TrueSkill depends on the order: with this one GLEU comes to .785, alphabetically to .784.
+    # TrueSkill depends on the order: GLEU reaches .785 with this one, .784 alphabetically.
     assert paper.corpus.names == (
         *("amu", "lstm", "lstm-r", "marian", "nus", "transformer"),
         *("ref0", "source"),
@@ -276,14 +276,14 @@ def test_gmeg_rankings_follow_the_ratings(data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["gmeg-dev-yahoo", "gmeg-test-yahoo", "gmeg-test-fce"])
-def test_a_domain_that_is_not_supplied_says_where_it_would_go(tmp_path: Path, name: str) -> None:
+def test_a_missing_domain_is_reported_with_its_location(tmp_path: Path, name: str) -> None:
     _, split, domain = name.split("-")
     with pytest.raises(DataError, match=rf"{name} is not supplied.*GMEG/data/{split}/{domain}"):
         load_benchmark(name, data=tmp_path)
 
 
-def test_a_licensed_text_is_read_where_it_was_put(data_dir: Path, tmp_path: Path) -> None:
-    # The FCE development text stands in for the test text, which is not supplied.
+def test_a_licensed_text_is_read_from_its_location(data_dir: Path, tmp_path: Path) -> None:
+    # The FCE development text replaces the test text, which is not supplied.
     source, target = data_dir / "GMEG/data/dev", tmp_path / "GMEG/data/test"
     shutil.copytree(source / "fce", target / "fce")
     for kind in ("corpus", "segment"):
@@ -314,7 +314,7 @@ def test_an_altered_file_is_refused(data_dir: Path, tmp_path: Path) -> None:
         load_benchmark("gjg15", data=tmp_path)
 
 
-def test_fingerprints_tell_settings_apart(data_dir: Path, seeda: Benchmark) -> None:
+def test_fingerprints_distinguish_settings(data_dir: Path, seeda: Benchmark) -> None:
     again = load_benchmark("seeda", systems="all", data=data_dir)
     other = load_benchmark("seeda", systems="all", references="10refs", data=data_dir)
     assert again.fingerprint == seeda.fingerprint
@@ -358,7 +358,7 @@ def test_the_sample_needs_neither_data_nor_network(monkeypatch: pytest.MonkeyPat
         sample.verdicts()
 
 
-def test_groups_leave_out_what_no_chosen_system_made() -> None:
+def test_groups_leave_out_texts_of_systems_not_chosen() -> None:
     items = (
         RankedItem("1", 0, "anna", (("a", "b"), ("c",)), (1, 2)),
         RankedItem("2", 1, "anna", (("c",),), (1,)),

@@ -1,4 +1,4 @@
-"""Marks in running text read as edits of tokens."""
+"""Marks in running text as edits of tokens."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ def test_a_mark_with_blanks_is_an_edit_of_tokens() -> None:
     ) == (TokenEdit(Edit(1, 3, "must"), (0,)),)
 
 
-def test_a_mark_inside_a_token_grows_to_it() -> None:
+def test_a_mark_inside_a_token_is_extended_to_the_token() -> None:
     assert token_edits("I has it", "I have it", [Mark(3, "s", "ve")]) == (
         TokenEdit(Edit(1, 2, "have"), (0,)),
     )
 
 
-def test_marks_that_no_boundary_parts_are_one_edit() -> None:
+def test_marks_without_a_token_boundary_between_them_are_one_edit() -> None:
     marks = [Mark(2, "c", "X"), Mark(3, "d", "Y")]
     assert token_edits("abcdef g", "abXYef g", marks) == (TokenEdit(Edit(0, 1, "abXYef"), (0, 1)),)
 
 
-def test_blanks_alone_are_an_edit_where_they_join_tokens() -> None:
+def test_blanks_are_an_edit_only_if_they_join_tokens() -> None:
     assert token_edits("some thing", "something", [Mark(4, " ", "")]) == (
         TokenEdit(Edit(0, 2, "something"), (0,)),
     )
-    # The tokeniser parts both alike: nothing of the tokens changes.
+    # Both sides have the same tokens, so there is no edit.
     assert token_edits("a , b", "a , b", [Mark(1, " ", "")]) == ()
 
 
@@ -41,7 +41,7 @@ def test_insertions_between_tokens_stay_insertions() -> None:
     )
 
 
-def test_marks_of_another_text_are_none() -> None:
+def test_marks_of_another_text_give_none() -> None:
     assert token_edits("a b", "a c", [Mark(1, "x", "c")]) is None
     assert token_edits("a b", "a c", []) is None
     assert token_edits("a b", "a c", [Mark(1, "b", "d")]) is None
@@ -49,8 +49,8 @@ def test_marks_of_another_text_are_none() -> None:
 
 
 @given(st.lists(st.tuples(st.text("ab ", max_size=4), st.text("xy ", max_size=4)), max_size=5))
-def test_the_edits_make_the_correction(parts: list[tuple[str, str]]) -> None:
-    """Any marks between unchanged words: applying the edits gives the target's tokens."""
+def test_applying_the_edits_gives_the_correction(parts: list[tuple[str, str]]) -> None:
+    """For any marks between unchanged words, applying the edits gives the tokens of the target."""
     source = target = ""
     marks = []
     for old, new in parts:

@@ -1,4 +1,4 @@
-"""Verdicts of one's own on single edits: read, refused, compared with."""
+"""User-supplied verdicts on single edits: reading, errors, comparison."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CORPUS = corpus_of_texts(
     ["He go home .", "A cat  sit ."],
     {"a": ["He goes home .", "A cat sits ."], "b": ["He goes home .", "The cat sat ."]},
 )
-TWICE = {  # Two lines have one source, which two systems correct otherwise each time.
+TWICE = {  # Two lines have the same source, which the two systems correct differently in each line.
     "source.txt": "a b c\na b c\nx y z\n",
     "outputs/o.txt": "a B c\na b C\nx Y z\n",
     "outputs/p.txt": "a b c\na b c\nx y z\n",
@@ -34,7 +34,7 @@ def read(shell: Shell, text: str) -> list[tuple[object, ...]]:
     ]
 
 
-def test_systems_with_one_text_give_one_verdict(shell: Shell) -> None:
+def test_systems_with_the_same_text_give_one_verdict(shell: Shell) -> None:
     rows = "1,a,1,2,goes,1,x\n1,b,1,2,goes,true,x\n2,b,0,1,The,wrong,x\n2,b,2,3,sat,0,x\n"
     assert read(shell, rows + "1,a,1,2,goes,0,y\n") == [
         ("x", "1", 1, 1, 2, "go", "goes", True, "He goes home ."),
@@ -44,7 +44,7 @@ def test_systems_with_one_text_give_one_verdict(shell: Shell) -> None:
     ]
 
 
-def test_the_source_is_that_of_the_corpus_its_blanks_joined(shell: Shell) -> None:
+def test_the_source_is_that_of_the_corpus_with_blanks_merged(shell: Shell) -> None:
     path = shell.write("v.csv", HEADER + "2,a,2,3,sits,1,x\n2,b,2,3,sat,1,x\n")
     verdicts, sources, problems = read_own_verdicts(path, CORPUS)
     assert {v.sentence for v in verdicts} == {"A cat sit ."}
@@ -58,7 +58,7 @@ def test_the_source_is_that_of_the_corpus_its_blanks_joined(shell: Shell) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "no verdicts below the header"),
         ("1,a,1,2,goes,maybe,x\n", "line 2, column valid: 'maybe'; expected one of 1, true, right"),
@@ -69,25 +69,25 @@ def test_the_source_is_that_of_the_corpus_its_blanks_joined(shell: Shell) -> Non
         ("1,a,1,2,goes,1,x\n1,b,1,2,goes,0,x\n", "line 3, column valid: '0'; .* x called this ed"),
     ],
 )
-def test_what_cannot_be_used_is_named(shell: Shell, text: str, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_unusable_rows_are_named(shell: Shell, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         read(shell, text)
 
 
 @pytest.mark.parametrize(
-    ("header", "told"),
+    ("header", "message"),
     [
         ("sentence,system,rank\n", "unknown column 'rank'"),
         ("sentence,system,start,end,correction\n", "no column 'valid'"),
     ],
 )
-def test_other_columns_are_refused(shell: Shell, header: str, told: str) -> None:
+def test_other_columns_are_refused(shell: Shell, header: str, message: str) -> None:
     path = shell.write("v.csv", header)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         read_own_verdicts(path, CORPUS)
 
 
-def test_metrics_are_compared_with_them(shell: Shell) -> None:
+def test_metrics_are_compared_with_verdicts(shell: Shell) -> None:
     pytest.importorskip("errant")
     shell.write("outputs/mine.txt", (shell.folder / "mine.txt").read_text())
     shell.write("outputs/none.txt", (shell.folder / "source.txt").read_text())
@@ -109,7 +109,7 @@ def test_metrics_are_compared_with_them(shell: Shell) -> None:
 
 
 def edit_level(shell: Shell, edits: str, **files: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Compare one metric on the edits of `TWICE`: its row, and the whole document."""
+    """Compare one metric on the edits of `TWICE` and return its row and the whole document."""
     for name, text in {**TWICE, **files, "edits.csv": HEADER + edits}.items():
         shell.write(f"own/{name}", text)
     status, out, err = shell(
@@ -123,20 +123,20 @@ def edit_level(shell: Shell, edits: str, **files: str) -> tuple[dict[str, Any], 
 THREE = "1,o,1,2,B,1,x\n2,o,2,3,C,0,x\n3,o,1,2,Y,1,x\n"
 
 
-def test_a_source_that_stands_twice_loses_no_verdict(shell: Shell) -> None:
+def test_a_repeated_source_loses_no_verdict(shell: Shell) -> None:
     ranked = "sentence,system,rank\n1,o,1\n1,p,2\n2,o,2\n2,p,1\n"
     edit, document = edit_level(shell, THREE, **{"judgments.csv": ranked})
     assert (edit["cases"], edit["valid"], edit["missing"], edit["split"]) == (3, 2, 0, 0)
-    # The reference has both valid edits and not the invalid one.
+    # The reference has both valid edits but not the invalid one.
     assert edit["auc"] == 1.0
     assert edit["credit"] == "counts"
     assert not [note for note in document["edit_notes"] if "left out" in note]
 
 
-def test_the_same_edit_of_a_source_that_stands_twice_is_two_cases(shell: Shell) -> None:
+def test_the_same_edit_of_a_repeated_source_is_two_cases(shell: Shell) -> None:
     same = {"outputs/o.txt": "a B c\na B c\nx Y z\n"}
     edit, _ = edit_level(shell, "1,o,1,2,B,1,x\n2,o,1,2,B,0,x\n3,o,1,2,Y,1,x\n", **same)
-    # One verdict each, where one case of both would be evenly split.
+    # Each case has one verdict; merged into one case they would be evenly split.
     assert (edit["cases"], edit["valid"], edit["split"]) == (3, 2, 0)
 
 
@@ -144,8 +144,8 @@ def test_verdicts_of_systems_that_are_not_compared_are_counted(shell: Shell) -> 
     sets = {"benchmark.toml": TWICE["benchmark.toml"] + '[system_sets]\nbase = ["p"]\n'}
     edit, document = edit_level(shell, THREE + "3,p,0,1,x,1,x\n", **sets)
     assert edit["cases"] == 1
-    told = "verdicts on corrections that none of the systems compared made: left out: 3"
-    assert told in document["edit_notes"]
+    note = "verdicts on corrections that none of the systems compared made: left out: 3"
+    assert note in document["edit_notes"]
 
 
 ONE_RATED = "sentence,system,score\n1,o,4\n2,o,2\n3,o,4\n"
@@ -154,7 +154,7 @@ ONE_RATED = "sentence,system,score\n1,o,4\n2,o,2\n3,o,4\n"
 @pytest.mark.parametrize(
     ("files", "missing"), [({}, ""), ({"judgments.csv": ONE_RATED}, "none of 3 judged sentences")]
 )
-def test_edits_alone_are_a_benchmark(shell: Shell, files: dict[str, str], missing: str) -> None:
+def test_verdicts_alone_are_a_benchmark(shell: Shell, files: dict[str, str], missing: str) -> None:
     edit, document = edit_level(shell, THREE, **files)
     assert (edit["cases"], edit["auc"]) == (3, 1.0)
     assert "the system and sentence levels need judgments of whole" in document["notes"][0]
@@ -166,13 +166,13 @@ def test_edits_alone_are_a_benchmark(shell: Shell, files: dict[str, str], missin
         status, out, err = shell("compare", "own", "-m", "errant:tagger=none", option)
         assert (status, out) == (2, "")
         assert "people judged only single edits" in err
-    # Without verdicts nothing is left to compare with.
+    # Without verdicts there is nothing left to compare with.
     shell.write("own/benchmark.toml", "")
     status, _, err = shell("compare", "own", "-m", "changes")
     assert (status, "judgments" in err) == (2, True)
 
 
-def test_a_misnamed_file_of_judgments_is_told_beside_verdicts(shell: Shell) -> None:
+def test_a_misnamed_judgments_file_next_to_verdicts_is_reported(shell: Shell) -> None:
     for name, text in {**TWICE, "judgements.csv": ONE_RATED, "edits.csv": HEADER + THREE}.items():
         shell.write(f"own/{name}", text)
     status, _, err = shell("compare", "own", "-m", "changes")

@@ -1,4 +1,4 @@
-"""The embedded sample benchmark: its files alone, and the rule that made its judgments."""
+"""The embedded sample benchmark: its files, and the rule that generated its judgments."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def rule() -> ModuleType:
     return module
 
 
-def test_texts_are_all_there() -> None:
+def test_all_texts_exist() -> None:
     assert {path.stem for path in _TEXTS} == {"source", *_REFERENCES, *_SYSTEMS}
 
 
@@ -105,7 +105,7 @@ def test_references_differ_and_correct() -> None:
     first, second, fluency = (_read(_SAMPLE / f"{name}.txt") for name in _REFERENCES)
     correct = [line for line in range(_LINES) if first[line] == source[line]]
     assert len(correct) == 6
-    # The two minimal editors agree only where there is nothing to correct; the rewriter never.
+    # The two minimal editors agree only if there is nothing to correct; the rewriter never agrees.
     assert [line for line in range(_LINES) if first[line] == second[line]] == correct
     assert not any(fluency[line] in {source[line], first[line]} for line in range(_LINES))
 
@@ -117,7 +117,7 @@ def test_no_system_copies_a_reference(reference: str) -> None:
         assert sum(a == b for a, b in zip(output, lines, strict=True)) < _LINES / 2, system
 
 
-def test_quality_goes_with_the_text(rule: ModuleType) -> None:
+def test_quality_matches_the_text(rule: ModuleType) -> None:
     quality = rule.read_quality(_SAMPLE / "quality.tsv")
     outputs = _outputs()
     assert set(quality) == set(outputs) == _SYSTEMS
@@ -146,7 +146,7 @@ def test_quality_sums_are_those_of_the_readme(rule: ModuleType) -> None:
         assert [int(cell) for cell in row.split("|")[3:6]] == sums
 
 
-def test_systems_are_of_plainly_different_quality(rule: ModuleType) -> None:
+def test_systems_differ_clearly_in_quality(rule: ModuleType) -> None:
     quality = rule.read_quality(_SAMPLE / "quality.tsv")
     cost = {s: sum(map(rule.WEIGHTS["edit"].cost, rows)) for s, rows in quality.items()}
     order = ["careful", "fluent", "cautious", "spelling", "INPUT", "hasty", "noisy"]
@@ -166,7 +166,7 @@ def test_equal_costs_share_a_dense_rank(rule: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("rater", ["rater1", "rater2"])
-def test_slips_come_as_often_as_stated(rule: ModuleType, rater: str) -> None:
+def test_slips_are_as_frequent_as_stated(rule: ModuleType, rater: str) -> None:
     draws = Counter(rule.noise("edit", rater, line, "a text") for line in range(20_000))
     for slip in (-2, 2):
         # Four standard errors of a share of .2 in 20,000 draws are .0113.
@@ -175,15 +175,15 @@ def test_slips_come_as_often_as_stated(rule: ModuleType, rater: str) -> None:
 
 
 @pytest.mark.parametrize("kind", _KINDS)
-def test_judgments_are_what_the_rule_makes(rule: ModuleType, kind: str) -> None:
+def test_judgments_are_generated_by_the_rule(rule: ModuleType, kind: str) -> None:
     name = f"judgments_{kind}.xml"
     assert (_SAMPLE / name).read_bytes() == rule.sample_files()[name].encode()
 
 
 def test_one_item_by_hand() -> None:
     # Line 11, rater1, edits. Costs 2*remaining + 3*introduced + 3*shift: INPUT 2*2 = 4, careful and
-    # spelling 0, cautious 2*1 = 2, hasty 2*1 + 3*1 = 5, noisy 2*2 + 3*1 + 3*1 = 10. The slips drawn
-    # are -2 for cautious, hasty and noisy, so 4, 0, 0, 3, 8. `fluent` is not among the five shown.
+    # spelling 0, cautious 2*1 = 2, hasty 2*1 + 3*1 = 5, noisy 2*2 + 3*1 + 3*1 = 10. The drawn slips
+    # are -2 for cautious, hasty and noisy: 4, 0, 0, 3, 8. `fluent` is not among the five shown.
     items = [
         one for one in _items("edit") if (one.get("src-id"), one.get("user")) == ("11", "rater1")
     ]

@@ -35,12 +35,12 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_text_m2_and_json_lines_are_told_by_content(files: Path) -> None:
+def test_text_m2_and_json_lines_are_recognised_by_content(files: Path) -> None:
     (files / "odd-name").write_text(M2)
     first, second = read_versions(files / "odd-name")
     assert first.lines == ("x b c", "d")
     assert first.edits == ((Edit(0, 1, "x", "T"),), ())
-    # annotator 2 has no line on the second sentence: left as it is
+    # annotator 2 has no line on the second sentence, which is left unchanged
     assert second.lines == ("a y c", "d")
     assert second.edits == ((Edit(1, 2, "y", "T"),), ())
     assert read_versions(files / "mine.txt") == (Version(("x b c", "d")),)
@@ -140,12 +140,12 @@ def test_one_gold_file_gives_references_and_gold_edits(files: Path) -> None:
     by_reference, by_gold = read_corpus(source, mine, [gold]), read_corpus(source, mine, gold=gold)
     assert by_reference.references == by_gold.references == read_versions(gold)
     assert by_reference.gold == by_gold.gold == read_gold(gold)
-    # Each reading keeps its own rule for annotator 2, who has no line on the second sentence: left
-    # as it is among references, not there among gold edits.
+    # Annotator 2 has no line on the second sentence. As a reference it is left unchanged; in the
+    # gold edits the annotator is absent from that sentence.
     assert by_gold.references[1].lines[1] == "d"
     assert by_gold.gold is not None
     assert by_gold.gold[1].annotators == (0,)
-    # Text among the references adds none, named sets stay apart, and what is given is taken.
+    # Text references add no gold edits, named sets stay separate, and explicit gold is used.
     mixed = read_corpus(source, mine, [files / "mine.txt", gold, f"more={gold}"])
     assert (len(mixed.references), mixed.gold) == (3, by_gold.gold)
     assert read_corpus(source, mine, [files / "mine.txt", f"more={gold}"]).gold is None
@@ -164,7 +164,7 @@ def test_gold_from_python_gives_references(files: Path) -> None:
     assert plain.references == (Version(("a b c", "d")),)
 
 
-def test_whose_types_hypotheses_have() -> None:
+def test_types_of_hypotheses_are_recognised() -> None:
     def ready(*types: str) -> Version:
         return Version(("x",), (tuple(Edit(0, 1, "x", kind) for kind in types),))
 
@@ -180,14 +180,14 @@ def test_whose_types_hypotheses_have() -> None:
     assert not typed(own)
     assert not typed(own, plain)
     assert typed(own, errant)
-    # What is scored just now does not change how the gold edits are read.
+    # The selection of systems to score does not change how the gold edits are read.
     corpus = Corpus(("a",), {"own": own, "text": texts})
     assert have_types(corpus.with_systems(["own"]).hypotheses)
     assert have_types(corpus.with_systems(["own"]).with_systems([]).hypotheses)
 
 
 @pytest.mark.parametrize("name", ["source", "gold", "reference 0"])
-def test_a_system_may_bear_any_name(files: Path, name: str) -> None:
+def test_a_system_may_have_any_name(files: Path, name: str) -> None:
     hypothesis = files / f"{name}.txt"
     hypothesis.write_text("x b c\nd\n")
     source = files / "input.txt"
@@ -204,7 +204,7 @@ def test_a_system_named_twice_is_refused(files: Path) -> None:
         read_corpus(files / "source.txt", [files / "mine.txt", twin])
 
 
-def test_hypotheses_are_of_one_annotator(files: Path) -> None:
+def test_hypotheses_have_one_annotator(files: Path) -> None:
     with pytest.raises(InputError, match=r"gold\.m2: an M2 file of 2 annotators"):
         read_corpus(files / "source.txt", [files / "gold.m2"])
 
@@ -218,7 +218,7 @@ def test_gold_must_be_m2(files: Path) -> None:
             read(files / "bad.m2")
 
 
-def test_a_corpus_in_memory_is_checked_as_well() -> None:
+def test_a_corpus_in_memory_is_checked_too() -> None:
     with pytest.raises(InputError, match="the source has no sentence"):
         Corpus((), {})
     with pytest.raises(InputError, match="system x has 2 lines, but the source has 1"):
@@ -243,11 +243,11 @@ def test_system_names(path: str, name: str) -> None:
     assert system_name(path) == name
 
 
-# What JSON writes as it is but for quotation marks, and all else that it escapes.
+# Characters that JSON writes unchanged and quotation marks, then other characters it escapes.
 @pytest.mark.parametrize("escaped", [(), ("\\",), ("\n",), ("tab\t", 'say "c:\\u"')])
-def test_prints_of_systems_are_those_of_one_json_text(escaped: tuple[str, ...]) -> None:
+def test_prints_of_systems_hash_one_json_text(escaped: tuple[str, ...]) -> None:
     plain = ("a b", '"', 'say ","', "", "del\x7f", "é 中 😀", "\ud800", "\u2028")
-    lines = (*(plain * 263)[: 2100 - len(escaped)], *escaped)  # more than are written at once
+    lines = (*(plain * 263)[: 2100 - len(escaped)], *escaped)  # more than one write takes
     text = json.dumps([lines, None], ensure_ascii=False).encode("utf-8", "surrogatepass")
     digest = hashlib.sha256(b"%d:%b" % (len(text), text)).hexdigest()[:16]
     half = Corpus(("a",) * 2100, {"x": Version(lines)})
@@ -265,7 +265,7 @@ def test_fingerprints_follow_the_content() -> None:
 
     plain = corpus()
     assert plain.source_print == corpus().source_print
-    # parts are told apart, not run together
+    # parts are delimited, not concatenated
     assert plain.source_print != corpus(sources=("ab", "")).source_print
     edited = corpus(references=(Version(("d", "e"), ((Edit(0, 1, "d"),), ())),))
     assert edited.reference_print != plain.reference_print
@@ -278,7 +278,7 @@ def test_fingerprints_follow_the_content() -> None:
     assert json.dumps(plain.system_prints)  # plain strings
 
 
-def test_some_systems_in_the_order_asked_for() -> None:
+def test_systems_are_selected_in_the_given_order() -> None:
     versions = {name: Version((name,)) for name in "abc"}
     corpus = Corpus(("s",), versions, reference_name="given").with_systems(["c", "a"])
     assert corpus.names == ("c", "a")
@@ -286,7 +286,7 @@ def test_some_systems_in_the_order_asked_for() -> None:
     assert corpus.reference_name == "given"
 
 
-def test_some_rows_of_a_version() -> None:
+def test_rows_of_a_version_are_selected() -> None:
     edits = ((Edit(0, 1, "x"),), (), (Edit(1, 1, "y"),))
     version = Version(("a", "b", "c"), edits)
     assert version.take([2, 0]) == Version(("c", "a"), (edits[2], edits[0]))

@@ -1,4 +1,4 @@
-"""The input doctor: silent on good files, and each fault found by name."""
+"""The input doctor: silent on good files, and every fault reported by name."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def test_good_files_give_counts_and_no_findings(files: Files) -> None:
     # 9 + 6 + 10 + 10 + 10 + 9 tokens; with the fixes 9 + 6 + 9 + 9 + 9 + 9
     assert [report.tokens for report in reports[:2]] == [54, 51]
     assert [report.unchanged for report in reports] == [None, 0, 1]
-    # blanks make no difference to what is unchanged
+    # blanks do not matter for unchanged lines
     assert examine(files.source, [files.write("a.txt", lines)])[0][1].unchanged == 2
 
 
-def test_another_number_of_lines(files: Files) -> None:
+def test_a_different_number_of_lines(files: Files) -> None:
     level, message = files.one(FIXED[:-1])
     assert level == "error"
     assert message.startswith("5 lines, but the source has 6; the lines that exist fit")
@@ -91,7 +91,7 @@ def test_lines_shifted_by_one(files: Files) -> None:
     assert any("fit the source line above them better: shifted" in text for text in messages)
 
 
-def test_another_tokenisation(files: Files) -> None:
+def test_a_different_tokenisation(files: Files) -> None:
     glued = [line.replace(" .", ".").replace(" ,", ",").replace(" n't", "n't") for line in FIXED]
     level, message = files.one(glued)
     assert level == "warning"
@@ -117,7 +117,7 @@ def test_another_tokenisation(files: Files) -> None:
 def test_odd_lines(files: Files, line: str, end: str, expected: tuple[str, str]) -> None:
     found = [(one.level, one.message) for one in files.findings([line, *FIXED[1:]], end)]
     assert any(level == expected[0] and text.startswith(expected[1]) for level, text in found)
-    # an empty line, which shares no token with its source either, is one finding
+    # an empty line, which also shares no token with its source, is only one finding
     assert len(found) == 1
 
 
@@ -128,7 +128,7 @@ def test_crlf_is_found_inside_gzip(files: Files) -> None:
     assert finding.message == "6 lines end in CRLF (read as LF)"
 
 
-def test_files_alike(files: Files) -> None:
+def test_identical_files(files: Files) -> None:
     copy, mine = files.write("copy.txt", SOURCE), files.write("mine.txt", FIXED)
     again = files.write("again.txt", FIXED)
     _, findings = examine(files.source, [copy, mine, again])
@@ -164,7 +164,7 @@ def test_an_unreadable_source(files: Files) -> None:
     assert [finding.level for finding in findings] == ["error"]
 
 
-def test_m2_references_give_one_report_an_annotator(files: Files) -> None:
+def test_m2_references_give_one_report_per_annotator(files: Files) -> None:
     gold = files.folder / "gold.m2"
     gold.write_text(
         "".join(
@@ -176,7 +176,7 @@ def test_m2_references_give_one_report_an_annotator(files: Files) -> None:
     reports, findings = examine(files.source, [files.write("mine.txt", FIXED)], [gold])
     assert findings == []
     assert [report.role for report in reports] == ["source", "hypothesis", "reference", "reference"]
-    # as a hypothesis it cannot be scored, and the reason is not a system's name
+    # as a hypothesis it cannot be scored, and the name of the system is not the reason
     _, findings = examine(files.source, [gold])
     assert [finding.level for finding in findings] == ["error"]
     assert "2 annotators" in findings[0].message
@@ -201,7 +201,7 @@ def test_gold_edits_of_another_scheme_than_the_hypotheses(files: Files) -> None:
         assert "6 of 12 gold edits have types of another scheme than ERRANT's (Nn)" in (
             finding.message
         )
-    # No edit is extracted where hypotheses come with edits of the same scheme.
+    # No edits are extracted if the hypotheses have edits of the same scheme.
     own = write("own.m2", "Vt", "Nn")
     assert examine(files.source, [own], [gold])[1] == []
 
@@ -216,7 +216,7 @@ def test_reference_edits_that_overlap_are_a_warning(tmp_path: Path) -> None:
     assert [
         f.level for f in findings if "overlap another of the same annotator: 1" in f.message
     ] == ["warning"]
-    # A hypothesis with such edits is no sentence that a system wrote.
+    # No system can have written a hypothesis with such edits.
     _, findings = examine(source, [gold])
     assert findings[0].level == "error"
 
@@ -251,7 +251,7 @@ def notes(tmp_path: Path, source: Sequence[str], mine: Sequence[str]) -> dict[st
         ("day " + "after " * 170, "1 lines of 1,000 characters or more (line 1)"),
     ],
 )
-def test_other_scripts_are_remarked(tmp_path: Path, line: str, expected: str) -> None:
+def test_other_scripts_are_noted(tmp_path: Path, line: str, expected: str) -> None:
     (message,) = notes(tmp_path, [line.strip()], [line + "!"])["s.txt"]
     assert message.startswith(expected)
 
@@ -282,13 +282,13 @@ def test_sentences_without_a_blank(tmp_path: Path, lines: Sequence[str], remedy:
     assert remedy in message
 
 
-def test_tokenised_japanese_and_ukrainian_are_not_remarked(tmp_path: Path) -> None:
+def test_tokenised_japanese_and_ukrainian_are_not_noted(tmp_path: Path) -> None:
     source = ["私 は 昨日 学校 に 行き まし た 。", "Ми п'ємо чай і їмо ґречку ."]
     mine = ["私 は 昨日 、 学校 に 行き まし た 。", "Ми п'ємо чай та їмо ґречку ."]
     assert notes(tmp_path, source, mine) == {"s.txt": [], "m.txt": []}
 
 
-def test_characters_that_turn_text(tmp_path: Path) -> None:
+def test_bidirectional_control_characters(tmp_path: Path) -> None:
     files = Files(tmp_path)
     _, found = examine(files.write("s.txt", ["a b", "c \u202ed"]), [])
     assert [f.level for f in found] == ["warning", "note"]

@@ -76,7 +76,7 @@ def test_edits_compare_and_sort_by_span() -> None:
 
 
 def test_which_edits_count() -> None:
-    # noop is no edit; UNK has no correction to compare; only GoToScorer leaves out Um.
+    # noop is not an edit; UNK has no correction to compare; only GoToScorer leaves out Um.
     edits = [Edit(0, 1, "", kind) for kind in ("noop", "UNK", "Um", "R:NOUN", "")]
 
     def types(**rules: bool) -> list[str]:
@@ -94,7 +94,7 @@ def test_edits_are_shown_in_brackets() -> None:
     assert marked_edits(list("abcd"), [Edit(0, 3, "x"), Edit(1, 2, "B")]) == "[a b c→x] [b→B] d"
 
 
-def test_spans_that_differ_make_the_correction() -> None:
+def test_differing_spans_give_the_correction() -> None:
     old, new = ["He", "go", "to", "the", "home", "."], ["He", "goes", "home", "now", "."]
     edits = differing_spans(old, new)
     assert marked_edits(old, edits) == "He [go to the→goes] home [→now] ."

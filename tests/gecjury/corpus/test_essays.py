@@ -1,4 +1,4 @@
-"""Essays in the layout of MultiGEC-2025: read, aligned by id, scored; what is wrong is told."""
+"""Essays in the layout of MultiGEC-2025: reading, alignment by id, scoring and errors."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def essays(shell: Shell) -> Shell:
     return shell
 
 
-def test_essays_stand_in_the_order_of_their_ids() -> None:
+def test_essays_are_in_the_order_of_their_ids() -> None:
     read = parse_essays(ORIG.split("\n"), "orig.md")
-    # Numbers by size; paragraphs are one line.
+    # Numeric ids are sorted by value; paragraphs are joined to one line.
     assert read.lines == ("All is well.", "We eats here.", "He go home. Then he sleep.")
     assert read.essays == {"a1": 9, "2": 6, "10": 1}
 
@@ -81,7 +81,7 @@ def test_a_second_reference_may_lack_essays(essays: Shell) -> None:
     corpus = read_corpus(
         essays.folder / "orig.md", [], [essays.folder / "ref1.md", essays.folder / "ref2.md"]
     )
-    # The second reference has essay 2 alone, which stands second.
+    # The second reference has only essay 2, which comes second.
     assert corpus.references[1].borrowed == (0, 2)
     assert corpus.references[1].lines == (
         "All is well.",
@@ -94,11 +94,11 @@ def test_a_second_reference_may_lack_essays(essays: Shell) -> None:
 def test_errant_counts_edits_of_whole_essays(essays: Shell) -> None:
     words = ["orig.md", "mine.md", "-r", "ref1.md", "-m", "errant", "--tokens", "intl"]
     (row,) = essays.rows("score", *words)
-    # Made: goes, eat, are; wanted: goes, sleeps, eat. Two right of three, two of three wanted.
+    # Edits of the system: goes, eat, are; of the reference: goes, sleeps, eat. Two of three match.
     assert (row["precision"], row["recall"]) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
 
 
-def test_rank_takes_essays(essays: Shell) -> None:
+def test_rank_accepts_essays(essays: Shell) -> None:
     essays.write("copy.md", ORIG)
     rows = essays.rows(
         "rank", "orig.md", "mine.md", "copy.md", "-r", "ref1.md", "-m", "gleu", "--tokens", "intl"
@@ -106,7 +106,7 @@ def test_rank_takes_essays(essays: Shell) -> None:
     assert [row["system"] for row in rows] == ["mine.md", "copy.md"]
 
 
-def test_chains_are_made_of_essays(essays: Shell) -> None:
+def test_chains_are_built_from_essays(essays: Shell) -> None:
     third = REF.replace("He goes", "He went").replace("All is well", "All was well")
     essays.write("ref3.md", third)
     words = ["orig.md", "ref1.md", "ref2.md", "ref3.md", "-m", "gleu", "--tokens", "intl"]
@@ -114,7 +114,7 @@ def test_chains_are_made_of_essays(essays: Shell) -> None:
         "maege", *words, "--means", "0", "1", "2", "--seeds", "1", "--format", "json"
     )
     document = json.loads(out)
-    # Chains need essays that every annotator has and changed: 2 alone stands in ref2.
+    # Chains need essays that every annotator has and changed: only essay 2 is in ref2.
     assert (document["sentences"], document["annotators"]) == (1, 3)
     _, err = essays.ended("maege", "orig.md", "-m", "gleu", status=2)
     assert "orig.md contains essays; name the files of their references after it" in err

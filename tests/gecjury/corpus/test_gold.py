@@ -1,4 +1,4 @@
-"""Gold edits: whose types they are, and the annotators of several files as one gold."""
+"""Gold edits: the scheme of their types, and annotators of several files joined."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_types_of_other_schemes(kind: str) -> None:
     assert not has_type_of("errant", kind)
 
 
-def test_every_type_in_errants_own_files_is_one(data_dir: Path) -> None:
+def test_every_type_in_files_of_errant_is_an_errant_type(data_dir: Path) -> None:
     for path in sorted((data_dir / "conll14-errant").glob("*.errant")):
         assert not other_types(read_versions(path, overlaps="keep")), path
 
@@ -43,12 +43,12 @@ def test_other_types_are_counted_and_the_most_frequent_named() -> None:
     assert len(named_types(other_types([typed("x" * 10**6)]))) < 100
 
 
-def test_annotators_of_several_files_are_numbered_on() -> None:
+def test_annotators_of_several_files_are_numbered_consecutively() -> None:
     def line(annotator: int, kind: str = "T") -> M2Annotation:
         return M2Annotation(0, 1, kind, "x", annotator=annotator)
 
-    # The second file's annotator left sentence 2 without a line: alone it would be read as
-    # unchanged; beside the first file's lines it has to say so.
+    # The annotator of the second file has no line on sentence 2. Alone, the block would be read as
+    # unchanged; joined with the lines of the first file, it needs an explicit noop.
     first = [M2Sentence("a", (line(0), line(2))), M2Sentence("b", (line(2),)), M2Sentence("c")]
     second = [M2Sentence("a", (line(1),)), M2Sentence("b"), M2Sentence("c")]
     joined = join_annotators([first, second])

@@ -1,4 +1,4 @@
-"""Groups of hypotheses judged side by side when nothing prescribes them."""
+"""Groups of hypotheses judged side by side if the data defines no groups."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gecjury.corpus.corpus import Corpus, Version, distinct_groups
 
 
 def corpus_of(lines: list[list[str]]) -> Corpus:
-    """Sentences × systems → a corpus."""
+    """Build a corpus from a table of sentences × systems."""
     systems = {
         f"s{index:02}": Version(tuple(column))
         for index, column in enumerate(zip(*lines, strict=True))
@@ -20,7 +20,7 @@ def corpus_of(lines: list[list[str]]) -> Corpus:
     return Corpus(tuple("source" for _ in lines), systems)
 
 
-def test_a_few_hypotheses_stand_in_one_group_in_order() -> None:
+def test_a_few_hypotheses_are_in_one_group_in_order() -> None:
     groups = distinct_groups(corpus_of([["a", "b", "a"], ["c", "c", "c"]]), 5, 0)
     assert [group.sentence for group in groups] == [0, 1]
     assert groups[0].systems == (("s00", "s02"), ("s01",))
@@ -47,7 +47,7 @@ def test_every_text_is_in_a_group(lines: list[list[str]], size: int, seed: int) 
         here = [group for group in groups if group.sentence == row]
         distinct = len(set(texts))
         assert all(len(group.systems) <= size for group in here)
-        # a group never shows one text twice, and systems with one text share a place
+        # a group never shows the same text twice, and systems with the same text share a place
         for group in here:
             shown = [{corpus.systems[name].lines[row] for name in place} for place in group.systems]
             assert all(len(place) == 1 for place in shown)
@@ -74,7 +74,7 @@ def test_a_sentences_groups_depend_on_the_seed_but_not_on_other_sentences() -> N
 
 
 @pytest.mark.parametrize("size", [2, 5])
-def test_a_drawn_order_knows_neither_the_systems_order_nor_the_row(size: int) -> None:
+def test_a_drawn_order_does_not_depend_on_system_order_or_row(size: int) -> None:
     texts = [chr(97 + i) for i in range(7)]
     corpus = corpus_of([texts, texts, ["x", "y", *texts[2:]]])
     drawn = distinct_groups(corpus, size, 0, drawn=True)

@@ -1,4 +1,4 @@
-"""Datasets of the package `datasets`: what a shared folder may read, and that it runs nothing."""
+"""Datasets of the package `datasets`: a shared folder reads no other files and runs no code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_saved_dataset_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("named", ["PRIVATE", "http://127.0.0.1:9/private.jsonl"])
-def test_the_description_of_a_folder_names_no_file_elsewhere(tmp_path: Path, named: str) -> None:
+def test_the_card_of_a_folder_may_not_name_files_elsewhere(tmp_path: Path, named: str) -> None:
     private = tmp_path / "private.jsonl"
     private.write_text(json.dumps({"hypothesis": "secret"}) + "\n")
     shared = tmp_path / "shared"
@@ -48,7 +48,7 @@ def test_a_script_in_a_folder_is_neither_run_nor_asked_about(
 
 
 @pytest.mark.parametrize("splits", [False, True])
-def test_a_saved_dataset_names_no_file_elsewhere(tmp_path: Path, splits: bool) -> None:
+def test_a_saved_dataset_may_not_name_files_elsewhere(tmp_path: Path, splits: bool) -> None:
     made = datasets.Dataset.from_dict({"h": ["secret"]})
     made.save_to_disk(tmp_path / "private")
     datasets.DatasetDict({"x": made}).save_to_disk(tmp_path / "shared")

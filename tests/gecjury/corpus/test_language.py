@@ -1,4 +1,4 @@
-"""A language as a value, and texts cut and folded as it says."""
+"""A language as a value, and tokenisation and folding of texts by language."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cut(text: str, name: str) -> str:
     return tokenised([text], name, "here")[0]
 
 
-def test_english_is_read_as_it_is() -> None:
+def test_english_is_read_unchanged() -> None:
     assert language_of("en") == ENGLISH
     corpus = Corpus(("a b.",), {"x": Version(("a  b.",))})
     assert in_language(corpus, ENGLISH) == corpus
@@ -46,11 +46,11 @@ def test_english_is_read_as_it_is() -> None:
         ("und", Language("und", "space", "nfc", "none")),
     ],
 )
-def test_usual_ways(code: str, expected: Language) -> None:
+def test_defaults_of_languages(code: str, expected: Language) -> None:
     assert language_of(code) == expected
 
 
-def test_each_way_may_be_set_alone() -> None:
+def test_each_setting_may_be_set_alone() -> None:
     assert language_of("sv", tokens="space") == Language("sv", "space", "nfc", "none")
     assert language_of("sv", fold="nfkc") == Language("sv", "intl", "nfkc", "none")
     assert language_of("en", tagger="none") == replace(ENGLISH, tagger="none")
@@ -67,31 +67,31 @@ def test_each_way_may_be_set_alone() -> None:
         (("sv", None, None, "embedded"), "--tagger embedded is for English"),
     ],
 )
-def test_what_is_unknown_is_told(options: tuple[str | None, ...], expected: str) -> None:
+def test_unknown_values_are_reported(options: tuple[str | None, ...], expected: str) -> None:
     with pytest.raises(OptionError, match=expected):
         language_of(*options)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_international_tokens_are_those_of_sacrebleu() -> None:
-    # mteval-v14's rules by hand: punctuation is cut off except between digits; symbols always.
+    # The rules of mteval-v14: punctuation is cut off except between digits, symbols always.
     assert cut('Han är 1.5 m, och "snäll".', "intl") == 'Han är 1.5 m , och " snäll " .'
     assert cut("Що це? – «Так»!", "intl") == "Що це ? – « Так » !"
     assert cut("5€ + 10% här", "intl") == "5 € + 10 % här"
-    assert cut("år 1990.", "intl") == "år 1990."  # as there, after a digit at the end
+    assert cut("år 1990.", "intl") == "år 1990."  # as in sacrebleu, after a final digit
 
 
 def test_graphemes_keep_their_marks() -> None:
     assert cut("e\u0301a 👩‍👩‍👧", "char") == "e\u0301 a 👩‍👩‍👧"
 
 
-def test_chinese_characters_stand_alone() -> None:
+def test_chinese_characters_are_single_tokens() -> None:
     assert cut("我有3个apple，好。", "zh") == "我 有 3 个 apple ， 好 。"
 
 
 def test_japanese_words_are_those_of_the_dictionary() -> None:
     pytest.importorskip("fugashi")
     assert cut("私は学生です。", "ja") == "私 は 学生 です 。"
-    assert cut("私　は学生", "ja") == "私 は 学生"  # white space that was written stays a border
+    assert cut("私　は学生", "ja") == "私 は 学生"  # existing blanks stay boundaries
 
 
 def test_chinese_words_are_those_of_the_segmenter() -> None:
@@ -120,7 +120,7 @@ def test_no_tokeniser_changes_a_character(text: str) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=40))
-def test_what_is_cut_stays_cut(text: str) -> None:
+def test_tokenisation_is_idempotent(text: str) -> None:
     for name in ("char", "zh"):
         once = cut(text, name)
         assert cut(once, name) == once
@@ -141,7 +141,7 @@ def test_folding_composes_letters_and_keeps_case() -> None:
     assert folded("a\u0308", "none") == "a\u0308"
 
 
-def test_a_corpus_in_tokens_and_as_it_was_written() -> None:
+def test_a_corpus_in_tokens_and_as_plain_text() -> None:
     corpus = Corpus(
         ("Hej, du.",),
         {"a": Version(("Hej du.",)), "b": Version(("Hej du .",))},
@@ -163,7 +163,7 @@ def test_a_corpus_in_tokens_and_as_it_was_written() -> None:
     assert in_language(made, language_of("sv")) == made
 
 
-def test_lines_made_of_tokens_are_joined_as_they_are_written() -> None:
+def test_lines_of_tokens_are_joined_as_the_language_is_written() -> None:
     language = Language("ja", "ja", "nfc", "none")
     made = replace(Corpus(("私 は iPhone 15 です",), {"x": Version(("私 が",))}), language=language)
     assert made.as_text().sources == ("私はiPhone 15です",)
@@ -172,7 +172,7 @@ def test_lines_made_of_tokens_are_joined_as_they_are_written() -> None:
     assert swedish.as_text().systems["x"].lines == ("私 が",)
 
 
-def test_m2_keeps_its_tokens_and_is_folded() -> None:
+def test_m2_keeps_its_tokens_but_is_folded() -> None:
     blocks = parse_m2(
         ["S Han a\u0308r fin.", "A 1 2|||R:SPELL|||va\u0308r|||REQUIRED|||-NONE-|||0"], "g.m2"
     )
@@ -197,7 +197,7 @@ def test_a_folding_that_moves_tokens_of_edits_is_refused() -> None:
         in_language(corpus, language_of("und", fold="nfkc"))  # ´ becomes a blank and an accent
 
 
-def test_signatures_say_what_english_leaves_out() -> None:
+def test_signatures_have_the_settings_omitted_for_english() -> None:
     assert language_signature(language_of("sv")) == {
         "lang": "sv", "tokens": "intl 1", "fold": "nfc",
     }  # fmt: skip
@@ -207,10 +207,10 @@ def test_signatures_say_what_english_leaves_out() -> None:
     }  # fmt: skip
 
 
-def test_text_without_blanks_is_remarked_with_its_remedy() -> None:
+def test_text_without_blanks_is_noted_with_a_remedy() -> None:
     japanese = ["私は昨日学校に行きました。"]
     assert "(--lang ja)" in unparted_note(japanese)
-    # Who has named the language needs another remedy.
+    # If the language is already given, the remedy is different.
     assert "use --tokens char" in unparted_note(japanese, language_of("ja", tokens="space"))
     assert unparted_note([" ".join(japanese[0])]) == ""
     assert unparted_note(["Élodie likes cafés .", *["word"] * 9]) == ""

@@ -1,4 +1,4 @@
-"""Leakage: what counts as the same sentence, and that the real sets share none."""
+"""Leakage: which sentences count as the same, and that the real sets share none."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def test_tokenisation_quotes_and_case_do_not_hide_a_sentence(other: str) -> None
 
 def test_other_words_are_other_sentences() -> None:
     assert normalise("He said .") != normalise("She said .")
-    assert normalise("re sign") == normalise("resign")  # spacing alone never tells apart
+    assert normalise("re sign") == normalise("resign")  # spacing alone makes no difference
 
 
 @given(st.text())
-def test_normalising_twice_changes_nothing_more(text: str) -> None:
+def test_normalising_is_idempotent(text: str) -> None:
     once = normalise(text)
     assert not any(character.isspace() for character in once)
     assert normalise(" ".join(once)) == normalise(once)
@@ -55,5 +55,5 @@ def test_tmu_gfm_shares_no_sentence_with_seeda(data_dir: Path) -> None:
     texts = corpus_texts(seeda, systems=True)
     assert len(texts["source"]) == 1312
     assert find_leaks([*data.sources, *data.outputs], texts) == []
-    # The check itself finds what is there.
+    # The check does find sentences that are shared.
     assert len(find_leaks(seeda.sources, texts)) == sum(bool(s.strip()) for s in seeda.sources)

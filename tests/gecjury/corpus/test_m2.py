@@ -1,4 +1,4 @@
-"""M2: parsing, writing back, what malformed lines are told, edits that overlap."""
+"""M2: parsing, writing, errors for malformed lines, overlapping edits."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def test_parse() -> None:
     first, second, third = parse_m2(SAMPLE.split("\n"))
     assert first.source == "This are a sentence ."
     assert first.annotators == (0, 1, 3)
-    # of several alternatives the first counts
+    # the first of several alternatives counts
     assert first.edits(0) == (Edit(1, 2, "is", "R:VERB:SVA"), Edit(3, 3, "short", "M:ADJ"))
     assert first.text(0) == "This is a short sentence ."
-    # a noop is an annotator who found nothing; an absent one has no line at all
+    # an annotator who found no error has a noop; an absent one has no line at all
     assert first.edits(1) == ()
     assert first.text(1) == first.text(2) == first.source
     assert first.edits(3) == (Edit(2, 3, "", "U:DET"),)
@@ -104,7 +104,7 @@ def test_overlaps_are_refused_with_their_line_or_kept(
     assert [(edit.start, edit.end) for edit in kept[1].edits(0)] == [first, second]
 
 
-def test_edits_that_only_touch_are_no_overlap() -> None:
+def test_adjacent_edits_do_not_overlap() -> None:
     lines = block(a(0, 0), a(0, 1, "y"), a(1, 1, "z"), a(1, 1, "w"), a(1, 3, ""))
     assert parse_m2(lines)[0].text(0) == "x y z w d"
 
@@ -146,7 +146,7 @@ def blocks(draw: st.DrawFn) -> M2Sentence:
 
 
 @given(st.lists(blocks(), min_size=1, max_size=4))
-def test_what_is_written_is_read(sentences: list[M2Sentence]) -> None:
+def test_written_m2_is_read_back(sentences: list[M2Sentence]) -> None:
     text = format_m2(sentences)
     assert parse_m2(text.split("\n")) == tuple(sentences)
     assert format_m2(parse_m2(text.split("\n"))) == text
@@ -159,7 +159,7 @@ def test_what_is_written_is_read(sentences: list[M2Sentence]) -> None:
         (["S a b", "", "S c", ""], True),
         (["S a b", "A 0 1|||T|||x|||REQUIRED|||-NONE-|||0"], True),
         (["S", ""], True),
-        # a broken M2 file is M2 all the same, so that its line is named
+        # a broken M2 file still counts as M2, so that the error names its line
         (["S a b", "A 0 1|||T|||x|||0"], True),
         (["S a b", "A 0 1|||T|||x|||REQUIRED|||-NONE-|||0", "rubbish", ""], True),
         # text
@@ -171,7 +171,7 @@ def test_what_is_written_is_read(sentences: list[M2Sentence]) -> None:
         (["Some text", "S a b", "A 0 1|||T|||x|||REQUIRED|||-NONE-|||0"], False),
     ],
 )
-def test_told_from_text_by_content(lines: list[str], expected: bool) -> None:
+def test_m2_is_recognised_by_content(lines: list[str], expected: bool) -> None:
     assert looks_like_m2(lines) is expected
 
 
@@ -182,7 +182,7 @@ def real_files(data_dir: Path) -> list[Path]:
     return files
 
 
-def test_real_files_come_back_byte_for_byte(data_dir: Path) -> None:
+def test_real_files_are_written_back_byte_for_byte(data_dir: Path) -> None:
     ended = 0
     for path in real_files(data_dir):
         text = path.read_text(encoding="utf-8")
@@ -190,7 +190,7 @@ def test_real_files_come_back_byte_for_byte(data_dir: Path) -> None:
         assert len(sentences) == 1312, path.name
         written = format_m2(sentences)
         assert parse_m2(written.split("\n"), overlaps="keep") == sentences
-        # Some files lack the last blank line, which is no part of a block's content.
+        # Some files lack the last blank line, which is not part of the content of a block.
         assert written.rstrip("\n") == text.rstrip("\n"), path.name
         if text.endswith("\n\n") and not text.endswith("\n\n\n"):
             ended += 1
@@ -201,7 +201,7 @@ def test_real_files_come_back_byte_for_byte(data_dir: Path) -> None:
 def test_real_annotations(data_dir: Path) -> None:
     official = read_m2(data_dir / "conll14" / "official-2014.combined.m2")
     assert {annotator for one in official for annotator in one.annotators} == {0, 1}
-    # 88 lines where annotator 1 has no line and no noop while annotator 0 has some
+    # 88 sentences where annotator 1 has neither a line nor a noop, but annotator 0 has lines
     assert sum(one.annotators == (0,) for one in official) == 88
     ten = sorted((data_dir / "conll14" / "10gec_annotations").glob("*.m2"))
     with pytest.raises(InputError, match=r"A10\.m2, line \d+: the edit"):
@@ -211,5 +211,5 @@ def test_real_annotations(data_dir: Path) -> None:
         for one in read_m2(path, overlaps="keep"):
             edits = one.edits(0)
             faults += sum(new.start < old.end for old, new in itertools.pairwise(edits))
-    # Lines that overlap the edit above them or are out of order.
+    # Lines that overlap the previous edit or are out of order.
     assert faults == 37

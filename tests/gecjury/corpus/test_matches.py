@@ -24,7 +24,7 @@ TOKENS = ["This is an test , is n't it ?", "He go to school every day ."]
 def lt(
     text: str, old: str, *new: str, rule: str = "RULE", utf16: int | None = None
 ) -> dict[str, Any]:
-    """A match as LanguageTool's reply has it; offsets of a text without wide characters."""
+    """A match as in a reply of LanguageTool; offsets of a text without wide characters."""
     start = text.index(old) if utf16 is None else utf16
     return {
         "message": "m",
@@ -46,7 +46,7 @@ def corpus(
     plain: Sequence[str] | None = PLAIN,
     **options: Any,
 ) -> Corpus:
-    """The corpus of a source and one file of matches; lists are JSON lines."""
+    """Return the corpus of a source and one file of matches; lists are written as JSON lines."""
     (folder / "source.txt").write_text("\n".join(tokens) + "\n", encoding="utf-8")
     if plain is not None:
         (folder / "plain.txt").write_text("\n".join(plain) + "\n", encoding="utf-8")
@@ -65,13 +65,13 @@ def test_languagetool_line_by_line(tmp_path: Path) -> None:
         {"matches": [lt(PLAIN[1], "go", "goes", "went")]},
     ]
     version = corpus(tmp_path, replies).systems["lt"]
-    # Only what a match covers is cut: "wasn't" as the source cuts "isn't".
+    # Only the text of a match is tokenised: "wasn't" is split as "isn't" is in the source.
     assert version.lines == ("This is a test , was n't it ?", "He goes to school every day .")
     assert version.marks == (
         (Mark(2, 3, "GRAMMAR:RULE", True), Mark(5, 7, "GRAMMAR:T", True)),
         (Mark(1, 2, "GRAMMAR:RULE", True),),
     )
-    assert version.edits is None  # they are extracted, as of any other system
+    assert version.edits is None  # they are extracted, as for any other system
     assert version.note == "3 matches"
 
 
@@ -94,7 +94,7 @@ def test_offsets_of_languagetool_are_utf16_code_units(tmp_path: Path) -> None:
 
 
 def harper(text: str, old: str, *suggestions: Any, rule: str = "R") -> dict[str, Any]:
-    """A lint as `Lint.to_json()` of harper.js 2.10.0 gives it, with its rule beside."""
+    """A lint as `Lint.to_json()` of harper.js 2.10.0 returns it, together with its rule."""
     start = len(text[: text.index(old)].encode("utf-16-le")) // 2
     end = start + len(old.encode("utf-16-le")) // 2
     inner = {"span": {"start": 0, "end": 0}, "lint_kind": "Typo", "suggestions": suggestions}
@@ -123,7 +123,7 @@ def test_harper_js(tmp_path: Path) -> None:
 
 
 def test_harper_cli(tmp_path: Path) -> None:
-    """The JSON of `harper-cli lint --format json`: one list, suggestions as people read them."""
+    """The JSON of `harper-cli lint --format json`: one list, human-readable suggestions."""
     text = "\n".join(PLAIN)
 
     def lint(old: str, *suggestions: str) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def test_harper_cli(tmp_path: Path) -> None:
 
 
 def test_table(tmp_path: Path) -> None:
-    """Rows that differ in the replacement alone are suggestions of one match; "" deletes."""
+    """Rows that differ only in the replacement are suggestions of one match; "" deletes."""
     table = (
         "line,offset,length,replacement,rule\n"
         '1,8,2,a,ART\n2,3,2,goes,SVA\n2,3,2,went,SVA\n2,25,1,,PUNCT\n1,22,0," , really",ADD\n'
@@ -153,7 +153,7 @@ def test_table(tmp_path: Path) -> None:
         "This is a test , is n't , really it ?",
         "He goes to school every day",
     )
-    # The second hypothesis has second suggestions, and first ones where there is no second.
+    # The second hypothesis uses second suggestions, or first ones if there is no second.
     assert made.systems["my.csv-2"].lines[1] == "He went to school every day"
 
 
@@ -164,7 +164,7 @@ def test_a_table_without_replacements_marks_spans(tmp_path: Path) -> None:
 
 
 def test_overlaps(tmp_path: Path) -> None:
-    """Suggestions go before marks, then the first by offset, then the longer."""
+    """Suggestions take precedence over marks, then the lower offset, then the longer span."""
     matches = [
         lt(PLAIN[1], "go to school", rule="STYLE"),  # without a suggestion
         lt(PLAIN[1], "go", "went", rule="SHORT"),
@@ -188,9 +188,9 @@ def test_overlaps(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
-        ("y d", "yd", "He go to school everyday ."),  # two words grow together
+        ("y d", "yd", "He go to school everyday ."),  # two words are joined
         ("school", "school,", "He go to school , every day ."),
-        ("day.", "day .", "He go to school every day ."),  # blanks beside punctuation
+        ("day.", "day .", "He go to school every day ."),  # blanks next to punctuation
         ("to ", "", "He go school every day ."),
         (" ", " ", "He go to school every day ."),
         ("o to", "oes in", "He goes in school every day ."),  # begins within a word
@@ -208,7 +208,7 @@ def test_insertions_at_one_place_keep_their_order(tmp_path: Path) -> None:
     rows = ["1,4,0,x ,A", "1,4,0,y ,B", "1,4,3,big,C", "1,5,1,Z,D", "1,0,9,all,E", "1,7,0,!,F"]
     table = "\n".join(["line,offset,length,replacement,rule", *rows])
     version = corpus(tmp_path, table, tokens=["the old dog"], plain=None).systems["lt"]
-    # The match of the whole line begins first, and takes the place of all others within it.
+    # The match of the whole line begins first and replaces all others within it.
     assert version.lines == ("allog",)
     version = corpus(
         tmp_path, table.replace("1,0,9,all,E\n", ""), tokens=["the old dog"], plain=None
@@ -223,8 +223,8 @@ def test_two_matches_in_one_token(tmp_path: Path) -> None:
     assert version.lines == ("Dat !",)
 
 
-def test_other_languages_are_cut_by_their_tokeniser(tmp_path: Path) -> None:
-    # "é" is a letter and an accent, which NFC makes one character; the spans follow.
+def test_other_languages_use_their_tokeniser(tmp_path: Path) -> None:
+    # NFC composes "é" from a letter and an accent to one character; the spans follow.
     line = "Cafe\u0301, han gå hem."
     made = corpus(
         tmp_path,
@@ -287,21 +287,21 @@ def test_inside_a_surrogate_pair(tmp_path: Path) -> None:
         )
 
 
-def test_another_text(tmp_path: Path) -> None:
+def test_matches_of_another_text_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"plain.txt has 1 lines, but .*source.txt has 2"):
         corpus(tmp_path, [], plain=PLAIN[:1])
     with pytest.raises(InputError, match=r"plain.txt, line 2: has other characters than .*source"):
         corpus(tmp_path, [], plain=[PLAIN[0], "He went."])
 
 
-def test_matches_are_a_hypothesis_alone(tmp_path: Path) -> None:
+def test_matches_can_only_be_a_hypothesis(tmp_path: Path) -> None:
     path = tmp_path / "lt.json"
     path.write_text(json.dumps({"matches": [GO]}))
     with pytest.raises(InputError, match="matches of a grammar checker, expected sentences; `gecj"):
         read_version(path)
 
 
-def test_names_of_further_hypotheses_are_free(tmp_path: Path) -> None:
+def test_names_of_further_hypotheses_do_not_clash(tmp_path: Path) -> None:
     (tmp_path / "lt-2.txt").write_text("a\nb\n")
     corpus(tmp_path, [{"matches": []}, {"matches": [GO]}])
     files = [tmp_path / "lt-2.txt", tmp_path / "lt.jsonl"]
@@ -310,13 +310,13 @@ def test_names_of_further_hypotheses_are_free(tmp_path: Path) -> None:
         gecjury.read_corpus(tmp_path / "source.txt", files, **texts)  # type: ignore[arg-type]
 
 
-def test_json_lines_of_hypotheses_stay_texts(tmp_path: Path) -> None:
+def test_json_lines_of_hypotheses_are_read_as_texts(tmp_path: Path) -> None:
     rows = [{"hypothesis": "a b", "matches": []}, {"hypothesis": "c d", "matches": []}]
     assert corpus(tmp_path, rows, plain=None).systems["lt"].lines == ("a b", "c d")
 
 
 def scored(folder: Path, metric: str, **options: Any) -> dict[str, Any]:
-    """Counts by rule: the references correct an→a and go→goes, nothing else."""
+    """Score matches against references that correct only an→a and go→goes."""
     replies = [
         {"matches": [lt(PLAIN[0], "an", "a"), lt(PLAIN[0], "it", "that", rule="OTHER")]},
         {"matches": [lt(PLAIN[1], "go", "went"), lt(PLAIN[1], "every day", rule="MARK")]},
@@ -332,7 +332,7 @@ def scored(folder: Path, metric: str, **options: Any) -> dict[str, Any]:
 def test_counts_by_rule(tmp_path: Path) -> None:
     pytest.importorskip("errant")
     row = scored(tmp_path, "errant")
-    # an→a is a hit; it→that and go→went are in no reference. The mark corrects nothing.
+    # an→a is a hit; it→that and go→went are in no reference. The mark has no correction.
     assert row["precision"] == pytest.approx(1 / 3)
     assert row["recall"] == pytest.approx(1 / 2)
     tokens = 9 + 7
@@ -349,7 +349,7 @@ def test_counts_by_rule(tmp_path: Path) -> None:
 def test_detection_counts_marks(tmp_path: Path) -> None:
     pytest.importorskip("errant")
     row = scored(tmp_path, "errant:mode=span")
-    # Spans of the references: [2,3) and [1,2). Hit by an→a and go→went; "it" and the mark are not.
+    # Spans of the references: [2,3) and [1,2). an→a and go→went hit them; "it" and the mark do not.
     assert row["precision"] == pytest.approx(2 / 4)
     assert row["recall"] == 1
     counts = {rule: (r["tp"], r["fp"]) for rule, r in row["by_rule"].items()}
@@ -379,5 +379,5 @@ def test_commands_that_read_matches(
     argv = ["rank", *files, "-m", "changes", "--suggestions", "2", "--resample", "none"]
     assert main([*argv, "--format", "json"]) == 0
     assert {row["system"] for row in json.loads(capsys.readouterr().out)["rows"]} == {"lt", "lt-2"}
-    assert main(["score", *files[:2], "-m", "changes"]) == 2  # offsets are those of the plain text
+    assert main(["score", *files[:2], "-m", "changes"]) == 2  # offsets refer to the plain text
     assert "has another text than the match quotes" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Users' tables: how they are told apart, what their cells hold, and how what is wrong is named."""
+"""Users' tables: formats, cell values and error messages."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_sentences_keep_their_quotation_marks_blanks_and_lines(tmp_path: Path) -
         (f"a,b\n1,{'2' * 1_000_001}\n", "f, line 2: not CSV .a cell of more than 1000000 char"),
     ],
 )
-def test_tables_that_are_none_are_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_malformed_tables_are_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "f").write_text(text)
     with pytest.raises(InputError, match=message):
         read_table(tmp_path / "f")
@@ -70,7 +70,7 @@ def test_tables_that_are_none_are_refused(tmp_path: Path, text: str, message: st
         ('{"a": 1}\n{"a": \n', "f, line 2: is not JSON"),
     ],
 )
-def test_lines_that_are_no_objects_are_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_lines_that_are_not_objects_are_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "f").write_text(text)
     with pytest.raises(InputError, match=message):
         read_table(tmp_path / "f", texts=True)
@@ -79,7 +79,7 @@ def test_lines_that_are_no_objects_are_refused(tmp_path: Path, text: str, messag
 ROW = Row("f", 7, {"n": "3", "x": "-.5", "word": "No", "comma": "3,5", "far": "9" * 5000})
 
 
-def test_cells_are_read_as_what_they_hold() -> None:
+def test_cells_are_converted_to_their_type() -> None:
     assert ROW.whole("n", 1, 3) == 3
     assert ROW.number("x", 1.0) == -0.5
     assert ROW.choice("word", {"yes": True, "no": False}) is False
@@ -108,6 +108,6 @@ def test_cells_are_read_as_what_they_hold() -> None:
         (lambda: Row("f", 7, {"l": [1]}).text("l"), r"l: \[1\]; expected text or a number"),
     ],
 )
-def test_cells_that_hold_something_else_are_named(read: Callable[[], object], message: str) -> None:
+def test_cells_of_another_type_are_named(read: Callable[[], object], message: str) -> None:
     with pytest.raises(InputError, match=f"f, line 7, column {message}"):
         read()

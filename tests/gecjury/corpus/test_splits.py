@@ -9,7 +9,7 @@ from gecjury.corpus.splits import split_sources
 SOURCES = [f"sentence {number}" for number in range(40) for _ in range(3)]
 
 
-def test_a_source_stands_in_one_part_with_all_its_rows() -> None:
+def test_all_rows_of_a_source_are_in_one_part() -> None:
     split = split_sources(SOURCES, seed=1)
     assert str(split) == "96 train, 12 dev, 12 test"
     rows = np.concatenate([split.train, split.dev, split.test])
@@ -19,8 +19,8 @@ def test_a_source_stands_in_one_part_with_all_its_rows() -> None:
     assert len(set.union(*found)) == 40
 
 
-def test_the_draw_is_of_the_seed_alone() -> None:
-    # Trained models are held against the part their training left out: the draw may never change.
+def test_the_draw_depends_only_on_the_seed() -> None:
+    # Trained models are evaluated on their held-out part, so the draw must never change.
     assert sorted({SOURCES[row] for row in split_sources(SOURCES).test}) == [
         "sentence 2",
         "sentence 23",
@@ -31,7 +31,7 @@ def test_the_draw_is_of_the_seed_alone() -> None:
     assert split_sources(SOURCES, 1).test.tolist() != split_sources(SOURCES).test.tolist()
 
 
-def test_typing_habits_make_no_other_source() -> None:
+def test_case_and_spacing_do_not_make_another_source() -> None:
     typed = [source.upper().replace(" ", "  ") for source in SOURCES]
     typed[::3] = SOURCES[::3]
     assert split_sources(typed).test.tolist() == split_sources(SOURCES).test.tolist()

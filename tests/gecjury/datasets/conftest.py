@@ -1,4 +1,4 @@
-"""Datasets of a few rows, in every form."""
+"""Small datasets in every format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ pytest.importorskip("pyarrow")
 
 
 class Made:
-    """What tests make and read datasets with."""
+    """Helpers that write and read datasets."""
 
     rows = staticmethod(datasets.rows)
     write = staticmethod(datasets.write)

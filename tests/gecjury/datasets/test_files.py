@@ -1,4 +1,4 @@
-"""Files found, counted and refused before any work is done."""
+"""Files are found, counted and refused before any work is done."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def count(paths: list[Path], shard_rows: int | None = None) -> Any:
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.jsonl", "a.jsonl.gz", "a.jsonl.zst"])
-def test_rows_are_counted_in_every_form(tmp_path: Path, made: Any, name: str) -> None:
+def test_rows_are_counted_in_every_format(tmp_path: Path, made: Any, name: str) -> None:
     path = made.write(tmp_path / name, made.rows(2345))
     files, shard_rows = count([path])
     assert (files[0].rows, shard_rows) == (2345, 10_000)
@@ -70,7 +70,7 @@ def test_files_are_found_by_folder_glob_and_name(tmp_path: Path, made: Any) -> N
         ("", "not a file name"),
     ],
 )
-def test_what_is_not_there_is_told(tmp_path: Path, made: Any, name: str, expected: str) -> None:
+def test_missing_files_are_reported(tmp_path: Path, made: Any, name: str, expected: str) -> None:
     made.write(tmp_path / "data.parquet", made.rows(1))
     (tmp_path / "empty").mkdir()
     (tmp_path / "text.txt").write_text("a\n")
@@ -86,7 +86,7 @@ def test_a_file_named_twice_is_refused(tmp_path: Path, made: Any) -> None:
 
 @pytest.mark.security
 @pytest.mark.parametrize(("ending", "damage"), [("gz", "cut"), ("gz", "flipped"), ("zst", "cut")])
-def test_damaged_packed_files_are_told_before_the_work(
+def test_damaged_compressed_files_are_reported_before_the_work(
     tmp_path: Path, made: Any, ending: str, damage: str
 ) -> None:
     path = made.write(tmp_path / f"a.jsonl.{ending}", made.rows(3000))
@@ -101,8 +101,8 @@ def test_damaged_packed_files_are_told_before_the_work(
 
 
 @pytest.mark.security
-def test_the_checksum_of_zstd_is_looked_at(tmp_path: Path) -> None:
-    # 20 times {"source": "a", "hypothesis": "b", "references": ["c"]}, as `zstd` packs them.
+def test_the_checksum_of_zstd_is_verified(tmp_path: Path) -> None:
+    # 20 times {"source": "a", "hypothesis": "b", "references": ["c"]}, as compressed by `zstd`.
     packed = bytes.fromhex(
         "28b52ffd646003d50100c4027b22736f75726365223a202261222c20226879706f74686573697362"
         "7265666572656e63655b2263225d7d0a0400256cf506f081bddb3ac75c944552"
@@ -117,14 +117,14 @@ def test_the_checksum_of_zstd_is_looked_at(tmp_path: Path) -> None:
 
 @pytest.mark.security
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"no parquet at all PAR1", b"PAR1" + b"\0" * 90])
-def test_what_is_no_parquet_is_told(tmp_path: Path, data: bytes) -> None:
+def test_invalid_parquet_is_reported(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "a.parquet"
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"a\.parquet: cannot be read as Parquet"):
         count([path])
 
 
-def test_files_without_rows_are_told(tmp_path: Path) -> None:
+def test_files_without_rows_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b"")
     with pytest.raises(InputError, match="has no row"):
         count([tmp_path / "a.jsonl"])
@@ -136,12 +136,12 @@ def test_large_datasets_have_about_a_thousand_parts(tmp_path: Path, made: Any) -
     assert count([path], 7)[1] == 7
 
 
-def test_names_tell_files_apart(tmp_path: Path, made: Any) -> None:
+def test_names_distinguish_files(tmp_path: Path, made: Any) -> None:
     paths = [made.write(tmp_path / n / "a.jsonl", made.rows(1)) for n in ("x", "y")]
     assert [file.name for file in count(paths)[0]] == ["x/a.jsonl", "y/a.jsonl"]
 
 
-def test_a_list_and_utf16_are_told(tmp_path: Path) -> None:
+def test_a_list_and_utf16_are_reported(tmp_path: Path) -> None:
     for data, expected in ((b'[{"a": 1}]', "is a JSON list"), ("{}\n".encode("utf-16"), "UTF-16")):
         (tmp_path / "a.jsonl").write_bytes(data)
         files, _ = count([tmp_path / "a.jsonl"])
@@ -149,14 +149,14 @@ def test_a_list_and_utf16_are_told(tmp_path: Path) -> None:
             column_names(files[0])
 
 
-def test_what_is_certainly_a_dataset(tmp_path: Path) -> None:
+def test_paths_that_are_certainly_datasets(tmp_path: Path) -> None:
     for name in ("hf:a", "a.parquet", "a.jsonl.zst", "x/*.jsonl", str(tmp_path)):
         assert is_dataset(name)
     for name in ("a.txt", "a.jsonl", "a.json", "a.m2", "a.jsonl.gz"):
         assert not is_dataset(name)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="rights are others there")
-def test_unreadable_files_are_told(tmp_path: Path) -> None:
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other file permissions")
+def test_unreadable_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         open_lines(str(tmp_path / "none.jsonl"))

@@ -1,4 +1,4 @@
-"""The Ray engine: what is refused beforehand, what an actor answers, and runs on a real cluster."""
+"""The Ray engine: early errors, answers of an actor, and runs on a real cluster."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FILE = InputFile("/data/mine.jsonl", "mine.jsonl", "jsonl", 60)
 with_ray = [
     pytest.mark.ray,
     pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray is not installed"),
-    pytest.mark.filterwarnings("ignore"),  # Ray warns of its own settings, threads and sockets
+    pytest.mark.filterwarnings("ignore"),  # Ray warns about its own settings, threads, sockets
 ]
 
 
@@ -49,7 +49,7 @@ def job_of(folder: Path) -> Job:
 
 
 def mark_of(folder: Path) -> str:
-    """What the driver leaves for workers to see."""
+    """Write the mark that the driver leaves for workers to check, and return it."""
     (folder / UNFINISHED).mkdir(exist_ok=True)
     (folder / UNFINISHED / "run-m").write_text("m")
     return "m"
@@ -88,7 +88,7 @@ def test_addresses_of_clusters(address: str) -> None:
     ["", "head", "head:", "head:port", "head:70000", "ray://head", "http://head:8265",
      "ray://user@head:10001", "ray://head:10001/x", "head :6379", "LOCAL"],
 )  # fmt: skip
-def test_what_is_no_address_is_refused(address: str) -> None:
+def test_invalid_addresses_are_refused(address: str) -> None:
     with pytest.raises(OptionError, match="expected local, auto, HOST:PORT or ray://HOST:PORT"):
         RayEngine(address)
 
@@ -97,12 +97,12 @@ def test_what_is_no_address_is_refused(address: str) -> None:
     ("workers", "gpus", "cpus"),
     [(0, 0.0, 1.0), (2, -1.0, 1.0), (2, float("nan"), 1.0), (2, 0.0, 0.0), (2, 0.0, float("inf"))],
 )
-def test_numbers_that_nothing_can_be_done_with(workers: int, gpus: float, cpus: float) -> None:
+def test_numbers_out_of_range_are_refused(workers: int, gpus: float, cpus: float) -> None:
     with pytest.raises(OptionError, match="expected"):
         RayEngine("local", workers, gpus, num_cpus=cpus)
 
 
-def test_nobody_who_listens_is_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_cluster_is_noticed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from gecjury.datasets.ray_engine import _knock
 
     with socket.socket() as taken:
@@ -119,7 +119,7 @@ def test_nobody_who_listens_is_found_at_once(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.security
-def test_a_cluster_gets_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_gets_no_api_key(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "MY_API_KEY", "HF_TOKEN", "WANDB_API_KEY"):
         monkeypatch.setenv(name, "sk-very-secret")
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
@@ -135,7 +135,7 @@ def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"--engine ray needs Ray .*\[ray\]"):
         RayEngine("local").finish(job_of(tmp_path), SHARDS, print)
-    RayEngine("local").finish(job_of(tmp_path), [], print)  # nothing to do needs nothing
+    RayEngine("local").finish(job_of(tmp_path), [], print)  # no shards left: Ray is not needed
 
 
 def test_an_actor_answers_with_a_summary(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_an_actor_answers_with_errors(tmp_path: Path) -> None:
     assert [entry.name for entry in (tmp_path / UNFINISHED).iterdir()] == ["run-m"]
 
 
-def test_an_actor_that_cannot_load_says_so_at_its_first_shard(tmp_path: Path) -> None:
+def test_an_actor_that_cannot_load_reports_it_at_its_first_shard(tmp_path: Path) -> None:
     class Unloaded(ShardActor):
         def load(self, job: Job) -> Any:
             raise MissingExtraError("some needs torch")
@@ -171,7 +171,7 @@ def test_an_actor_that_cannot_load_says_so_at_its_first_shard(tmp_path: Path) ->
     assert answer_of(actor, SHARDS[0])["error"] == "MissingExtraError"
 
 
-def test_a_node_that_does_not_see_the_folder_is_told(tmp_path: Path) -> None:
+def test_a_node_that_does_not_see_the_folder_is_reported(tmp_path: Path) -> None:
     mark = mark_of(tmp_path)
     (tmp_path / UNFINISHED / f"run-{mark}").write_text("another run")
     record = answer_of(Fake(job_of(tmp_path).to_json(), mark, str(tmp_path)), SHARDS[0])
@@ -181,14 +181,14 @@ def test_a_node_that_does_not_see_the_folder_is_told(tmp_path: Path) -> None:
     assert issubclass(DataError, GecjuryError)
 
 
-def test_a_shard_that_kills_workers_is_named_in_the_end(tmp_path: Path) -> None:
+def test_a_shard_that_repeatedly_kills_workers_is_named(tmp_path: Path) -> None:
     class Dead(BaseException):
-        """What no code of ours survives."""
+        """An exception that no code of the package catches."""
 
     class Dying(Fake):
         @staticmethod
         def work(shard: Shard) -> ShardSummary:
-            # A process that is killed leaves its note of having begun; so does this one.
+            # A killed process leaves the note that it began the shard; this one does too.
             note = tmp_path / UNFINISHED / f"{shard.name}.begun"
             before = note.read_bytes()
             notes.append(before)
@@ -211,7 +211,7 @@ def test_a_shard_that_kills_workers_is_named_in_the_end(tmp_path: Path) -> None:
     assert not note.exists()
 
 
-def test_a_package_called_datasets_is_not_this_room(tmp_path: Path) -> None:
+def test_a_package_called_datasets_is_not_confused_with_gecjury_datasets(tmp_path: Path) -> None:
     import gecjury
 
     package = str(Path(gecjury.__file__).parent)
@@ -230,7 +230,7 @@ def test_a_package_called_datasets_is_not_this_room(tmp_path: Path) -> None:
         ([{"CPU": 4}, {"CPU": 2.5}], (1.5, 0.0), None, 3),
         ([{"CPU": 4}, {"CPU": 2.5}], (1.0, 0.0), 3, 3),
         ([{"CPU": 4, "GPU": 1}, {"CPU": 2}], (1.0, 0.25), None, 4),
-        ([{"CPU": 64}], (1.0, 0.0), None, 6),  # no more than shards
+        ([{"CPU": 64}], (1.0, 0.0), None, 6),  # at most one per shard
     ],
 )
 def test_as_many_workers_as_fit(
@@ -242,7 +242,7 @@ def test_as_many_workers_as_fit(
     assert told == (["3 workers, where 6 would fit (--workers 6)"] if workers else [])
 
 
-def test_what_does_not_fit_is_told() -> None:
+def test_resources_that_do_not_fit_are_reported() -> None:
     nodes = [{"CPU": 2.0}]
     told: list[str] = []
     engine = RayEngine("auto", 4, tell=told.append)
@@ -263,9 +263,9 @@ def cluster_of(nodes: list[dict[str, float]]) -> Any:
 class TestOnRay:
     """Runs on a cluster of this machine.
 
-    These tests have a process of their own (`make test-slow`), in which Ray is started once. Ray
-    ends the process that started it, without a word, where its own processes do not answer in time
-    on a machine that is busy with other tests.
+    These tests have their own process (`make test-slow`), in which Ray is started once. Ray
+    silently ends the process that started it if its own processes do not answer in time, as
+    happens on a machine that is busy with other tests.
     """
 
     pytestmark = with_ray
@@ -293,7 +293,7 @@ class TestOnRay:
             yield ray
             ray.shutdown()
 
-    def test_parts_are_those_of_the_local_engine(self, data: Path, tmp_path: Path) -> None:
+    def test_parts_equal_those_of_the_local_engine(self, data: Path, tmp_path: Path) -> None:
         command = [sys.executable, "-m", "gecjury", "score", str(data), "-m", "green"]
         command += ["-m", "changes", "--shard-rows", "10", "--workers", "2", "--format", "json"]
         parts = {}
@@ -309,7 +309,7 @@ class TestOnRay:
         assert parts["local"] == parts["ray"]
         assert len(parts["ray"]) == 7
 
-    def test_errors_come_back_as_themselves(
+    def test_errors_keep_their_type(
         self, data: Path, tmp_path: Path, cluster: Any, capfd: pytest.CaptureFixture[str]
     ) -> None:
         lines = data.read_text(encoding="utf-8").splitlines()
@@ -348,7 +348,9 @@ class TestOnRay:
             Mortal("local", 2).finish(job_of(tmp_path), SHARDS, lambda summary: None)
         assert not list((tmp_path / UNFINISHED).iterdir())
 
-    def test_what_nobody_foresaw_has_the_worker_s_trace(self, tmp_path: Path, cluster: Any) -> None:
+    def test_unexpected_errors_have_the_trace_of_the_worker(
+        self, tmp_path: Path, cluster: Any
+    ) -> None:
         def divide(shard: Shard) -> ShardSummary:
             return ShardSummary(shard.number, 1 // shard.number)
 
@@ -362,7 +364,7 @@ class TestOnRay:
 
 
 def actor_of(work: Callable[[Shard], ShardSummary]) -> type[ShardActor]:
-    """An actor that travels whole: workers of a cluster cannot import tests."""
+    """Return an actor that is pickled by value, since workers of a cluster cannot import tests."""
 
     class Travelling(ShardActor):
         def load(self, job: Job) -> Any:
@@ -374,7 +376,7 @@ def actor_of(work: Callable[[Shard], ShardSummary]) -> type[ShardActor]:
 
 
 def mortal_actor(folder: Path, *, for_ever: bool) -> type[ShardActor]:
-    """One that shard 2 kills, once or every time."""
+    """Return an actor that shard 2 kills, once or every time."""
     mark = folder / "died-2"
 
     def die(shard: Shard) -> ShardSummary:
@@ -386,7 +388,7 @@ def mortal_actor(folder: Path, *, for_ever: bool) -> type[ShardActor]:
     return actor_of(die)
 
 
-def test_lines_of_ray_s_threads_are_dropped(capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_of_ray_threads_is_dropped(capsys: pytest.CaptureFixture[str]) -> None:
     from gecjury.datasets.ray_engine import _without_lines_of_ray
 
     with _without_lines_of_ray():

@@ -1,4 +1,4 @@
-"""Datasets scored from end to end, against the scores of the same texts."""
+"""Datasets scored end to end, compared with the scores of the same texts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def whole(rows: Sequence[dict[str, Any]], metrics: Sequence[str], systems: Seque
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.json"])
-def test_rows_and_corpus_are_scored_as_texts_are(tmp_path: Path, made: Any, name: str) -> None:
+def test_rows_and_corpus_are_scored_like_texts(tmp_path: Path, made: Any, name: str) -> None:
     rows = made.rows(60)
     options = {"row_group_size": 7} if name.endswith("parquet") else {}
     path = made.write(tmp_path / name, rows, **options)
@@ -63,7 +63,7 @@ def test_rows_and_corpus_are_scored_as_texts_are(tmp_path: Path, made: Any, name
     assert (found.results.read, found.results.bad, found.unanswered) == (60, 0, 0)
 
 
-def test_several_hypotheses_and_references_of_several_numbers(tmp_path: Path, made: Any) -> None:
+def test_several_hypotheses_and_varying_numbers_of_references(tmp_path: Path, made: Any) -> None:
     rows = made.rows(20, references=2) + made.rows(20, references=1, start=20)
     path = made.write(tmp_path / "a.parquet", rows)
     found = score_dataset(
@@ -88,7 +88,7 @@ def test_several_hypotheses_and_references_of_several_numbers(tmp_path: Path, ma
     assert by_name["other", "green"] is not None
 
 
-def test_the_schema_tells_what_made_it(tmp_path: Path, made: Any) -> None:
+def test_the_schema_records_signatures_and_summary(tmp_path: Path, made: Any) -> None:
     path = made.write(tmp_path / "a.parquet", made.rows(3))
     score_dataset(path, tmp_path / "out", metrics=["green"])
     metadata = parquet_file(str(tmp_path / "out" / "part-000000.parquet")).schema_arrow.metadata
@@ -122,7 +122,7 @@ BAD_LINES = [
 
 @pytest.mark.security
 @pytest.mark.parametrize("name", ["a.parquet", "a.jsonl"])
-def test_bad_rows_are_put_down_and_stay_in_their_place(
+def test_bad_rows_are_recorded_and_keep_their_position(
     tmp_path: Path, made: Any, name: str
 ) -> None:
     rows = made.rows(len(BAD) * 2)
@@ -150,7 +150,7 @@ def test_bad_rows_are_put_down_and_stay_in_their_place(
 
 
 @pytest.mark.security
-def test_bad_lines_are_put_down(tmp_path: Path, made: Any) -> None:
+def test_bad_lines_are_recorded(tmp_path: Path, made: Any) -> None:
     path = made.write(tmp_path / "a.jsonl", made.rows(2))
     path.write_bytes(path.read_bytes() + b"".join(line + b"\n" for line, _ in BAD_LINES))
     found = score_dataset(path, tmp_path / "out", metrics=["green"], shard_rows=3)
@@ -162,7 +162,7 @@ def test_bad_lines_are_put_down(tmp_path: Path, made: Any) -> None:
 
 @dataclass(frozen=True)
 class Picky(Changes):
-    """Refuses sentences that hold one of some numbers, as a metric may refuse a text."""
+    """Refuses sentences that contain certain numbers, as a metric may refuse a text."""
 
     numbers: tuple[str, ...] = ()
 
@@ -218,14 +218,14 @@ def test_a_metric_that_refuses_everything_ends_the_run(tmp_path: Path, made: Any
         score_dataset(path, tmp_path / "out", metrics=["changes"], engine=Refusing(0))
 
 
-def test_ids_are_given_or_file_and_row(tmp_path: Path, made: Any) -> None:
+def test_ids_are_a_column_or_file_and_row(tmp_path: Path, made: Any) -> None:
     rows = [{k: v for k, v in row.items() if k != "id"} for row in made.rows(3)]
     path = made.write(tmp_path / "a.parquet", rows)
     score_dataset(path, tmp_path / "out", metrics=["changes"])
     assert [r["id"] for r in made.read(tmp_path / "out")] == [f"a.parquet:{n}" for n in (1, 2, 3)]
 
 
-def test_duplicate_ids_are_told(tmp_path: Path, made: Any) -> None:
+def test_duplicate_ids_are_reported(tmp_path: Path, made: Any) -> None:
     rows = made.rows(30)
     rows[25]["id"] = rows[3]["id"]
     path = made.write(tmp_path / "a.jsonl", rows)
@@ -292,7 +292,7 @@ def test_kept_rows_have_all_their_columns(tmp_path: Path, made: Any, name: str) 
         ({"runtime": Runtime(max_cost=1.0, workers=2)}, "max-cost"),
     ],
 )
-def test_what_cannot_be_done_is_refused_before_the_work(
+def test_impossible_options_are_refused_before_the_work(
     tmp_path: Path, made: Any, options: dict[str, Any], expected: str
 ) -> None:
     path = made.write(tmp_path / "a.parquet", made.rows(3))
@@ -301,7 +301,7 @@ def test_what_cannot_be_done_is_refused_before_the_work(
     assert not list((tmp_path / "out").glob("part-*"))
 
 
-def test_a_metric_that_needs_references_says_so(tmp_path: Path, made: Any) -> None:
+def test_a_metric_that_needs_references_reports_their_absence(tmp_path: Path, made: Any) -> None:
     rows = [{"source": "a", "hypothesis": "b"}]
     path = made.write(tmp_path / "a.parquet", rows)
     with pytest.raises(InputError, match=r"no column 'references' .references."):
@@ -309,19 +309,19 @@ def test_a_metric_that_needs_references_says_so(tmp_path: Path, made: Any) -> No
     score_dataset(path, tmp_path / "two", metrics=["changes"])
 
 
-def test_all_columns_that_are_missing_are_told_at_once(tmp_path: Path, made: Any) -> None:
+def test_all_missing_columns_are_reported_at_once(tmp_path: Path, made: Any) -> None:
     path = made.write(tmp_path / "a.parquet", [{"original": "a", "corrected": "b"}])
-    told = (
+    message = (
         r"a\.parquet: no column 'source' \(source\), 'hypothesis' \(hypothesis\) and 'references' "
         r"\(references\); its columns are original, corrected; name them with "
         "--column source=NAME --column hypothesis=NAME --column references=NAME"
     )
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         score_dataset(path, tmp_path / "out", metrics=["green"])
 
 
 @pytest.mark.parametrize(("variable", "expected"), [("", "local"), ("head:6379", "auto")])
-def test_without_an_address_ray_starts_a_cluster_of_its_own(
+def test_without_an_address_ray_starts_its_own_cluster(
     tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch, variable: str, expected: str
 ) -> None:
     addresses: list[str] = []
@@ -338,20 +338,20 @@ def test_without_an_address_ray_starts_a_cluster_of_its_own(
     assert addresses == [expected]
 
 
-def test_columns_of_other_types_are_told(tmp_path: Path, made: Any) -> None:
+def test_columns_of_other_types_are_reported(tmp_path: Path, made: Any) -> None:
     path = made.write(tmp_path / "a.parquet", [{"source": 1, "hypothesis": "b"}])
     with pytest.raises(InputError, match="the column source is of int64; expected text"):
         score_dataset(path, tmp_path / "out", metrics=["changes"])
 
 
-def test_files_of_other_columns_are_told(tmp_path: Path, made: Any) -> None:
+def test_files_with_other_columns_are_reported(tmp_path: Path, made: Any) -> None:
     made.write(tmp_path / "a" / "1.parquet", made.rows(2))
     made.write(tmp_path / "a" / "2.parquet", [{"source": "a", "output": "b"}])
     with pytest.raises(InputError, match=r"2\.parquet: has no column 'id'"):
         score_dataset(tmp_path / "a", tmp_path / "out", metrics=["changes"])
 
 
-def test_another_run_is_refused_with_what_differs(tmp_path: Path, made: Any) -> None:
+def test_another_run_is_refused_with_the_differences(tmp_path: Path, made: Any) -> None:
     path = made.write(tmp_path / "a.parquet", made.rows(5))
     out = tmp_path / "out"
     score_dataset(path, out, metrics=["green"])
@@ -373,7 +373,7 @@ def test_another_run_is_refused_with_what_differs(tmp_path: Path, made: Any) -> 
 
 
 @pytest.mark.security
-def test_folders_of_others_and_of_the_input_are_refused(tmp_path: Path, made: Any) -> None:
+def test_foreign_folders_and_the_input_folder_are_refused(tmp_path: Path, made: Any) -> None:
     path = made.write(tmp_path / "in" / "a.parquet", made.rows(2))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("x")
@@ -388,7 +388,7 @@ def test_folders_of_others_and_of_the_input_are_refused(tmp_path: Path, made: An
 
 
 class _Ending(LocalEngine):
-    """Ends in the middle, as a killed driver does."""
+    """Stops in the middle of the run, like a killed driver."""
 
     def __init__(self, after: int, then: Callable[[], None] = lambda: None) -> None:
         super().__init__(1)
@@ -413,7 +413,7 @@ def score(path: Path, out: Path, **options: Any) -> DatasetScores:
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
-def test_an_ended_run_goes_on_where_it_was(tmp_path: Path, made: Any, form: str) -> None:
+def test_an_interrupted_run_resumes(tmp_path: Path, made: Any, form: str) -> None:
     rows = made.rows(60)
     rows[11]["source"] = rows[50]["source"] = None
     path = made.write(tmp_path / "a.parquet", rows)
@@ -436,7 +436,7 @@ def test_an_ended_run_goes_on_where_it_was(tmp_path: Path, made: Any, form: str)
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
-def test_parts_that_were_removed_are_made_anew(tmp_path: Path, made: Any, form: str) -> None:
+def test_removed_parts_are_written_again(tmp_path: Path, made: Any, form: str) -> None:
     rows = made.rows(60)
     rows[11]["source"] = rows[50]["source"] = None
     rows[41]["id"] = rows[2]["id"]
@@ -487,7 +487,9 @@ def test_parquet_that_breaks_in_the_middle_names_the_row(tmp_path: Path, made: A
     assert len(list((tmp_path / "out").glob("part-*"))) == 2
 
 
-def test_a_full_disk_is_told(tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported(
+    tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
 
     path = made.write(tmp_path / "a.parquet", made.rows(5))
 
@@ -501,7 +503,7 @@ def test_a_full_disk_is_told(tmp_path: Path, made: Any, monkeypatch: pytest.Monk
     assert not list((tmp_path / "out" / ".unfinished").iterdir())
 
 
-def test_two_runs_do_not_write_one_folder(tmp_path: Path, made: Any) -> None:
+def test_two_runs_do_not_write_to_the_same_folder(tmp_path: Path, made: Any) -> None:
     path = made.write(tmp_path / "a.parquet", made.rows(10))
 
     def second() -> None:
@@ -550,7 +552,7 @@ def test_a_dataset_saved_to_disk_is_scored(tmp_path: Path, made: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [2, 3])
-def test_processes_make_the_same_bytes(tmp_path: Path, made: Any, workers: int) -> None:
+def test_processes_write_the_same_bytes(tmp_path: Path, made: Any, workers: int) -> None:
     path = made.write(tmp_path / "a.jsonl.gz", made.rows(100))
     score(path, tmp_path / "one")
     score(path, tmp_path / "more", runtime=Runtime(workers=workers))
@@ -559,7 +561,7 @@ def test_processes_make_the_same_bytes(tmp_path: Path, made: Any, workers: int) 
 
 
 @pytest.mark.slow
-def test_an_error_in_a_worker_comes_back_as_itself(tmp_path: Path, made: Any) -> None:
+def test_an_error_in_a_worker_keeps_its_type(tmp_path: Path, made: Any) -> None:
     rows = made.rows(40)
     rows[33]["source"] = None
     path = made.write(tmp_path / "a.parquet", rows)
@@ -568,7 +570,7 @@ def test_an_error_in_a_worker_comes_back_as_itself(tmp_path: Path, made: Any) ->
 
 
 def kill_children(parent: int) -> int:
-    """Kill every child of a process; how many there were."""
+    """Kill all children of a process and return their number."""
     found = 0
     for folder in Path("/proc").iterdir():
         try:
@@ -583,7 +585,7 @@ def kill_children(parent: int) -> int:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
-def test_killed_drivers_and_workers_lose_and_double_nothing(tmp_path: Path, made: Any) -> None:
+def test_killed_drivers_and_workers_lose_and_duplicate_no_rows(tmp_path: Path, made: Any) -> None:
     rows = made.rows(4000)
     rows[100]["source"] = rows[3000]["hypothesis"] = None
     path = made.write(tmp_path / "a.jsonl", rows)
@@ -630,7 +632,7 @@ def test_a_worker_that_always_dies_names_its_rows(
 
 @pytest.mark.security
 @pytest.mark.parametrize(
-    ("name", "keys", "value", "told"),
+    ("name", "keys", "value", "message"),
     [
         ("dataset.json", ["job", "shard_rows"], "x", "shard_rows is 'x'; expected a whole number"),
         ("dataset.json", ["job", "hypotheses"], 7, "hypotheses is 7; expected an object"),
@@ -646,7 +648,7 @@ def test_a_worker_that_always_dies_names_its_rows(
     ],
 )
 def test_a_folder_with_values_of_other_types_is_refused(
-    tmp_path: Path, made: Any, name: str, keys: list[str | int], value: Any, told: str
+    tmp_path: Path, made: Any, name: str, keys: list[str | int], value: Any, message: str
 ) -> None:
     path, out = made.write(tmp_path / "a.jsonl", made.rows(6)), tmp_path / "out"
     score_dataset(path, out, metrics="green", shard_rows=3, output_format="jsonl")
@@ -658,7 +660,7 @@ def test_a_folder_with_values_of_other_types_is_refused(
     (out / name).write_text(json.dumps(record))
     if "summary" in name:
         (out / "results.json").unlink()
-    with pytest.raises(InputError, match=told) as error:
+    with pytest.raises(InputError, match=message) as error:
         score_dataset(path, out, metrics="green", output_format="jsonl")
     assert str(out) in str(error.value)
     assert "delete" in str(error.value)
@@ -671,8 +673,8 @@ def test_a_damaged_folder_gives_no_scores(tmp_path: Path, made: Any) -> None:
     score_dataset(path, out, metrics="green", shard_rows=3, output_format="jsonl")
     texts = ([row["source"] for row in rows], {"x": [row["hypothesis"] for row in rows]})
 
-    def refused(told: str) -> None:
-        with pytest.raises(InputError, match=told):
+    def refused(message: str) -> None:
+        with pytest.raises(InputError, match=message):
             gecjury.score(corpus_of_texts(*texts), f"scores:file={out}")
 
     part = out / "part-000001.jsonl"
@@ -687,7 +689,7 @@ def test_a_damaged_folder_gives_no_scores(tmp_path: Path, made: Any) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\x93NUMPY\x01\x00 of another program"])
-def test_damaged_hashes_of_ids_are_made_anew(tmp_path: Path, made: Any, data: bytes) -> None:
+def test_damaged_hashes_of_ids_are_computed_again(tmp_path: Path, made: Any, data: bytes) -> None:
     rows = made.rows(6)
     rows[4]["id"] = rows[1]["id"]
     path, out = made.write(tmp_path / "a.jsonl", rows), tmp_path / "out"
@@ -701,7 +703,7 @@ def test_damaged_hashes_of_ids_are_made_anew(tmp_path: Path, made: Any, data: by
     assert "1 rows have the id of an earlier row" in results
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes among the files")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the platform has no named pipes")
 @pytest.mark.parametrize("name", [".lock", "part-000001.jsonl", ".sides/part-000001.summary.json"])
 def test_a_pipe_in_the_folder_is_refused(tmp_path: Path, made: Any, name: str) -> None:
     rows = made.rows(6)

@@ -1,4 +1,4 @@
-"""The plan: every row in exactly one shard; plain data that comes back as it was."""
+"""The plan: every row is in exactly one shard, and plain data survives a round trip."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_every_row_is_in_exactly_one_shard(sizes: list[int], shard_rows: int) ->
 
 
 @pytest.mark.security
-def test_all_three_cross_processes_as_text() -> None:
+def test_all_three_survive_a_round_trip_as_text() -> None:
     shard = Shard(3, 1, 40, 60, 812)
     assert Shard.from_json(shard.to_json()) == shard
     assert shard.name == "part-000003"

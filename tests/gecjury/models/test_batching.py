@@ -1,4 +1,4 @@
-"""Batches: one length each, every text once, evenly shared out; threads change nothing."""
+"""Batches: equal lengths, every text once, balanced sizes; threads change nothing."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gecjury.models.batching import cpu_threads, equal_batches, padded_batches, 
 
 
 def test_by_hand() -> None:
-    # Room for 2 texts: the three of length 5 make batches of 2 and 1 (places 0, 3 and 1). One text
-    # of 64 word pieces fills the room of two.
+    # Room for 2 texts: the three of length 5 form batches of 2 and 1 (places 0, 3 and 1). One text
+    # of 64 word pieces takes the room of two.
     assert equal_batches([5, 5, 7, 5, 64, 64], 2) == [[4], [5], [0, 3], [2], [1]]
     # 5 texts and room for 4: 3 and 2, not 4 and 1.
     assert [len(batch) for batch in equal_batches([9] * 5, 4)] == [3, 2]
@@ -19,7 +19,7 @@ def test_by_hand() -> None:
 
 
 @given(st.lists(st.integers(1, 130), max_size=60), st.integers(1, 9))
-def test_every_place_once_and_lengths_equal(lengths: list[int], most: int) -> None:
+def test_every_place_occurs_once_and_lengths_are_equal(lengths: list[int], most: int) -> None:
     batches = equal_batches(lengths, most)
     assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
     for batch in batches:
@@ -47,7 +47,7 @@ def test_results_come_in_order(threads: int) -> None:
     assert torch.get_num_threads() == before
 
 
-def test_what_fails_in_a_thread_fails_here() -> None:
+def test_errors_in_threads_are_raised() -> None:
     torch = pytest.importorskip("torch")
     before = torch.get_num_threads()
 
@@ -59,7 +59,7 @@ def test_what_fails_in_a_thread_fails_here() -> None:
     assert torch.get_num_threads() == before
 
 
-def test_an_accelerator_takes_one_batch_at_a_time() -> None:
+def test_an_accelerator_processes_one_batch_at_a_time() -> None:
     torch = pytest.importorskip("torch")
     assert cpu_threads("cuda") == 1
     assert cpu_threads("cpu") == torch.get_num_threads()

@@ -1,4 +1,4 @@
-"""Encoders: equal to transformers, whatever the batch and the order; bad models refused."""
+"""Encoders: equal to transformers in any batch and order, and bad models are refused."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def encoder(folder: Path, batch_size: int = 64, **settings: Any) -> Encoder:
 
 
 def reference(folder: Path, text: str, pooling: str, layer: int) -> np.ndarray:
-    """One text by itself, by transformers alone."""
+    """Return the vector of a single text, computed by transformers alone."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModel.from_pretrained(folder).eval()
     with torch.no_grad():
@@ -90,7 +90,7 @@ def test_all_layers_in_one_pass(tiny_bert: Path) -> None:
 
 
 def distilled(folder: Path, words: Path) -> Path:
-    """A DistilBERT, whose layers lie elsewhere than BERT's."""
+    """A DistilBERT, which stores its layers elsewhere than BERT."""
     for file in words.glob("*"):
         if file.name not in ("config.json", "model.safetensors"):
             folder.mkdir(exist_ok=True)
@@ -106,7 +106,7 @@ def distilled(folder: Path, words: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("usual", [True, False])
-def test_layers_from_one_pass_are_those_of_single_ones(
+def test_layers_from_one_pass_equal_those_of_single_passes(
     tiny_bert: Path, tmp_path: Path, usual: bool
 ) -> None:
     folder = tiny_bert if usual else distilled(tmp_path / "distilled", tiny_bert)
@@ -121,7 +121,7 @@ def test_layers_from_one_pass_are_those_of_single_ones(
                 np.testing.assert_allclose(
                     encoded.vectors[row], reference(folder, text, "mean", layer), atol=1e-5
                 )
-        # Nothing more is read for what is known, nor for one layer of it.
+        # Cached texts are not read again, not even for a single layer.
         model.encode_layers(TEXTS, layers)
         model.encode_layers(TEXTS, layers[:1])
         assert len(passes) == alone
@@ -134,7 +134,7 @@ def test_layers_from_one_pass_are_those_of_single_ones(
         encoder(folder, layer=2).encode_layers(TEXTS, (3,))
 
 
-def test_layers_of_one_pass_are_kept_as_those_of_encoders_of_their_own(
+def test_layers_of_one_pass_share_the_cache_of_single_layer_encoders(
     tiny_bert: Path, tmp_path: Path
 ) -> None:
     runtime = Runtime(device="cpu", cache=tmp_path)
@@ -167,7 +167,7 @@ def test_layers_of_several_threads_are_not_mixed_up(tiny_bert: Path) -> None:
 def test_every_distinct_string_is_read_once(tiny_bert: Path) -> None:
     model = encoder(tiny_bert)
     first = model.encode([*TEXTS, *TEXTS])
-    # The model lower-cases: texts 0 and 3 are the same word pieces.
+    # The model lower-cases, so texts 0 and 3 are the same word pieces.
     assert (first.distinct, first.fresh) == (6, 5)
     np.testing.assert_array_equal(first.vectors[0], first.vectors[3])
     np.testing.assert_array_equal(first.vectors[:6], first.vectors[6:])
@@ -204,7 +204,7 @@ def test_disk_cache_is_keyed_on_text_model_and_pooling(tiny_bert: Path, tmp_path
 
 def test_long_sentences_are_cut_and_counted(tiny_bert: Path) -> None:
     model = encoder(tiny_bert)
-    assert model.limit == 32  # the tokenizer's own limit, below max_length=128
+    assert model.limit == 32  # the limit of the tokenizer, below max_length=128
     long = " ".join(["cat"] * 40)
     found = model.encode([long, " ".join(["cat"] * 30), long])
     assert found.truncated == 1
@@ -213,13 +213,13 @@ def test_long_sentences_are_cut_and_counted(tiny_bert: Path) -> None:
     assert encoder(tiny_bert, max_length=10).limit == 10
 
 
-def test_bfloat16_stays_near(tiny_bert: Path) -> None:
+def test_bfloat16_stays_close(tiny_bert: Path) -> None:
     exact = encoder(tiny_bert).encode(TEXTS).vectors
     rough = encoder(tiny_bert, dtype="bfloat16").encode(TEXTS).vectors
     assert 0 < np.abs(exact - rough).max() < 0.1
 
 
-def test_identity_names_what_decides_the_vectors(tiny_bert: Path) -> None:
+def test_identity_names_everything_that_determines_the_vectors(tiny_bert: Path) -> None:
     assert encoder(tiny_bert).identity.startswith("tiny-bert@")
     names = {
         encoder(tiny_bert, **settings).identity
@@ -230,7 +230,7 @@ def test_identity_names_what_decides_the_vectors(tiny_bert: Path) -> None:
 
 
 def as_bin(folder: Path, to: Path, value: Any = None) -> Path:
-    """A copy whose weights are a pickle, as older checkpoints have them."""
+    """Return a copy whose weights are pickled, as in older checkpoints."""
     from safetensors.torch import load_file
 
     shutil.copytree(folder, to)
@@ -242,13 +242,13 @@ def as_bin(folder: Path, to: Path, value: Any = None) -> Path:
 
 needs_safe_unpickling = pytest.mark.skipif(
     tuple(map(int, torch.__version__.split(".")[:2])) < (2, 10),
-    reason="an older torch reads no pickled weights",
+    reason="older versions of torch read no pickled weights",
 )
 
 
 @pytest.mark.security
 @pytest.mark.parametrize("release", ["2.6.0+cu124", "2.9.1"])
-def test_an_older_torch_reads_no_bin(
+def test_older_torch_versions_read_no_bin(
     tiny_bert: Path, tmp_path: Path, release: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = as_bin(tiny_bert, tmp_path / "bin")
@@ -266,7 +266,7 @@ def test_a_bin_checkpoint_is_read_by_weights_only_loading(tiny_bert: Path, tmp_p
 
 
 @pytest.mark.security
-def test_a_pickle_is_refused_without_a_word_of_torch(tiny_bert: Path, tmp_path: Path) -> None:
+def test_a_pickle_is_refused_without_a_message_of_torch(tiny_bert: Path, tmp_path: Path) -> None:
     other = as_bin(tiny_bert, tmp_path / "bin")
     (other / "pytorch_model.bin").write_bytes(pickle.dumps({"a": Evil()}, protocol=4))
     with pytest.raises(GecjuryError, match=r"pytorch_model\.bin: refused"):
@@ -284,7 +284,7 @@ def test_a_checkpoint_that_needs_unpickling_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     other = as_bin(tiny_bert, tmp_path / "evil", {"a": Evil()})
-    # An older torch reads no `.bin` at all.
+    # Older versions of torch read no `.bin` at all.
     with pytest.raises(GecjuryError, match=r"pytorch_model\.bin: refused.*(full unpick|torch>=2)"):
         encoder(other)
     assert not Path("was-run").exists()
@@ -293,7 +293,9 @@ def test_a_checkpoint_that_needs_unpickling_is_refused(
         encoder(other)
 
 
-def test_unknown_models_name_the_ways_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_models_name_the_alternatives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import huggingface_hub
 
     def unreachable(*args: Any, **kwargs: Any) -> str:
@@ -312,7 +314,7 @@ def test_unknown_models_name_the_ways_on(tmp_path: Path, monkeypatch: pytest.Mon
         resolve("embedded", "main")
 
 
-def test_a_model_that_cannot_pad_is_no_encoder(tiny_bert: Path, tmp_path: Path) -> None:
+def test_a_model_that_cannot_pad_is_not_an_encoder(tiny_bert: Path, tmp_path: Path) -> None:
     import json
 
     other = tmp_path / "decoder"

@@ -1,4 +1,4 @@
-"""Numbers kept on disk: computed once a key, the very same when read, nothing without a number."""
+"""Numbers cached on disk: computed once per key, read back exactly, NaN is not cached."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_each_key_is_computed_once_in_all_runs(tmp_path: Path) -> None:
     assert kept_rows([], 2, 6, compute, runtime).shape == (0, 2)
 
 
-def test_what_is_no_number_is_asked_for_again(tmp_path: Path) -> None:
+def test_nan_is_computed_again(tmp_path: Path) -> None:
     runtime = Runtime(cache=tmp_path)
     asked: list[int] = []
 
@@ -49,7 +49,7 @@ def test_what_is_no_number_is_asked_for_again(tmp_path: Path) -> None:
     assert np.isnan(found[1, 0])
 
 
-def test_keys_tell_inputs_and_models_apart() -> None:
+def test_keys_distinguish_inputs_and_models() -> None:
     keys = {
         input_key("a", [1, 2], [0, 0]),
         input_key("b", [1, 2], [0, 0]),

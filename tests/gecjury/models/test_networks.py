@@ -1,4 +1,4 @@
-"""Networks: positions as transformers counts them, weights that are missing, kinds."""
+"""Networks: position limits as in transformers, missing weights, kinds of network."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ SMALL = {
     "intermediate_size": 8, "max_position_embeddings": 16,
 }  # fmt: skip
 
-# What the model type calls a configuration, further settings, and how many of 16 positions a text
-# has: those that count from after the padding id lose the positions up to it.
+# The model type, further settings, and how many of 16 positions a text can use. Models that count
+# from the padding id onwards lose the positions up to it.
 TYPES = [
     ("bert", {}, 16),
     ("electra", {"embedding_size": 8}, 16),
@@ -63,7 +63,7 @@ TYPES = [
 
 
 @pytest.mark.parametrize(("kind", "settings", "expected"), TYPES)
-def test_positions_are_those_that_the_model_has(
+def test_position_limits_are_those_of_the_model(
     kind: str, settings: dict[str, Any], expected: int
 ) -> None:
     common = {} if kind in ("distilbert", "gpt2", "bart") else SMALL
@@ -74,7 +74,7 @@ def test_positions_are_those_that_the_model_has(
     model = transformers.AutoModel.from_config(config).eval()
     with torch.inference_mode():
         model(input_ids=torch.full((1, expected), 7))
-        # IndexError where a position is looked up, RuntimeError where a table of them is added.
+        # IndexError if a position is looked up, RuntimeError if a table of positions is added.
         with pytest.raises((IndexError, RuntimeError)):
             model(input_ids=torch.full((1, expected + 1), 7))
 
@@ -85,7 +85,7 @@ def test_relative_positions_have_no_limit(kind: str) -> None:
 
 
 @pytest.mark.parametrize("names", [["--help", "input_ids"], []])
-def test_a_tokenizer_that_gives_no_pieces_is_refused(tmp_path: Path, names: list[str]) -> None:
+def test_a_tokenizer_without_input_ids_is_refused(tmp_path: Path, names: list[str]) -> None:
     checkpoint = resolve(str(tiny.encoder(tmp_path / "model")))
     path = tmp_path / "model" / "tokenizer_config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"model_input_names": names}))
@@ -93,14 +93,14 @@ def test_a_tokenizer_that_gives_no_pieces_is_refused(tmp_path: Path, names: list
         read_tokenizer(checkpoint, read_config(checkpoint))
 
 
-def test_a_tokenizer_knows_the_positions(tmp_path: Path) -> None:
-    checkpoint = resolve(str(tiny.encoder(tmp_path / "model")))  # 64 positions, no limit of its own
+def test_a_tokenizer_gets_the_position_limit(tmp_path: Path) -> None:
+    checkpoint = resolve(str(tiny.encoder(tmp_path / "model")))  # 64 positions, no own limit
     tokenizer = read_tokenizer(checkpoint, read_config(checkpoint))
     assert tokenizer.model_max_length == 64
     assert (cut_length(tokenizer, 128), cut_length(tokenizer, 10)) == (64, 10)
 
 
-def test_what_the_files_lack_is_told(tmp_path: Path) -> None:
+def test_missing_weights_are_reported(tmp_path: Path) -> None:
     checkpoint = resolve(str(tiny.encoder(tmp_path / "model")))
     config = read_config(checkpoint)
     assert read_network(checkpoint, config, "encoder")[1] == frozenset()
@@ -119,7 +119,7 @@ def test_weights_of_bfloat16_are_loaded_in_32_bits(tmp_path: Path) -> None:
     config = read_config(checkpoint)
     network, _ = read_network(checkpoint, config, "next-word")
     assert {values.dtype for values in network.parameters()} == {torch.float32}
-    # A taught judge is saved in the numbers of the model that was taught.
+    # A trained judge is saved in the number format of its base model.
     assert config.dtype == torch.bfloat16
 
 
@@ -147,7 +147,7 @@ def test_a_tokenizer_without_its_package_names_it(tmp_path: Path) -> None:
         (folder / name).unlink()
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n日\n本\n", encoding="utf-8")
 
-    def asked(dictionary: str) -> None:
+    def read_with(dictionary: str) -> None:
         settings = {
             "tokenizer_class": "BertJapaneseTokenizer",
             "word_tokenizer_type": "mecab",
@@ -157,22 +157,22 @@ def test_a_tokenizer_without_its_package_names_it(tmp_path: Path) -> None:
         checkpoint = resolve(str(folder))
         read_tokenizer(checkpoint, read_config(checkpoint))
 
-    # A dictionary that nobody has here; where fugashi is not installed either, that is named.
+    # The dictionary is not installed here; if fugashi is missing too, the message names fugashi.
     with pytest.raises(
         MissingExtraError, match=r"needs the package (ipadic|fugashi), which is not"
     ):
-        asked("ipadic")
+        read_with("ipadic")
 
 
 def changed(folder: Path, file: str, **entries: Any) -> Path:
-    """A model folder with entries of one of its JSON files changed."""
+    """Create a model folder and change entries of one of its JSON files."""
     path = tiny.encoder(folder) / file
     path.write_text(json.dumps(json.loads(path.read_text()) | entries))
     return folder
 
 
 def opened(folder: Path) -> Any:
-    """What every loader does: configuration, tokenizer and network."""
+    """Load configuration, tokenizer and network, as every loader does."""
     checkpoint = resolve(str(folder))
     config = read_config(checkpoint)
     read_tokenizer(checkpoint, config, padded=True)
@@ -185,7 +185,7 @@ def opened(folder: Path) -> Any:
             "_experts_implementation"]
 )  # fmt: skip
 @pytest.mark.parametrize("value", ["evil/evil:attn", "flash_attention_2", {"": "evil/evil"}, 3])
-def test_a_folder_names_no_implementation_of_the_hub(
+def test_a_folder_cannot_name_an_implementation_from_the_hub(
     tmp_path: Path, key: str, value: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fetch(*names: object, **options: object) -> None:
@@ -200,7 +200,7 @@ def test_a_folder_names_no_implementation_of_the_hub(
 
 
 @pytest.mark.security
-def test_so_for_configurations_within_a_configuration() -> None:
+def test_nested_configurations_cannot_name_an_implementation() -> None:
     from transformers import AutoConfig, BertConfig
 
     from gecjury.models.networks import _keep_own_implementations
@@ -215,7 +215,7 @@ def test_so_for_configurations_within_a_configuration() -> None:
 
 
 @pytest.mark.security
-def test_models_are_loaded_in_two_places_alone() -> None:
+def test_models_are_loaded_in_only_two_modules() -> None:
     rooms = ("gecjury", "refbased", "refless", "judges")
     files = {path for room in rooms for path in (ROOT / room).rglob("*.py")}
     loading = {path.name for path in files if ".from_pretrained(" in path.read_text()}
@@ -238,7 +238,7 @@ def test_models_are_loaded_in_two_places_alone() -> None:
         ("tokenizer_config.json", {"cls_token": 7}, "transformers|its tokeniser needs"),
     ],
 )
-def test_entries_that_cannot_be_used_are_refused_by_file(
+def test_unusable_entries_are_refused_with_their_file(
     tmp_path: Path, file: str, entries: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(GecjuryError, match=said) as refused:
@@ -267,7 +267,7 @@ def test_a_vocabulary_that_does_not_fit_is_refused(
 
 
 @pytest.mark.security
-def test_a_word_beyond_the_vectors_is_refused_where_a_text_has_it(tmp_path: Path) -> None:
+def test_a_word_without_a_vector_is_refused_when_it_occurs(tmp_path: Path) -> None:
     folder = tiny.encoder(tmp_path / "model")
     record = json.loads((folder / "tokenizer.json").read_text())
     record["model"]["vocab"]["cat"] = 999
@@ -280,7 +280,7 @@ def test_a_word_beyond_the_vectors_is_refused_where_a_text_has_it(tmp_path: Path
 
 @pytest.mark.security
 @pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
-def test_settings_that_could_not_be_saved_again_are_refused(tmp_path: Path, file: str) -> None:
+def test_settings_that_cannot_be_saved_again_are_refused(tmp_path: Path, file: str) -> None:
     folder = changed(tmp_path / "model", file, note="\ud800")
     with pytest.raises(InputError, match=f"{file}: .* is half a surrogate pair"):
         opened(folder)
@@ -301,7 +301,7 @@ def test_a_panic_of_the_tokenizers_package_is_an_error(
 
 
 @pytest.mark.security
-def test_a_damaged_tokenizer_of_a_judge_is_none(tmp_path: Path) -> None:
+def test_a_damaged_tokenizer_of_a_judge_is_not_used(tmp_path: Path) -> None:
     folder = tiny.language_model(tmp_path / "model")
     assert cached_tokenizer(str(folder)) is not None
     path = folder / "tokenizer_config.json"
@@ -310,7 +310,7 @@ def test_a_damaged_tokenizer_of_a_judge_is_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.security
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes among the files")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the platform has no named pipes")
 def test_a_pipe_among_the_files_is_not_waited_for(tmp_path: Path) -> None:
     folder = tiny.encoder(tmp_path / "model")
     (folder / "tokenizer.json").unlink()

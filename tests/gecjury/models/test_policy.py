@@ -1,4 +1,4 @@
-"""One policy on devices, pickled files and pinned identities for every neural metric."""
+"""The same policy on devices, pickled files and pinned identities for all neural metrics."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CORPUS = Corpus((SOURCE,), {"x": Version((FIXED,))}, (Version((FIXED,)),), gold=
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folders `bert`, `lm`, `ranker` and `some`, the last with one model an aspect."""
+    """Folders `bert`, `lm`, `ranker` and `some`, the last with one model per aspect."""
     folder = tmp_path_factory.mktemp("policy")
     tiny.encoder(folder / "bert")
     tiny.language_model(folder / "lm")
@@ -47,7 +47,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def options(metric: str, models: Path, bart: Path) -> dict[str, Any]:
-    """Settings with which a metric reads the tiny models."""
+    """Return the settings with which a metric reads the tiny models."""
     return {
         "uot-errant": {"encoder": str(models / "bert")},
         "pt-errant": {"model": str(models / "bert")},
@@ -65,9 +65,7 @@ NEURAL = ("uot-errant", "pt-errant", "pt-errant/bartscore", "pt-m2", "some", "im
 
 
 @pytest.mark.parametrize("metric", NEURAL)
-def test_a_device_that_is_not_there_is_refused_alike(
-    metric: str, models: Path, tiny_bart: Path
-) -> None:
+def test_all_metrics_refuse_a_missing_device(metric: str, models: Path, tiny_bart: Path) -> None:
     scorer = load(metric.partition("/")[0], **options(metric, models, tiny_bart))
     for device, message in (
         ("cuda:9", r"^device 'cuda:9' is not on this machine; use --device auto or cpu$"),
@@ -78,7 +76,7 @@ def test_a_device_that_is_not_there_is_refused_alike(
 
 
 @pytest.mark.parametrize("metric", NEURAL)
-def test_numbers_of_sixteen_bits_are_told_and_refused_alike(
+def test_all_metrics_handle_sixteen_bit_precision_alike(
     metric: str, models: Path, tiny_bart: Path
 ) -> None:
     name, settings = metric.partition("/")[0], options(metric, models, tiny_bart)
@@ -88,11 +86,11 @@ def test_numbers_of_sixteen_bits_are_told_and_refused_alike(
             load(name, **settings, dtype="bfloat16")
         return
     plain, rough = load(name, **settings), load(name, **settings, dtype="bfloat16")
-    told = str(plain.signature(CORPUS, runtime)), str(rough.signature(CORPUS, runtime))
-    # UOT-ERRANT has had the option from its first version.
-    assert ("dtype" in told[0]) == (metric == "uot-errant")
-    assert "dtype=bfloat16" in told[1]
-    assert ("rounded=products" in told[1]) == (metric == "uot-errant")
+    signatures = str(plain.signature(CORPUS, runtime)), str(rough.signature(CORPUS, runtime))
+    # UOT-ERRANT has had the option since its first version.
+    assert ("dtype" in signatures[0]) == (metric == "uot-errant")
+    assert "dtype=bfloat16" in signatures[1]
+    assert ("rounded=products" in signatures[1]) == (metric == "uot-errant")
     exact, near = (s.score_corpus(CORPUS, runtime).sentences for s in (plain, rough))
     assert near == pytest.approx(exact, abs=0.05, nan_ok=True)
     with pytest.raises(OptionError, match=r"dtype=float16 is for GPUs .*use dtype=bfloat16"):
@@ -102,7 +100,7 @@ def test_numbers_of_sixteen_bits_are_told_and_refused_alike(
 
 
 def as_bin(folder: Path, evil: bool = False) -> None:
-    """Turn every model in a folder into one with pickled weights, as older ones have them."""
+    """Pickle the weights of every model in a folder, as in older checkpoints."""
     from safetensors.torch import load_file
 
     for file in sorted(folder.rglob("model.safetensors")):
@@ -112,7 +110,7 @@ def as_bin(folder: Path, evil: bool = False) -> None:
 
 
 class Evil:
-    """What leaves a file behind when it is unpickled."""
+    """An object that creates a file when it is unpickled."""
 
     def __reduce__(self) -> tuple[Callable[[Path], None], tuple[Path]]:
         return (Path.touch, (Path("was-run"),))
@@ -120,10 +118,10 @@ class Evil:
 
 @pytest.mark.skipif(
     tuple(map(int, torch.__version__.split(".")[:2])) < (2, 10),
-    reason="an older torch reads no pickled weights",
+    reason="older versions of torch read no pickled weights",
 )
 @pytest.mark.parametrize("metric", NEURAL)
-def test_bin_files_are_read_by_weights_only_loading_alike(
+def test_all_metrics_read_bin_files_by_weights_only_loading(
     metric: str, models: Path, tiny_bart: Path, tmp_path: Path
 ) -> None:
     name = metric.partition("/")[0]
@@ -140,7 +138,7 @@ def test_bin_files_are_read_by_weights_only_loading_alike(
 
 @pytest.mark.security
 @pytest.mark.parametrize("metric", NEURAL)
-def test_bin_files_that_need_unpickling_are_refused_alike(
+def test_all_metrics_refuse_bin_files_that_need_unpickling(
     metric: str, models: Path, tiny_bart: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runtime = Runtime(device="cpu", use_cache=False)
@@ -151,7 +149,7 @@ def test_bin_files_that_need_unpickling_are_refused_alike(
     as_bin(evil, evil=True)
     as_bin(evil_bart, evil=True)
     scorer = load(metric.partition("/")[0], **options(metric, evil, evil_bart))
-    # A torch older than 2.10 reads no `.bin` at all.
+    # Versions of torch before 2.10 read no `.bin` at all.
     with pytest.raises(GecjuryError, match=r"model\.bin: refused.*(full unpickling|torch>=2\.10)"):
         scorer.score_corpus(CORPUS, runtime)
     assert not Path("was-run").exists()
@@ -170,7 +168,7 @@ def test_a_folder_is_pinned_by_its_weights_whatever_their_format(
     first = pinned(folder)
     torch.save({"other": torch.zeros(1)}, folder / "fluency" / "pytorch_model.bin")
     assert len({pinned(models / "some"), first, pinned(folder)}) == 3
-    # What a training keeps to go on with is not the model.
+    # The checkpoints of a training are not part of the model.
     (folder / "checkpoints").mkdir()
     (folder / "checkpoints" / "model.safetensors").write_bytes(b"x")
     assert pinned(folder) != pinned(models / "some")
@@ -179,7 +177,7 @@ def test_a_folder_is_pinned_by_its_weights_whatever_their_format(
 
 
 def to_hub(folder: Path, home: Path, name: str) -> None:
-    """Put a folder into a hub cache, as a download leaves it there."""
+    """Put a folder into a hub cache, as a download does."""
     place = home / "hub" / f"models--{name.replace('/', '--')}"
     (place / "refs").mkdir(parents=True)
     (place / "refs" / "main").write_text(COMMIT)
@@ -205,7 +203,7 @@ def test_models_of_the_hub_are_pinned_by_their_commit(models: Path, tmp_path: Pa
     to_hub(models / "bert", home, "bert-base-cased")
     to_hub(models / "some", home, "someone/some")
     to_hub(models / "ranker", home, "someone/ranker")
-    # A SOME by kernel regression, which names its encoder and does not hold it.
+    # A SOME by kernel regression, which names its encoder but does not contain it.
     kernel = tmp_path / "kernel"
     kernel.mkdir()
     record = {"format": "gecjury-some/1", "scale": [1, 4], "max_length": 128, "members": [],
@@ -243,7 +241,7 @@ def test_models_of_the_hub_are_pinned_by_their_commit(models: Path, tmp_path: Pa
 
 
 @pytest.mark.security
-def test_no_other_room_loads_models() -> None:
+def test_no_other_package_loads_models() -> None:
     words = re.compile(r"from_pretrained|huggingface_hub|torch\.load|(cuda|mps)\.is_available")
     rooms = [*(ROOT / "gecjury").iterdir(), *(ROOT / name for name in FAMILIES)]
     found = [
@@ -256,7 +254,7 @@ def test_no_other_room_loads_models() -> None:
     assert found == []
 
 
-def test_the_hub_s_retries_are_not_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_retries_of_the_hub_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     logger = logging.getLogger("huggingface_hub.utils._http")
     with _quiet_hub():
         logger.warning("Retrying in 1s [Retry 1/5].")

@@ -1,4 +1,4 @@
-"""Products of 16 bits: near those of 32, outputs and word vectors exact, refused where absent."""
+"""Products in 16 bits: close to 32 bits, exact heads and word vectors, unsupported devices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def network(folder: Path, kind: Any) -> Any:
     return read_network(checkpoint, read_config(checkpoint), kind)[0].eval()
 
 
-def test_rounded_products_are_nearer_than_a_network_of_sixteen_bits(tmp_path: Path) -> None:
+def test_rounded_products_are_closer_than_a_network_in_sixteen_bits(tmp_path: Path) -> None:
     folder = tiny.encoder(tmp_path / "encoder")
     with torch.inference_mode():
         exact = network(folder, "encoder")(input_ids=IDS).last_hidden_state
@@ -37,7 +37,7 @@ def test_rounded_products_are_nearer_than_a_network_of_sixteen_bits(tmp_path: Pa
     assert gap < 0.01
 
 
-def test_a_head_keeps_its_numbers(tmp_path: Path) -> None:
+def test_a_head_stays_in_32_bits(tmp_path: Path) -> None:
     folder = tiny.encoder(tmp_path / "head", outputs=1)
     model = placed(network(folder, "sentences"), "bfloat16", "cpu")
     with torch.inference_mode():
@@ -49,7 +49,7 @@ def test_a_head_keeps_its_numbers(tmp_path: Path) -> None:
     assert model.bert.encoder.layer[0].output.dense.weight.dtype == torch.bfloat16
 
 
-def test_word_vectors_that_a_head_shares_keep_theirs(tmp_path: Path) -> None:
+def test_word_vectors_shared_with_a_head_stay_in_32_bits(tmp_path: Path) -> None:
     folder = tiny.language_model(tmp_path / "model")
     model = placed(network(folder, "next-word"), "bfloat16", "cpu", whole=True)
     assert model.lm_head.weight.dtype == torch.bfloat16
@@ -61,7 +61,7 @@ def test_word_vectors_that_a_head_shares_keep_theirs(tmp_path: Path) -> None:
     assert 0 < (near - exact).abs().max() < 0.05
 
 
-def test_thirty_two_bits_are_left_alone(tmp_path: Path) -> None:
+def test_32_bits_are_left_unchanged(tmp_path: Path) -> None:
     folder = tiny.encoder(tmp_path / "encoder")
     plain = network(folder, "encoder")
     assert placed(plain, "float32", "cpu") is plain
@@ -69,7 +69,7 @@ def test_thirty_two_bits_are_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["encoder", "next-word"])
-def test_products_by_onednn_differ_in_the_last_bits_at_most(tmp_path: Path, kind: str) -> None:
+def test_products_by_onednn_differ_only_in_the_last_bits(tmp_path: Path, kind: str) -> None:
     make = tiny.encoder if kind == "encoder" else tiny.language_model
     folder = make(tmp_path / "model")
     model = placed(network(folder, kind), "float32-onednn", "cpu")

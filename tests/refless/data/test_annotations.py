@@ -1,4 +1,4 @@
-"""Rated sentences: what is read, averaged, left out and refused."""
+"""Rated sentences: reading, averaging, rows left out and rows refused."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_raters_are_averaged_and_zeros_left_out(tmp_path: Path) -> None:
         HEADER,
         'A b .,A c .,"3,4,3,4,3","1,2,3,4,4","0,4,4,3,3",x',
         'A d .,"A, e .","1,1,1,1,1","2,2,2,2,2","0,0,3,3,1",x',
-        # Three of five say "other" about grammaticality: the row goes.
+        # Three of five raters say "other" for grammaticality, so the row is dropped.
         'A f .,A g .,"0,0,0,4,4","2,2,2,2,2","3,3,3,3,3",x',
     )
     found = read_annotations(path)
@@ -72,7 +72,7 @@ def test_bad_ratings_name_line_and_column(tmp_path: Path, cell: str, message: st
         read_annotations(path)
 
 
-def test_tables_that_are_no_ratings_are_refused(tmp_path: Path) -> None:
+def test_tables_without_usable_ratings_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no column is known to contain the rated sentence"):
         read_annotations(write(tmp_path, "a,b", "1,2"))
     with pytest.raises(InputError, match="contains no row"):
@@ -86,7 +86,7 @@ def test_tables_that_are_no_ratings_are_refused(tmp_path: Path) -> None:
         read_annotations(write(tmp_path, HEADER, "A .,A .,1,2,1,x"), columns)
 
 
-def test_columns_called_what_they_hold_need_no_map(tmp_path: Path) -> None:
+def test_columns_with_the_standard_names_need_no_map(tmp_path: Path) -> None:
     path = write(tmp_path, "output,meaning,grammaticality", "A b .,2,1", "A c .,3,4")
     found = read_annotations(path)
     assert found.aspects == ("grammaticality", "meaning")
@@ -113,12 +113,12 @@ def test_column_maps_and_scales_are_checked() -> None:
             Scale.parse(text)
 
 
-def test_a_map_is_completed_by_columns_called_what_they_hold(tmp_path: Path) -> None:
+def test_a_map_is_completed_by_columns_with_the_standard_names(tmp_path: Path) -> None:
     path = write(tmp_path, "hyp,source,split,fluency,meaning", "a,b,dev,2,1", "c,d,test,3,4")
     found = read_annotations(path, ColumnMap.parse(["output=hyp"]))
     assert (found.aspects, found.sources) == (("fluency", "meaning"), ("b", "d"))
     assert found.names == ("dev", "test")
-    # Who names an aspect wants that one alone.
+    # If the map names an aspect, only that aspect is used.
     found = read_annotations(path, ColumnMap.parse(["output=hyp", "grammaticality=fluency"]))
     assert found.aspects == ("grammaticality",)
     with pytest.raises(
@@ -133,7 +133,7 @@ def test_a_map_is_completed_by_columns_called_what_they_hold(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("columns", "aspects", "told"),
+    ("columns", "aspects", "note"),
     [
         (["grammaticality=grammar", "output=output"], None, "--column says; left out: fluency, "
          "meaning (to train them too, add --column fluency=fluency --column meaning=meaning)"),
@@ -141,20 +141,20 @@ def test_a_map_is_completed_by_columns_called_what_they_hold(tmp_path: Path) -> 
         (None, None, ""),
     ],
 )  # fmt: skip
-def test_the_aspects_found_asked_and_left_are_told(
-    tmp_path: Path, columns: list[str] | None, aspects: list[str] | None, told: str
+def test_aspects_found_used_and_left_out_are_reported(
+    tmp_path: Path, columns: list[str] | None, aspects: list[str] | None, note: str
 ) -> None:
     path = tmp_path / "r.tsv"
     path.write_text("output\tgrammar\tfluency\tmeaning\na\t1\t2\t3\nb\t2\t3\t4\n")
-    given = ColumnMap.parse(columns) if columns else None
-    notes = read_annotations(path, given, aspects=aspects).notes
-    assert len(notes) == bool(told)
-    assert told in "".join(notes)
+    column_map = ColumnMap.parse(columns) if columns else None
+    notes = read_annotations(path, column_map, aspects=aspects).notes
+    assert len(notes) == bool(note)
+    assert note in "".join(notes)
     if columns:
         assert "rates grammaticality, fluency, meaning; used: grammaticality, as" in notes[0]
 
 
-def test_aspects_that_are_not_wanted_need_no_ratings(tmp_path: Path) -> None:
+def test_aspects_that_are_not_selected_need_no_ratings(tmp_path: Path) -> None:
     path = write(tmp_path, "output,fluency,meaning", "a,2,", "c,3,x")
     found = read_annotations(path, aspects=["fluency"])
     assert (found.aspects, found.ratings.tolist()) == (("fluency",), [[2.0], [3.0]])
@@ -162,11 +162,11 @@ def test_aspects_that_are_not_wanted_need_no_ratings(tmp_path: Path) -> None:
         read_annotations(path)
 
 
-def test_other_kinds_of_file_hold_the_same(tmp_path: Path) -> None:
+def test_all_file_formats_give_the_same_table(tmp_path: Path) -> None:
     columns = ColumnMap.parse(["output=h", "fluency=f,g"])
     scale = Scale(0, 10, zero_is_other=False)
     csv = write(tmp_path, "h,f,g", '"say ""a""",1,2', "b,0,0")
-    # In tab-separated text a quotation mark is itself.
+    # In tab-separated text a quotation mark is an ordinary character.
     tsv = write(tmp_path, "h\tf\tg", 'say "a"\t1\t2', "b\t0\t0", name="r.tsv")
     rows = [{"h": 'say "a"', "f": 1, "g": 2}, {"h": "b", "f": 0, "g": [0]}]
     lines = write(tmp_path, *map(json.dumps, rows), name="r.jsonl")
@@ -200,8 +200,8 @@ def table(sources: list[str], aspects: tuple[str, ...] = ("fluency",)) -> Annota
     )
 
 
-def test_no_source_stands_in_two_parts() -> None:
-    # The same source, once tokenised and with other quotation marks.
+def test_no_source_is_in_two_parts() -> None:
+    # The last two are the same source, tokenised or not and with different quotation marks.
     sources = [f"s {n // 3} ." for n in range(300)] + ['" S0 ."', "“s0.”"]
     split = split_by_source(table(sources), seed=3)
     keys = [s.replace(" ", "").strip('"“”').lower() for s in sources]
@@ -224,7 +224,7 @@ def test_too_few_rows_are_refused() -> None:
         split_by_source(table(["a", "b", "c"]))
 
 
-def test_parts_in_files_must_be_apart() -> None:
+def test_parts_in_files_must_not_share_sources() -> None:
     a, b, c = (table([f"{name} {n}" for n in range(3)]) for name in "abc")
     joined, split = join_parts(a, b, c)
     assert len(joined) == 9
@@ -241,7 +241,7 @@ def test_parts_in_files_must_be_apart() -> None:
 
 def test_tmu_gfm_is_read_whole(data_dir: Path) -> None:
     data = read_annotations(data_dir / "TMU-GFM-Dataset" / "tmu-gfm-dataset.csv")
-    # 4,221 rows (Yoshimura et al. 2020, section 3); the release's own means leave zeros out, too.
+    # 4,221 rows (Yoshimura et al. 2020, section 3); the means in the release also leave out zeros.
     assert len(data) == 4221
     import csv
 
@@ -249,11 +249,11 @@ def test_tmu_gfm_is_read_whole(data_dir: Path) -> None:
         means = [[float(r[k]) for k in ("ave_g", "ave_f", "ave_m")] for r in csv.DictReader(file)]
     assert np.abs(data.ratings - np.array(means)).max() < 0.006
     split = split_by_source(data)
-    # The paper's sizes: 3,376, 422, 423.
+    # The sizes in the paper: 3,376, 422, 423.
     assert [len(rows) for rows in (split.train, split.dev, split.test)] == [3375, 422, 424]
 
 
-def test_gug_brings_its_split(data_dir: Path) -> None:
+def test_gug_comes_with_its_split(data_dir: Path) -> None:
     data = read_annotations(data_dir / "gug-data" / "gug_annotations.tsv")
     split = split_as_named(data)
     # Heilman et al. (2014), section 2: 1,518 / 747 / 754.
@@ -269,7 +269,7 @@ def test_treebank_text_is_cut_at_blank_lines(tmp_path: Path) -> None:
 
 
 def test_one_rating_of_the_whole_by_several_raters(tmp_path: Path) -> None:
-    # autoJQE: tabs in a .csv, quotation marks about ratings alone, 0 for what cannot be judged.
+    # autoJQE: tabs in a .csv, only ratings are quoted, and 0 means that a rater could not judge.
     path = write(
         tmp_path,
         "原文\t訂正\t個別評価\t評価",
@@ -284,14 +284,14 @@ def test_one_rating_of_the_whole_by_several_raters(tmp_path: Path) -> None:
     assert "1 rows left out" in found.notes[0]
     assert found.raters["quality"].tolist()[0] == [4, 3, 4]
     assert np.isnan(found.raters["quality"][1, 0])
-    # What stands between the words is as it was given, but letters are composed.
+    # The characters between words are unchanged, but letters are composed.
     assert found.sources == ('私は"本"を\u3000読む。', "かき")
     assert found.outputs[1] == "がき"
-    # English sentences lose doubled blanks, as they always have.
+    # In English sentences repeated blanks are still merged.
     assert read_annotations(path).sources[0] == '私は"本"を 読む。'
 
 
-def test_quality_by_a_column_of_ones_own(tmp_path: Path) -> None:
+def test_quality_from_a_user_defined_column(tmp_path: Path) -> None:
     path = write(tmp_path, "s,h,a,b", "x,y,1,2", "x,z,3,4")
     columns = ColumnMap.parse(["output=h", "source=s", "quality=a,b"])
     found = read_annotations(path, columns)
@@ -312,7 +312,7 @@ def test_aspects_come_before_quality_where_columns_are_not_named(tmp_path: Path)
     assert "left out: quality" in found.notes[-1]
 
 
-def test_raters_are_kept_where_every_row_has_as_many(tmp_path: Path) -> None:
+def test_raters_are_kept_only_if_all_rows_have_equally_many(tmp_path: Path) -> None:
     path = write(tmp_path, "source,output,quality", 'x,y,"1,2"', 'x,z,"4,4,4"')
     assert read_annotations(path).raters == {}
 
@@ -332,17 +332,17 @@ def test_sets_are_joined_with_their_raters(tmp_path: Path) -> None:
     assert joined([parts[0], short]).raters == {}
 
 
-def test_autojqe_is_read_where_its_data_is() -> None:
+def test_autojqe_is_read_if_its_data_is_installed() -> None:
     try:
         found = read_named("autojqe", open_data())
     except DataError:
         pytest.skip("autoJQE's files are not here")
-    # 9,108 less 22 and 132 rows that two or three raters marked 0.
+    # 9,108 minus 22 and 132 rows that two or three raters marked 0.
     assert len(found) == 8954
     assert found.raters["quality"].shape == (8954, 3)
     split = split_by_source(found)
     assert (len(split.train), len(split.dev), len(split.test)) == (7163, 895, 896)
-    # The benchmark of that name is what training keeps for its test part.
+    # The benchmark of that name is the test part of the training split.
     tested = load_benchmark("autojqe-test").corpus.as_text()
     kept = {normalise(found.sources[row]) for row in split.test}
     assert {normalise(source) for source in tested.sources} == kept

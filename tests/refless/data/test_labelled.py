@@ -1,4 +1,4 @@
-"""Labelled tokens from two-column files and M2, and what is refused of either."""
+"""Labelled tokens from two-column files and M2, and malformed files of both formats."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_m2_marks_covered_tokens_and_the_token_right_of_an_insertion(tmp_path: P
         (False, True, True, False),
         (False, True, False, True),
     }
-    # Two annotators who agree are one reading; a block without A lines is right.
+    # Two annotators who agree are one reading; a block without A lines has no errors.
     assert [s for s in found if s.tokens[0] != "He"] == [
         LabelledSentence(("Yes", "."), (False, False)),
         LabelledSentence(("Well", "."), (False, False)),
@@ -100,7 +100,7 @@ def test_malformed_files_are_refused(tmp_path: Path, content: bytes, message: st
         read_labelled([str(tmp_path / "x.tsv")], no_folder)
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_paths_that_are_not_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"'multiged-fr': neither a set \(multiged-en, multiged-"):
         read_labelled(["multiged-fr"], no_folder)
     with pytest.raises(InputError, match=r"folder|directory"):
@@ -126,17 +126,17 @@ def test_m2_without_edits_has_nothing_to_learn(tmp_path: Path) -> None:
         refuse_one_class(found, "x.m2")
 
 
-def test_a_dev_part_is_found_beside_its_train_part(tmp_path: Path) -> None:
+def test_a_dev_part_is_found_next_to_its_train_part(tmp_path: Path) -> None:
     train = tmp_path / "xx_train.tsv"
     assert dev_beside(str(train)) is None
     (tmp_path / "xx_dev.tsv").write_text(COLUMNS)
     assert dev_beside(str(train)) == str(tmp_path / "xx_dev.tsv")
-    # A file that is called neither is no part of a pair.
+    # A file whose name says neither is not part of a pair.
     assert dev_beside(str(tmp_path / "xx.tsv")) is None
     assert dev_beside("multiged-sv") == "multiged-sv"
 
 
-def test_the_fingerprint_tells_labels_and_parts_apart() -> None:
+def test_the_fingerprint_depends_on_labels_and_parts() -> None:
     one, other = (LabelledSentence(("a", "b"), (wrong, False)) for wrong in (True, False))
     prints = {
         LabelledText((one,)).print,
@@ -157,7 +157,7 @@ def test_the_shared_task_s_sets_by_name(data_dir: Path) -> None:
         except DataError:
             pytest.skip("the data folder lacks MultiGED-2023")
         sizes[name] = (len(train), len(dev), sum(map(sum, (s.wrong for s in train))))
-    # Sentences and errors of the shared task's own table: FCE, GECCC, Falko-MERLIN, MERLIN, SweLL.
+    # Sentences and errors as in the shared task's table: FCE, GECCC, Falko-MERLIN, MERLIN, SweLL.
     assert sizes["multiged-en"] == (28357, 2191, 42899)
     assert sizes["multiged-cs"][:2] == (29794, 2780)
     assert sizes["multiged-de"][:2] == (19239, 2503)

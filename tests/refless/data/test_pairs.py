@@ -1,4 +1,4 @@
-"""Training pairs from parallel text, with a made-up encoder; spoilt sentences."""
+"""Training pairs from parallel text, with a made-up encoder, and corrupted sentences."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_edits_turn_one_sentence_into_the_other(source: list[str], target: list[
 
 
 def counts(texts: Sequence[str]) -> FloatArray:
-    """A made-up encoder: how often x and y occur, and a constant."""
+    """A made-up encoder: the counts of x and y, and a constant."""
     return np.array([[t.count("x"), t.count("y"), 1.0] for t in texts])
 
 
@@ -51,7 +51,8 @@ CORRECTION = Correction("a b", (Edit(0, 1, "x"), Edit(1, 2, "y y")))
 
 
 def test_impact_by_hand() -> None:
-    # Whole (1, 2, 1), without the first edit (0, 2, 1), without the second (1, 0, 1).
+    # The whole correction (1, 2, 1), without the first edit (0, 2, 1), without the second
+    # (1, 0, 1).
     # 1 − 5/√(6·5) = .0871, 1 − 2/√(6·2) = .4226.
     assert CORRECTION.text() == "x y y"
     assert CORRECTION.text([False, True]) == "a y y"
@@ -59,7 +60,7 @@ def test_impact_by_hand() -> None:
     assert impacts == pytest.approx([1 - 5 / 30**0.5, 1 - 2 / 12**0.5])
 
 
-def test_better_is_what_has_the_larger_summed_impact() -> None:
+def test_the_text_with_the_larger_summed_impact_is_better() -> None:
     order = ["a b", "x b", "a y y", "x y y"]  # by summed impact: 0, .087, .423, .510
     pairs = ranked_pairs([CORRECTION], np.random.default_rng(0), 100, counts, tries=200)
     assert {(p.better, p.worse) for p in pairs} == {
@@ -67,7 +68,7 @@ def test_better_is_what_has_the_larger_summed_impact() -> None:
     }
 
 
-def test_only_what_is_drawn_is_weighed() -> None:
+def test_only_drawn_corrections_are_encoded() -> None:
     many = [Correction(f"a b {n}", CORRECTION.edits) for n in range(2000)]
     encoded: list[str] = []
 
@@ -76,7 +77,7 @@ def test_only_what_is_drawn_is_weighed() -> None:
         return counts(texts)
 
     assert len(ranked_pairs(many, np.random.default_rng(0), 9, watch)) == 9
-    # One block of 512 corrections: each whole and without either of its two edits.
+    # One block of 512 corrections: each as a whole, and without either of its two edits.
     assert len(encoded) == len(set(encoded)) == 3 * 512
 
 
@@ -87,14 +88,14 @@ def test_nested_pairs_only_add_edits() -> None:
     }  # fmt: skip
 
 
-def test_draws_depend_on_the_generator_alone() -> None:
+def test_draws_depend_only_on_the_generator() -> None:
     many = [Correction(f"a b {n}", CORRECTION.edits) for n in range(20)]
     one, two = (ranked_pairs(many, np.random.default_rng(5), 15) for _ in range(2))
     assert one == two
     assert one != ranked_pairs(many, np.random.default_rng(6), 15)
 
 
-def test_detection_marks_what_edits_touch() -> None:
+def test_detection_marks_tokens_touched_by_edits() -> None:
     edits = (Edit(0, 0, "The"), Edit(2, 4, "z"), Edit(5, 5, "."))
     assert detection_labels(Correction("a b c d e", edits)) == [1, 0, 1, 1, 1]
 
@@ -134,7 +135,7 @@ def test_named_sets_are_found(data_dir: Path) -> None:
     assert len(found) == 13844
 
 
-def test_letters_are_tokens_where_no_blanks_are_written(tmp_path: Path) -> None:
+def test_letters_are_tokens_in_languages_without_blanks(tmp_path: Path) -> None:
     (tmp_path / "s").write_text("私は本をよむ。\n日本 へ 行く\n", encoding="utf-8")
     (tmp_path / "t").write_text("私は本を読んだ。\n日本へ行った\n", encoding="utf-8")
     name = f"{tmp_path / 's'},{tmp_path / 't'}"
@@ -142,12 +143,12 @@ def test_letters_are_tokens_where_no_blanks_are_written(tmp_path: Path) -> None:
     assert first.text() == "私は本を読んだ。"
     assert first.edits == (Edit(4, 6, "読んだ"),)
     assert first.text([False]) == "私は本をよむ。"
-    # Blanks that are written are letters like others, on either side.
+    # Blanks in the text are ordinary characters, on both sides.
     assert second.text() == "日本へ行った"
     assert second.text([False] * len(second.edits)) == "日本 へ 行く"
     back = read_parallel([f"{tmp_path / 't'},{tmp_path / 's'}"], no_folder, language_of("ja"))
     assert back[1].text() == "日本 へ 行く"
-    # Of English each line is one word.
+    # Read as English, each line is one word.
     whole, _ = read_parallel([name], no_folder)
     assert whole.edits == (Edit(0, 1, "私は本を読んだ。"),)
 
@@ -161,11 +162,11 @@ def test_letters_are_composed_and_keep_their_case(tmp_path: Path) -> None:
     assert found.source == "Nemůžu jit ."
 
 
-def test_parallel_text_known_by_name_tells_its_language() -> None:
+def test_named_parallel_text_has_a_known_language() -> None:
     assert PARALLEL_LANGUAGES["geccc-dev"] == "cs"
     assert PARALLEL_LANGUAGES["ua-gec"] == "uk"
     assert "mine.m2" not in PARALLEL_LANGUAGES
-    # The test part is for trying metrics on.
+    # The test part is reserved for evaluating metrics.
     with pytest.raises(OptionError, match="parallel text 'geccc-test': neither a set"):
         read_parallel(["geccc-test"], no_folder)
 
@@ -179,7 +180,7 @@ def test_geccc_is_read_as_written() -> None:
     assert "věk, abych" in found[3].text()
 
 
-# The package leaves a file of its own open.
+# The package leaves one of its files open.
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")

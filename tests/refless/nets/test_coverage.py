@@ -1,4 +1,4 @@
-"""What is said of encoders that were made for other languages."""
+"""Notes on encoders that were trained for other languages."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def test_unknown_pieces_are_counted(tmp_path: Path) -> None:
     assert reading_notes(words, ["日本"], "mine") == []
 
 
-def test_marks_that_are_dropped_are_told() -> None:
+def test_dropped_diacritics_are_reported() -> None:
     from gecjury.refless.nets.coverage import reading_notes
 
     notes = reading_notes(folding(), ["が"], "mine")
     assert "drops diacritics: 'が' is read as 'か'" in notes[-1]
-    # Case and width are no marks.
+    # Case and width are not diacritics.
     assert not any("marks" in note for note in reading_notes(folding(), ["Ka ｋａ"], "mine"))

@@ -1,4 +1,4 @@
-"""Features of languages other than English: what a word is, and what is not folded."""
+"""Features of languages other than English: word boundaries, and letters that are not folded."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def pair(source: str, output: str, language: str) -> dict[str, float]:
     return dict(zip(feature_names("pairs", language), values.tolist(), strict=True))
 
 
-def test_letters_are_words_where_no_blanks_are_written() -> None:
+def test_letters_are_words_in_languages_without_blanks() -> None:
     found = pair("私は日本語を勉強する。", "私は日本語を勉強した。", "ja")
     assert found["word_f1"] == pytest.approx(2 * 9 / 22)
     assert found["unchanged"] == 0
     assert found["ideographs_changed"] == 0
     assert pair("日", "月", "ja")["ideographs_changed"] > 0
-    # Of English the same lines are one word and a mark.
+    # Read as English, the same lines are one word and a punctuation mark.
     assert pair_features(["私は。"], ["僕は。"], "en")[0, 4] == pytest.approx(2 / 4)
 
 
@@ -42,7 +42,7 @@ def test_combining_marks_stay_with_their_letter() -> None:
     assert one("п’ять яблук", "uk")["marks"] == 0
 
 
-def test_marks_and_letters_that_differ_by_them_are_told_apart() -> None:
+def test_letters_that_differ_in_their_marks_are_distinguished() -> None:
     assert pair("är här", "ar har", "sv")["word_f1"] == 0
     assert pair("Här", "här", "sv")["case_only"] == 1
     assert pair("はが", "はか", "ja")["word_f1"] == pytest.approx(0.5)

@@ -25,7 +25,7 @@ def test_predictions_by_hand() -> None:
         np.array([0.3, 0.7]), 2.5,
     )  # fmt: skip
     assert model(np.array([[3.0]])) == pytest.approx([2.5 + 0.3 * np.exp(-2.0) + 0.7], abs=1e-5)
-    # 41 is 20 deviations away and cut at 5: (5 − 1)²·.5 = 8 and (5 + 1)²·.5 = 18.
+    # 41 is 20 deviations away and is cut at 5: (5 − 1)²·.5 = 8 and (5 + 1)²·.5 = 18.
     far = 2.5 + 0.3 * np.exp(-18.0) + 0.7 * np.exp(-8.0)
     assert model(np.array([[41.0]])) == pytest.approx([far], abs=1e-5)
 
@@ -54,7 +54,7 @@ def test_differences_within_groups_count_more() -> None:
     train, dev = ROWS[:40], ROWS[40:]
     groups = ROWS // 3
     model, chosen = fit_kernel([(values, 1.0)], ratings, train, dev, groups=groups, within=2.0)
-    # The minimum of the loss in the weights α: gradient 2K(W(Kα − y) + penalty·α) = 0.
+    # At the minimum of the loss over the weights α the gradient 2K(W(Kα − y) + penalty·α) is 0.
     kernel = model.points @ model.points.T
     square = np.diag(kernel)
     kernel = np.exp(-(square[:, None] + square - 2 * kernel))
@@ -67,7 +67,7 @@ def test_differences_within_groups_count_more() -> None:
     assert plain.weights.tolist() != model.weights.tolist()
 
 
-def test_it_learns_what_a_line_cannot() -> None:
+def test_it_learns_a_nonlinear_function() -> None:
     values, ratings = made_up(600)
     train, dev = np.arange(450), np.arange(450, 600)
     model, chosen = fit_kernel([(values, 1.0)], ratings, train, dev)
@@ -78,14 +78,14 @@ def test_it_learns_what_a_line_cannot() -> None:
     assert chosen["score"] > 0.9
 
 
-def test_rows_are_predicted_alone_or_together_alike() -> None:
+def test_predictions_do_not_depend_on_the_batch() -> None:
     values, ratings = made_up()
     model, _ = fit_kernel([(values, 1.0)], ratings, ROWS[:40], ROWS[40:])
     together = model(values)
     assert [model(values[[row]])[0] for row in range(60)] == together.tolist()
 
 
-def test_arrays_make_the_same_model_again() -> None:
+def test_a_model_is_restored_from_its_arrays() -> None:
     values, ratings = made_up()
     model, _ = fit_kernel([(values, 1.0)], ratings, ROWS[:40], ROWS[40:])
     again = KernelModel.from_arrays(model.arrays())
@@ -109,11 +109,11 @@ def test_few_points_are_fitted_by_nystroems_equations() -> None:
     weigh = np.eye(40) + 2.0 * (np.eye(40) - np.kron(np.eye(10), np.full((4, 4), 0.25)))
     left = columns.T @ weigh @ columns + chosen["penalty"] * square
     target = columns.T @ weigh @ (ratings[train] - ratings[train].mean())
-    # Points have 16 bits, so that the equations hold to about three digits.
+    # Points have 16 bits, so the equations hold to about three digits.
     assert left @ model.weights == pytest.approx(target, rel=0.02, abs=0.05)
 
 
-def test_all_points_are_kept_where_there_are_no_more() -> None:
+def test_all_points_are_kept_below_the_limit() -> None:
     values, ratings = made_up()
     train, dev = ROWS[:40], ROWS[40:]
     few, _ = fit_kernel([(values, 0.4)], ratings, train, dev, most=40)

@@ -36,7 +36,7 @@ def test_log_probabilities_are_those_of_the_plain_model(model: str) -> None:
     for text, value in zip(texts, found, strict=False):
         ids = words(words.bos_token + text, return_tensors="pt")["input_ids"]
         with torch.inference_mode():
-            # transformers' own loss: the mean over all pieces after the first.
+            # The loss of transformers: the mean over all pieces after the first.
             expected = -float(network(ids, labels=ids).loss)
         assert value == pytest.approx(expected, abs=2e-6)
     assert np.isnan(found[3])
@@ -57,15 +57,15 @@ def test_scribendi_by_its_rules(model: str) -> None:
     table = load("scribendi", model=model).score_corpus(corpus, RUNTIME)
     assert table.sentences.tolist() == [[0, 1, -1, -1, -1]]
     assert table.totals["x"] == -2
-    # Texts without a word are alike, whatever their marks: characters alone have a ratio of 1/2.
+    # Texts without words are equal whatever their punctuation; the ratio of characters is 1/2.
     marks = [". . . . .", "..."]
     marks.sort(key=lambda text: mean_log_probabilities(model, [text], RUNTIME)[0])
     alike = Corpus((marks[0],), {"x": Version((marks[1],))})
     assert load("scribendi", model=model).score_corpus(alike, RUNTIME).sentences.tolist() == [[1]]
-    # With no likeness asked for, only perplexity decides.
+    # Without a similarity threshold, only perplexity decides.
     loose = load("scribendi", model=model, threshold=0.0).score_corpus(corpus, RUNTIME)
     assert loose.sentences[0, 3] == (1 if likely[len(near) + 1] > likely[0] else -1)
-    # At the greatest likeness only reordered words pass.
+    # At the highest similarity threshold only reordered words pass.
     strict = load("scribendi", model=model, threshold=1.0).score_corpus(corpus, RUNTIME)
     assert strict.sentences[0, 1] == -1
 
@@ -102,7 +102,7 @@ def test_an_encoder_without_a_language_model_is_refused(tmp_path: Path) -> None:
         mean_log_probabilities(str(folder), ["a"], RUNTIME)
 
 
-def test_probabilities_are_kept_by_model_and_numbers(model: str, tmp_path: Path) -> None:
+def test_probabilities_are_cached_by_model_and_precision(model: str, tmp_path: Path) -> None:
     runtime = Runtime(device="cpu", cache=tmp_path)
     texts = ["the cat goes to school .", "a dog", ""]
     first = mean_log_probabilities(model, texts, runtime)
@@ -119,7 +119,7 @@ def test_probabilities_are_kept_by_model_and_numbers(model: str, tmp_path: Path)
         assert load(metric, dtype="bfloat16").settings()["dtype"] == "bfloat16"
 
 
-def test_an_english_model_is_told_where_texts_are_not() -> None:
+def test_an_english_model_on_other_languages_is_noted() -> None:
     texts = Corpus(("jag ser",), {"a": Version(("jag ser dig",))})
     swedish = in_language(texts, language_of("sv"))
     (note,) = english_model_notes("openai-community/gpt2", swedish)
@@ -128,7 +128,7 @@ def test_an_english_model_is_told_where_texts_are_not() -> None:
     assert english_model_notes("my-swedish-model", swedish) == ()
 
 
-def test_meaning_in_other_languages_knows_letters_and_no_english_stems() -> None:
+def test_meaning_in_other_languages_uses_letters_and_no_english_stems() -> None:
     def meaning(source: str, output: str, code: str) -> float:
         corpus = Corpus((source,), {"a": Version((output,))})
         scorer = load("asano", alpha=0.0, beta=0.0, gamma=1.0)
@@ -137,6 +137,6 @@ def test_meaning_in_other_languages_knows_letters_and_no_english_stems() -> None
 
     assert meaning("cats eat", "cat eat", "en") == 1.0
     assert meaning("cats eat", "cat eat", "sv") < 1.0
-    # Of English the lines below are a word each.
+    # Read as English, each line below is one word.
     assert meaning("私は本を読む", "私は本を読んだ", "en") == 0.0
     assert meaning("私は本を読む", "私は本を読んだ", "ja") > 0.5

@@ -1,4 +1,4 @@
-"""A ranker on the mean of hidden states: by hand, written and read back, damaged."""
+"""A ranker on the mean of hidden states: by hand, saved and loaded, damaged."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_outputs_by_hand_and_after_reading_back(tmp_path: Path) -> None:
             states = plain(**tokenizer(text, return_tensors="pt")).last_hidden_state[0]
             head = model.classifier
             by_hand = states.mean(0) @ head.weight[0] + head.bias[0]
-            # The shorter text is padded, and the padding does not count.
+            # The shorter text is padded, and the padding is ignored.
             assert float(found[row, 0]) == pytest.approx(float(by_hand), abs=1e-6)
     assert torch.equal(found, kept)
 
@@ -57,7 +57,7 @@ def test_outputs_by_hand_and_after_reading_back(tmp_path: Path) -> None:
         (lambda path: path.write_bytes(b"\x80\x04."), "missing or damaged"),
     ],
 )
-def test_a_damaged_head_is_told(tmp_path: Path, damage: object, message: str) -> None:
+def test_a_damaged_head_is_reported(tmp_path: Path, damage: object, message: str) -> None:
     start = str(tiny.encoder(tmp_path / "start"))
     save_pooled(fresh_pooled(start, ("rank",)), load_tokenizer(start), tmp_path / "out")
     damage(tmp_path / "out" / HEAD_FILE)  # type: ignore[operator]
@@ -66,7 +66,7 @@ def test_a_damaged_head_is_told(tmp_path: Path, damage: object, message: str) ->
 
 
 @pytest.mark.security
-def test_a_head_of_another_encoder_is_told(tmp_path: Path) -> None:
+def test_a_head_of_another_encoder_is_reported(tmp_path: Path) -> None:
     start = str(tiny.encoder(tmp_path / "start"))
     two = fresh_pooled(start, ("rank", "other"))
     one = fresh_pooled(start, ("rank",))

@@ -1,4 +1,4 @@
-"""A SOME by kernel regression on tiny encoders: saving, batches, sources, refusals."""
+"""A SOME by kernel regression on tiny encoders: saving, batches, sources, errors."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def corrections() -> list[Correction]:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Annotations]:
-    """Detection for one epoch, then kernel regression."""
+    """Train detection for one epoch, then fit the kernel regression."""
     folder = tmp_path_factory.mktemp("kernel")
     encoder = tiny.encoder(folder / "encoder")
     recipe = Recipe(
@@ -73,7 +73,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Annotations
     return folder / "out", data
 
 
-def test_the_folder_stands_alone(trained: tuple[Path, Annotations], tmp_path: Path) -> None:
+def test_the_folder_is_self_contained(trained: tuple[Path, Annotations], tmp_path: Path) -> None:
     folder, data = trained
     moved = tmp_path / "moved"
     moved.symlink_to(folder, target_is_directory=True)
@@ -106,7 +106,7 @@ def test_scores_do_not_depend_on_the_batch(trained: tuple[Path, Annotations]) ->
 
 
 class Counted(SilentProgress):
-    """Counts what encoders read."""
+    """Counts the texts that encoders read."""
 
     def __init__(self) -> None:
         self.read: Counter[str] = Counter()
@@ -123,7 +123,7 @@ def test_a_sentence_is_read_once_for_all_layers(
     runtime = Runtime(device="cpu", cache=tmp_path / "cache", progress=progress)
     first = load("some", model=str(trained[0])).score_corpus(CORPUS, runtime)
     outputs = {plain_text(line) for version in CORPUS.systems.values() for line in version.lines}
-    # The detector reads hypotheses alone, for one layer; the base sources as well, for two.
+    # The detector reads only hypotheses, for one layer; the base also reads sources, for two.
     assert progress.read["encoder"] == len(outputs)
     assert progress.read["base"] == len(outputs | set(CORPUS.sources))
     forget()
@@ -136,14 +136,14 @@ def test_bars_of_regressions_have_a_total(tmp_path: Path) -> None:
     data, encoder, steps = rated(), str(tiny.encoder(tmp_path / "encoder")), Steps()
     runtime = Runtime(device="cpu", use_cache=False, progress=steps)
     fit_probe(data, split_by_source(data), encoder, encoder, 64, runtime, shares=(0.5,))
-    # A fit to half of the rows and one to all, of every aspect.
+    # For every aspect, one fit to half of the rows and one to all of them.
     assert {name: total for name, total in steps.totals.items() if "kernel" in name} == {
         f"kernel regression: {aspect}": 2 * TRIED for aspect in ASPECTS
     }
     assert steps.done == steps.totals
 
 
-def test_sixteen_bits_stay_near(trained: tuple[Path, Annotations]) -> None:
+def test_sixteen_bit_scores_stay_close(trained: tuple[Path, Annotations]) -> None:
     exact, rough = (
         load("some", model=str(trained[0]), **more).score_corpus(CORPUS, RUNTIME).sentences
         for more in ({}, {"dtype": "bfloat16"})
@@ -151,7 +151,7 @@ def test_sixteen_bits_stay_near(trained: tuple[Path, Annotations]) -> None:
     assert 0 < np.abs(exact - rough).max() < 0.02
 
 
-def test_the_source_is_read_on_request_alone(tmp_path: Path) -> None:
+def test_the_source_is_read_only_on_request(tmp_path: Path) -> None:
     data = rated()
     encoder = str(tiny.encoder(tmp_path / "encoder"))
     recipe = Recipe(encoder, kernel=True, read_source=True)
@@ -217,7 +217,7 @@ def test_a_damaged_kernel_is_refused(trained: tuple[Path, Annotations], tmp_path
         open_bundle(str(copied))
 
 
-def test_options_that_do_not_go_together(tmp_path: Path) -> None:
+def test_incompatible_options_are_refused(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="--seeds 0 1: expected one"):
         Recipe(kernel=True, seeds=(0, 1))
     with pytest.raises(OptionError, match="--within would do nothing without --kernel"):
@@ -237,6 +237,6 @@ def test_options_that_do_not_go_together(tmp_path: Path) -> None:
         )
 
 
-def test_both_tokenisations_read_alike() -> None:
+def test_both_tokenisations_are_read_the_same() -> None:
     assert plain_text("I do n't know `` it ''") == plain_text('I don\'t  know " it "')
     assert plain_text("n't") == "n't"

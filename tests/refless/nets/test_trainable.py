@@ -1,4 +1,4 @@
-"""Heads and layers of the architectures that people fine-tune; memory that changes no weight."""
+"""Heads and layers of common architectures, and memory savings that change no weight."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def job(encoder: str, folder: Path, **changes: Any) -> Job:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_head_is_found_and_begins_at_the_mean(
+def test_every_head_is_found_and_starts_at_the_mean(
     kind: str, encoders: dict[str, str], tmp_path: Path
 ) -> None:
     model = load_model(encoders[kind], ("grammaticality", "meaning"))
     layer = output_layer(model)
     assert layer.out_features == 2
     assert len(encoder_layers(model)) == 2
-    # Nothing is learnt at this rate, so that the outputs are those of the beginning.
+    # Nothing is learnt at this rate, so the outputs are those before training.
     train_some(job(encoders[kind], tmp_path / "some", learning_rate=1e-12, freeze_layers=1))
     bundle = open_bundle(str(tmp_path / "some"))
     texts = tiny.sentences(6, 3)
@@ -78,7 +78,7 @@ def test_every_head_is_found_and_begins_at_the_mean(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_frozen_layers_stay_and_the_rest_learns(kind: str, encoders: dict[str, str]) -> None:
+def test_frozen_layers_stay_fixed_and_the_rest_learns(kind: str, encoders: dict[str, str]) -> None:
     model = load_model(encoders[kind], ("grammaticality", "meaning"))
     freeze_lowest(model, 1)
     lower, upper = encoder_layers(model)
@@ -90,7 +90,8 @@ def test_frozen_layers_stay_and_the_rest_learns(kind: str, encoders: dict[str, s
     assert {shares[id(p)] for p in lower.parameters()} == {0.25}
     assert shares[id(model.base_model.embeddings.word_embeddings.weight)] == 0.125
     assert shares[id(output_layer(model).weight)] == 1.0
-    # What feeds the lowest layers needs no gradient, or theirs would be computed on the way to it.
+    # The inputs of the lowest layers need no gradient. Otherwise backpropagation would run through
+    # those layers to reach them.
     ids = torch.tensor([[2, 5, 6, 3]])
     lower.register_forward_hook(lambda _, __, out: seen.append(out))
     seen: list[Any] = []
@@ -104,17 +105,17 @@ def weights(folder: Path) -> bytes:
 
 
 @pytest.mark.slow
-def test_computing_layers_again_changes_no_weight(encoders: dict[str, str], tmp_path: Path) -> None:
+def test_gradient_checkpointing_changes_no_weight(encoders: dict[str, str], tmp_path: Path) -> None:
     for kind in ("mpnet", "bert"):
         train_some(job(encoders[kind], tmp_path / f"{kind}-plain"))
         train_some(job(encoders[kind], tmp_path / f"{kind}-again", gradient_checkpointing=True))
         assert weights(tmp_path / f"{kind}-plain") == weights(tmp_path / f"{kind}-again")
-        # It is no other run: what ran out of memory may go on with it.
+        # It counts as the same run, so that a run out of memory can resume with checkpointing.
         train_some(job(encoders[kind], tmp_path / f"{kind}-plain", gradient_checkpointing=True))
 
 
 @pytest.mark.slow
-def test_layers_are_computed_again_where_that_is_asked(
+def test_gradient_checkpointing_recomputes_layers(
     encoders: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from transformers.models.mpnet import modeling_mpnet
@@ -122,9 +123,9 @@ def test_layers_are_computed_again_where_that_is_asked(
     calls = {"inner": 0}
     whole = modeling_mpnet.MPNetLayer.forward
 
-    def counted(self: Any, *given: Any, **named: Any) -> Any:
+    def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
         calls["inner"] += torch.is_grad_enabled()
-        return whole(self, *given, **named)
+        return whole(self, *args, **kwargs)
 
     monkeypatch.setattr(modeling_mpnet.MPNetLayer, "forward", counted)
     train_some(job(encoders["mpnet"], tmp_path / "plain"))
@@ -151,12 +152,12 @@ def test_frozen_layers_are_saved_as_they_were(encoders: dict[str, str], tmp_path
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_word_pieces_that_never_occur_are_left_and_all_else_learns_as_before(
+def test_absent_word_pieces_stay_fixed_and_the_rest_learns_as_before(
     kind: str, encoders: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from safetensors.torch import load_file
 
-    # With a decay of 0, nothing moves what has no gradient.
+    # With a weight decay of 0, weights without a gradient do not move.
     train_some(job(encoders[kind], tmp_path / "rows", weight_decay=0.0))
     with monkeypatch.context() as patched:
         patched.setattr("gecjury.refless.nets.trainable.word_embeddings", lambda _: None)
@@ -170,13 +171,13 @@ def test_word_pieces_that_never_occur_are_left_and_all_else_learns_as_before(
     ]
     learnt = rows[f"{kind}.embeddings.word_embeddings.weight"]
     moved = (learnt != start).any(dim=1)
-    # The words come first, then the letters, which no sentence is spelled in.
+    # The words come first, then the letters, which occur in no sentence.
     assert moved[4 : 4 + len(tiny.WORDS)].any()
     assert not moved[4 + len(tiny.WORDS) :].any()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_model_of_which_few_rows_are_trained_reads_and_is_saved_as_before(
+def test_training_few_rows_changes_neither_outputs_nor_saved_weights(
     kind: str, encoders: dict[str, str]
 ) -> None:
     model = load_model(encoders[kind], ("grammaticality",)).eval()
@@ -196,14 +197,14 @@ def test_a_model_of_which_few_rows_are_trained_reads_and_is_saved_as_before(
     assert word_embeddings(model).weight.requires_grad
 
 
-def test_word_embeddings_that_are_frozen_or_read_twice_are_left_whole(
+def test_frozen_or_tied_word_embeddings_are_left_whole(
     encoders: dict[str, str], tmp_path: Path
 ) -> None:
     from transformers import AutoModelForCausalLM
 
     frozen = load_model(encoders["bert"], ("grammaticality",))
     freeze_embeddings(frozen)
-    # The last layer of GPT-2 is the matrix of its words.
+    # The last layer of GPT-2 is its word embedding matrix.
     for model in (frozen, AutoModelForCausalLM.from_pretrained(tiny.language_model(tmp_path))):
         names = [name for name, _ in model.named_parameters()]
         with only_occurring(model, range(20)):
@@ -211,9 +212,7 @@ def test_word_embeddings_that_are_frozen_or_read_twice_are_left_whole(
 
 
 @pytest.mark.slow
-def test_a_lower_rate_below_moves_lower_layers_less(
-    encoders: dict[str, str], tmp_path: Path
-) -> None:
+def test_layer_decay_moves_lower_layers_less(encoders: dict[str, str], tmp_path: Path) -> None:
     from safetensors.torch import load_file
 
     before = load_file(Path(encoders["mpnet"]) / "model.safetensors")
@@ -227,7 +226,7 @@ def test_a_lower_rate_below_moves_lower_layers_less(
     assert 0 < moved[0.1] < moved[1.0] / 10
 
 
-def test_more_layers_than_there_are(encoders: dict[str, str], tmp_path: Path) -> None:
+def test_layer_options_out_of_range_are_refused(encoders: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"--freeze-layers 3: this mpnet encoder has 2 layers"):
         train_some(job(encoders["mpnet"], tmp_path / "some", freeze_layers=3))
     assert not (tmp_path / "some").exists()
@@ -243,7 +242,7 @@ def test_more_layers_than_there_are(encoders: dict[str, str], tmp_path: Path) ->
             Recipe(kernel=True, settings=replace(QUICK, **change))
 
 
-def test_settings_of_earlier_versions_are_known_again() -> None:
+def test_settings_of_earlier_versions_are_recognised() -> None:
     assert {"frozen_layers", "layer_decay", "recompute"}.isdisjoint(QUICK.deciding())
     assert replace(QUICK, freeze_layers=1).deciding()["frozen_layers"] == 1
     assert replace(QUICK, gradient_checkpointing=True).deciding() == QUICK.deciding()
@@ -265,7 +264,7 @@ def test_an_mpnet_whose_head_is_missing_is_refused(
 
 
 @pytest.mark.slow
-def test_a_broken_run_of_part_of_an_encoder_goes_on_to_the_same_weights(
+def test_an_interrupted_run_with_frozen_layers_resumes_to_the_same_weights(
     encoders: dict[str, str], tmp_path: Path
 ) -> None:
     from gecjury.refless.nets.regressor import load_tokenizer
@@ -299,6 +298,6 @@ def test_a_broken_run_of_part_of_an_encoder_goes_on_to_the_same_weights(
     whole = run(tmp_path / "whole", 0, settings)
     with pytest.raises(RuntimeError, match="killed"):
         run(tmp_path / "broken", 2, settings)
-    # It may go on with less memory than it began with.
+    # The run may resume with a setting that needs less memory.
     resumed = run(tmp_path / "broken", 0, replace(settings, gradient_checkpointing=True))
     assert all(torch.equal(resumed[name], value) for name, value in whole.items())

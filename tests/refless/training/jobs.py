@@ -1,4 +1,4 @@
-"""A quick training of a SOME by both ways, for the tests that look at what it leaves."""
+"""A quick training of a SOME in both ways, for tests that inspect the resulting folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RUNTIME = Runtime(device="cpu", use_cache=False)
 
 
 def both_ways(data: Annotations, folder: Path, **changes: Any) -> Job:
-    """Kernel regression and one epoch of fine-tuning, of the folder's `encoder` into its `some`."""
+    """Train the folder's `encoder` into `some`: kernel regression and one epoch of fine-tuning."""
     usual = Recipe(
         encoder=str(folder / "encoder"),
         kernel=True,

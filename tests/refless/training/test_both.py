@@ -1,4 +1,4 @@
-"""Fine-tuning and kernel regression in one run: their shares, what each gives alone, scoring."""
+"""Fine-tuning and kernel regression in one run: shares, figures of each part alone, scoring."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def changed(folder: Path, place: Path, shares: dict[str, object]) -> Path:
-    """The same models with other shares."""
+    """Copy the models, with other shares."""
     import shutil
 
     shutil.copytree(folder, place)
@@ -58,7 +58,7 @@ def changed(folder: Path, place: Path, shares: dict[str, object]) -> Path:
 
 
 @pytest.mark.slow
-def test_the_prediction_is_the_weighed_mean_of_both(trained: Path, tmp_path: Path) -> None:
+def test_the_prediction_is_the_weighted_mean_of_both(trained: Path, tmp_path: Path) -> None:
     bundle = open_bundle(str(trained))
     texts = tiny.sentences(12, 5)
     pairs = (tiny.sentences(12, 6), texts)
@@ -71,12 +71,12 @@ def test_the_prediction_is_the_weighed_mean_of_both(trained: Path, tmp_path: Pat
     assert found["fluency"] == pytest.approx(tuned["fluency"], abs=1e-9)
     assert found["meaning"] == pytest.approx(fitted["meaning"], abs=1e-9)
     assert not np.allclose(tuned["grammaticality"], fitted["grammaticality"])
-    # A part without a share is not even asked.
+    # A part without a share is not computed.
     assert set(mixed.parts(texts, pairs, RUNTIME)[0]) == {"grammaticality", "fluency"}
     assert set(mixed.parts(texts, pairs, RUNTIME)[1]) == {"grammaticality", "meaning"}
 
 
-def test_manifest_and_figures_say_what_each_gives(trained: Path) -> None:
+def test_the_manifest_has_the_figures_of_each_part(trained: Path) -> None:
     record = json.loads((trained / MANIFEST).read_text())
     assert set(record["shares"]) == set(ASPECTS)
     assert all(share in [n / 10 for n in range(11)] for share in record["shares"].values())
@@ -85,7 +85,7 @@ def test_manifest_and_figures_say_what_each_gives(trained: Path) -> None:
         both = record["figures"]["dev"][aspect]["spearman"]
         alone = [record["alone"][part]["dev"][aspect]["spearman"] for part in record["alone"]]
         assert both >= max(alone) - 1e-12
-    # What is reported is what the folder gives.
+    # The reported figures are those of the saved model.
     data = rated()
     test = data.take(split_by_source(data).test)
     found = open_bundle(str(trained)).predict(test.outputs, (test.sources, test.outputs), RUNTIME)
@@ -108,14 +108,14 @@ def test_scores_and_signature_follow_the_shares(trained: Path, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_sources_are_read_by_the_regression_alone(tmp_path: Path) -> None:
+def test_only_the_regression_reads_sources(tmp_path: Path) -> None:
     tiny.encoder(tmp_path / "encoder")
     train_some(job(tmp_path, read_source=True))
     bundle = open_bundle(str(tmp_path / "some"))
     bundle = replace(bundle, shares=dict.fromkeys(ASPECTS, 0.5))
     pairs = (["the cat", "a dog goes to school", "we"], ["the cat", "the cat", "a dog"])
     tuned, _ = bundle.parts([], pairs, RUNTIME)
-    # One rating a pair; of the models that read the hypothesis alone, the same for the same one.
+    # One rating per pair. Models that read only the hypothesis rate equal hypotheses equally.
     assert tuned["fluency"][0] == tuned["fluency"][1] != tuned["fluency"][2]
     first, second, _ = bundle.predict([], pairs, RUNTIME)["fluency"]
     assert first != second
@@ -135,7 +135,7 @@ def test_a_finished_run_is_not_repeated(trained: Path) -> None:
 def test_best_share_by_hand() -> None:
     ratings = np.array([1.0, 2.0, 3.0, 4.0])
     right, wrong = ratings * 1.0, -ratings
-    # Equal parts cancel out; what does as well is as even as can be.
+    # Equal parts cancel out; of shares that do equally well, the most even one is chosen.
     assert best_share(ratings, right, wrong) == 0.4
     assert best_share(ratings, wrong, right) == 0.6
     assert best_share(ratings, right, right) == 0.5
@@ -150,17 +150,17 @@ def test_best_share_by_hand() -> None:
         ({"colour": 0.5}, "'colour': 0.5}, expected 0 to 1 for aspects of two parts"),
     ],
 )
-def test_damaged_shares_are_told(
+def test_damaged_shares_are_reported(
     trained: Path, tmp_path: Path, shares: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
         open_bundle(str(changed(trained, tmp_path / "damaged", shares)))
 
 
-def test_options_that_do_not_go_together() -> None:
+def test_incompatible_options_are_refused() -> None:
     with pytest.raises(OptionError, match="--fine-tune would do nothing without --kernel"):
         Recipe(fine_tune=True)
-    # What needs models that are trained goes with both.
+    # Options that need trained models are allowed with both.
     both = Recipe(
         kernel=True, fine_tune=True, seeds=(0, 1), settings=TrainSettings(freeze_layers=1)
     )

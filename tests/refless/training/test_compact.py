@@ -1,4 +1,4 @@
-"""What a training altered in the packaged encoder: written small, read back, refused if foreign."""
+"""Changes of the packaged encoder by training: saved compactly, loaded, refused if they differ."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def states(name: str | Path, layer: int) -> Any:
 
 
 @pytest.mark.slow
-def test_a_change_within_its_rank_comes_back(tuned: Path, tmp_path: Path) -> None:
+def test_a_change_within_its_rank_is_restored(tuned: Path, tmp_path: Path) -> None:
     save_change(str(tuned), tmp_path / "change", rank=2, layers=4)
     assert [path.name for path in (tmp_path / "change").iterdir()] == [CHANGE_FILE]
-    # 2 · (384 + 384) numbers and a bias of 384, of 2 bytes each, and the names.
+    # 2 · (384 + 384) numbers and a bias of 384, with 2 bytes each, plus the names.
     assert (tmp_path / "change" / CHANGE_FILE).stat().st_size < 2 * (2 * 768 + 384) + 600
     moved = np.abs(states(tuned, 4) - states(EMBEDDED, 4)).max()
     left = np.abs(states(tmp_path / "change", 4) - states(tuned, 4)).max()
@@ -62,9 +62,9 @@ def test_a_change_within_its_rank_comes_back(tuned: Path, tmp_path: Path) -> Non
     assert left < 0.01 * moved
 
 
-def test_layers_above_stay_the_packaged_ones(tuned: Path, tmp_path: Path) -> None:
+def test_layers_above_are_the_packaged_ones(tuned: Path, tmp_path: Path) -> None:
     save_change(str(tuned), tmp_path, rank=2, layers=1)
-    # Layer 1 and layer 5 lie above the one that is kept, which nothing altered.
+    # Layers 1 and 5 are above the layer that is kept, which was not changed.
     assert states(tmp_path, 6) == pytest.approx(states(EMBEDDED, 6), abs=1e-6)
 
 
@@ -110,9 +110,9 @@ def test_the_packaged_model_is_small_and_names_its_command() -> None:
     assert '"compact": true' in card
 
 
-def test_the_packaged_model_scores_as_it_did() -> None:
-    # Scores of the packaged model, trained by `gecjury train some tmu-gfm --recipe small
-    # --compact` on 2026-11-23; only another training may change them.
+def test_the_packaged_model_keeps_its_scores() -> None:
+    # Scores of the packaged model, trained with `gecjury train some tmu-gfm --recipe small
+    # --compact` on 2026-11-23; only a new training may change them.
     sources = ["He go home .", "I like apple .", "she is here"]
     outputs = ["He goes home .", "I like apples .", "She is here ."]
     table = load("some", model="embedded").score(sources, outputs)

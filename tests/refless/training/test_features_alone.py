@@ -36,7 +36,7 @@ OUTPUTS = ["He goes home .", "I like apples .", "She is here ."]
 
 def rated(count: int = 60) -> Annotations:
     sources = tuple(s for s in tiny.sentences(count // 2) for _ in range(2))
-    # The second correction of each source repeats a word, for which raters take a point off.
+    # The second correction of each source repeats a word, for which raters subtract a point.
     outputs = tuple(f"{s} {s.split()[-1]}" if row % 2 else s for row, s in enumerate(sources))
     marks = np.array([[3.0, 3.0, 3.0] if row % 2 else [4.0, 4.0, 3.5] for row in range(count)])
     return Annotations(("grammaticality", "fluency", "meaning"), outputs, sources, marks)
@@ -50,7 +50,7 @@ def trained(folder: Path, **changes: Any) -> Path:
     return folder / "some"
 
 
-def test_a_prediction_is_the_bias_and_the_weighed_features() -> None:
+def test_a_prediction_is_the_bias_plus_the_weighted_features() -> None:
     linear = Linear(mean=(1.0, 0.0), deviation=(2.0, 1.0), weights=(0.5, -1.0), bias=3.0)
     # 3 + .5 · (5 − 1)/2 − 1 · 2 = 2, and 3 + .5 · (1 − 1)/2 − 1 · 0 = 3.
     assert linear(np.array([[5.0, 2.0], [1.0, 0.0]])).tolist() == [2.0, 3.0]
@@ -89,7 +89,7 @@ def test_a_trained_folder_holds_no_weights_and_scores(tmp_path: Path) -> None:
     assert "grammaticality" in (folder / "README.md").read_text(encoding="utf-8")
 
 
-def test_without_the_source_grammaticality_reads_the_hypothesis_alone(tmp_path: Path) -> None:
+def test_without_sources_grammaticality_depends_only_on_the_hypothesis(tmp_path: Path) -> None:
     bundle = open_bundle(str(trained(tmp_path)))
     assert bundle.pair_aspects == {"meaning", "quality"}
     predicted = bundle.predict(OUTPUTS[:2], (SOURCES, OUTPUTS), RUNTIME)
@@ -145,9 +145,9 @@ def test_options_of_encoders_are_refused(changes: dict[str, Any]) -> None:
 # --- the packaged model --------------------------------------------------------------------------
 
 
-def test_the_packaged_model_scores_as_it_did() -> None:
-    # Scores of the packaged coefficients, trained by `gecjury train some tmu-gfm --recipe features`
-    # on 2026-11-23; only another training may change them.
+def test_the_packaged_model_keeps_its_scores() -> None:
+    # Scores of the packaged coefficients, trained with `gecjury train some tmu-gfm --recipe
+    # features` on 2026-11-23; only a new training may change them.
     table = load("some", model="features").score(SOURCES, OUTPUTS)
     assert table.sentences[0].tolist() == pytest.approx([0.85910, 0.90484, 0.87704], abs=1e-5)
 

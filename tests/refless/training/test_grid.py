@@ -1,4 +1,4 @@
-"""The grid of hyperparameters: every combination once, the best by dev put in the folder."""
+"""The grid of hyperparameters: every combination is trained once and the best on dev is kept."""
 
 from __future__ import annotations
 

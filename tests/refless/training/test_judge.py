@@ -1,4 +1,4 @@
-"""A judge taught: losses, tokens, a whole training, resumption, LoRA, and what is refused."""
+"""Training a judge: losses, tokens, a whole training, resuming, LoRA, and errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rated(sources: int = 40) -> Annotations:
-    """Corrections with as many points as they have exclamation marks."""
+    """Corrections whose rating is their number of exclamation marks."""
     texts = [
         (f"s{number}", f"s{number} " + "!" * points)
         for number in range(sources)
@@ -73,8 +73,8 @@ def job(tiny: Path, folder: Path, data: Annotations | None = None, **changes: ob
 def test_the_loss_by_hand() -> None:
     """One question, two answers of one word piece each: shares .75 and .25, equal logits.
 
-    Cross-entropy: −(.75 · ln ½ + .25 · ln ½) = ln 2. There is no other word piece of the answer
-    but one, whose probability is ½ as well: .1 · ln 2.
+    Cross-entropy: −(.75 · ln ½ + .25 · ln ½) = ln 2. The answer has only one other word piece,
+    whose probability is also ½: .1 · ln 2.
     """
     answers = Answers(pieces=(0, 1), place=0, values=(1.0, 5.0))
     logits = torch.zeros(1, 3, 2)
@@ -88,7 +88,7 @@ def test_the_loss_by_hand() -> None:
 
 
 def test_differences_within_a_group_by_hand() -> None:
-    """Two corrections of one source, wanted 5 and 1, both scored 3: (0 − 4)² = 16, times within."""
+    """Two corrections of one source, rated 5 and 1, both scored 3: (0 − 4)² = 16, times within."""
     answers = Answers(pieces=(0, 1), place=0, values=(1.0, 5.0))
     labels = {
         "ids": torch.tensor([[1, 1], [0, 1]]),
@@ -105,8 +105,8 @@ def test_differences_within_a_group_by_hand() -> None:
     assert float(answer_loss(replace(answers, within=0.5))(logits, labels)) == pytest.approx(plain)
 
 
-def test_padding_on_the_left_moves_no_answer(tiny: Path) -> None:
-    """A question has the same probabilities alone and beside a longer one."""
+def test_left_padding_does_not_change_answers(tiny: Path) -> None:
+    """A question has the same probabilities alone and in a batch with a longer one."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(tiny)
@@ -129,7 +129,7 @@ def test_padding_on_the_left_moves_no_answer(tiny: Path) -> None:
     np.testing.assert_allclose(both[1], shares([long])[0], atol=1e-5)
 
 
-def test_shares_are_those_before_the_deciding_piece(tiny: Path) -> None:
+def test_shares_are_the_probabilities_before_the_deciding_piece(tiny: Path) -> None:
     """The model's own next-word probabilities after `{"score": `, scaled to the five digits."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -158,8 +158,8 @@ def test_rows_of_one_source_stay_together() -> None:
     assert [len({groups[row] for row in order[at : at + 3]}) for at in (0, 3, 6)] == [1, 1, 1]
 
 
-def test_the_order_without_groups_is_that_of_earlier_versions() -> None:
-    """Drawn by numpy's generator for [seed, epoch], in stretches sorted by length."""
+def test_the_order_without_groups_is_the_same_as_in_earlier_versions() -> None:
+    """The order is drawn by numpy's generator for [seed, epoch], in chunks sorted by length."""
     lengths = [3, 1, 2, 5, 4]
     rng = np.random.default_rng([4, 0])
     rows = rng.permutation(5)
@@ -169,7 +169,7 @@ def test_the_order_without_groups_is_that_of_earlier_versions() -> None:
     assert list(EpochOrder(lengths, 2, 4)) == [*full[0], *full[1], rows[4]]
 
 
-def test_a_taught_judge_tells_good_from_bad(tmp_path: Path) -> None:
+def test_a_trained_judge_distinguishes_good_from_bad(tmp_path: Path) -> None:
     tiny = make_tiny_model(tmp_path / "tiny", context=512)
     folder = tmp_path / "judge"
     report = train_judge(job(tiny, folder))
@@ -179,7 +179,7 @@ def test_a_taught_judge_tells_good_from_bad(tmp_path: Path) -> None:
     assert taught is not None
     assert taught.prompt == "pointwise.v1:0"
     assert "pipeline_tag: text-generation" in (folder / "README.md").read_text(encoding="utf-8")
-    # The numbers are of the type that the model had.
+    # The weights keep the number format of the original model.
     from transformers import AutoModelForCausalLM
 
     assert AutoModelForCausalLM.from_pretrained(folder).dtype == torch.bfloat16
@@ -200,7 +200,7 @@ def test_low_rank_adapters_leave_a_plain_model(tiny: Path, tmp_path: Path) -> No
     assert (folder / "model.safetensors").exists()
 
 
-def test_answers_that_begin_alike_are_refused(tiny: Path) -> None:
+def test_answers_with_a_common_prefix_are_refused(tiny: Path) -> None:
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(tiny)
@@ -214,7 +214,7 @@ def test_a_model_without_chat_template_is_refused(tmp_path: Path) -> None:
         train_judge(job(folder, tmp_path / "judge"))
 
 
-def test_manifests_of_other_models_are_none_of_a_judge(tmp_path: Path) -> None:
+def test_manifests_of_other_models_are_not_read_as_a_judge(tmp_path: Path) -> None:
     assert taught_judge(str(tmp_path)) is None
     (tmp_path / MANIFEST).write_text('{"format": "gecjury-some/1"}', encoding="utf-8")
     assert taught_judge(str(tmp_path)) is None
@@ -225,10 +225,10 @@ def test_manifests_of_other_models_are_none_of_a_judge(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lora", [0, 4])
-def test_an_interrupted_training_goes_on_to_the_same_judge(
+def test_an_interrupted_training_resumes_to_the_same_judge(
     tiny: Path, tmp_path: Path, lora: int
 ) -> None:
-    """Stopped at its first checkpoint, and resumed: the weights are those of a whole run."""
+    """A run stopped at its first checkpoint and resumed has the weights of an uninterrupted run."""
     if lora:
         pytest.importorskip("peft")
     whole, broken = tmp_path / "whole", tmp_path / "broken"

@@ -1,4 +1,4 @@
-"""Model cards name no local path."""
+"""Model cards: local paths, metadata for the hub, cost and figures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gecjury.refless.training.recipe import BaseRecipe
 from gecjury.runtime import Runtime
 
 
-def test_local_paths_are_cut_to_their_last_part(tmp_path: Path) -> None:
+def test_local_paths_are_shortened_to_their_last_part(tmp_path: Path) -> None:
     (tmp_path / "source").write_text("a\n")
     (tmp_path / "ref").write_text("a\n")
     assert shown_name(f"{tmp_path}/source,{tmp_path}/ref") == "source,ref"
@@ -22,7 +22,7 @@ def test_local_paths_are_cut_to_their_last_part(tmp_path: Path) -> None:
     assert shown_name("google/electra-base-discriminator") == "google/electra-base-discriminator"
 
 
-def test_a_card_tells_the_hub_base_alone(tmp_path: Path) -> None:
+def test_a_card_names_its_base_only_if_it_is_on_the_hub(tmp_path: Path) -> None:
     def card(base: str) -> str:
         return bare(tmp_path, encoder=base)
 
@@ -45,7 +45,7 @@ FIGURE = {"pearson": 0.5, "spearman": 0.25, "rmse": 0.75, "rows": 8.0}
 FIGURES = {"dev": {"fluency": FIGURE}, "test": {"fluency": {**FIGURE, "pearson": float("nan")}}}
 
 
-def test_hubs_read_the_head_whatever_stands_in_it(tmp_path: Path) -> None:
+def test_the_card_metadata_is_valid_yaml_for_any_values(tmp_path: Path) -> None:
     yaml = pytest.importorskip("yaml")
     origin = {"data": "hf:me/ratings:train"}
     card = bare(tmp_path, "owner/encoder", title="SOME: fluency", origin=origin, figures=FIGURES,
@@ -57,13 +57,13 @@ def test_hubs_read_the_head_whatever_stands_in_it(tmp_path: Path) -> None:
     (model,) = head["model-index"]
     (result,) = model["results"]
     assert model["name"] == "SOME: fluency"
-    # What is no number is left out.
+    # Values that are not numbers are left out.
     assert result["metrics"] == [{"type": "spearmanr", "value": 0.25}]
     assert result["task"]["name"] == "fluency"
     assert "license" not in bare(tmp_path).split("---")[1]
 
 
-def test_time_and_memory_stand_in_the_card(tmp_path: Path) -> None:
+def test_time_and_memory_are_in_the_card(tmp_path: Path) -> None:
     effort = {
         "fine-tuning": {"seconds": 61.4, "processor": 100.6, "gigabytes": 1.234},
         "evaluation": {"seconds": 2.0, "processor": 3.0, "gigabytes": 0.0},
@@ -73,7 +73,7 @@ def test_time_and_memory_stand_in_the_card(tmp_path: Path) -> None:
     assert "| evaluation | 2 | 3 | unknown |" in card
 
 
-def test_parts_have_rows_of_their_own() -> None:
+def test_parts_have_their_own_rows() -> None:
     assert figures_table(FIGURES).splitlines()[2:] == [
         "| dev | fluency | 0.500 | 0.250 | 0.750 | 8 |",
         "| test | fluency | nan | 0.250 | 0.750 | 8 |",

@@ -1,4 +1,4 @@
-"""One rating of a correction as a whole: trained, scored, documented, and what it refuses."""
+"""One rating of a correction as a whole: training, scoring, documentation and errors."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_no_source_stands_in_two_parts(tmp_path: Path) -> None:
+def test_no_source_is_in_two_parts(tmp_path: Path) -> None:
     data = rated(tmp_path)
     split = split_by_source(data)
     parts = [
@@ -73,7 +73,7 @@ def test_the_scores_are_the_scaled_ratings_of_pairs(folder: Path) -> None:
         assert table.sentences[row] == pytest.approx((predicted - 1) / 3, abs=1e-6)
 
 
-def test_another_source_is_another_score(folder: Path) -> None:
+def test_another_source_gives_another_score(folder: Path) -> None:
     outputs = tuple(tiny.japanese(6, 6))
     scorer = load("some", model=str(folder / "some"))
     found = [
@@ -83,7 +83,7 @@ def test_another_source_is_another_score(folder: Path) -> None:
     assert not np.allclose(found[0].sentences, found[1].sentences)
 
 
-def test_the_folder_tells_language_aspect_and_what_it_has_to_beat(folder: Path) -> None:
+def test_the_folder_records_language_aspect_and_baselines(folder: Path) -> None:
     record = json.loads((folder / "some" / MANIFEST).read_text())
     assert record["language"] == "ja"
     assert [member["aspects"] for member in record["members"]] == [["quality"]]
@@ -100,7 +100,7 @@ def test_the_folder_tells_language_aspect_and_what_it_has_to_beat(folder: Path) 
     assert record["beside"][0]["rows"] == test["rows"]
 
 
-def test_texts_of_another_language_are_told(folder: Path) -> None:
+def test_texts_of_another_language_are_noted(folder: Path) -> None:
     scorer = load("some", model=str(folder / "some"))
     swedish = scorer.score_corpus(corpus(language_of("sv", tokens="space")), RUNTIME)
     assert any(
@@ -123,7 +123,7 @@ def test_weights_and_asano_are_refused(folder: Path) -> None:
         search_weights(np.zeros((2, 6, 1)), None)  # type: ignore[arg-type]
 
 
-def test_quality_beside_other_aspects_is_a_damaged_folder(folder: Path, tmp_path: Path) -> None:
+def test_quality_with_other_aspects_is_a_damaged_folder(folder: Path, tmp_path: Path) -> None:
     import shutil
 
     place = shutil.copytree(folder / "some", tmp_path / "some")
@@ -153,7 +153,7 @@ def plain(count: int = 40) -> Annotations:
     return Annotations(("quality",), outputs, sources, means, raters={"quality": raters})
 
 
-def test_what_a_model_is_held_against() -> None:
+def test_baselines_of_a_model() -> None:
     data = plain()
     mean, raters = data.ratings[:, 0], data.raters["quality"]
     rows = {row.what: row for row in figures_beside(data, mean * 2)}
@@ -162,12 +162,12 @@ def test_what_a_model_is_held_against() -> None:
     assert rows["changes, in tokens"].pearson == pytest.approx(np.corrcoef(changed, mean)[0, 1])
     others = (raters[:, 1] + raters[:, 2]) / 2
     assert rows["rater 1"].pearson == pytest.approx(np.corrcoef(raters[:, 0], others)[0, 1])
-    assert np.isnan(rows["length of the source, in tokens"].pearson)  # all are of three
+    assert np.isnan(rows["length of the source, in tokens"].pearson)  # all have three tokens
     low, high = rows["rater 1"].interval
     assert low < rows["rater 1"].pearson < high
 
 
-def test_a_rating_left_out_is_no_rating_of_a_rater() -> None:
+def test_a_missing_rating_is_not_counted_for_a_rater() -> None:
     data = plain()
     raters = data.raters["quality"].copy()
     raters[:5, 0] = np.nan
@@ -176,7 +176,7 @@ def test_a_rating_left_out_is_no_rating_of_a_rater() -> None:
         for row in figures_beside(replace(data, raters={"quality": raters}), data.ratings[:, 0])
     }
     assert rows["rater 1"].rows == 35
-    # The others of rater 2 are rater 3 alone where rater 1 gave none.
+    # Where rater 1 gave no rating, rater 2 is compared with rater 3 alone.
     others = np.nanmean(raters[:, [0, 2]], axis=1)
     assert rows["rater 2"].rows == 40
     assert rows["rater 2"].pearson == pytest.approx(np.corrcoef(raters[:, 1], others)[0, 1])

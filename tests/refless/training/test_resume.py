@@ -52,7 +52,7 @@ def test_killed_three_times_and_resumed_gives_the_same_bytes(tmp_path: Path) -> 
             [sys.executable, *command(data, encoder, tmp_path / "broken")],
             env=environment(), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        # By what was written and not by the clock: how fast it goes hangs on the machine.
+        # Kill by progress in the output, not by time, since the speed depends on the machine.
         seen = set((tmp_path / "broken").rglob("checkpoint-*"))
         while process.poll() is None:
             if set((tmp_path / "broken").rglob("checkpoint-*")) - seen:
@@ -68,7 +68,7 @@ def test_killed_three_times_and_resumed_gives_the_same_bytes(tmp_path: Path) -> 
         check=False, env=environment(), cwd=tmp_path, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert killed, "every run came to its end before it was killed"
+    assert killed, "every run ended before it was killed"
     expected = hashes(tmp_path / "whole")
     assert set(expected) == {
         f"{aspect}/model.safetensors" for aspect in ("grammaticality", "fluency", "meaning")
@@ -85,7 +85,7 @@ def test_two_processes_train_one_model(tmp_path: Path) -> None:
         timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    # One process prints, one folder is written.
+    # Only one process prints, and one folder is written.
     assert done.stdout.count("grammaticality") == 2
     assert (tmp_path / "out" / "gecjury.json").exists()
     assert not (tmp_path / "out" / "checkpoints").exists()

@@ -1,4 +1,4 @@
-"""The optimiser loop: losses, order, stopping, and going on where a run was broken off."""
+"""The optimiser loop: losses, order, stopping, and resuming an interrupted run."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_losses_by_hand() -> None:
     found = losses("mse")
     nan = float("nan")
     logits = torch.tensor([[1.0, 2.0], [3.0, 9.0]])
-    # (1−0)² and (3−1)² and (2−4)² over three rated cells: 9/3.
+    # (1−0)², (3−1)² and (2−4)² over three rated cells: 9/3.
     assert found["regression"](logits, torch.tensor([[0.0, 4.0], [1.0, nan]])).item() == 3.0
     assert found["regression"](logits, torch.full((2, 2), nan)).item() == 0.0
     # Huber with δ = 1: ½, 2 − ½, 2 − ½.
@@ -73,7 +73,7 @@ def test_losses_by_hand() -> None:
     assert found["ranking"](logits, labels).item() == pytest.approx(0.5)
 
 
-def test_order_depends_on_seed_and_epoch_alone() -> None:
+def test_order_depends_only_on_seed_and_epoch() -> None:
     lengths = np.random.default_rng(0).integers(3, 30, 103).tolist()
     order = EpochOrder(lengths, 8, seed=1)
     order.set_epoch(2)
@@ -85,7 +85,7 @@ def test_order_depends_on_seed_and_epoch_alone() -> None:
     order.set_epoch(3)
     assert list(order) != first
     spread = [np.ptp([lengths[row] for row in first[i : i + 8]]) for i in range(0, 96, 8)]
-    assert np.mean(spread) < 8  # drawn at random they would spread over about 22
+    assert np.mean(spread) < 8  # in random order they would spread over about 22
 
 
 def test_training_learns_and_keeps_the_best_epoch(start: str, tmp_path: Path) -> None:
@@ -103,14 +103,14 @@ def test_training_learns_and_keeps_the_best_epoch(start: str, tmp_path: Path) ->
     assert seen[0] != seen[1] != seen[2]
 
 
-def test_early_stopping_counts_epochs_without_gain(start: str, tmp_path: Path) -> None:
+def test_early_stopping_counts_epochs_without_improvement(start: str, tmp_path: Path) -> None:
     scores = iter([0.5, 0.4, 0.3, 0.9])
     settings = TrainSettings(train_batch=8, epochs=9, patience=2)
     result = run(start, tmp_path, lambda _: {"score": next(scores)}, settings)
     assert len(result.history) == 3
 
 
-def test_a_broken_run_goes_on_to_the_same_weights(start: str, tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_to_the_same_weights(start: str, tmp_path: Path) -> None:
     def score(model: Any) -> dict[str, float]:
         return {"score": float(model.classifier.bias.detach().sum())}
 
@@ -128,7 +128,7 @@ def test_a_broken_run_goes_on_to_the_same_weights(start: str, tmp_path: Path) ->
 
         with pytest.raises(RuntimeError, match="killed"):
             run(start, folder, fails)
-        # A checkpoint that was being written when the process died is passed over.
+        # A checkpoint that was being written when the process died is skipped.
         torn = folder / "checkpoint-999"
         torn.mkdir()
         (torn / "trainer_state.json").write_text('{"epoch": ')
@@ -136,7 +136,7 @@ def test_a_broken_run_goes_on_to_the_same_weights(start: str, tmp_path: Path) ->
         assert all(torch.equal(resumed[name], whole[name]) for name in whole)
 
 
-def test_another_run_s_checkpoints_are_refused(start: str, tmp_path: Path) -> None:
+def test_checkpoints_of_another_run_are_refused(start: str, tmp_path: Path) -> None:
     settings = TrainSettings(train_batch=8, epochs=1)
     run(start, tmp_path, lambda _: {"score": 1.0}, settings)
     other = TrainSettings(train_batch=8, epochs=1, learning_rate=2e-5)
@@ -145,7 +145,9 @@ def test_another_run_s_checkpoints_are_refused(start: str, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_loss_that_is_no_number_stops_and_keeps_what_was_good(start: str, tmp_path: Path) -> None:
+def test_a_nan_loss_stops_training_and_keeps_the_last_good_state(
+    start: str, tmp_path: Path
+) -> None:
     calls = 0
 
     def spoils(model: Any) -> dict[str, float]:
@@ -164,7 +166,9 @@ def test_a_loss_that_is_no_number_stops_and_keeps_what_was_good(start: str, tmp_
         run(start, tmp_path / "b", lambda _: {"score": float("nan")})
 
 
-def test_a_full_disk_is_named(start: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported(
+    start: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from transformers import Trainer
 
     def full(*_: object, **__: object) -> None:

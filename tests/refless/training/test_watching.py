@@ -1,4 +1,4 @@
-"""Curves, time and logs of trainings: kept over kills, told while it runs, without any text."""
+"""Curves, time and logs of trainings: they survive kills, are reported live and hold no text."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_history_keeps_losses_dev_figures_and_the_best_epoch(tmp_path: Path) -
     history = History(tmp_path / HISTORY_FILE, drawn.append)
     history.note("seed-0", LOG[:2])
     history.note("seed-0", LOG)
-    # What a run that goes on writes joins what the killed one wrote.
+    # A resumed run appends to the history of the killed one.
     again = History(tmp_path / HISTORY_FILE)
     again.note("seed-1", LOG[:2])
     again.note_kernel({"fluency": {64: 0.3, 8: 0.1}})
@@ -62,7 +62,7 @@ def test_a_history_keeps_losses_dev_figures_and_the_best_epoch(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("text", ["[]", '{"models": 3}', "{"])
-def test_a_damaged_history_is_told(tmp_path: Path, text: str) -> None:
+def test_a_damaged_history_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / HISTORY_FILE).write_text(text)
     with pytest.raises(InputError, match=HISTORY_FILE):
         History(tmp_path / HISTORY_FILE)
@@ -100,7 +100,7 @@ def test_time_adds_up_over_runs_and_lost_work_does_not_count(tmp_path: Path) -> 
 
 
 @pytest.mark.security
-def test_services_are_checked_by_transformers_own_list() -> None:
+def test_services_are_checked_against_the_list_of_transformers() -> None:
     from transformers.integrations import get_available_reporting_integrations
 
     check_reporting([])
@@ -160,12 +160,12 @@ def test_a_killed_training_keeps_curves_and_time(job: Job) -> None:
     card = (job.folder / "README.md").read_text()
     assert f"| fine-tuning | {report.effort['fine-tuning']['seconds']:.0f} |" in card
     assert not (job.folder / "logs").exists()
-    # A finished one says the same.
+    # A finished training reports the same.
     assert train_some(job).effort == report.effort
 
 
 class Bars:
-    """Bars that keep their totals and first steps, and stop a training as Ctrl-C does."""
+    """Bars that record their totals and first steps, and stop a training as Ctrl-C does."""
 
     def __init__(self, label: str = "", stop: int = 0) -> None:
         self.label, self.stop = label, stop
@@ -186,11 +186,11 @@ class Bars:
             raise KeyboardInterrupt
 
     def note(self, text: str) -> None:
-        """A bar's remark is not looked at here."""
+        """Ignore the note of a bar."""
 
 
 @pytest.mark.slow
-def test_an_interrupt_tells_what_is_kept_and_the_next_run_where_it_goes_on(job: Job) -> None:
+def test_an_interrupt_reports_what_is_kept_and_the_next_run_where_it_resumes(job: Job) -> None:
     job = replace(job, recipe=replace(job.recipe, shared=False))
     # 48 rows in batches of 4, three times.
     first, second = "fluency, model 1 of 2: training", "meaning, model 2 of 2: training"
@@ -217,13 +217,13 @@ def test_an_interrupt_tells_what_is_kept_and_the_next_run_where_it_goes_on(job: 
     assert first not in bars.totals
 
 
-def test_kernel_regression_has_a_curve_where_it_is_drawn(job: Job) -> None:
+def test_kernel_regression_has_a_curve_on_request(job: Job) -> None:
     recipe = replace(job.recipe, kernel=True, shared=False)
     drawn: list[Any] = []
     bars = Bars()
     runtime = replace(job.runtime, progress=bars)
     report = train_some(replace(job, recipe=recipe, drawn=drawn.append, runtime=runtime))
-    # Twelve settings for each of the curve's four points.
+    # Twelve settings for each of the four points of the curve.
     assert bars.totals["kernel regression: fluency"] == 12 * 4
     curve = drawn[-1]["kernel"]["fluency"]
     rows = [point["rows"] for point in curve]
@@ -236,7 +236,7 @@ def test_kernel_regression_has_a_curve_where_it_is_drawn(job: Job) -> None:
     assert not (other.folder / HISTORY_FILE).exists()
 
 
-def test_steps_are_watched_as_well(job: Job) -> None:
+def test_intermediate_steps_have_curves_too(job: Job) -> None:
     from gecjury.refless.data.pairs import Correction, token_edits
     from gecjury.refless.training.steps.intermediate import IntermediateData
 
@@ -250,7 +250,7 @@ def test_steps_are_watched_as_well(job: Job) -> None:
 
 
 @pytest.mark.security
-def test_tensorboard_gets_curves_and_no_text(job: Job) -> None:
+def test_tensorboard_gets_curves_but_no_text(job: Job) -> None:
     if not any(find_spec(name) for name in ("tensorboard", "tensorboardX")):
         pytest.skip("neither TensorBoard nor tensorboardX is installed")
     train_some(replace(job, report_to=("tensorboard",)))

@@ -1,4 +1,4 @@
-"""Held-out pairs of corrections: what a model, chance and counting changes make of them."""
+"""Held-out pairs of corrections: a model compared with chance and with counting changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gecjury.refless.training.worth import (
 
 
 def rated(sources: int, seed: int = 0) -> Annotations:
-    """Two corrections of each source; the one with more changes has the better fluency, mostly."""
+    """Two corrections of each source; the one with more changes is mostly the more fluent one."""
     rng = np.random.default_rng(seed)
     texts = [f"source number {n} is here" for n in range(sources)]
     outputs = [f"{text}{' word' * count}" for text in texts for count in (1, 3)]
@@ -29,7 +29,7 @@ def rated(sources: int, seed: int = 0) -> Annotations:
 
 
 def changed(source: str, more: int) -> RankedPair:
-    """A pair whose better correction has so many more changed tokens than the worse."""
+    """A pair whose better correction has `more` more changed tokens than the worse one."""
     better, worse = (source + " word" * max(sign * more, 0) for sign in (1, -1))
     return RankedPair(better, worse, source)
 
@@ -38,7 +38,7 @@ def worth(predicted: FloatArray, test: Annotations) -> Worth:
     return worth_of_ratings(rated(40, 1), test, {"fluency": predicted}, "en")
 
 
-def test_pairs_are_of_one_source_and_rated_apart() -> None:
+def test_pairs_share_a_source_and_differ_in_rating() -> None:
     sources = ["A b .", "a b .", "c d", "c d", "c d", "", ""]
     outputs = ["x", "y", "x", "x", "z", "x", "y"]
     better, worse = rated_pairs(sources, outputs, np.array([1, 2, 3, 1, 3, 1, 2.0]))
@@ -60,7 +60,7 @@ def test_a_model_that_orders_all_pairs_beats_both() -> None:
     assert "people's ratings on 1.000 [1.00, 1.00] of 40 held-out pairs" in found.verdict
 
 
-def test_a_model_without_knowledge_is_told_so() -> None:
+def test_a_random_model_is_reported_as_such() -> None:
     test = rated(400)
     found = worth(np.random.default_rng(0).random(800), test)
     assert not found.above_chance
@@ -78,7 +78,7 @@ def test_a_model_that_counts_changes_does_not_beat_counting_them() -> None:
     assert "above chance, but does not beat counting changes" in found.verdict
 
 
-def test_the_training_part_tells_whether_fewer_changes_are_better() -> None:
+def test_the_training_part_decides_whether_fewer_changes_are_better() -> None:
     changes = np.array([-1.0, -1, 2, -3])
     known = changed("z", -1)
     tried = [changed(source, more) for source, more in zip("abcd", (-1, -1, 2, -3), strict=True)]
@@ -87,7 +87,7 @@ def test_the_training_part_tells_whether_fewer_changes_are_better() -> None:
     assert found.rows[1].accuracy == 0.75
 
 
-def test_few_pairs_or_none_are_no_evidence() -> None:
+def test_too_few_pairs_are_no_evidence() -> None:
     test = rated(8)
     found = worth(test.ratings[:, 0], test)
     assert found.above_chance is None
@@ -97,8 +97,8 @@ def test_few_pairs_or_none_are_no_evidence() -> None:
     assert worth_table(none) == f"**{none.verdict}.**"
 
 
-def test_draws_are_of_sources_not_of_pairs() -> None:
-    # All pairs of a source are right or wrong together: the interval is that of the sources.
+def test_sources_are_resampled_not_pairs() -> None:
+    # All pairs of a source are right or wrong together, so the interval is that of the sources.
     right = np.repeat(np.tile([1.0, -1.0], 20), 30)
     pairs = [changed(f"s{n}", 1) for n in range(40) for _ in range(30)]
     found = worth_of(right, pairs, pairs, judged="x")

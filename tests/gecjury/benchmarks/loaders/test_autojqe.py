@@ -1,4 +1,4 @@
-"""AutoJQE: made-up ratings of the same form, and the released files."""
+"""AutoJQE: made-up ratings in the same format, and the released files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rows(*given: tuple[str, str, str]) -> str:
     return HEAD + "".join(f'{a}\t{b}\t"{r}"\t0\n' for a, b, r in given)
 
 
-def test_ratings_and_raters_by_place(tmp_path: Path) -> None:
+def test_ratings_and_raters_by_position(tmp_path: Path) -> None:
     folder = data_folder(
         tmp_path,
         {
@@ -34,12 +34,12 @@ def test_ratings_and_raters_by_place(tmp_path: Path) -> None:
         },
     )
     made = load_autojqe(request("autojqe", folder, language=PLAIN))
-    # A source of both files stands twice.
+    # A source that is in both files occurs twice.
     assert made.corpus.as_text().sources == ("犬", "猫", "犬", "www")
     assert made.corpus.names == ("output1", "output2")
     assert made.corpus.systems["output1"].lines[0] == "犬 が"
     assert made.corpus.systems["output2"].lines[2] == "犬 が"
-    # 0 is no rating: the mean is of the two others; with two of three there is none.
+    # 0 means no rating: the mean is that of the other two. With two of three there is no mean.
     nan = np.nan
     np.testing.assert_array_equal(made.rated["rating"], [[3, 3.5, 4, nan], [2, nan, nan, nan]])
     np.testing.assert_array_equal(made.raters["rating"][:, 0, 1], [nan, 3, 4])
@@ -52,11 +52,11 @@ def test_ratings_and_raters_by_place(tmp_path: Path) -> None:
 def test_the_released_ratings(data_dir: Path) -> None:
     made = load_benchmark("autojqe", data=data_dir, tokens="char")
     assert len(made.corpus) == 3944
-    told = (data_dir / TEC).read_text(encoding="utf-8").splitlines()[1:]
-    told += (data_dir / FLU).read_text(encoding="utf-8").splitlines()[1:]
-    assert len(told) == 9108
-    # Where the release gives a mean above 0, it is ours.
-    means = [float(line.rsplit("\t", 1)[1]) for line in told]
+    lines = (data_dir / TEC).read_text(encoding="utf-8").splitlines()[1:]
+    lines += (data_dir / FLU).read_text(encoding="utf-8").splitlines()[1:]
+    assert len(lines) == 9108
+    # Means above 0 in the release equal ours.
+    means = [float(line.rsplit("\t", 1)[1]) for line in lines]
     rating = made.rated["rating"]
     known = rating[~np.isnan(rating)]
     assert len(known) == sum(mean > 0 for mean in means) == 8954
@@ -81,7 +81,7 @@ def test_compare_leaves_systems_out(data_dir: Path, capsys: pytest.CaptureFixtur
     assert "system" not in found["rows"][0]
     assert found["rows"][0]["sentence"]["pairs"] == 583
     (rated,) = [r for r in found["ratings"] if r["metric"] == "changes"]
-    # Two of 896 differ from another in blanks alone, which `char` does not see.
+    # Two of 896 differ from another only in blanks, which `char` ignores.
     assert rated["outputs"] == 894
     assert rated["system_pearson"] is None
     (people,) = [r for r in found["ratings"] if r["family"] == "humans"]
@@ -97,4 +97,4 @@ def test_compare_leaves_systems_out(data_dir: Path, capsys: pytest.CaptureFixtur
         assert main([*usual, *more]) == 2
         assert "names no systems" in capsys.readouterr().err
     assert main([*usual, "--level", "system"]) == 2
-    assert "take --level sentence" in capsys.readouterr().err
+    assert "use --level sentence" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The Chinese benchmark: made-up files of the same form, and the released ones."""
+"""The Chinese benchmark: made-up files in the same format, and the released ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MINIMAL, FLUENCY = (
 )
 IDS = {part: f"RevisitCGEC/sentence ids/{part}_ids.txt" for part in ("mucgec", "yaclc")}
 XML = "RevisitCGEC/judgments.xml"
-# Lines are counted from 0 by src-id: MuCGEC's id 2 is line 1, YACLC's id 1 as well.
+# A src-id counts lines from 0: id 2 of MuCGEC is line 1, and so is id 1 of YACLC.
 ITEM = """<ranking-item doc-id="{0}" user="{1}" src-id="{2}" id="{3}">
 <translation system="bart char s2e" rank="1" />
 <translation system="spm t5" rank="{4}" />
@@ -34,7 +34,7 @@ ITEM = """<ranking-item doc-id="{0}" user="{1}" src-id="{2}" id="{3}">
 
 
 def files() -> dict[str, str]:
-    """Three sentences, of which the second has no reference; two annotators ranked each."""
+    """Three sentences, each ranked by two annotators; the second one has no reference."""
     places = (("mucgec", 1), ("mucgec", 0), ("yaclc", 1))
     items = [
         ITEM.format(part, user, line, number, rank)
@@ -63,12 +63,13 @@ def test_sentences_are_found_by_id_and_judgments_by_line(tmp_path: Path) -> None
     folder = data_folder(tmp_path, files())
     made = load_cgec_zh(request("cgec-zh", folder, references=("official",)))
     assert made.corpus.names == SIX
-    # The first sentence of MuCGEC has no reference; id 1 of YACLC was written with a blank.
+    # The first sentence of MuCGEC has no reference; id 1 of YACLC contains a blank.
     assert made.corpus.source_text == ("你好。", "再 见")
     assert made.corpus.sources == ("你 好 。", "再 见")
     assert made.sentence_ids == (0, 2)
     assert made.corpus.systems["word"].text == ("1word", "3word")
-    # "没有错误" (no error) is the source; of two references the first is repeated as the third.
+    # "没有错误" (no error) means the source; with only two references the first is repeated as the
+    # third.
     assert [(v.text or v.lines) for v in made.corpus.references] == [
         ("你好。", "再见。"), ("您好。", "再会。"), ("你好。", "拜拜。"),
     ]  # fmt: skip
@@ -78,9 +79,9 @@ def test_sentences_are_found_by_id_and_judgments_by_line(tmp_path: Path) -> None
     ]  # fmt: skip
     assert items[0].groups == (("bart", "char", "s2e"), ("spm", "t5"), ("word",))
     assert made.notes[0].startswith("2 of 3 sentences are scored, with 4 of 6 rankings")
-    # bart, char and s2e beat all others and are one text themselves. spm and t5 lose to those three
-    # and win half against word (ranks 2 and 4 against 3): (0 + 0 + 0 + .5) / 4. word loses to three
-    # and wins half against two: (0 + 0 + 0 + .5 + .5) / 5.
+    # bart, char and s2e beat all others and have the same text. spm and t5 lose to those three
+    # and win half against word (ranks 2 and 4 against 3): (0 + 0 + 0 + .5) / 4. word loses to the
+    # three and wins half against the two: (0 + 0 + 0 + .5 + .5) / 5.
     assert made.human_scores("expected-wins").tolist() == pytest.approx(
         [1, 1, 1, 0.125, 0.125, 0.2]
     )
@@ -113,18 +114,18 @@ def test_sentences_are_found_by_id_and_judgments_by_line(tmp_path: Path) -> None
         (XML, 'doc-id="mucgec"', "", r"line 2: <ranking-item> has no attribute 'doc-id'"),
     ],
 )  # fmt: skip
-def test_bad_files_are_told_with_file_and_line(
+def test_bad_files_are_reported_with_file_and_line(
     tmp_path: Path, name: str, old: str, new: str, message: str | None
 ) -> None:
     made = files()
     assert old in made[name]
     folder = data_folder(tmp_path, made | {name: made[name].replace(old, new, 1)})
-    asked = request("cgec-zh", folder, references=("official",))
+    call = request("cgec-zh", folder, references=("official",))
     if message is None:
-        assert len(load_cgec_zh(asked).corpus.references) == 2
+        assert len(load_cgec_zh(call).corpus.references) == 2
         return
     with pytest.raises(InputError, match=message):
-        load_cgec_zh(asked)
+        load_cgec_zh(call)
 
 
 @pytest.fixture(scope="module")
@@ -134,9 +135,9 @@ def released(data_dir: Path) -> Benchmark:
 
 @pytest.mark.slow
 def test_the_released_rankings(data_dir: Path, released: Benchmark) -> None:
-    """Counts by an own walk through the files; the benchmark's paper was not at hand."""
+    """Compare counts with a separate pass over the files, not with the paper of the benchmark."""
     corpus, items = released.corpus, released.rankings["sentence"]
-    # MuCGEC's id 1077 alone has "无法标注" in the place of a reference.
+    # Only id 1077 of MuCGEC has "无法标注" instead of a reference.
     assert (len(corpus), len(items), len(corpus.references)) == (199, 995, 11)
     assert Counter(item.annotator for item in items) == dict.fromkeys(
         ("A1", "A2", "A3", "A4", "A5"), 199
@@ -144,10 +145,10 @@ def test_the_released_rankings(data_dir: Path, released: Benchmark) -> None:
     assert set(range(200)) - set(released.sentence_ids) == {
         (data_dir / IDS["mucgec"]).read_text().split().index("1077")
     }
-    # Three of 100 MuCGEC sentences are "没有错误": their only reference is the source.
+    # Three of 100 MuCGEC sentences have "没有错误": their only reference is the source.
     same = [all(v.lines[n] == s for v in corpus.references) for n, s in enumerate(corpus.sources)]
     assert sum(same) == 3
-    # Systems that share a place gave the same text, and those that gave it share a place.
+    # Systems share a place if and only if they have the same text.
     for item in items:
         texts = [{corpus.systems[name].lines[item.sentence] for name in g} for g in item.groups]
         assert all(len(text) == 1 for text in texts)
@@ -159,7 +160,7 @@ def test_the_released_rankings(data_dir: Path, released: Benchmark) -> None:
 
 @pytest.mark.slow
 def test_the_released_rankings_of_systems(data_dir: Path, released: Benchmark) -> None:
-    # Expected Wins straight from the XML: mean over opponents of wins / (wins + losses).
+    # Expected Wins directly from the XML: mean over opponents of wins / (wins + losses).
     wins: Counter[tuple[str, str]] = Counter()
     for item in ET.parse(data_dir / XML).getroot():
         ranks = {name: int(t.attrib["rank"]) for t in item for name in t.attrib["system"].split()}
@@ -179,7 +180,7 @@ def test_the_released_rankings_of_systems(data_dir: Path, released: Benchmark) -
 @pytest.mark.slow
 def test_agreement_of_the_released_annotators(released: Benchmark) -> None:
     items = released.rankings["sentence"]
-    # An own walk: of every two annotators and every two texts, equal and decided preferences.
+    # A separate count for all pairs of annotators and texts: equal and decided preferences.
     of: dict[int, dict[str, dict[tuple[str, ...], int]]] = {}
     for item in items:
         ranks = dict(zip(item.groups, item.ranks, strict=True))

@@ -1,4 +1,4 @@
-"""AQUA and PEVData: made-up files of the same form, and the released ones."""
+"""AQUA and PEVData: made-up files in the same format, and the released ones."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_marks_become_verdicts_on_edits_of_tokens(tmp_path: Path) -> None:
         (3, 4, "now", "at once", "vote 2", True),
         (3, 4, "now", "at once", "vote 3", False),
     ]
-    # Without votes the voted label stands; `cant_judge` is no vote.
+    # Without votes the voted label is used; `cant_judge` is not a vote.
     assert [(v.annotator, v.valid) for v in verdicts if v.new in ("went", "the")] == [
         ("voted", False),
         ("vote 1", True),
@@ -77,7 +77,7 @@ def test_marks_become_verdicts_on_edits_of_tokens(tmp_path: Path) -> None:
         ("the", 0.5),
     ]
     assert all(case.complete and case.row >= 0 for case in cases)
-    # Three annotators of two edits and two of one: 2 × 6 + 2 pairs.
+    # Two edits with three annotators and one with two: 2 × 6 + 2 pairs.
     assert len(annotator_pairs(made, cases)[0]) == 14
 
 
@@ -91,13 +91,13 @@ def test_labels_of_whole_corrections(tmp_path: Path) -> None:
     assert again.fingerprint != made.fingerprint
 
 
-def test_marks_that_do_not_fit_are_told(tmp_path: Path) -> None:
+def test_marks_that_do_not_fit_are_reported(tmp_path: Path) -> None:
     row = ("a b", "c b", "TP", "{x=>c:::TP} b", "{x=>c:::TP:::TP} b")
     made = load_aqua(request("aqua-en", data_folder(tmp_path, {EN: aqua(row)})))
     verdicts, sources, problems = made.verdicts()
     assert (verdicts, sources) == ((), ())
-    told = ("the marks do not turn the source into the correction: left out: 1",)
-    assert unused_verdicts(made) == told
+    notes = ("the marks do not turn the source into the correction: left out: 1",)
+    assert unused_verdicts(made) == notes
     assert not problems[0].read
 
 
@@ -106,7 +106,7 @@ def pairs(*rows: tuple[str, str, str, int]) -> str:
     return json.dumps([dict(zip(keys, row, strict=True)) for row in rows])
 
 
-def test_the_edit_of_a_pair_is_what_differs(tmp_path: Path) -> None:
+def test_the_edit_of_a_pair_is_the_difference(tmp_path: Path) -> None:
     text = pairs(
         ("A cat, here.", "A dog, here.", "[1, 2]: cat -> [1, 2]: dog", 1),
         ("A cat, here.", "A dog, here.", "[1, 2]: cat -> [1, 2]: dog", 1),
@@ -174,7 +174,7 @@ def test_compare_shows_labels(data_dir: Path, capsys: pytest.CaptureFixture[str]
     mine = rows["changes", "score", "FP3"]
     assert mine["corrections"] == {"good": 92, "bad": 79}
     assert mine["ci95"]["auc"][0] < mine["auc"] < mine["ci95"]["auc"][1]
-    # An unchanged text has no change: what is gained is the score itself.
+    # The score of an unchanged text is 0, so the gain is the score itself.
     assert rows["changes", "gain", "any"]["auc"] == rows["changes", "score", "any"]["auc"]
     assert any("15 of FP1 and 10 of FP2" in text for text in found["caveats"])
     assert main(["compare", *usual]) == 0
@@ -184,7 +184,7 @@ def test_compare_shows_labels(data_dir: Path, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.slow
-def test_compare_pairs_by_edits_alone(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_pairs_only_by_edits(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     usual = ["pevdata", "-m", "changes", "--data", str(data_dir), "--resamples", "20"]
     found = compared(capsys, *usual)
     assert found["rows"][0]["edit"]["cases"] == 2582

@@ -1,4 +1,4 @@
-"""GECCC's reader: made-up files of the same form, and the released ones."""
+"""The reader of GECCC: made-up files in the same format, and the released ones."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_released_sentences(data_dir: Path, split: Any, size: int, two: int)
     assert len(read) == size
     assert sum(len(references) == 2 for references in read.references) == two
     assert len(Counter(read.domains)) == 4
-    # Tokens with the edits applied spell every reference.
+    # The tokens with the edits applied spell every reference.
     for references, block in zip(read.references, read.m2, strict=True):
         for annotator, reference in enumerate(references):
             assert "".join(block.text(annotator).split()) == "".join(reference.split())

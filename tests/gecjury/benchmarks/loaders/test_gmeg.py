@@ -1,4 +1,4 @@
-"""GMEG domains whose text the user has to supply."""
+"""GMEG domains whose texts the user has to supply."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gecjury.cli import main
 
 
 @pytest.mark.parametrize("name", ["gmeg-dev-yahoo", "gmeg-test-fce"])
-def test_a_text_that_is_not_supplied_says_which_file_goes_where(
+def test_a_missing_text_is_reported_with_its_file_and_location(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     _, split, domain = name.split("-")

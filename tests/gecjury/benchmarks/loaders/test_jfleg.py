@@ -18,7 +18,7 @@ SIX = ("AMU", "CAMB", "NMT", "NUS", "orig", "turk")
 
 @pytest.fixture
 def with_outputs(data_dir: Path, tmp_path: Path) -> Path:
-    """A data folder in which texts of the right length stand in for the four outputs."""
+    """A data folder with texts of the right length in place of the four outputs."""
     shutil.copytree(data_dir / "jfleg", tmp_path / "jfleg")
     shutil.copytree(data_dir / "gug-data", tmp_path / "gug-data")
     outputs = tmp_path / "jfleg/EACL_exp/outputs"
@@ -34,11 +34,11 @@ def test_the_published_part(data_dir: Path) -> None:
     assert len(jfleg.corpus) == 176
     assert len(jfleg.corpus.references) == 3
     items = jfleg.rankings["sentence"]
-    # 148 rankings of five and 149 comparisons with NUS: 148 · 10 + 149 = 1,629 pairs, the rows of
-    # the file.
+    # 148 rankings of five and 149 comparisons with NUS: 148 · 10 + 149 = 1,629 pairs, one per row
+    # of the file.
     assert [sum(len(i.groups) == size for i in items) for size in (5, 2)] == [148, 149]
     assert len(expand_pairs(items, SIX)) == 1629
-    # Rows of the file: orig and turk are compared 148 times; turk is better in 118 and worse in 5.
+    # In the file, orig and turk are compared 148 times; turk is better in 118 and worse in 5.
     pairs = expand_pairs(items, jfleg.corpus.names)
     assert [(pairs.preference == sign).sum() for sign in (-1, 0, 1)] == [118, 25, 5]
     # Sentence 272 of GUG, first rows of the file: turk 1, NMT 2, AMU and CAMB 4, orig 5.
@@ -55,7 +55,7 @@ def test_the_published_part(data_dir: Path) -> None:
 
 def test_human_scores_are_recomputed_over_all_systems(data_dir: Path, with_outputs: Path) -> None:
     jfleg = load_benchmark("jfleg", systems="all", data=with_outputs)
-    # Expected Wins straight from the rows: mean over opponents of wins / (wins + losses).
+    # Expected Wins directly from the rows: mean over opponents of wins / (wins + losses).
     wins: Counter[tuple[str, str]] = Counter()
     with (data_dir / "jfleg/EACL_exp/mturk/pairwise.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -71,7 +71,7 @@ def test_human_scores_are_recomputed_over_all_systems(data_dir: Path, with_outpu
     assert len(jfleg.corpus.groups) == 297
 
 
-def test_absent_outputs_are_named_with_their_place(data_dir: Path, with_outputs: Path) -> None:
+def test_missing_outputs_are_named_with_their_location(data_dir: Path, with_outputs: Path) -> None:
     with pytest.raises(DataError, match=r"AMU\.txt, CAMB\.txt, NMT\.txt, NUS\.txt \(754 lines"):
         load_benchmark("jfleg", systems="all", data=data_dir)
     short = with_outputs / "jfleg/EACL_exp/outputs/AMU"

@@ -1,4 +1,4 @@
-"""Benchmarks of a user's own: folders and TOML files, from judgments of every form."""
+"""User-defined benchmarks: folders and TOML files, with judgments in every format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SAMPLE = Path(__file__).resolve().parents[4] / "gecjury" / "benchmarks" / "sampl
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Three sentences, three systems, one reference; judgments are up to the test."""
+    """Three sentences, three systems, one reference; each test adds its judgments."""
     root = tmp_path / "mine"
     (root / "outputs").mkdir(parents=True)
     (root / "references").mkdir()
@@ -41,7 +41,7 @@ def compare(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:
     return found
 
 
-def test_a_folder_gives_what_the_same_data_give_by_name(
+def test_a_folder_gives_the_same_results_as_the_named_benchmark(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     root = tmp_path / "copy"
@@ -70,14 +70,14 @@ def test_ratings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )
     own = load_benchmark(str(folder))
     assert own.segment_scores is not None
-    # good on sentence 1: (5 + 4) / 2; none on 2: empty; nothing on 3.
+    # good on sentence 1: (5 + 4) / 2; none on sentence 2: empty; no rating on sentence 3.
     assert own.segment_scores[0].tolist()[:2] == [4.5, 4.0]
     assert own.segment_scores[1].tolist()[:2] == [5.0, 2.0]
     assert own.segment_scores[2].tolist()[0] == 1.5
     assert math.isnan(own.segment_scores[2, 1])
     # Mean over the rated sentences: (4.5 + 4) / 2, (5 + 2) / 2, 1.5.
     assert own.human_scores("mean").tolist() == [4.25, 3.5, 1.5]
-    # good and half share the text and x's rating on sentence 1: one place.
+    # good and half share the text and the rating of x on sentence 1: one place.
     first = own.rankings["sentence"][0]
     assert (first.annotator, first.groups, first.ranks) == (
         "x", (("good", "half"), ("none",)), (1, 2),
@@ -99,14 +99,14 @@ def test_ratings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("grouping", "expected", "pairs"),
     [
-        # Ratings: good 4.5 and 4, half 5 and 2, none 1.5. The texts that good and half share on
-        # sentence 1 were rated apart: the metric ties them, people do not. Every other pair is in
-        # its order. By source: (2/3 + 1) / 2.
+        # Ratings: good 4.5 and 4, half 5 and 2, none 1.5. The shared text of good and half on
+        # sentence 1 was rated twice: the metric ties the two, people do not. All other pairs are
+        # ordered correctly. By source: (2/3 + 1) / 2.
         ("item", (2 / 3 + 1) / 2, 4),
-        # good's two outputs are both perfect, tied by the metric alone; half's are told apart.
+        # Both outputs of good are perfect and tied only by the metric; those of half are ordered.
         ("system", (0 + 1) / 2, 2),
-        # Three perfect outputs (4.5, 4, 5) and two untouched ones (2, 1.5), each kind tied by the
-        # metric: six pairs of one each are right, three and one wrong.
+        # Three perfect outputs (4.5, 4, 5) and two unchanged ones (2, 1.5). The metric ties the
+        # outputs of each kind: six mixed pairs are right, three and one within a kind are wrong.
         ("none", 6 / 10, 10),
     ],
 )
@@ -152,7 +152,7 @@ def test_preferences(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert list(zip(pairs.sentence, pairs.first, pairs.second, pairs.preference, strict=True)) == [
         (0, 0, 2, 1), (1, 0, 1, 1), (2, 0, 2, 1), (2, 1, 2, 0), (0, 1, 2, 1),
     ]  # fmt: skip
-    # half and none are alike on sentence 3: no one could have decided.
+    # half and none are equal on sentence 3, so nobody could decide.
     assert pairs.shared.tolist() == [False, False, False, True, False]
     # good won its 2 + 1 comparisons, half lost to good and beat none: (0 + 1) / 2.
     assert own.human_scores("expected-wins").tolist() == [1.0, 0.5, 0.0]
@@ -176,7 +176,7 @@ def test_rankings(folder: Path) -> None:
     assert own.corpus.groups[0].systems == (("good", "half"), ("none",))
 
 
-def test_a_table_names_other_places(folder: Path, tmp_path: Path) -> None:
+def test_a_table_names_other_paths(folder: Path, tmp_path: Path) -> None:
     (folder / "judged.xml").write_text(
         "<set><ranking-item id='1' src-id='0' user='x'>"
         "<translation system='good' rank='1'/><translation system='none half' rank='2'/>"
@@ -211,7 +211,7 @@ def test_a_system_without_judgments_has_no_human_score(
     assert any("no human score (sentence) for half" in text for text in found["caveats"])
 
 
-def test_a_system_without_judgments_leaves_the_others_their_figures(
+def test_a_system_without_judgments_does_not_affect_the_others(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "outputs/more.txt").write_text("he went home\nshe like it\na cat sit\n")
@@ -236,7 +236,7 @@ def test_without_references(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert found["references"] == "1 given"
 
 
-def test_gold_edits_and_references_stand_in_for_each_other(folder: Path) -> None:
+def test_gold_edits_and_references_replace_each_other(folder: Path) -> None:
     (folder / "judgments.csv").write_text("sentence,system_a,system_b,preference\n1,good,none,a\n")
     (folder / "references/one.txt").unlink()
     gold = (
@@ -323,7 +323,7 @@ def test_two_kinds_of_judgments_are_refused(folder: Path) -> None:
         load_benchmark(str(folder))
 
 
-def test_what_is_no_benchmark_says_what_would_be(folder: Path, tmp_path: Path) -> None:
+def test_inputs_that_are_not_benchmarks_are_refused(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("sentence,system,score\n1,good,4\n")
     with pytest.raises(InputError, match=r"mine\.csv: judgments alone are not a benchmark"):
@@ -347,15 +347,15 @@ def test_a_published_file_of_appraise_gives_the_published_scores(
     (root / "benchmark.toml").write_text(f'judgments = "{judgments}"\nfirst_sentence = 0\n')
     own = load_benchmark(str(root))
     assert own.rankings["sentence"] == known.rankings["sentence"]
-    # Grundkiewicz et al. (2015), table 3b, to the third digit.
+    # Grundkiewicz et al. (2015), table 3b, up to the third digit.
     assert own.human_scores("expected-wins") == pytest.approx(
         known.human_scores("expected-wins"), abs=0.0011
     )
 
 
 @pytest.mark.security
-def test_what_stands_in_the_place_of_a_file_is_refused(folder: Path) -> None:
-    """A folder, or a link to itself, called as the table; a folder named as a reference."""
+def test_paths_that_are_not_files_are_refused(folder: Path) -> None:
+    """The table is a folder or a link to itself, or a reference is a folder."""
     (folder / "judgments.csv").write_text("sentence,system,rating\n1,good,3\n1,none,1\n")
     (folder / "empty.txt").mkdir()
     (folder / "benchmark.toml").write_text('references = ["empty.txt"]\n')
@@ -374,7 +374,7 @@ def test_what_stands_in_the_place_of_a_file_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.security
-def test_files_outside_the_folder_of_a_table_are_told(folder: Path, tmp_path: Path) -> None:
+def test_files_outside_the_folder_of_a_table_are_noted(folder: Path, tmp_path: Path) -> None:
     private = tmp_path / "private.txt"
     (folder / "source.txt").rename(private)
     write_table(folder, f"source = {json.dumps(str(private))}\n")
@@ -400,7 +400,7 @@ def test_a_table_does_not_choose_a_spacy_pipeline(
     write_table(folder, f'language = "sv"\ntokens = "spacy:{name}"\n')
     with pytest.raises(InputError, match=r"names a spaCy pipeline, .* pass --tokens spacy:"):
         load_benchmark(str(folder))
-    # spaCy's own rules for a language are no pipeline, and the user may name another one.
+    # The language rules of spaCy are not a pipeline, and the user may choose another tokeniser.
     assert load_benchmark(str(folder), tokens="space").corpus.language.tokens == "space"
     write_table(folder, 'language = "sv"\ntokens = "spacy:sv"\n')
     assert load_benchmark(str(folder)).corpus.language.tokens == "spacy:sv"

@@ -1,4 +1,4 @@
-"""Benchmarks in one table: ratings and rankings with their texts, with systems and without."""
+"""Benchmarks in one table: ratings and rankings with their texts, with and without systems."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def written(tmp_path: Path, text: str, name: str = "mine.csv") -> str:
     return str(path)
 
 
-def test_ratings_without_systems_are_of_places(tmp_path: Path) -> None:
+def test_ratings_without_systems_are_by_position(tmp_path: Path) -> None:
     made = load_benchmark(written(tmp_path, RATED))
     assert (made.name, made.places, made.corpus.language.code) == ("mine", True, "es")
-    # Tokens as Spanish is cut; the line break in the quoted cells is a blank.
+    # Tokens by the rules for Spanish; the line break in the quoted cells becomes a blank.
     assert made.corpus.sources == ("Ella tiene un casa .", "Querido Juan , ¿ cómo esta ?")
     assert made.corpus.systems["output2"].lines[0] == "Ella tiene unas casa ."
     ana, luis = made.raters["rating"]
     np.testing.assert_array_equal(ana, [[5, np.nan], [1, np.nan]])
     np.testing.assert_array_equal(luis, [[3, 4], [np.nan, np.nan]])
-    # Means of the places: (5 + 3) / 2 and 4; 1 and none.
+    # Means by position: (5 + 3) / 2 and 4; 1 and none.
     np.testing.assert_array_equal(made.segment_scores, [[4, 4], [1, np.nan]])
     (first, *_) = made.rankings["sentence"]
     assert (first.annotator, first.sentence, first.groups, first.ranks) == (
@@ -57,7 +57,7 @@ def test_ratings_without_systems_are_of_places(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
-def test_rankings_with_systems_in_a_language_of_choice(tmp_path: Path) -> None:
+def test_rankings_with_systems_in_a_chosen_language(tmp_path: Path) -> None:
     made = load_benchmark(written(tmp_path, RANKED), lang="de")
     assert (made.places, made.corpus.language.code) == (False, "de")
     assert made.corpus.names == ("gut", "faul")
@@ -67,7 +67,7 @@ def test_rankings_with_systems_in_a_language_of_choice(tmp_path: Path) -> None:
     assert scores[0] > scores[1]
 
 
-def test_other_columns_are_told_and_json_lines_are_read(tmp_path: Path) -> None:
+def test_unused_columns_are_noted_and_json_lines_are_read(tmp_path: Path) -> None:
     rows = [
         {"source": "a b", "output": text, "score": score, "id": 7}
         for text, score in (("a", 1), ("b", 2.5))
@@ -89,7 +89,7 @@ def test_a_file_with_the_columns_of_aqua_is_read_as_aqua(tmp_path: Path) -> None
     assert german.corpus.language.code == "de"
 
 
-def test_compare_and_attack_take_a_table(
+def test_compare_and_analyse_accept_a_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = written(tmp_path, RATED)
@@ -123,7 +123,7 @@ def test_bad_tables(tmp_path: Path, text: str, words: str) -> None:
         load_benchmark(written(tmp_path, text))
 
 
-def test_names_of_benchmarks_are_taken(tmp_path: Path) -> None:
+def test_names_of_benchmarks_are_reserved(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'seeda' is the name of a benchmark .*; rename the file"):
         load_benchmark(written(tmp_path, RATED, "seeda.csv"))
     with pytest.raises(OptionError, match="unknown system set of mine 'fluency'"):

@@ -1,4 +1,4 @@
-"""The Swedish benchmark: a made-up annotation of the same form, and the released files."""
+"""The Swedish benchmark: a made-up annotation in the same format, and the released files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SYSTEMS = ("granska", "mm", "mt", "mw", "s2")
 
 
 def entry(text: str, ratings: dict[str, tuple[int, int, int]], rater: str) -> dict[str, Any]:
-    """One sentence: every system gives the text with its name; those in `ratings` are rated."""
+    """One sentence: the output of a system is the text plus its name; `ratings` rates some."""
     return {
         "original": text,
         "reference": f"{text} ref",
@@ -41,7 +41,7 @@ def entry(text: str, ratings: dict[str, tuple[int, int, int]], rater: str) -> di
 
 
 def files(**katarina: tuple[int, int, int]) -> dict[str, str]:
-    """One sentence a level; in level A, granska, mt and so on as named, and 4 otherwise."""
+    """One sentence per level; ratings of level A as given by system name, and 4 otherwise."""
     texts = {}
     for level in "ABC":
         full = dict.fromkeys(SYSTEMS, (4, 4, 4))
@@ -57,7 +57,7 @@ def files(**katarina: tuple[int, int, int]) -> dict[str, str]:
     return texts
 
 
-def test_ratings_stand_by_system_and_sentence_and_0_is_none(tmp_path: Path) -> None:
+def test_ratings_are_by_system_and_sentence_and_0_is_no_rating(tmp_path: Path) -> None:
     folder = data_folder(tmp_path, files(granska=(1, 2, 0), mt=(2, 3, 4)))
     made = load_swedish(request("swedish-oestling", folder, references=("official",)))
     assert made.corpus.names == SYSTEMS
@@ -68,19 +68,19 @@ def test_ratings_stand_by_system_and_sentence_and_0_is_none(tmp_path: Path) -> N
     assert made.corpus.language.tokens == "space"
     np.testing.assert_array_equal(made.ratings["grammaticality"][0], [1, 4, 4])
     assert np.isnan(made.ratings["meaning"][0, 0])
-    # The mean wants all three aspects.
+    # The mean requires all three aspects.
     assert np.isnan(made.rated["mean"][0, 0])
     assert made.rated["mean"][2, 0] == 3
-    # A system's score is the mean over what is known of it.
+    # The score of a system is the mean over its known ratings.
     assert made.human_scores("mean").tolist() == pytest.approx([4, 4, 11 / 3, 4, 4])
-    # The second rater stands beside the first, where he rated.
+    # The second rater has ratings only for some sentences.
     np.testing.assert_array_equal(made.raters["fluency"][:, 2, 0], [3, 3])
     assert np.isnan(made.raters["fluency"][1, 0, 0])
     assert made.rankings["sentence"][0].ranks
 
 
 @pytest.mark.parametrize(("chosen", "system"), [("minimal", "mm"), ("maximal", "mw")])
-def test_corrections_by_people_are_references_of_the_systems_alone(
+def test_human_corrections_are_references_only_for_systems(
     tmp_path: Path, chosen: str, system: str
 ) -> None:
     folder = data_folder(tmp_path, files())
@@ -93,7 +93,7 @@ def test_corrections_by_people_are_references_of_the_systems_alone(
     assert made.corpus.references[0].lines[0] == f"A {system}"
 
 
-def test_post_edits_are_references_of_every_output(tmp_path: Path) -> None:
+def test_post_edits_are_references_for_every_output(tmp_path: Path) -> None:
     folder = data_folder(tmp_path, files())
     made = load_swedish(request("swedish-oestling", folder, references=("post-edited",)))
     assert [version.lines[0] for version in made.corpus.references] == [f"{n} !" for n in SYSTEMS]
@@ -101,7 +101,7 @@ def test_post_edits_are_references_of_every_output(tmp_path: Path) -> None:
 
 
 def test_the_released_ratings(data_dir: Path) -> None:
-    """Counts and means by an own walk through the files."""
+    """Compare counts and means with a separate pass over the files."""
     made = load_benchmark("swedish-oestling", data=data_dir)
     assert len(made.corpus) == len(set(made.corpus.sources)) == 192
     sums: dict[tuple[str, str], list[int]] = {}
@@ -121,7 +121,7 @@ def test_the_released_ratings(data_dir: Path) -> None:
     assert left == {"grammaticality": 5, "fluency": 5, "meaning": 16}
     both = ~np.isnan(made.raters["fluency"]).any(axis=0)
     assert both.sum() == 55
-    # One decimal, as the annotators' own program gives them.
+    # One decimal, as in the output of the annotators' program.
     means = {a: np.nanmean(t, axis=1).round(1).tolist() for a, t in made.ratings.items()}
     assert means == {
         "grammaticality": [3.0, 3.9, 3.3, 3.9, 3.7],

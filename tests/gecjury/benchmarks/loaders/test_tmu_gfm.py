@@ -16,7 +16,7 @@ def test_five_systems_and_their_ratings(data_dir: Path) -> None:
     tmu = load_benchmark("tmu-gfm", data=data_dir)
     assert tmu.corpus.names == ("cnn", "copy-net", "lstm", "smt", "transformer")
     # 1,378 sources, 7 of them without the output of some system; one occurs three times and one
-    # twice, each time rated anew: 1,371 - 2 + 3 + 2.
+    # twice, with new ratings each time: 1,371 - 2 + 3 + 2.
     assert len(tmu.corpus) == 1374
     assert any(note.startswith("7 sources are left out") for note in tmu.notes)
     assert list(tmu.rated) == ["grammaticality", "fluency", "meaning", "mean"]
@@ -24,7 +24,7 @@ def test_five_systems_and_their_ratings(data_dir: Path) -> None:
     assert [tmu.rated[aspect][2, 0] for aspect in tmu.rated] == pytest.approx(
         [3.4, 3.4, 3.6, 10.4 / 3], abs=1e-12
     )
-    # A system's human score is the mean of its ratings.
+    # The human score of a system is the mean of its ratings.
     assert tmu.human_scores("mean") == pytest.approx(tmu.rated["mean"].mean(axis=1))
 
 
@@ -44,7 +44,7 @@ def test_means_are_those_of_the_release(data_dir: Path) -> None:
             assert any(np.allclose(mine, means, atol=1e-9) for means in wanted)
 
 
-def test_the_test_part_is_what_training_never_sees(data_dir: Path) -> None:
+def test_the_test_part_is_never_used_in_training(data_dir: Path) -> None:
     from gecjury.corpus.leakage import normalise
     from gecjury.refless.data.annotations import read_annotations
     from gecjury.refless.data.rated_sets import split_by_source
@@ -69,7 +69,7 @@ def test_a_metric_that_needs_references_is_refused_before_scoring(
 
 
 @pytest.mark.slow
-def test_files_given_as_references_are_taken(
+def test_files_given_as_references_are_used(
     data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     test = load_benchmark("tmu-gfm-test", data=data_dir)

@@ -1,4 +1,4 @@
-"""UA-GEC's reader: a stand-in for the package, and the package where it is installed."""
+"""The reader of UA-GEC: a fake of the package, and the package itself if it is installed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def mark(start: int, old: str, new: str | None, kind: str = "Spelling") -> Simpl
 def document(
     name: str, annotator: int, text: str, lines: list[str], targets: list[str], *marks: Any
 ) -> SimpleNamespace:
-    """Sentences are given as tokens; as written they have no blank before a full stop."""
+    """Sentences are given as tokens; the text has no blank before a full stop."""
     return SimpleNamespace(
         doc_id=name,
         meta=SimpleNamespace(annotator_id=annotator),
@@ -74,12 +74,12 @@ def test_marks_of_documents_become_edits_of_sentences() -> None:
     assert made.left_out == {}
 
 
-def test_what_cannot_be_read_is_counted() -> None:
+def test_unreadable_annotations_are_counted() -> None:
     lines = ["так .", "ні ."]
     joined = ["так", "ні ."]
     made = read_ua_gec(
         package=package(
-            # The full stop between two sentences goes together with the next word.
+            # The full stop between two sentences is deleted together with the next word.
             document("1", 1, "так. ні.", lines, ["так а", "ні ."], mark(3, ".", " а")),
             document("2", 1, "так. ні.", lines, joined, mark(3, ". ні", " ні")),
             document("3", 1, "так. ні.", lines, joined, mark(0, "x", "y")),
@@ -115,7 +115,7 @@ def test_the_released_test_part() -> None:
     assert len(made) == 2536
     assert {len(references) for references in made.references} == {2}
     assert len(set(made.documents)) == 165
-    # Tokens with the edits applied spell what each annotator wrote.
+    # The tokens with the edits applied spell the text of each annotator.
     for references, block in zip(made.references, made.m2, strict=True):
         for annotator, reference in enumerate(references):
             assert "".join(block.text(annotator).split()) == "".join(reference.split())

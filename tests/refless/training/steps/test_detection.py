@@ -1,4 +1,4 @@
-"""Error detection from labelled tokens: labels on word pieces, figures by hand, broken runs."""
+"""Error detection from labelled tokens: labels on word pieces, scores by hand, resumed runs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def sentence(text: str, *wrong: int) -> LabelledSentence:
 
 
 def labelled(count: int, seed: int = 0) -> tuple[LabelledSentence, ...]:
-    """Sentences in which `goes` and `eats` are wrong, wherever they stand."""
+    """Sentences in which `goes` and `eats` are always wrong."""
     found = []
     for text in tiny.sentences(count, seed):
         tokens = ("we", *text.split(), "goes")
@@ -55,17 +55,17 @@ def labelled(count: int, seed: int = 0) -> tuple[LabelledSentence, ...]:
 
 
 def test_figures_by_hand() -> None:
-    # Called wrong: tokens 0, 1, 2, 4 (.5 is enough), of which 0 and 4 are; 3 and 6 are missed.
+    # Predicted wrong: tokens 0, 1, 2, 4 (.5 is enough). Only 0 and 4 are; 3 and 6 are missed.
     # P = 2/4, R = 2/4; F0.5 = 1.25 · ½ · ½ / (¼ · ½ + ½) = .3125/.625.
     probabilities = np.array([0.9, 0.8, 0.7, 0.4, 0.5, 0.1, 0.2])
     marks = np.array([1, 0, 0, 1, 1, 0, 1])
     found = detection_scores(probabilities, marks)
     assert found["precision"] == found["recall"] == 0.5
     assert found["f0.5"] == pytest.approx(0.3125 / 0.625)
-    # By falling probability: wrong at places 1, 4, 5, 6: (1/1 + 2/4 + 3/5 + 4/6) / 4.
+    # By descending probability, ranks 1, 4, 5, 6 are wrong: (1/1 + 2/4 + 3/5 + 4/6) / 4.
     assert found["ap"] == pytest.approx((1 + 1 / 2 + 3 / 5 + 2 / 3) / 4)
     assert found["tokens"] == 7
-    # Precision counts for more: P = 1, R = ¼ gives 1.25 · ¼ / (¼ + ¼); P = ¼, R = 1 less.
+    # Precision counts more: P = 1, R = ¼ gives 1.25 · ¼ / (¼ + ¼); P = ¼, R = 1 gives less.
     precise = detection_scores(np.array([0.9, 0.1, 0.1, 0.1]), np.array([1, 1, 1, 1]))
     assert precise["f0.5"] == pytest.approx(0.3125 / 0.5)
     coarse = detection_scores(np.array([0.9, 0.9, 0.9, 0.9]), np.array([1, 0, 0, 0]))
@@ -76,22 +76,22 @@ def test_figures_by_hand() -> None:
 
 def test_first_and_last_word_piece_carry_a_label(start: str) -> None:
     tokenizer = load_tokenizer(start)
-    # Unknown words are spelt: xyzx is four pieces, q one.
+    # Unknown words are spelt out: xyzx is four pieces, q is one.
     (example,) = labelled_examples([sentence("the xyzx q cat", 1, 2)], tokenizer, 128)
     pieces = tokenizer.convert_ids_to_tokens(example["input_ids"])
     assert pieces == ["[CLS]", "the", "x", "##y", "##z", "##x", "q", "cat", "[SEP]"]
     assert example["labels"] == [-100, 0, 1, -100, -100, 1, 1, 0, -100]
-    # What is cut off has no label: [CLS] the x ##y [SEP].
+    # Truncated pieces have no label: [CLS] the x ##y [SEP].
     (cut,) = labelled_examples([sentence("the xyzx q cat", 1)], tokenizer, 5)
     assert cut["labels"] == [-100, 0, 1, 1, -100]
 
 
-def test_contractions_and_quotation_marks_are_read_as_elsewhere(start: str) -> None:
+def test_contractions_and_quotation_marks_are_joined_like_plain_text(start: str) -> None:
     marks = sentence("`` I do n't know '' , he ’s “ in ” .", 3)
     text, spans, word_of = joined_words(marks)
     assert text == plain_text(marks.text) == '" I don\'t know " , he \'s " in " .'
     assert [text[a:b] for a, b in spans] == text.split()
-    # do and n't are one word, which is wrong as one of them is.
+    # do and n't are one word, which is wrong because one of them is.
     assert word_of[2] == word_of[3] == 2
     assert [word_of[place] for place in (0, 1, 4)] == [0, 1, 3]
     tokenizer = load_tokenizer(start)
@@ -109,7 +109,7 @@ def test_a_token_s_probability_is_the_mean_of_its_two_pieces(start: str) -> None
 
     class Fixed(torch.nn.Linear):
         def forward(self, input_ids: Any, **_: Any) -> Any:
-            # Log odds grow with the place in the sentence: piece n has n − 2.
+            # The log odds grow with the position in the sentence: piece n has n − 2.
             odds = torch.arange(input_ids.shape[1]).float().expand(input_ids.shape) - 2
             return SimpleNamespace(logits=torch.stack([torch.zeros_like(odds), odds], -1))
 
@@ -120,7 +120,7 @@ def test_a_token_s_probability_is_the_mean_of_its_two_pieces(start: str) -> None
     def sigmoid(x: float) -> float:
         return float(1 / (1 + np.exp(-x)))
 
-    # the is piece 1; xyzx pieces 2 to 5; of don't only piece 6 is left, for both of its tokens.
+    # "the" is piece 1, xyzx pieces 2 to 5; only piece 6 of don't is left, for both of its tokens.
     expected = [sigmoid(-1), (sigmoid(0) + sigmoid(3)) / 2, sigmoid(4), sigmoid(4)]
     assert found[0] == pytest.approx(expected, abs=1e-6)
     assert found[1] == pytest.approx([sigmoid(n - 2) for n in (1, 2, 3, 4)], abs=1e-6)
@@ -132,14 +132,14 @@ def test_a_token_s_probability_is_the_mean_of_its_two_pieces(start: str) -> None
 def test_errors_weigh_more_in_the_loss_by_hand() -> None:
     logits = torch.tensor([[[0.0, 0.0], [0.0, np.log(3.0)], [5.0, -5.0]]])
     labels = torch.tensor([[1, 0, -100]])
-    # −log ½ for the error and −log ¼ for the right one: (1.5 · log 2 + 1 · log 4) / 2.5.
+    # −log ½ for the error and −log ¼ for the correct one: (1.5 · log 2 + 1 · log 4) / 2.5.
     found = losses("mse", 1.5)["detection"](logits, labels).item()
     assert found == pytest.approx((1.5 * np.log(2) + np.log(4)) / 2.5)
     plain = losses("mse")["detection"](logits, labels).item()
     assert plain == pytest.approx((np.log(2) + np.log(4)) / 2)
 
 
-def test_a_tenth_is_held_out_where_there_is_no_dev_part() -> None:
+def test_a_tenth_is_held_out_without_a_dev_part() -> None:
     twice = (*labelled(40), *labelled(40))
     found = with_dev(LabelledText(twice), seed=1)
     keys = [{s.tokens for s in part} for part in (found.train, found.dev)]
@@ -151,7 +151,7 @@ def test_a_tenth_is_held_out_where_there_is_no_dev_part() -> None:
     assert with_dev(own, seed=1) == own
 
 
-def test_text_that_cannot_be_learnt_from_is_refused() -> None:
+def test_text_without_enough_labels_is_refused() -> None:
     with pytest.raises(
         InputError, match="5 labelled sentences to learn error detection from: too few"
     ):
@@ -162,7 +162,7 @@ def test_text_that_cannot_be_learnt_from_is_refused() -> None:
 
 
 class _Breaks:
-    """Progress that ends the run when a dev score is told for the nth time."""
+    """A progress that stops the run at the nth dev score."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -170,7 +170,7 @@ class _Breaks:
     def task(self, description: str, total: float | None = None) -> AbstractContextManager[Bar]:
         outer = self
 
-        class Told(SilentBar):
+        class Scores(SilentBar):
             steps = 0
 
             def advance(self, steps: float = 1) -> None:
@@ -178,7 +178,7 @@ class _Breaks:
                 if self.steps == outer.limit:
                     raise RuntimeError("killed")
 
-        return nullcontext(Told())
+        return nullcontext(Scores())
 
 
 def job(start: str, folder: Path) -> DetectorJob:
@@ -195,14 +195,14 @@ def test_a_detector_is_learnt_kept_and_resumed(start: str, tmp_path: Path) -> No
 
     whole = job(start, tmp_path / "whole")
     figures = train_detector(whole)
-    # The errors are two words, which even two layers learn to tell.
+    # The errors are two words, which even two layers learn to recognise.
     assert figures["f0.5"] > 0.9
     model = AutoModelForTokenClassification.from_pretrained(whole.folder)
     assert model.config.id2label == {0: "c", 1: "i"}
     card = (whole.folder / "README.md").read_text()
     assert f"| dev | {figures['f0.5']:.4f} | {figures['precision']:.4f} |" in card
     assert not (whole.folder / "checkpoints").exists()
-    # Killed in the third epoch of six steps each, and run again.
+    # Interrupted in the third epoch of six steps each, and run again.
     broken = job(start, tmp_path / "broken")
     with pytest.raises(RuntimeError, match="killed"):
         train_detector(replace(broken, runtime=replace(RUNTIME, progress=_Breaks(14))))
@@ -210,7 +210,7 @@ def test_a_detector_is_learnt_kept_and_resumed(start: str, tmp_path: Path) -> No
     assert train_detector(broken) == figures
     kept = "model.safetensors"
     assert (broken.folder / kept).read_bytes() == (whole.folder / kept).read_bytes()
-    # What is finished is not trained again; what is another run is refused.
+    # A finished model is not trained again; a different run in its folder is refused.
     (whole.folder / kept).unlink()
     assert train_detector(whole) == figures
     record = json.loads((whole.folder / "gecjury.json").read_text())

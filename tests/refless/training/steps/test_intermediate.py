@@ -20,11 +20,11 @@ def corrections() -> list[Correction]:
 
 
 @pytest.mark.slow
-def test_a_step_s_weights_depend_on_its_seed_alone(tmp_path: Path) -> None:
+def test_the_weights_of_a_step_depend_only_on_its_seed(tmp_path: Path) -> None:
     start = str(tiny.encoder(tmp_path / "encoder"))
     found = []
     for before in (1, 2):
-        torch.manual_seed(before)  # whatever was drawn earlier in the process
+        torch.manual_seed(before)  # earlier draws in the process must not matter
         step = Step(
             kind="detection",
             start=start,
@@ -36,7 +36,7 @@ def test_a_step_s_weights_depend_on_its_seed_alone(tmp_path: Path) -> None:
         figures = run_intermediate(step)
         assert 0 <= figures["detection"] <= 1
         found.append((step.folder / "model" / "model.safetensors").read_bytes())
-        # What is finished is not trained again.
+        # A finished step is not trained again.
         written = (step.folder / "model" / "model.safetensors").stat().st_mtime_ns
         assert run_intermediate(step) == figures
         assert (step.folder / "model" / "model.safetensors").stat().st_mtime_ns == written
