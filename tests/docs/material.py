@@ -1,4 +1,4 @@
-"""Small made-up files under the names that the documentation uses, for its commands to run on."""
+"""Small synthetic files with the names used in the documentation, to run its commands on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.judges.tinymodel import make_tiny_model
 from tests.shell import REPOSITORY
 
 LINES = 20
-"""Sentences of every text; the documentation asks for line 17 of one."""
+"""Number of sentences in every text; the documentation uses line 17 of one."""
 OUTPUTS = {
     "mine": "careful", "theirs": "fluent", "other": "cautious", "system": "careful",
     "old": "hasty", "new": "careful", "main/out": "hasty", "pr/out": "careful",
@@ -31,9 +31,9 @@ REFERENCES = {"ref": 0, "ref0": 0, "ref1": 1, "reference": 0, "clean": 0}
 
 
 def sample(name: str, lines: int = LINES) -> list[str]:
-    """The first lines of a text of the packaged sample."""
-    found = importlib.resources.files("gecjury.benchmarks") / "sample" / name
-    return found.read_text(encoding="utf-8").splitlines()[:lines]
+    """Return the first lines of a text of the packaged sample."""
+    file = importlib.resources.files("gecjury.benchmarks") / "sample" / name
+    return file.read_text(encoding="utf-8").splitlines()[:lines]
 
 
 def lay(folder: Path) -> None:
@@ -68,13 +68,13 @@ def lay(folder: Path) -> None:
 
 
 def write(path: Path, lines: list[str]) -> None:
-    """One line a sentence, folders made."""
+    """Write one sentence per line; create missing folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _lay_edits(folder: Path) -> None:
-    """Edits by the aligner, as M2 files under the names of the documentation."""
+    """Write edits from the aligner as M2 files with the names used in the documentation."""
     for text, name in (("ref", "gold"), ("mine", "mine"), ("ref", "a"), ("ref1", "b")):
         words = ["edits", str(folder / "source.txt"), str(folder / f"{text}.txt")]
         assert main([*words, "-o", str(folder / f"{name}.m2")]) == 0
@@ -83,7 +83,7 @@ def _lay_edits(folder: Path) -> None:
 
 
 def _lay_matches(folder: Path, sources: list[str]) -> None:
-    """Matches as harper.js gives them: every word of a first line is one."""
+    """Write matches in the format of harper.js, with every word of the first line as a match."""
     plain = [source.replace(" .", ".") for source in sources]
     write(folder / "plain.txt", plain)
     lints, start = [], 0
@@ -97,7 +97,7 @@ def _lay_matches(folder: Path, sources: list[str]) -> None:
 
 
 def _lay_essays(folder: Path, sources: list[str], texts: dict[str, list[str]]) -> None:
-    """Essays of five sentences each, in MultiGEC's layout."""
+    """Write essays of five sentences each, in MultiGEC's layout."""
     names = {"mine": "mine", "theirs": "theirs"}
     for corpus in ("sv-swell_gold", "uk-ua_gec"):
         names |= {
@@ -131,7 +131,7 @@ def _lay_dataset(folder: Path, sources: list[str], texts: dict[str, list[str]]) 
 
 
 def _lay_benchmark(folder: Path, sources: list[str], texts: dict[str, list[str]]) -> None:
-    """A folder with ratings, as docs/guides/data.md lays it out."""
+    """Write a folder with ratings, in the layout of docs/guides/data.md."""
     systems = {"baseline": texts["old"], "new-model": texts["mine"], "old-model": texts["theirs"]}
     write(folder / "source.txt", sources)
     for name, lines in systems.items():
@@ -173,7 +173,7 @@ def _lay_tables(folder: Path, sources: list[str], texts: dict[str, list[str]]) -
 
 
 def lay_seeda(folder: Path) -> None:
-    """Scores of SEEDA's systems that another metric might have given."""
+    """Write random scores of SEEDA's systems, like those of another metric."""
     corpus = load_benchmark("seeda").corpus
     draw = random.Random(3)
     rows = ["system\tline\tscore"]
@@ -183,7 +183,10 @@ def lay_seeda(folder: Path) -> None:
 
 
 def lay_models(folder: Path) -> None:
-    """Train models of two layers under the names of the documentation: seconds, worth nothing."""
+    """Train models of two layers with the names used in the documentation.
+
+    Training takes seconds, and the models are useless.
+    """
     encoder = tiny.encoder(folder / "tiny-encoder")
     tiny.language_model(folder / "tiny-lm")
     make_tiny_model(folder / "tiny-judge", context=2048)

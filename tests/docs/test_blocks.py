@@ -1,4 +1,4 @@
-"""Every command block of README and docs is run, or listed here with the reason why not."""
+"""Every command block of README and docs is run, or a rule here gives the reason why not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.documented import PAGES, Block, blocks_of, variants
 
 
 class When(IntEnum):
-    """When a command of the documentation is run; a block is whole at the highest of its own."""
+    """When a command of the documentation is run; a complete block needs its latest command."""
 
     FAST = 0
     MODEL = 1
@@ -30,12 +30,12 @@ class When(IntEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """Which commands are not run in the default suite.
+    """A rule for commands that are not run in the default suite.
 
     Attributes:
-        pattern: is searched in the command line, or in a Python block.
-        when: when they are run instead.
-        reason: why.
+        pattern: a regular expression for the command line or the Python block.
+        when: when these commands are run instead.
+        reason: why they are not run by default.
     """
 
     pattern: str
@@ -80,15 +80,15 @@ RULES = (
         "a model",
     ),
 )
-"""Nothing else keeps a command from being run; the first that fits gives the reason."""
+"""No other commands are left out; the first rule that matches gives the reason."""
 
 SERVER = Rule(
     r"^gecjury (serve|annotate|judgments show)\b", When.NEVER, "a server that waits for a browser"
 )
-"""Stands by itself: it may be idle, and a server that was run here would never end."""
+"""Separate from `RULES`: it may match nothing, and a server started here would never end."""
 
-# What is put in place of what a reader puts in, and what keeps a command short: a command that
-# is read, finds its files and metrics and ends well is what is tested, not its figures.
+# Replacements for what a reader has to fill in, and options that keep a command short: the tests
+# check that a command is parsed, finds its files and metrics and succeeds, not its figures.
 PUT_IN = (
     (r"\bSOURCE HYP REF\.\.\.", "source.txt mine.txt ref.txt"),
     (r"\bSOURCE HYP\b", "source.txt mine.txt"),
@@ -120,37 +120,37 @@ PUT_IN = (
     ),
     (r"^(train impara (?!.*--pairs).*)", r"\1 --pairs 64"),
     (r"^(train (some|impara|detector) .*)", r"\1 --encoder tiny-encoder"),
-    # Kernel regression alone has no epochs, nor has a jury.
+    # Kernel regression alone and a jury have no epochs.
     (
         r"^(train (?!jury |some .*--recipe small)(?!.*--kernel(?!.*--fine-tune)).*tiny-encoder)",
         r"\1 --epochs 1",
     ),
-    (r"--scale 0\.52:0\.89", "--scale 0:1"),  # of scores that were cut to this range
+    (r"--scale 0\.52:0\.89", "--scale 0:1"),  # the original is for scores clipped to this range
     (r"impara:model=DIR", "impara:model=my-impara"),
     (r"asano:model=my-gug", "asano:model=my-gug,language_model=tiny-lm"),
 )
 ENDS = ((r"--fail-if", {0, 3}), (r"data verify", {0, 1}), (r"^gecjury check", {0, 1}))
-"""Statuses other than 0 that are an answer, not a failure."""
+"""Commands whose exit status may be other than 0 without a failure."""
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 PATHS = sorted({b.page for b in BLOCKS if b.page.startswith("docs/tutorials/")})
-"""Pages whose blocks are run one after the other, as they stand, and answer what is shown."""
+"""Pages whose blocks are run in order and unchanged, and must print the output that is shown."""
 RUNNABLE = [block for block in BLOCKS if block.kind in ("shell", "python")]
 
 
 def units_of(block: Block) -> list[str]:
-    """What is run one after the other: command lines, or the whole block of Python."""
+    """Return the parts that are run in order: command lines, or the whole block of Python."""
     return block.commands if block.kind == "shell" else [block.text]
 
 
 def rule_of(unit: str) -> Rule:
-    """The rule that keeps a unit from the default suite, or one that says that none does."""
-    found = (rule for rule in (SERVER, *RULES) if re.search(rule.pattern, unit, re.MULTILINE))
-    return next(found, Rule("", When.FAST, "run in the default suite"))
+    """Return the rule that excludes a unit from the default suite, or a default rule."""
+    rules = (rule for rule in (SERVER, *RULES) if re.search(rule.pattern, unit, re.MULTILINE))
+    return next(rules, Rule("", When.FAST, "run in the default suite"))
 
 
 def adapted(words: list[str]) -> str:
-    """A command line, without the program's name, with what a reader would put in."""
+    """Return a command line without the program's name, with placeholders filled in."""
     end = words.index(">") if ">" in words else len(words)
     command = shlex.join(words[1:end])
     for pattern, new in PUT_IN:
@@ -159,16 +159,16 @@ def adapted(words: list[str]) -> str:
 
 
 def expanded(word: str) -> list[str]:
-    """What a shell makes of a pattern; any other word itself."""
+    """Expand a pattern like a shell; return any other word unchanged."""
     return sorted(map(str, Path().glob(word))) or [word] if "*" in word else [word]
 
 
 def run_command(command: str) -> None:
-    """Run each variant of a command line in this folder; its end is checked."""
+    """Run each variant of a command line in this folder, and check its exit status."""
     wanted: set[int] = next((s for p, s in ENDS if re.search(p, command)), {0})
     for chosen in variants(re.sub(r"^\w+=\S+ ", "", command)):
-        words = [found for word in shlex.split(adapted(chosen)) for found in expanded(word)]
-        if words[0] == "train" and "-o" in words:  # else it would go on with what lies there
+        words = [name for word in shlex.split(adapted(chosen)) for name in expanded(word)]
+        if words[0] == "train" and "-o" in words:  # otherwise it would resume an earlier run
             shutil.rmtree(words[words.index("-o") + 1], ignore_errors=True)
         try:
             status = main(words)
@@ -178,13 +178,13 @@ def run_command(command: str) -> None:
 
 
 def run_python(text: str) -> None:
-    """Run a block as a program that has the names which its page presupposes."""
+    """Run a Python block with the names that its page presupposes."""
     import gecjury
     from gecjury.corpus.corpus import Version
 
     lines = {name: material.sample(name) for name in ("source.txt", "reference0.txt")}
     hypotheses = material.sample("outputs/careful.txt")
-    exec(  # the project's own documentation
+    exec(  # only code from the project's own documentation
         compile(text, "documentation", "exec"),
         {
             "gecjury": gecjury,
@@ -201,12 +201,12 @@ def run_python(text: str) -> None:
 
 @dataclass(frozen=True)
 class Place:
-    """A folder to run blocks in, and what is said of them."""
+    """A folder to run blocks in."""
 
     folder: Path
 
     def run(self, block: Block, until: When) -> int:
-        """Run what of a block is run at `until` at the latest; returns how many units."""
+        """Run the units of a block that are due at `until` or earlier; return their number."""
         units = [unit for unit in units_of(block) if rule_of(unit).when <= until]
         for unit in units:
             if block.kind == "python":
@@ -245,13 +245,13 @@ def place(laid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 
 def wholly(when: When) -> list[Block]:
-    """Blocks of which something is run at that time, by themselves."""
+    """Return the separately run blocks with a unit that is run at that time."""
     alone = [block for block in RUNNABLE if block.page not in PATHS]
     return [b for b in alone if any(rule_of(u).when == when for u in units_of(b))]
 
 
 def path_when(page: str) -> When:
-    """When a page is run whose blocks belong together."""
+    """Return when a page is run whose blocks belong together."""
     blocks = [block for block in RUNNABLE if block.page == page]
     return max(rule_of(unit).when for block in blocks for unit in units_of(block))
 
@@ -280,7 +280,7 @@ def test_block_with_real_data(
 
 
 def walk(page: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Run a page's blocks in one folder; whatever an answer shows has to have been printed."""
+    """Run a page's blocks in one folder, and check that the output shown there is printed."""
     (files,) = [b for b in RUNNABLE if b.page == "docs/tutorials/index.md"]
     blocks = [block for block in RUNNABLE if block.page == page]
     names: dict[str, object] = {}
@@ -298,8 +298,8 @@ def walk(page: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
             printed = iter([" ".join(s.split()) for s in capsys.readouterr().out.splitlines()])
             for line in answer:
                 start, omitted, _ = " ".join(line.split()).partition("…")
-                found = any(s.startswith(start) if omitted else s == start for s in printed)
-                assert found or not start, f"{block}: {command}: not printed any more: {line}"
+                is_printed = any(s.startswith(start) if omitted else s == start for s in printed)
+                assert is_printed or not start, f"{block}: {command}: no longer printed: {line}"
 
 
 @pytest.fixture
@@ -334,14 +334,14 @@ def test_settings_can_be_read(block: Block) -> None:
         assert list(yaml.safe_load_all(block.text))
 
 
-def test_no_rule_is_idle() -> None:
+def test_every_rule_is_used() -> None:
     units = [unit for block in RUNNABLE for unit in units_of(block)]
     idle = [rule.pattern for rule in RULES if rule not in map(rule_of, units)]
     assert idle == []
 
 
 def counts() -> str:
-    """Blocks and commands by when they are run, for a reader."""
+    """Return a readable summary of blocks and commands by when they are run."""
     rules = Counter(rule_of(unit) for block in RUNNABLE for unit in units_of(block))
     lines = [f"{len(BLOCKS)} blocks: {Counter(block.kind for block in BLOCKS)}"]
     lines += [f"{n:4} {rule.when.name.lower()}: {rule.reason}" for rule, n in rules.most_common()]

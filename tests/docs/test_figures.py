@@ -1,4 +1,4 @@
-"""Figures that a page prints are those of the command it names."""
+"""Figures on a page equal those printed by the command that the page names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.shell import REPOSITORY
 
 
 def table_below(page: str, heading: str) -> list[list[str]]:
-    """Rows of the table with that first heading, cells without blanks around them."""
+    """Return the rows of the table with that first heading, with stripped cells."""
     text = (REPOSITORY / "docs" / page).read_text(encoding="utf-8")
     rows = text.partition(f"| {heading} |")[2].partition("\n\n")[0].splitlines()[2:]
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
@@ -32,10 +32,10 @@ def test_the_segment_level_of_seeda(data_dir: Path, capsys: pytest.CaptureFixtur
         argv += ["-m", name]
     assert main([*argv, "--level", "sentence", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    found = {(row["metric"], row["human"]): row for row in document["segment"]["rows"]}
+    result = {(row["metric"], row["human"]): row for row in document["segment"]["rows"]}
     for name, (_, *cells) in zip(names, rows, strict=True):
         for view, (accuracy, epsilon, tau) in (("edit", cells[:3]), ("sentence", cells[3:])):
-            row = found[name, view]
+            row = result[name, view]
             if row["acc_eq"] is None:
                 assert accuracy == f"{figure(row['acc_exact'])} of {row['pairs']}"
                 continue

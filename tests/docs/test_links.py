@@ -1,4 +1,4 @@
-"""Links between the pages lead somewhere where they are read without the site."""
+"""Links between the pages work when the pages are read without the site."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tests.shell import REPOSITORY
 
 
 def anchors_of(path: Path) -> set[str]:
-    """The anchors that a forge gives a page's headings."""
+    """Return the anchors that a forge generates for a page's headings."""
     text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-    found: set[str] = set()
+    anchors: set[str] = set()
     for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE):
         plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
         anchor = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
-        found.add(f"{anchor}-1" if anchor in found else anchor)
-    return found
+        anchors.add(f"{anchor}-1" if anchor in anchors else anchor)
+    return anchors
 
 
 def dead_links(path: Path) -> list[str]:
-    """Links of a page to files and headings that are not there."""
+    """Return the links of a page to files and headings that do not exist."""
     text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
     dead = []
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
@@ -39,7 +39,7 @@ def dead_links(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
-def test_links_lead_somewhere(path: Path) -> None:
+def test_links_are_not_dead(path: Path) -> None:
     assert dead_links(path) == []
 
 
@@ -50,8 +50,8 @@ def test_dead_links_are_found(tmp_path: Path) -> None:
 
 
 def test_every_page_is_listed_by_the_index_of_its_folder() -> None:
-    """A page that nothing leads to is not found, and the site has no place for it."""
+    """A page without a link to it cannot be found, and is not in the navigation of the site."""
     for page in (REPOSITORY / "docs").rglob("*.md"):
         if page.name != "index.md":
-            told = (page.parent / "index.md").read_text(encoding="utf-8")
-            assert f"]({page.name})" in told, page
+            index = (page.parent / "index.md").read_text(encoding="utf-8")
+            assert f"]({page.name})" in index, page

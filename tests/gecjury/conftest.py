@@ -28,7 +28,10 @@ def shell(
 def registered(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., Path]]:
-    """Registers metrics for one test, as an installed package does: see `tests.outside.lay`."""
+    """A function that registers metrics for one test, like an installed package would.
+
+    See `tests.outside.lay`.
+    """
 
     def register(entries: Mapping[str, str], **about: str) -> Path:
         folder = lay(tmp_path_factory.mktemp("site"), entries, **about)
@@ -43,7 +46,7 @@ def registered(
 
 @pytest.fixture
 def own_benchmark(tmp_path: Path) -> str:
-    """A folder with half of the sample's sentences and judgments of one's own, no references."""
+    """A folder with half of the sample's sentences and separate judgments, without references."""
     from gecjury.benchmarks.load import load_benchmark
 
     corpus = load_benchmark("sample").corpus

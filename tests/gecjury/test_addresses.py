@@ -1,4 +1,4 @@
-"""Keys are masked in whatever is shown, and addresses lose what may be one."""
+"""Keys are masked in all shown text, and possible keys are removed from addresses."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def test_an_address_is_shown_without_its_key(url: str, shown: str) -> None:
 
 def test_secrets_of_an_address() -> None:
     assert secrets_of("http://host/v1") == ()
-    found = secrets_of("http://user:pass%2Fword@host/v1?a=first&b=second")
-    assert set(found) >= {"user", "pass%2Fword", "first", "second", "dXNlcjpwYXNzL3dvcmQ="}
+    secrets = secrets_of("http://user:pass%2Fword@host/v1?a=first&b=second")
+    assert set(secrets) >= {"user", "pass%2Fword", "first", "second", "dXNlcjpwYXNzL3dvcmQ="}
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_keys_are_masked(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     assert masked(text.format("sk-given-key", ""), ["sk-given-key"]) == text.format("[key]", "")
 
 
-def test_what_is_no_secret_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_without_secrets_is_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     text = 'none of {"score": 1} a@b http://host/v1?page=2 http://host/@me'
     assert masked(text, ["", "1"]) == text
@@ -70,7 +70,7 @@ def test_unknown_keys_in_addresses() -> None:
         ("sk-é", r"U\+00E9"),
     ],
 )
-def test_a_key_that_is_none(monkeypatch: pytest.MonkeyPatch, key: str, said: str) -> None:
+def test_malformed_keys_are_refused(monkeypatch: pytest.MonkeyPatch, key: str, said: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
     text = rf"the key in \$OPENAI_API_KEY contains (the character )?{said}"
     with pytest.raises(OptionError, match=text) as error:
@@ -78,7 +78,7 @@ def test_a_key_that_is_none(monkeypatch: pytest.MonkeyPatch, key: str, said: str
     assert "sk" not in str(error.value)
 
 
-def test_a_key_is_read_without_blanks_around(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_white_space_around_a_key_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", " sk-key\n")
     assert read_key("OPENAI_API_KEY") == "sk-key"
     assert read_key("OPENAI_NO_KEY") == ""

@@ -13,7 +13,7 @@ from gecjury.caches import DiskCache, text_key
 PARTS = {"tagger": "one", "errant": "3.0.2"}
 
 
-def test_returns_what_was_stored_and_nothing_else(tmp_path: Path) -> None:
+def test_only_stored_values_are_returned(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "cache.sqlite"
     cache = DiskCache(path, PARTS)
     assert cache.get(["a"]) == {}
@@ -25,7 +25,7 @@ def test_returns_what_was_stored_and_nothing_else(tmp_path: Path) -> None:
     assert cache.get(["key 0"]) == {"key 0": "new"}
 
 
-def test_other_parts_see_nothing(tmp_path: Path) -> None:
+def test_caches_with_different_parts_are_separate(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     DiskCache(path, PARTS).put({"key": "value"})
     other = DiskCache(path, PARTS | {"tagger": "two"})
@@ -34,7 +34,7 @@ def test_other_parts_see_nothing(tmp_path: Path) -> None:
     assert DiskCache(path, PARTS).get(["key"]) == {"key": "value"}
 
 
-def test_parts_stand_in_the_file(tmp_path: Path) -> None:
+def test_parts_are_stored_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     DiskCache(path, PARTS).put({"key": "value"})
     store = sqlite3.connect(path)
@@ -46,7 +46,7 @@ def test_parts_stand_in_the_file(tmp_path: Path) -> None:
         store.close()
 
 
-def test_stays_within_its_limit_and_drops_the_oldest(tmp_path: Path) -> None:
+def test_the_cache_stays_within_its_limit_and_drops_the_oldest(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     limit = 200_000
     cache = DiskCache(path, PARTS, limit_bytes=limit)
@@ -58,7 +58,7 @@ def test_stays_within_its_limit_and_drops_the_oldest(tmp_path: Path) -> None:
     assert "9 49" in kept
 
 
-def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
+def test_a_damaged_file_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     path.write_bytes(b"not a database" * 100)
     cache = DiskCache(path, PARTS)
@@ -68,12 +68,12 @@ def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
     assert cache.trouble == ""
 
 
-def test_damage_inside_a_file_costs_no_result(tmp_path: Path) -> None:
+def test_a_file_damaged_inside_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     cache = DiskCache(path, PARTS)
     cache.put({f"key {i}": "x" * 500 for i in range(200)})
     data = bytearray(path.read_bytes())
-    # The head is left as it is, and every page of the tables is filled with noise.
+    # The file header stays intact, and all table pages are overwritten.
     data[4096:] = b"\xfe" * (len(data) - 4096)
     path.write_bytes(data)
     assert cache.get(["key 1"]) == {}
@@ -86,7 +86,7 @@ def test_damage_inside_a_file_costs_no_result(tmp_path: Path) -> None:
     ("column", "value", "found"),
     [("value", b"\xff", False), ("value", "text", False), ("value", 5, False), ("used", "?", True)],
 )
-def test_values_of_other_kinds_are_not_there(
+def test_values_of_other_types_count_as_missing(
     tmp_path: Path, column: str, value: object, found: bool
 ) -> None:
     path = tmp_path / "cache.sqlite"
@@ -100,7 +100,7 @@ def test_values_of_other_kinds_are_not_there(
     assert cache.get(["key"]) == {"key": "new"}
 
 
-def test_a_file_of_the_former_format_is_made_anew(tmp_path: Path) -> None:
+def test_a_file_in_the_old_format_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     with contextlib.closing(sqlite3.connect(path)) as store:
         store.executescript(
@@ -122,18 +122,18 @@ def test_a_file_of_the_former_format_is_made_anew(tmp_path: Path) -> None:
     assert path.stat().st_size < 50_000
 
 
-def test_what_was_found_is_given_where_nothing_can_be_written(tmp_path: Path) -> None:
+def test_values_are_returned_while_the_file_cannot_be_written(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     DiskCache(path, PARTS, clock=lambda: 0.0).put({"key": "value"})
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA user_version")
         other.execute("BEGIN")
         other.execute("SELECT * FROM entries").fetchall()
-        # A process that reads keeps others from writing, not from reading.
+        # A reading process blocks writers but not other readers.
         assert DiskCache(path, PARTS).get(["key"]) == {"key": "value"}
 
 
-def test_an_unusable_folder_costs_no_result(tmp_path: Path) -> None:
+def test_an_unusable_folder_raises_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     cache = DiskCache(tmp_path / "file" / "cache.sqlite", PARTS)
     cache.put({"key": "value"})
@@ -141,7 +141,7 @@ def test_an_unusable_folder_costs_no_result(tmp_path: Path) -> None:
     assert cache.get(["key"]) == {}
 
 
-def test_processes_write_side_by_side(tmp_path: Path) -> None:
+def test_several_processes_can_write_at_the_same_time(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     program = (
         "import sys; from pathlib import Path; from gecjury.caches import DiskCache\n"
@@ -158,8 +158,8 @@ def test_processes_write_side_by_side(tmp_path: Path) -> None:
     assert set(DiskCache(path, {}).get(keys)) == set(keys)
 
 
-def test_keys_tell_texts_apart() -> None:
-    # Without lengths "ab" + "c" and "a" + "bc" would be one.
+def test_different_texts_have_different_keys() -> None:
+    # Without their lengths, "ab" + "c" and "a" + "bc" would have the same key.
     assert text_key("ab", "c") != text_key("a", "bc")
     assert text_key("ab", "c") == text_key("ab", "c")
     assert len(text_key("\ud800")) == 32

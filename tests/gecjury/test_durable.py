@@ -1,4 +1,4 @@
-"""Files that survive a crash: whole or as they were, held by one process at a time."""
+"""Files that survive a crash: completely written or unchanged, and open in one process only."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_lines_are_on_the_disk_in_order(
         os, "fsync", lambda handle: (synced.append(path.stat().st_size), real(handle))
     )
     file.append(b"one\n")
-    assert synced == [4, 4]  # the new file's name is synchronised as well
+    assert synced == [4, 4]  # the directory entry of the new file is synchronised too
     file.append(b"two\n")
     assert synced == [4, 4, 8]
     assert (path.read_bytes(), file.size) == (b"one\ntwo\n", 8)
@@ -51,7 +51,7 @@ def test_lines_are_on_the_disk_in_order(
     assert (path.read_bytes(), grown(path).size) == (b"one\n", 4)
 
 
-def test_one_process_holds_the_file(grown: Grow, tmp_path: Path) -> None:
+def test_a_file_can_be_open_only_once(grown: Grow, tmp_path: Path) -> None:
     path = tmp_path / "file"
     file = grown(path)
     with pytest.raises(OutputError, match="somebody else writes it"):
@@ -63,7 +63,7 @@ def test_one_process_holds_the_file(grown: Grow, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["longer", "moved", "replaced"])
-def test_changes_of_others_are_seen(grown: Grow, tmp_path: Path, how: str) -> None:
+def test_changes_by_others_are_detected(grown: Grow, tmp_path: Path, how: str) -> None:
     path = tmp_path / "file"
     file = grown(path)
     file.append(b"one\n")
@@ -79,7 +79,7 @@ def test_changes_of_others_are_seen(grown: Grow, tmp_path: Path, how: str) -> No
 
 @pytest.mark.security
 @pytest.mark.parametrize("call", ["write", "fsync"])
-def test_a_full_disk_leaves_no_half_line(
+def test_a_full_disk_leaves_no_partial_line(
     grown: Grow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     file = grown(tmp_path / "file")
@@ -104,14 +104,14 @@ def test_a_full_disk_leaves_no_half_line(
 
 
 @pytest.mark.security
-def test_a_pipe_is_no_file_to_grow(grown: Grow, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")  # opened, it would wait for a reader for ever
+def test_a_pipe_is_refused(grown: Grow, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")  # opening it would wait for a reader forever
     with pytest.raises(OutputError, match=r"pipe: cannot be written \(it is not a file\)"):
         grown(tmp_path / "pipe")
 
 
 @pytest.mark.parametrize("beside", [True, False])
-def test_a_file_is_whole_or_as_it_was(tmp_path: Path, beside: bool) -> None:
+def test_a_file_is_written_completely_or_unchanged(tmp_path: Path, beside: bool) -> None:
     path, unfinished = tmp_path / "file", tmp_path / "unfinished"
     with whole_file(path, unfinished if beside else None) as file:
         file.write(b"one")
@@ -161,14 +161,14 @@ def test_waiting_for_a_lock_ends_when_it_is_free(tmp_path: Path) -> None:
         assert path.read_bytes() == b"done"
 
 
-def test_a_file_beside_is_locked_where_the_file_itself_cannot_be(tmp_path: Path) -> None:
+def test_a_separate_lock_file_can_be_used(tmp_path: Path) -> None:
     path = tmp_path / "file"
     with path.open("ab") as mine, path.open("ab") as other:
         held = lock(mine, wait=False, beside=True)
         assert held is not None
         assert held is not mine
         assert lock(other, wait=False, beside=True) is None
-        assert lock(other, wait=False) is other  # the file itself is free, for all to read
+        assert lock(other, wait=False) is other  # the file itself is not locked
         held.close()
         held = lock(other, wait=True, beside=True)
         assert held is not None

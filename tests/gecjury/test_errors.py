@@ -1,4 +1,4 @@
-"""Hints that name what to install, as gecjury itself was installed."""
+"""Hints on what to install, in the same way as gecjury itself was installed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def checkout(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_checkout_is_named(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hint_names_a_checkout(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(checkout)
     assert _hint("edits", checkout, None, PROGRAM) == (
         "/elsewhere/bin/python -m pip install -e '.[edits]'"
@@ -33,9 +33,7 @@ def test_a_checkout_is_named(checkout: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert _hint("edits", checkout, None, PROGRAM).endswith(f"install -e '{checkout}[edits]'")
 
 
-def test_the_program_is_that_of_this_python(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_hint_uses_pip_of_this_python(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(checkout)
     folder = checkout / ".venv" / "bin"
     folder.mkdir(parents=True)
@@ -44,7 +42,7 @@ def test_the_program_is_that_of_this_python(
     monkeypatch.setenv("PATH", "/nowhere")
     hint = _hint("refbased", checkout, None, folder / "python")
     assert hint == ".venv/bin/python -m pip install -e '.[refbased]'"
-    monkeypatch.setenv("PATH", str(folder))  # as an activated environment has it
+    monkeypatch.setenv("PATH", str(folder))  # as in an activated environment
     assert _hint("refbased", checkout, None, folder / "python") == "pip install -e '.[refbased]'"
 
 
@@ -66,24 +64,26 @@ def test_the_program_is_that_of_this_python(
         ),
     ],
 )
-def test_what_was_installed_is_named(tmp_path: Path, record: object, wanted: str) -> None:
+def test_the_hint_names_the_source_of_the_installation(
+    tmp_path: Path, record: object, wanted: str
+) -> None:
     text = record if record is None or isinstance(record, str) else json.dumps(record)
     assert _hint("judges", tmp_path, text, PROGRAM).endswith(f" install '{wanted}'")
 
 
-def test_a_file_that_was_installed_is_named_while_it_is_there(tmp_path: Path) -> None:
+def test_the_hint_names_an_installed_file_if_it_still_exists(tmp_path: Path) -> None:
     wheel = tmp_path / "my gecjury.whl"
     wheel.write_text("")
     record = json.dumps({"url": wheel.as_uri(), "archive_info": {}})
     assert _hint("judges", tmp_path, record, PROGRAM).endswith(f" install '{wheel}[judges]'")
 
 
-def test_a_folder_that_gecjury_was_copied_into_is_no_checkout(tmp_path: Path) -> None:
+def test_another_project_with_a_copy_of_gecjury_is_not_a_checkout(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "mine"\n')
     assert _hint("edits", tmp_path, None, PROGRAM).endswith(" install 'gecjury[edits]'")
 
 
-def test_here_the_checkout_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hint_in_this_repository_names_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(REPOSITORY)
     hint = install_hint("edits")
     assert hint.endswith("install -e '.[edits]'")
@@ -91,7 +91,7 @@ def test_here_the_checkout_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_no_message_names_an_extra_otherwise(name: str) -> None:
+def test_only_the_errors_module_spells_out_extras(name: str) -> None:
     if name == "gecjury.errors":
         return
     texts = [node.value for node in ast.walk(tree_of(name)) if isinstance(node, ast.Constant)]

@@ -1,4 +1,4 @@
-"""The house's rules: what may import what, that every metric is registered, public surfaces."""
+"""Rules of the code base: allowed imports, registration of metrics, public names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gecjury.scoring.scorer import Scorer
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 OUTSIDE = {"refbased", "refless", "judges", "prompts"}
-# Comparing and printing know score tables, never scorers.
+# Modules for comparing and printing use score tables, never scorers.
 NO_SCORERS = ("stats.ranking", "stats.correlation", "metaeval.study", "report.tables")
 HEAVY = (
     *("torch", "transformers", "spacy", "errant", "openai", "vllm", "rich", "pooch", "pandas"),
@@ -52,7 +52,7 @@ def tree_of(name: str) -> ast.Module:
 
 
 def run_on_import(node: ast.AST) -> Iterator[ast.AST]:
-    """What is run on import: no functions, no `if TYPE_CHECKING`."""
+    """Yield the nodes that run on import: no functions, no `if TYPE_CHECKING`."""
     for child in ast.iter_child_nodes(node):
         typing = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
         if not typing and not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -62,7 +62,7 @@ def run_on_import(node: ast.AST) -> Iterator[ast.AST]:
 
 @functools.cache
 def imports(name: str, *, on_import: bool = False) -> frozenset[str]:
-    """Dotted names that a module imports, on import or however deep in functions."""
+    """Return the dotted names that a module imports, at the top or anywhere in functions."""
     names: set[str] = set()
     for node in run_on_import(tree_of(name)) if on_import else ast.walk(tree_of(name)):
         if isinstance(node, ast.Import):
@@ -78,12 +78,12 @@ def imports(name: str, *, on_import: bool = False) -> frozenset[str]:
 
 
 def test_nothing_imports_the_top_level_folders() -> None:
-    # The folders at the top level are the customer's order; what is imported is gecjury.NAME.
+    # The top-level folders only exist because the customer ordered them; code imports gecjury.NAME.
     for name in MODULES:
         assert not {imported.partition(".")[0] for imported in imports(name)} & OUTSIDE, name
 
 
-def test_heavy_packages_are_imported_where_they_are_used() -> None:
+def test_heavy_packages_are_not_imported_at_the_top_of_modules() -> None:
     for name in MODULES:
         packages = {imported.partition(".")[0] for imported in imports(name, on_import=True)}
         light = name in ("gecjury", "gecjury.cli", "gecjury.__main__") or ".cli." in name
@@ -109,35 +109,35 @@ def test_comparing_and_printing_import_no_scorer(name: str) -> None:
 ROOMS_WITHOUT_OPTIONS = ("benchmarks", "metaeval", "models", "report", "scoring", "stats", "web")
 
 
-def test_the_front_door_alone_reads_options() -> None:
+def test_only_the_command_line_reads_options() -> None:
     for name in MODULES:
         if set(name.split(".")[1:2]) & set(ROOMS_WITHOUT_OPTIONS):
             assert "argparse" not in imports(name), name
 
 
 def layers() -> list[set[str]]:
-    """The rooms of pyproject.toml, the uppermost layer first."""
+    """Return the rooms named in pyproject.toml, with the top layer first."""
     table = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     order = table["tool"]["importlinter"]["contracts"][0]["layers"]
     return [set(re.findall(r"gecjury\.(\w+)", layer)) for layer in order]
 
 
 def allowed(cell: str, order: list[set[str]]) -> set[str]:
-    """The rooms that a cell "may import" of docs/project/house.md names."""
-    found: set[str] = set()
+    """Return the rooms named in a cell of the column "may import" in docs/project/house.md."""
+    rooms_named: set[str] = set()
     for words in re.split("[,;] ", cell):
         name = words.removesuffix(" and below").replace("the families", "refbased")
         if words == "everything":
-            found |= set().union(*order)
+            rooms_named |= set().union(*order)
         elif words.endswith(" and below"):
             (top,) = (number for number, rooms in enumerate(order) if name in rooms)
-            found |= set().union(*order[top:])
+            rooms_named |= set().union(*order[top:])
         elif words != "–":
-            found.add(name.rpartition(" ")[2])  # "judges also prompts"
-    return found
+            rooms_named.add(name.rpartition(" ")[2])  # "judges also prompts"
+    return rooms_named
 
 
-def test_the_page_of_the_house_says_what_each_room_imports() -> None:
+def test_imports_agree_with_the_table_of_the_house_page() -> None:
     page = (REPOSITORY / "docs" / "project" / "house.md").read_text(encoding="utf-8")
     order = layers()
     everywhere = set(re.findall(r"\w+", page.partition("besides ")[2].partition(")")[0]))
@@ -158,13 +158,13 @@ def test_no_module_is_called_utils() -> None:
 
 
 def test_families_have_no_main() -> None:
-    # Run directly, a family's folder would shadow packages of its modules' names.
+    # If a family's folder were run directly, its modules would shadow packages of the same name.
     for name, path in MODULES.items():
         if family_of(name):
             assert "__main__" not in path.read_text(encoding="utf-8"), name
 
 
-# Modules that offer names of other packages' modules in their place.
+# Modules that re-export names of another package's modules.
 FOREIGN_NAMES = {"gecjury.compat.gec_metrics.metrics"}
 
 
@@ -180,7 +180,7 @@ def test_public_surface() -> None:
             for entry in public:
                 getattr(module, entry)  # resolves
             continue
-        # In a module every name without an underscore is public: a list of them is for packages.
+        # In a module all names without an underscore are public; only packages have a list.
         assert not hasattr(module, "__all__") or name in FOREIGN_NAMES, name
         for entry, value in vars(module).items():
             own = getattr(value, "__module__", None) == name and not entry.startswith("_")
@@ -189,8 +189,8 @@ def test_public_surface() -> None:
 
 
 def concrete_scorers() -> dict[str, type[Scorer]]:
-    """Concrete scorers defined in any module, by `module:Class`."""
-    found = {}
+    """Return the concrete scorers defined in any module, by `module:Class`."""
+    scorers = {}
     for name in MODULES:
         if "." not in name or name.endswith("__main__"):
             continue
@@ -203,8 +203,8 @@ def concrete_scorers() -> dict[str, type[Scorer]]:
                 and not inspect.isabstract(value)
                 and "name" in vars(value)
             ):
-                found[f"{name}:{attribute}"] = value
-    return found
+                scorers[f"{name}:{attribute}"] = value
+    return scorers
 
 
 def test_every_scorer_is_registered_and_every_entry_resolves() -> None:
@@ -212,7 +212,7 @@ def test_every_scorer_is_registered_and_every_entry_resolves() -> None:
 
 
 def test_a_scorer_without_a_name_is_abstract_or_private() -> None:
-    # A concrete subclass that inherits its parent's name could not be told from it.
+    # A concrete subclass that inherits its parent's name could not be distinguished from it.
     for name in MODULES:
         if family_of(name):
             for value in vars(importlib.import_module(name)).values():
@@ -228,14 +228,14 @@ def test_registered_metrics(name: str) -> None:
     assert dataclasses.is_dataclass(scorer)
     assert scorer.__dataclass_params__.frozen  # type: ignore[attr-defined]
     assert scorer.name == name
-    # The jury unites metrics of all families and belongs to none; given scores are of any kind.
+    # The jury combines metrics of all families and belongs to none; given scores may be of any.
     family = family_of(METRICS[name].partition(":")[0])
     assert scorer.family == (family or {"jury": "jury", "scores": "scores"}[name])
     assert scorer.family in (*FAMILIES, "jury", "scores")
     assert scorer.summary
     assert scorer.needs <= {"references", "gold", "rivals"}
     assert inspect.getdoc(scorer)
-    # fields are the settings: none of them says how a run is carried out
+    # Fields are settings of the metric; none of them controls how a run is executed.
     options = {field.name for field in dataclasses.fields(scorer)}
     assert not options & {"device", "batch_size", "workers", "concurrency", "cache", "retries"}
     assert load(name) == load(name)
@@ -251,14 +251,14 @@ def test_every_command_is_a_study_or_a_module_with_both_functions() -> None:
         module = importlib.import_module(f"gecjury.cli.{name}")
         assert callable(module.add_arguments)
         assert callable(module.run)
-    modules.add("studies")  # whose `run` is that of every study
-    # what is no command is shared by several: it defines no run
+    modules.add("studies")  # its `run` is used by every study
+    # Other modules are shared by several commands and do not define `run`.
     for stem in stems - modules:
         assert not hasattr(importlib.import_module(f"gecjury.cli.{stem}"), "run")
 
 
 def loaded_by(code: str) -> set[str]:
-    """Top-level packages loaded after running some code in a new process."""
+    """Return the top-level packages loaded after running some code in a new process."""
     script = f"{code}\nimport sys\nprint(*sorted(n.partition('.')[0] for n in sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, timeout=60
@@ -276,7 +276,7 @@ def test_importing_gecjury_loads_nothing_heavy() -> None:
     assert not loaded & {*HEAVY, "scipy", "refless", "judges"}
 
 
-def test_the_facade_gives_what_it_promises() -> None:
+def test_all_public_names_of_the_package_can_be_loaded() -> None:
     import gecjury
 
     for name in gecjury.__all__:

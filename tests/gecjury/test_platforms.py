@@ -1,6 +1,6 @@
-"""Without what only Unix has: modules are imported, files scored, read, written and locked.
+"""Without modules that only Unix has: importing, scoring, reading, writing and locking work.
 
-It is a Unix with parts hidden, not Windows: names of files, their locks and consoles stay its own.
+The test runs on Unix with parts of it hidden; file names, locks and consoles remain those of Unix.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ with Store(store_path(here, identity), identity):
 
 
 @pytest.mark.slow
-def test_without_the_modules_of_unix(tmp_path: Path) -> None:
+def test_without_unix_modules(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(PROGRAM), str(tmp_path)],
         cwd=Path(__file__).resolve().parents[2],

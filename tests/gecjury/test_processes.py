@@ -1,4 +1,4 @@
-"""Processes that answer questions: their errors, their death, their end."""
+"""Worker processes that answer questions: errors, crashes, shutdown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from gecjury.errors import InputError
 from gecjury.processes import ForkedProcess, Pool, WorkerDied, WorkerProcess, answered, failure
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are made on Linux alone")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks processes")
 
 
 def start() -> Callable[[Any], Any]:
@@ -42,7 +42,7 @@ def test_answers_and_errors_arrive() -> None:
     process.close()
 
 
-def test_errors_nobody_foresaw_name_their_place() -> None:
+def test_unexpected_errors_keep_their_type_and_message() -> None:
     try:
         raise ZeroDivisionError("by zero")
     except ZeroDivisionError as error:
@@ -59,7 +59,7 @@ def is_gone(pid: int) -> bool:
     return False
 
 
-def test_a_pool_keeps_every_process_at_work() -> None:
+def test_a_pool_uses_every_process() -> None:
     def feed(process: WorkerProcess) -> None:
         pool.results.put(process.ask(1)[1])
 
@@ -71,7 +71,7 @@ def test_a_pool_keeps_every_process_at_work() -> None:
     assert all(map(is_gone, pids))
 
 
-def test_an_error_of_one_process_ends_all() -> None:
+def test_an_error_in_one_process_ends_all() -> None:
     pids: list[int] = []
 
     def feed(process: WorkerProcess) -> None:

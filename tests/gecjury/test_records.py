@@ -1,4 +1,4 @@
-"""Records read back as the dataclasses that they were written from."""
+"""Records are read back as the dataclasses from which they were written."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FULL = Outer(
 )
 
 
-def test_what_was_written_is_read() -> None:
+def test_records_survive_a_round_trip() -> None:
     assert from_record(Outer, json.loads(json.dumps(asdict(FULL)))) == FULL
     assert from_record(Outer, {"kind": "a", "share": 1, "inner": {"n": 0}, "later": 3}) == Outer(
         "a", 1.0, Inner(0)
@@ -47,7 +47,7 @@ def test_what_was_written_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"kind": "c"}, "kind is 'c'; expected 'a' or 'b'"),
         ({"kind": ["a"]}, r"kind is \['a'\]; expected 'a' or 'b'"),
@@ -66,13 +66,13 @@ def test_what_was_written_is_read() -> None:
         ({"flag": 1}, "flag is 1; expected true or false"),
     ],
 )
-def test_other_types_are_refused_by_path_and_value(change: dict[str, Any], told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_wrong_types_are_refused_with_path_and_value(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         from_record(Outer, json.loads(json.dumps(asdict(FULL))) | change)
 
 
-def test_a_file_is_named_with_its_remedy(tmp_path: Path) -> None:
+def test_the_error_names_the_file_and_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"n": "1"}', encoding="utf-8")
-    told = r"x\.json: is not a pair \(n is '1'; expected a whole number\): delete it"
-    with pytest.raises(InputError, match=told):
+    message = r"x\.json: is not a pair \(n is '1'; expected a whole number\): delete it"
+    with pytest.raises(InputError, match=message):
         read_record(Inner, tmp_path / "x.json", "a pair", "delete it")

@@ -1,4 +1,4 @@
-"""Settings classes as options: what is declared, made of values, and refused."""
+"""Settings classes as options: declarations, creation from values, and invalid values."""
 
 from __future__ import annotations
 
@@ -91,16 +91,16 @@ class Cook:
         ({"heat": 0.0, "oven": True}, "--heat 0.0: expected more than 0"),
     ],
 )
-def test_a_field_says_what_it_would_do_nothing_without(
+def test_a_field_without_effect_is_refused_with_what_it_needs(
     values: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(OptionError, match=f"^{message}$"):
         Cook(**values)
 
 
-def test_needs_that_are_met_or_that_no_option_could_meet() -> None:
+def test_fields_whose_needs_are_met_or_have_no_option_are_accepted() -> None:
     Cook(oven=True, heat=1.0, steps=("cut", "mix"), time=2)
-    # There is no option that would print it.
+    # No option could meet the need of this field.
     assert Cook(label="pie").label == "pie"
 
 
@@ -120,7 +120,7 @@ def test_fields_declare_options() -> None:
     assert kinds == [bool, dict, str]
 
 
-def test_values_make_settings() -> None:
+def test_settings_are_built_from_values() -> None:
     made = settings_from(Search, {"word": "a", "names": ["b", "c", "b"], "over": "none"})
     assert made == Search(word="a", names=("b", "c"), draws=Draws(over="none"))
     assert settings_from(Search, {"word": "a", "names": None}) == Search(word="a")
@@ -139,7 +139,7 @@ def test_values_make_settings() -> None:
         ({"files": ["x=a", "x=b"]}, "--files x=b: the name x is taken"),
     ],
 )
-def test_values_out_of_their_bounds_are_refused(values: dict[str, Any], message: str) -> None:
+def test_values_out_of_bounds_are_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         settings_from(Search, {"word": "a", **values})
 

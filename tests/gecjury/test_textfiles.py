@@ -1,4 +1,4 @@
-"""Reading lines, plain or gzip, and writing a file whole or not at all."""
+"""Reading lines, plain or gzip, and writing a file completely or not at all."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def made(folder: Path, data: bytes) -> Path:
     ("data", "lines"),
     [
         (b"a b\nc\n", ["a b", "c"]),
-        (b"a b\nc", ["a b", "c"]),  # a missing last newline
+        (b"a b\nc", ["a b", "c"]),  # no newline at the end
         (b"a\r\nb\r\n", ["a", "b"]),
         (b"a\r\nb", ["a", "b"]),
-        (b"a \nb\t\n", ["a ", "b\t"]),  # blanks are the reader's to judge
-        (b"a\n\nb\n\n", ["a", "", "b", ""]),  # empty lines are sentences left empty
+        (b"a \nb\t\n", ["a ", "b\t"]),  # trailing white space is kept
+        (b"a\n\nb\n\n", ["a", "", "b", ""]),  # empty lines are empty sentences
         (b"\n", [""]),
         (b"\xef\xbb\xbfa\n", ["a"]),  # byte order mark
         ("a\u00a0b \u2028 c\x0bd\x85e\n".encode(), ["a\u00a0b \u2028 c\x0bd\x85e"]),
@@ -54,7 +54,7 @@ def test_lines(tmp_path: Path, data: bytes, lines: list[str]) -> None:
 
 
 def lines_or_error(read: Callable[[Path], Sequence[str]], path: Path) -> Sequence[str]:
-    """The lines of a file, or the message of its refusal."""
+    """Return the lines of a file, or the error message."""
     try:
         return read(path)
     except InputError as error:
@@ -81,7 +81,7 @@ def test_lines_on_disk(tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPa
     expected = lines_or_error(read_lines, path)
     monkeypatch.setattr(textfiles, "MOST_HELD", 5)
     monkeypatch.setattr(textfiles, "_PIECE", 7)
-    # Sizes are of what is read at once: lines on disk may be more.
+    # The limit applies to text in memory; files on disk may have more lines.
     monkeypatch.setattr(textfiles, "MOST_LINES", 60)
     lines = lines_or_error(FileLines.of, path)
     if isinstance(lines, str):
@@ -97,7 +97,9 @@ def test_lines_on_disk(tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPa
         lines[len(lines)]
 
 
-def test_standard_input_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dash_means_standard_input_even_if_such_a_file_exists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("-").write_text("a b\nc\n" * 9)
     monkeypatch.setattr(textfiles, "MOST_HELD", 5)
@@ -106,7 +108,9 @@ def test_standard_input_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         FileLines.of("-")
 
 
-def test_a_line_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_is_too_long_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, value in (("MOST_HELD", 5), ("_PIECE", 7), ("MOST_BYTES", 50)):
         monkeypatch.setattr(textfiles, name, value)
     assert len(FileLines.of(made(tmp_path, b"a b c\n" * 30))) == 30
@@ -116,7 +120,9 @@ def test_a_line_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @given(lines=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"))))
-def test_what_is_joined_is_read(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_written_lines_are_read_back(
+    lines: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     path = tmp_path_factory.mktemp("lines") / "file.txt"
     write_text(path, "".join(line + "\n" for line in lines))
     if lines and not lines[0].startswith("\ufeff"):
@@ -132,7 +138,7 @@ def test_an_empty_file_is_refused(tmp_path: Path, data: bytes) -> None:
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_a_byte_that_is_not_utf8_is_named_with_its_line(tmp_path: Path, mark: bytes) -> None:
-    # 0xe9 is é in WINDOWS-1252; it stands at offset 7 of the file, 10 after a byte order mark
+    # 0xe9 is é in WINDOWS-1252; it is at offset 7 of the file, or 10 after a byte order mark.
     path = made(tmp_path, mark + b"one\ncaf\xe9 au lait\n")
     message = rf"file\.txt, line 2: byte 0xe9 at offset {len(mark) + 7} is not UTF-8; .*iconv"
     with pytest.raises(InputError, match=message):
@@ -140,7 +146,7 @@ def test_a_byte_that_is_not_utf8_is_named_with_its_line(tmp_path: Path, mark: by
 
 
 @pytest.mark.parametrize("kind", ["utf-16", "utf-16-be"])
-def test_utf16_is_refused_by_its_name(tmp_path: Path, kind: str) -> None:
+def test_utf16_is_refused_by_name(tmp_path: Path, kind: str) -> None:
     message = "line 1: byte 0xf[ef] at offset 0 is not UTF-8; it is UTF-16: .*`iconv -f UTF-16 "
     mark = "" if kind == "utf-16" else "\ufeff"
     with pytest.raises(InputError, match=message):
@@ -148,7 +154,7 @@ def test_utf16_is_refused_by_its_name(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("data", [b"one\rtwo\rthree\r", b"one\rtwo"])
-def test_lines_of_old_macs_are_not_read_as_one(tmp_path: Path, data: bytes) -> None:
+def test_carriage_returns_as_line_ends_are_refused(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(InputError, match="end in a carriage return alone"):
         read_lines(made(tmp_path, data))
 
@@ -172,7 +178,7 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
         read_lines(made(tmp_path, b"a") / "inside-a-file.txt")
 
 
-def test_writing_makes_folders_and_replaces(tmp_path: Path) -> None:
+def test_writing_creates_folders_and_replaces_the_file(tmp_path: Path) -> None:
     path = tmp_path / "new" / "deep" / "file.txt"
     write_text(path, "one\r\n")
     write_text(path, "zwei é\n")
@@ -180,7 +186,7 @@ def test_writing_makes_folders_and_replaces(tmp_path: Path) -> None:
     assert [entry.name for entry in path.parent.iterdir()] == ["file.txt"]
 
 
-def test_a_new_file_is_as_readable_as_any(tmp_path: Path) -> None:
+def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.touch()
     write_text(tmp_path / "written", "x")
@@ -188,7 +194,7 @@ def test_a_new_file_is_as_readable_as_any(tmp_path: Path) -> None:
     assert modes[0] == modes[1]
 
 
-def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
+def test_a_failed_write_keeps_the_existing_file(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(OutputError, match="folder: cannot be written"):
         write_text(tmp_path / "folder", "x")
@@ -213,13 +219,13 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
         (("", "é\ud800", "0123"), "0123.x"),
     ],
 )
-def test_a_file_name_is_a_plain_name(parts: tuple[str, ...], name: str) -> None:
+def test_file_names_have_only_plain_characters(parts: tuple[str, ...], name: str) -> None:
     assert file_name(*parts, ending=".x") == name
 
 
 @pytest.mark.security
 @given(st.lists(st.text(max_size=300), max_size=3))
-def test_any_text_gives_the_name_of_a_file_in_its_folder(parts: list[str]) -> None:
+def test_file_names_from_any_text_stay_in_the_folder(parts: list[str]) -> None:
     path = Path("/folder", file_name(*parts, "0123", ending=".json"))
     assert path.resolve().parent == Path("/folder")
     assert not path.name.startswith(".")
@@ -227,11 +233,11 @@ def test_any_text_gives_the_name_of_a_file_in_its_folder(parts: list[str]) -> No
 
 
 @pytest.mark.security
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes and devices of its own")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has its own pipes and devices")
 def test_a_device_or_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(OutputError, match="pipe: cannot be written"):  # nobody reads it
+    with pytest.raises(OutputError, match="pipe: cannot be written"):  # it has no reader
         write_text(pipe, "x")
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
@@ -248,7 +254,7 @@ def test_a_device_or_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> No
         assert full.is_symlink()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes and devices of its own")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has its own pipes and devices")
 @pytest.mark.parametrize("kind", ["pipe", "link to a device"])
 def test_folders_with_pipes_and_devices_are_refused(tmp_path: Path, kind: str) -> None:
     (tmp_path / "folder").mkdir()
@@ -263,12 +269,12 @@ def test_folders_with_pipes_and_devices_are_refused(tmp_path: Path, kind: str) -
         refuse_special_files(tmp_path, tmp_path / "folder", remedy="delete it")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="links need a right of their own")
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a special privilege")
 @pytest.mark.parametrize(
     ("target", "expected"),
     [("b", True), ("../beside", False), ("link", True), ("../folder/link", True), ("/dev", False)],
 )
-def test_links_are_followed_before_a_file_lies_in_a_folder(
+def test_links_are_followed_to_decide_whether_a_file_is_in_a_folder(
     tmp_path: Path, target: str, expected: bool
 ) -> None:
     (tmp_path / "folder").mkdir()

@@ -1,4 +1,4 @@
-"""The disk cache of vectors: what is written comes back, within the size limit."""
+"""The disk cache of vectors: vectors are read back, and the size limit is kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def vector(value: float) -> np.ndarray:
     return np.full(4, value, dtype=np.float32)  # 16 bytes
 
 
-def test_vectors_come_back_in_a_later_run(tmp_path: Path) -> None:
+def test_vectors_are_read_back_in_a_later_run(tmp_path: Path) -> None:
     first = VectorCache(tmp_path / "deep" / "v.sqlite")
     first.write({b"a": vector(0.1), b"b": vector(2)})
     again = VectorCache(tmp_path / "deep" / "v.sqlite").read([b"a", b"x", b"b"], 4)
@@ -27,12 +27,12 @@ def test_vectors_come_back_in_a_later_run(tmp_path: Path) -> None:
 def test_many_keys_are_read_in_one_call(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path / "v.sqlite")
     cache.write({bytes([i // 256, i % 256]): vector(i) for i in range(1234)})
-    found = cache.read([bytes([i // 256, i % 256]) for i in range(1234)], 4)
-    assert [found[k][0] for k in sorted(found)] == list(range(1234))
+    vectors = cache.read([bytes([i // 256, i % 256]) for i in range(1234)], 4)
+    assert [vectors[k][0] for k in sorted(vectors)] == list(range(1234))
 
 
 def test_least_recently_used_goes_first_and_the_file_stays_small(tmp_path: Path) -> None:
-    # A vector of 4,000 bytes takes one page of 4,096 bytes or two.
+    # A vector of 4,000 bytes needs one or two pages of 4,096 bytes.
     days = itertools.count(0, 86_400)
     path, limit = tmp_path / "v.sqlite", 60 * 4096
     cache = VectorCache(path, limit, clock=lambda: float(next(days)))
@@ -46,7 +46,7 @@ def test_least_recently_used_goes_first_and_the_file_stays_small(tmp_path: Path)
     assert len(kept) >= 20
 
 
-def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
+def test_a_damaged_file_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     path.write_bytes(b"this is no database, only text that is long enough to be read" * 50)
     cache = VectorCache(path)
@@ -54,7 +54,7 @@ def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
     assert set(cache.read([b"a"], 4)) == {b"a"}
 
 
-def test_a_place_that_cannot_be_written_breaks_nothing(tmp_path: Path) -> None:
+def test_an_unwritable_folder_raises_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     cache = VectorCache(tmp_path / "file" / "v.sqlite")
     cache.write({b"a": vector(1)})
@@ -62,7 +62,7 @@ def test_a_place_that_cannot_be_written_breaks_nothing(tmp_path: Path) -> None:
     assert cache.read([b"a"], 4) == {}
 
 
-def test_a_vector_of_another_size_is_not_there(tmp_path: Path) -> None:
+def test_vectors_of_another_size_count_as_missing(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path / "v.sqlite")
     cache.write({b"a": vector(1), b"b": np.ones(5, dtype=np.float32)})
     store = sqlite3.connect(tmp_path / "v.sqlite")

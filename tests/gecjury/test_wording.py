@@ -1,4 +1,4 @@
-"""What is shown of foreign text: nothing that a terminal would act on."""
+"""Display of foreign text: no characters that control a terminal."""
 
 import pytest
 from hypothesis import given
@@ -16,13 +16,13 @@ from gecjury.wording import (
 
 
 @pytest.mark.security
-def test_what_acts_is_shown() -> None:
+def test_control_characters_are_escaped() -> None:
     assert visible("a\x1b]0;title\x07b\r\n") == r"a\x1b]0;title\x07b\x0d\x0a"
     assert visible("txt.\u202eexe") == r"txt.\u202eexe"
     assert visible("\u2028\ud800\x9b") == r"\u2028\ud800\x9b"
 
 
-def test_text_stays() -> None:
+def test_ordinary_text_is_unchanged() -> None:
     assert (
         visible("Ça va – наш 日本語 👍\u200d🏽 \u00a0x") == "Ça va – наш 日本語 👍\u200d🏽 \u00a0x"
     )
@@ -30,14 +30,14 @@ def test_text_stays() -> None:
 
 
 @given(st.text())
-def test_one_line_and_encodable(text: str) -> None:
+def test_visible_text_is_one_line_and_encodable(text: str) -> None:
     shown = visible(text)
     assert len(shown.splitlines()) <= 1
     shown.encode("utf-8")
     assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in shown)
 
 
-def test_columns_of_other_scripts() -> None:
+def test_column_widths_of_other_scripts() -> None:
     expected = {"abc": 3, "日本語": 6, "ｶﾅ": 2, "ＡＢ": 4, "наш": 3, "e\u0301": 1, "👩\u200d👧": 2}
     assert {each: width(each) for each in expected} == expected
     assert [letter for letter, _ in letters("が\u3099e\u0301👩\u200d👧")] == [
@@ -48,7 +48,7 @@ def test_columns_of_other_scripts() -> None:
     assert padded("日本語", 4) == "日本語"
 
 
-def test_cut_between_letters() -> None:
+def test_text_is_cut_between_characters() -> None:
     assert cut("日本語の文", 10) == "日本語の文"
     assert cut("日本語の文", 9) == "日本語の…"
     assert cut("日本語の文", 8) == "日本語…"
@@ -68,13 +68,13 @@ def test_texts_may_begin_with_a_mark(mark: str) -> None:
 
 
 @pytest.mark.security
-def test_marks_without_end_are_left_out() -> None:
+def test_excessive_combining_marks_are_left_out() -> None:
     piled = "a" + "\u0301" * 10_000
     assert len(cut(piled, 20)) < 200
     assert len(shortened(piled + "b" * 200, 30)) < 300
 
 
-def test_shortened_by_columns() -> None:
+def test_text_is_shortened_by_columns() -> None:
     assert shortened("a" * 121) == "a" * 100 + "…" + "a" * 19
     assert shortened("日" * 60) == "日" * 60
     assert shortened("日" * 61) == "日" * 50 + "…" + "日" * 9
@@ -95,7 +95,7 @@ def test_padded_text_takes_exactly_its_columns(text: str, columns: int, right: b
 
 
 @given(ANY, st.integers(1, 60))
-def test_cut_text_never_takes_more(text: str, columns: int) -> None:
+def test_cut_text_is_never_wider_than_allowed(text: str, columns: int) -> None:
     shown = visible(text)
     short = cut(shown, columns)
     assert width(short) <= columns
@@ -107,7 +107,7 @@ def test_cut_text_never_takes_more(text: str, columns: int) -> None:
 
 
 @given(st.text(st.characters(max_codepoint=126, min_codepoint=32)), st.integers(21, 60))
-def test_ascii_is_measured_by_its_characters(text: str, most: int) -> None:
+def test_width_of_ascii_is_its_number_of_characters(text: str, most: int) -> None:
     assert width(text) == len(text)
     assert padded(text, most) == text.ljust(most)
     assert padded(text, most, right=True) == text.rjust(most)

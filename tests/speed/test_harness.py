@@ -1,4 +1,4 @@
-"""The measurements of speed: that each is registered, and what the table of all says."""
+"""The speed measurements: their registration, and the table of all results."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ FOLDER = Path(__file__).resolve().parents[2] / "speed"
 SHARED = {"__init__", "__main__", "harness", "kept", "peer", "scale_made", "seeda", "uot_numbers"}
 
 
-def test_every_script_is_registered_and_measures() -> None:
+def test_every_script_is_registered_and_has_a_measure_function() -> None:
     modules = {path.stem for path in FOLDER.glob("*.py")} - SHARED
     assert {script.module for script in SCRIPTS.values()} == modules
     for name, script in SCRIPTS.items():
         tree = ast.parse((FOLDER / f"{script.module}.py").read_text(encoding="utf-8"))
-        found = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-        measure = found["measure"]
+        functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        measure = functions["measure"]
         assert ast.unparse(measure.args) == "options: Options", name
         assert measure.returns is not None
         assert ast.unparse(measure.returns) == "list[Claim]", name
-        # One way to call them: the harness, not the file.
+        # Scripts are run with the harness only, not as files.
         assert "__main__" not in ast.unparse(tree), name
         assert f"python -m speed {name}" in (ast.get_docstring(tree) or ""), name
 
@@ -80,7 +80,7 @@ def test_the_table() -> None:
     assert [from_json(to_json(outcome)) for outcome in outcomes] == outcomes
 
 
-def test_small_sizes_tell_nothing_but_agreement() -> None:
+def test_small_sizes_only_check_agreement() -> None:
     assert faster("slow", 2.0, 3.0, 5.0).without_verdict().met is None
     assert checked("gap", "1", "0", False).without_verdict().met is None
     assert checked("gap", "1", "0", False, agreement=True).without_verdict().met is False
@@ -95,7 +95,7 @@ def test_small_sizes_tell_nothing_but_agreement() -> None:
         (Outcome("m2", error="broke off"), 1),
     ],
 )
-def test_the_exit_status_tells_of_missed_targets(
+def test_the_exit_status_reports_missed_targets(
     outcome: Outcome, status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["m2", "--quick"], lambda name, options: outcome) == status
@@ -121,7 +121,7 @@ def test_all_runs_every_script_with_the_same_options(
     ]
 
 
-def test_outcomes_are_kept_and_taken_again(
+def test_outcomes_are_kept_and_reused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GECJURY_DATA", raising=False)
@@ -142,14 +142,14 @@ def test_outcomes_are_kept_and_taken_again(
     first = capsys.readouterr().out
     assert "- m2: commit " in first or "- m2: no commit" in first
     asked.clear()
-    # What broke off or lacked something is tried again; nothing else is.
+    # Only scripts that failed or lacked something are run again.
     assert main(["all", "--kept", str(kept), "--quick"], run) == 1
     assert asked == ["errant", "starting"]
     assert capsys.readouterr().out == first
     assert main(["table", "--kept", str(kept)]) == 0
-    told = capsys.readouterr().out
-    assert "| errant | not tried: not among the stored outcomes | – |" in told
-    assert "| m2 | quick | 20 | 0.5 | 40.0× | ≥ 30× | yes | 123 |" in told
+    printed = capsys.readouterr().out
+    assert "| errant | not tried: not among the stored outcomes | – |" in printed
+    assert "| m2 | quick | 20 | 0.5 | 40.0× | ≥ 30× | yes | 123 |" in printed
     with pytest.raises(SystemExit):
         main(["m2", "--kept", str(kept)], run)
     assert "measured with --quick, but the requested options are none" in capsys.readouterr().err
@@ -157,7 +157,7 @@ def test_outcomes_are_kept_and_taken_again(
         main(["table"])
 
 
-def test_without_a_name_they_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_name_the_scripts_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     assert capsys.readouterr().out == listing() + "\n"
     assert all(f"| {name} | " in listing() for name in SCRIPTS)
@@ -167,7 +167,7 @@ def test_without_a_name_they_are_listed(capsys: pytest.CaptureFixture[str]) -> N
         main(["peer"])
 
 
-def test_what_is_lacking_is_said_and_is_no_failure(tmp_path: Path) -> None:
+def test_missing_requirements_are_reported_and_are_not_a_failure(tmp_path: Path) -> None:
     outcome = run_here("m2", Options())
     assert outcome == Outcome("m2", lacking="no data: name the folder with --data or $GECJURY_DATA")
     assert not outcome.failed
@@ -179,10 +179,10 @@ def test_what_is_lacking_is_said_and_is_no_failure(tmp_path: Path) -> None:
         needs("json", "no_such_package")
 
 
-def test_the_readme_lists_them_all() -> None:
+def test_the_readme_lists_all_scripts() -> None:
     assert listing() in (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["many-systems", "trueskill-draws", "trueskill", "uncertainty"])
-def test_what_a_script_takes_from_the_package_is_there(name: str) -> None:
+def test_scripts_can_import_what_they_need_from_the_package(name: str) -> None:
     importlib.import_module(f"speed.{SCRIPTS[name].module}")

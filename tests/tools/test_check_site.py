@@ -1,4 +1,4 @@
-"""What a built site is checked for."""
+"""The checks of a built site."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_sound_site_is_counted(site: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("added", "told"),
+    ("added", "message"),
     [
         ('<a href="c.html">c</a>', "c.html: no such page"),
         ('<a href="b.html#gone">b</a>', "b.html#gone: no such place in the page"),
@@ -32,8 +32,8 @@ def test_a_sound_site_is_counted(site: Path) -> None:
         ('<link rel="stylesheet" href="//fonts.example/x.css">', "loads //fonts.example/x.css"),
     ],
 )
-def test_what_is_wrong_is_told(site: Path, added: str, told: str) -> None:
+def test_faults_are_reported(site: Path, added: str, message: str) -> None:
     (site / "a.html").write_text(GOOD + added)
     ((fault,), _) = check(site)
     assert fault.startswith("a.html: ")
-    assert told in fault
+    assert message in fault

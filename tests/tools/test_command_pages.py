@@ -1,4 +1,4 @@
-"""The pages of the commands say what their parsers do."""
+"""The pages of the commands agree with their parsers."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from tools.command_pages import command_page, command_pages, commands_index
 
 
 @pytest.mark.parametrize("parser", list(leaves(command_parser())), ids=lambda found: found.path)
-def test_every_option_stands_in_a_row(parser: CommandParser) -> None:
+def test_every_option_has_a_row(parser: CommandParser) -> None:
     page = command_page(parser)
-    told = set(re.findall(r"(?<=`)--[\w-]+", page))
+    shown = set(re.findall(r"(?<=`)--[\w-]+", page))
     wanted = {name for name in parser._option_string_actions if parser.reads(name)} - {"--help"}
-    assert told >= {name for name in wanted if name.startswith("--")}
+    assert shown >= {name for name in wanted if name.startswith("--")}
 
 
-def test_every_command_has_a_page_in_the_list() -> None:
+def test_every_command_has_a_page_and_is_listed() -> None:
     assert list(command_pages()) == list(COMMANDS)
     assert re.findall(r"\]\(([\w-]+)\.md\)", commands_index()) == list(COMMANDS)
 
 
-def test_defaults_and_choices_have_a_place() -> None:
+def test_defaults_and_choices_are_shown() -> None:
     page = command_pages()["rank"]
     assert "| `--confidence C` | 0.95 | confidence of the intervals |" in page
     assert "| `--resample …` | sentences | what the bootstrap draws; none: no intervals" in page

@@ -1,4 +1,4 @@
-"""The figure of README and of the site's first page."""
+"""The figure in README and on the first page of the site."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from tools.front_figure import drawing, rows
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_figure_is_drawn_from_the_present_table(theme: str) -> None:
+def test_the_figure_is_up_to_date_with_the_table(theme: str) -> None:
     path = REPOSITORY / "docs" / "images" / f"seeda-{theme}.svg"
     remedy = "run `python -m tools.front_figure docs/images`"
     assert path.read_text(encoding="utf-8") == drawing(theme), remedy
 
 
-def test_rows_are_those_of_the_table() -> None:
+def test_rows_agree_with_the_table() -> None:
     families = dict(rows())
     gleu = families["With references"][0]
-    # docs/measured/seeda-tables.md, sentence-based judgments.
+    # From docs/measured/seeda-tables.md, sentence-based judgments.
     assert (gleu.label, gleu.accuracy, gleu.bounds) == ("GLEU", 0.743, (0.69, 0.79))
     assert [row.published for row in families["LLM judges"]] == [True, False]

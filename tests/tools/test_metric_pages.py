@@ -1,4 +1,4 @@
-"""The pages of the metrics say all that a reader needs, from the class alone."""
+"""The pages of the metrics have all that a reader needs, generated from the class alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tools.metric_pages import agreement, command, metric_page, metrics_index, r
 def test_a_page_has_range_paper_needs_and_every_option(name: str) -> None:
     page = read(name)
     facts = dict(page.facts)
-    assert page.range, "its docstring tells no range or direction"
+    assert page.range, "its docstring states no range or direction"
     assert page.about
     assert facts["paper"]
     text = metric_page(name)
@@ -29,14 +29,14 @@ def test_a_page_has_range_paper_needs_and_every_option(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_its_command_line_is_read_and_gives_what_it_needs(name: str) -> None:
-    found = scorer_class(name)
-    words = command(found).split()[1:]
+def test_its_command_line_is_valid_and_provides_what_it_needs(name: str) -> None:
+    scorer = scorer_class(name)
+    words = command(scorer).split()[1:]
     args, unknown = command_parser().parse_known_args(words)
     assert not unknown
     assert (args.command, args.metrics[0].partition(":")[0]) == ("score", name)
-    assert ("-r" in words) == ("references" in found.needs)
-    assert ("--m2" in words) == ("gold" in found.needs)
+    assert ("-r" in words) == ("references" in scorer.needs)
+    assert ("--m2" in words) == ("gold" in scorer.needs)
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -50,7 +50,7 @@ def test_a_page_says_when_to_use_it_and_how_to_cite_it(name: str) -> None:
         assert (REPOSITORY / "docs" / guide).is_file(), guide
 
 
-def test_agreement_is_that_of_the_measured_page() -> None:
+def test_agreement_figures_equal_those_of_the_measured_page() -> None:
     page = (REPOSITORY / "docs" / "measured" / "seeda.md").read_text(encoding="utf-8")
     spec, *cells = agreement("some")
     assert f"| {spec} | {' | '.join(cells)} |" in page
@@ -58,6 +58,6 @@ def test_agreement_is_that_of_the_measured_page() -> None:
     assert agreement("scribendi") == ()
 
 
-def test_the_list_leads_to_every_page() -> None:
+def test_the_list_links_to_every_page() -> None:
     assert sorted(re.findall(r"\]\(([\w-]+)\.md\)", metrics_index())) == sorted(METRICS)
     assert set(told()) == set(METRICS)

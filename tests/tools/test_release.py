@@ -1,4 +1,4 @@
-"""What is released: one version, files that may travel, a container of what there is."""
+"""Releases: a single version number, files allowed in a wheel, a container of existing files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SOUND = {"gecjury/__init__.py": b"", "gecjury/a.bin": b"\0/home/me", "gecjury-1.
 TOP = ("gecjury", "gecjury-1.dist-info")
 
 
-def test_the_version_has_one_place() -> None:
+def test_the_version_is_in_one_place() -> None:
     assert "version" not in PROJECT["project"]
     attribute = PROJECT["tool"]["setuptools"]["dynamic"]["version"]["attr"]
     assert attribute == "gecjury.runtime.__version__"
@@ -31,7 +31,7 @@ def test_the_version_has_one_place() -> None:
     assert written == ["gecjury/runtime.py"]
 
 
-def test_the_citation_is_of_this_version() -> None:
+def test_the_citation_has_this_version() -> None:
     text = (REPOSITORY / "CITATION.cff").read_text()
     assert f"\nversion: {gecjury.__version__}\n" in text
     assert f"\nlicense: {PROJECT['project']['license']}\n" in text
@@ -42,12 +42,12 @@ def test_the_citation_is_of_this_version() -> None:
     assert f"\n## {gecjury.__version__} " in (REPOSITORY / "CHANGELOG.md").read_text()
 
 
-def test_sound_files_may_travel() -> None:
+def test_valid_release_files_are_accepted() -> None:
     assert check_files(SOUND, TOP) == []
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "told"),
+    ("name", "data", "message"),
     [
         ("judges/__init__.py", b"", "a file of this name should not be included"),
         ("gecjury/tests/data.txt", b"", "tests should not be included"),
@@ -59,16 +59,16 @@ def test_sound_files_may_travel() -> None:
         ("gecjury/a.txt", b"a" * 20_000_001, "20,000,001 bytes"),
     ],
 )
-def test_what_should_not_travel_is_told(name: str, data: bytes, told: str) -> None:
+def test_unwanted_release_files_are_reported(name: str, data: bytes, message: str) -> None:
     (fault,) = check_files({**SOUND, name: data}, TOP)
-    assert fault == f"{name}: {told}"
+    assert fault == f"{name}: {message}"
 
 
-def test_files_without_the_package_are_told() -> None:
+def test_a_release_without_the_package_is_reported() -> None:
     assert check_files({}, TOP) == ["gecjury/__init__.py is missing"]
 
 
-def test_the_container_is_made_of_what_there_is() -> None:
+def test_the_container_uses_existing_files_and_extras() -> None:
     steps = container_steps((REPOSITORY / "Containerfile").read_text())
     assert (steps[0].word, steps[0].rest) == ("FROM", "python:3.11-slim")
     copied = [step.rest for step in steps if step.word == "COPY"]
@@ -77,7 +77,7 @@ def test_the_container_is_made_of_what_there_is() -> None:
     assert set(extras.split(",")) <= set(PROJECT["project"]["optional-dependencies"])
     (entry,) = [json.loads(step.rest) for step in steps if step.word == "ENTRYPOINT"]
     assert entry == [*PROJECT["project"]["scripts"]]
-    # The image runs as nobody in particular, after everything is installed.
+    # The image switches to an unprivileged user after everything is installed.
     words = [step.word for step in steps]
     assert words.index("USER") > max(n for n, word in enumerate(words) if word == "RUN")
 

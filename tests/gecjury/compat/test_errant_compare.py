@@ -1,4 +1,4 @@
-"""`gecjury errant-compare` beside the errant package's program, and its own errors."""
+"""`gecjury errant-compare` compared with the program of the errant package, and its errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.shell import Shell
 
-# That program leaves its files to Python to close.
+# That program does not close its files.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -35,7 +35,7 @@ HEAD = "A {} {}|||{}|||{}|||REQUIRED|||-NONE-|||{}"
 
 
 def made(seed: int, coders: int) -> str:
-    """Blocks with insertions, repeated and unknown edits, and annotators who are absent."""
+    """Return M2 blocks with insertions, repeated and unknown edits, and missing annotators."""
     rng = random.Random(seed)
     blocks = []
     for _ in range(12):
@@ -61,7 +61,7 @@ def theirs(words: list[str], monkeypatch: pytest.MonkeyPatch, shell: Shell) -> s
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-def test_output_is_theirs_byte_for_byte(
+def test_output_equals_that_of_errant_compare_byte_for_byte(
     options: str, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for seed in range(8):
@@ -73,8 +73,10 @@ def test_output_is_theirs_byte_for_byte(
         assert (status, out) == (0, expected)
 
 
-def test_rounding_is_theirs(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    # 1/160 is a little more than .00625 in binary: .0063, where scaling by 10,000 makes it .0062.
+def test_rounding_equals_that_of_errant_compare(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # 1/160 is slightly above .00625 in binary and gives .0063; scaling by 10,000 would give .0062.
     source = "S " + " ".join("a" * 160)
     edits = [HEAD.format(at, at + 1, "R:X", "x", 0) for at in range(160)]
     mine, gold = f"{source}\n{edits[0]}\n\n", "\n".join([source, *edits]) + "\n\n"
@@ -85,7 +87,7 @@ def test_rounding_is_theirs(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("options", ["", "-v -cat 3", "-dt -cat 1"])
-def test_beta_0_is_theirs_where_they_do_not_divide_by_zero(
+def test_beta_0_equals_errant_compare_unless_it_divides_by_zero(
     options: str, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopped = 0
@@ -104,7 +106,7 @@ def test_beta_0_is_theirs_where_they_do_not_divide_by_zero(
     assert 0 < stopped < 24
 
 
-def test_beta_0_gives_precision_and_0_where_nothing_is_recalled(shell: Shell) -> None:
+def test_beta_0_gives_precision_or_0_if_nothing_is_recalled(shell: Shell) -> None:
     nothing = f"S a b\n{HEAD.format(-1, -1, 'noop', '-NONE-', 0)}\n\n"
     wrong = BLOCK.replace("|||c|||", "|||d|||")
     for mine, counts in (
@@ -146,7 +148,9 @@ BLOCK = "S a b\nA 0 1|||R:X|||c|||REQUIRED|||-NONE-|||0\n\n"
         (BLOCK, BLOCK, "--format json", "errant-compare has the output of errant_compare"),
     ],
 )
-def test_errors_are_told(mine: str, gold: str, options: str, message: str, shell: Shell) -> None:
+def test_errors_are_reported(
+    mine: str, gold: str, options: str, message: str, shell: Shell
+) -> None:
     hyp, ref = shell.write("h.m2", mine), shell.write("r.m2", gold)
     status, out, err = shell("errant-compare", "-hyp", hyp, "-ref", ref, *options.split())
     assert (status, out) == (2, "")
@@ -162,7 +166,7 @@ def test_a_missing_file_and_missing_options(shell: Shell) -> None:
     assert "-ref" in err
 
 
-def test_other_sources_are_told_and_compared_all_the_same(shell: Shell) -> None:
+def test_different_sources_give_a_warning_and_are_compared(shell: Shell) -> None:
     hyp, ref = shell.write("h.m2", BLOCK), shell.write("r.m2", BLOCK.replace("a b", "a c"))
     status, out, err = shell("errant-compare", "-hyp", hyp, "-ref", ref)
     assert status == 0

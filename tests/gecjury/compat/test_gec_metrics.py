@@ -1,4 +1,4 @@
-"""gec-metrics' calls: names, settings, shapes, and what they give beside this package's metrics."""
+"""The API of gec-metrics: names, settings, shapes, and scores equal to this package's metrics."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REFERENCES = [
 
 
 class Length(MetricBaseForReferenceFree):
-    """A metric of a user's."""
+    """A user-defined metric."""
 
     def score_sentence(self, sources: list[str], hypotheses: list[str]) -> list[float]:
         return [float(len(line)) for line in hypotheses]
@@ -47,7 +47,7 @@ class Same(MetricBaseForSourceFree):
         return [float(h in column) for h, *column in zip(hypotheses, *references, strict=True)]
 
 
-def test_names_are_theirs() -> None:
+def test_names_are_those_of_gec_metrics() -> None:
     assert get_metric_ids() == [
         "scribendi", "impara", "some", "gleu", "gleuofficial", "errant", "green", "gotoscorer",
         "bertscore", "pterrant",
@@ -75,7 +75,7 @@ def test_scores_are_those_of_the_metric(name: str, ours: str, settings: dict[str
     metric_class = get_metric(name)
     metric = metric_class(metric_class.Config(**settings))
     scorer = load(ours, beta=1.0) if name == "errant" else load(ours)
-    # Without the empty hypothesis, which counts one word there.
+    # Without the empty hypothesis, which counts as one word in gec-metrics.
     systems = {"one": FIRST, "two": SECOND[:2] + FIRST[2:]}
     table = scorer.score(SOURCES, systems, REFERENCES)
     for row, lines in enumerate(systems.values()):
@@ -87,16 +87,16 @@ def test_scores_are_those_of_the_metric(name: str, ours: str, settings: dict[str
     assert all(type(score) is float for score in both)
 
 
-def test_an_empty_hypothesis_is_one_word_long_for_gleu() -> None:
-    # Counts of both sentences: 4 of 4 unigrams and so on; lengths 4 + 1 against 4 + 8.
+def test_gleu_counts_an_empty_hypothesis_as_one_word() -> None:
+    # Counts over both sentences: 4 of 4 unigrams and so on; lengths 4 + 1 against 4 + 8.
     metric = get_metric("gleu")()
-    found = metric.score_corpus(["a b c d", "e"], ["a b c d", ""], [["a b c d", "f " * 7 + "g"]])
-    assert found == pytest.approx(np.exp(1 - 12 / 5))
+    result = metric.score_corpus(["a b c d", "e"], ["a b c d", ""], [["a b c d", "f " * 7 + "g"]])
+    assert result == pytest.approx(np.exp(1 - 12 / 5))
 
 
-def test_gleu_of_the_official_difference_is_not_smoothed() -> None:
+def test_official_gleu_is_not_smoothed() -> None:
     metric = get_metric("gleuofficial")()
-    # No bigram is right: 0 here, where the script puts 1 for every 0 of a sentence.
+    # No bigram is right: the score is 0, although the script replaces every 0 of a sentence by 1.
     assert metric.score_sentence(["a b c d e"], ["a x c y e"], [["a q c r e"]]) == [0.0]
     assert (
         load("gleu-official").score(["a b c d e"], {"x": ["a x c y e"]}, [["a q c r e"]]).sentences
@@ -116,7 +116,7 @@ def test_counts_of_errant() -> None:
     assert tuple(edit) == (1, 2, "is", "are", "R:VERB:SVA")
 
 
-def test_scores_add_and_compare() -> None:
+def test_scores_can_be_added_and_compared() -> None:
     total = Score(1, 1, 0) + Score(0, 0, 3, beta=2)
     assert (total.tp, total.fp, total.fn, total.beta) == (1, 1, 3, 0.5)
     assert Score(0, 0, 3, beta=0.0).f == 0.0
@@ -139,16 +139,16 @@ def test_chunks_of_gotoscorer() -> None:
     ]  # fmt: skip
     assert [c.type for c in chunks if c.is_edited] == ["R:VERB:TENSE"]
     assert len(chunks) == 9
-    # Right: the edit; wrong: nothing; left as it should be: eight chunks.
+    # Right: the edit; wrong: nothing; correctly unchanged: eight chunks.
     assert metric.score_sentence([source], ["He went home ."], [["He went home ."]]) == [1.0]
     counts = metric.score_corpus_verbose([source], ["He goes home ."], [["He went home ."]])
     assert (counts.tp, counts.fp, counts.fn) == (0.0, 1.0, 1.0)
 
 
-def test_weights_of_gotoscorer_come_from_their_file(tmp_path: Path) -> None:
+def test_weights_of_gotoscorer_are_read_from_the_file(tmp_path: Path) -> None:
     source, reference = ["He go home ."], ["He went home ."]
     path = tmp_path / "weights.json"
-    right = [[1, 1]] * 3 + [[1, 0]] + [[1, 1]] * 5  # of two systems, one has the edit
+    right = [[1, 1]] * 3 + [[1, 0]] + [[1, 1]] * 5  # one of two systems has the edit
     path.write_text(json.dumps([{"evaluations": right, "weights": []}]))
     metric = GoToScorer(GoToScorer.Config(no_weight=False, weight_file=str(path)))
     counts = metric.score_corpus_verbose(source, reference, [reference])
@@ -174,7 +174,7 @@ def test_pairs_and_trueskill() -> None:
         metric.score_corpus([], [])
 
 
-def test_kinds_of_metrics_read_what_they_need() -> None:
+def test_kinds_of_metrics_receive_the_texts_they_need() -> None:
     given = {"sources": SOURCES, "hypotheses": FIRST, "references": REFERENCES}
     assert inputs_handler(ERRANT(), **given) == given
     assert set(inputs_handler(Length(), **given)) == {"sources", "hypotheses"}
@@ -185,7 +185,7 @@ def test_kinds_of_metrics_read_what_they_need() -> None:
         inputs_handler(object(), **given)  # type: ignore[arg-type]
 
 
-def test_bertscore_takes_the_best_reference_and_weights_edits(tiny_bert: Path) -> None:
+def test_bertscore_uses_the_best_reference_and_weights_edits(tiny_bert: Path) -> None:
     config = BertScore.Config(model_type=str(tiny_bert), num_layers=2, rescale_with_baseline=False)
     metric = BertScore(config)
     lines = ["a b c", "b c"]
@@ -216,7 +216,7 @@ def test_bertscore_takes_the_best_reference_and_weights_edits(tiny_bert: Path) -
         ("gotoscorer", {"no_weight": False, "weight_file": "gone.json"}, "gone.json"),
     ],
 )
-def test_settings_that_cannot_be_had_are_refused(
+def test_unsupported_settings_are_refused(
     name: str, settings: dict[str, object], message: str
 ) -> None:
     metric_class = get_metric(name)
@@ -224,7 +224,7 @@ def test_settings_that_cannot_be_had_are_refused(
         metric_class(metric_class.Config(**settings))
 
 
-def test_references_that_do_not_fit_are_refused() -> None:
+def test_unsuitable_references_are_refused() -> None:
     with pytest.raises(GecjuryError, match="ref_id=2"):
         GoToScorer(GoToScorer.Config(ref_id=2)).score_corpus(SOURCES, FIRST, REFERENCES)
     for name in ("errant", "gleu", "green"):
@@ -234,7 +234,7 @@ def test_references_that_do_not_fit_are_refused() -> None:
             get_metric(name)().score_corpus(SOURCES, FIRST[:2], REFERENCES)
 
 
-def test_no_similarity_reaches_more_than_one() -> None:
+def test_a_similarity_threshold_above_one_scores_0_without_a_model() -> None:
     metric_class = get_metric("impara")
     metric = metric_class(metric_class.Config(model_qe="gone", threshold=1.01))
     assert metric.score_sentence(SOURCES, FIRST) == [0.0, 0.0, 0.0]
@@ -243,7 +243,7 @@ def test_no_similarity_reaches_more_than_one() -> None:
 
 @pytest.mark.slow
 def test_seeda_by_length(data_dir: Path) -> None:
-    # Numbers of the package's own tests of its meta-evaluation.
+    # The expected values are those in gec-metrics' own tests of its meta-evaluation.
     meta_class = get_meta_eval("seeda")
     meta = meta_class(meta_class.Config(system="base", data=data_dir))
 
@@ -251,9 +251,9 @@ def test_seeda_by_length(data_dir: Path) -> None:
         def score_corpus(self, sources: list[str], hypotheses: list[str]) -> float:
             return sum(map(len, hypotheses))
 
-    found = meta.corr_system(Characters())
-    assert found.ew_edit.pearson == pytest.approx(0.42736690406501093, rel=1e-6)
-    assert found.ts_sent.spearman == pytest.approx(0.5524475524475525, rel=1e-6)
+    result = meta.corr_system(Characters())
+    assert result.ew_edit.pearson == pytest.approx(0.42736690406501093, rel=1e-6)
+    assert result.ts_sent.spearman == pytest.approx(0.5524475524475525, rel=1e-6)
     pairs = meta.corr_sentence(Characters())
     assert pairs.edit.accuracy == pytest.approx(0.5365853658536586, rel=1e-6)
     assert pairs.sent.kendall == pytest.approx(0.09114166933162776, rel=1e-6)

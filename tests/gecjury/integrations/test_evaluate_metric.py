@@ -1,4 +1,4 @@
-"""The module for Hugging Face's evaluate, loaded from its file by the real library."""
+"""The module for Hugging Face's evaluate, loaded from its file by that library."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ def loaded(metric: str | None, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_metric_is_loaded_from_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = loaded("errant", tmp_path, monkeypatch)
-    found = module.compute(sources=SOURCES, predictions=TEXTS, references=REFERENCES)
+    result = module.compute(sources=SOURCES, predictions=TEXTS, references=REFERENCES)
     table = load("errant").score(SOURCES, {"x": TEXTS}, list(zip(*REFERENCES, strict=True)))
-    assert found["score"] == table.totals[0]
-    assert found["sentences"] == table.sentences[0].tolist()
+    assert result["score"] == table.totals[0]
+    assert result["sentences"] == table.sentences[0].tolist()
     assert table.precision is not None
-    assert found["precision"] == table.precision[0]
-    assert found["signature"] == str(table.signature)
+    assert result["precision"] == table.precision[0]
+    assert result["signature"] == str(table.signature)
 
 
-def test_options_and_one_reference_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_and_one_reference_per_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = loaded("errant", tmp_path, monkeypatch)
     single = [row[1] for row in REFERENCES]
-    found = module.compute(
+    result = module.compute(
         sources=SOURCES, predictions=TEXTS, references=single, options="beta=1,mode=span"
     )
     table = load("errant", beta=1.0, mode="span").score(SOURCES, {"x": TEXTS}, [single])
-    assert found["score"] == table.totals[0]
+    assert result["score"] == table.totals[0]
 
 
 def test_a_metric_without_references_and_batches(
@@ -52,14 +52,16 @@ def test_a_metric_without_references_and_batches(
     assert module.compute()["sentences"] == [3.0, 1.0, 0.0]
 
 
-def test_green_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = loaded(None, tmp_path, monkeypatch).compute(
+def test_green_is_the_default_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = loaded(None, tmp_path, monkeypatch).compute(
         sources=SOURCES, predictions=TEXTS, references=REFERENCES
     )
-    assert found["signature"].startswith("green|")
+    assert result["signature"].startswith("green|")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("evaluate") is not None, reason="evaluate is here")
-def test_without_evaluate_the_remedy_is_told() -> None:
+@pytest.mark.skipif(
+    importlib.util.find_spec("evaluate") is not None, reason="evaluate is installed"
+)
+def test_a_missing_evaluate_is_reported_with_the_remedy() -> None:
     with pytest.raises(MissingExtraError, match="pip install evaluate"):
         evaluate_metric.GecjuryMetric()

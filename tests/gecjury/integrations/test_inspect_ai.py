@@ -1,4 +1,4 @@
-"""The scorer for Inspect, in an evaluation by the real library with a model that is none."""
+"""The scorer for Inspect, in an evaluation by the actual library with a mock model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REFERENCES = [
 
 
 def evaluated(folder: Path, scorer: Any, *, metadata: bool = True) -> Any:
-    """The log of an evaluation whose model gives `TEXTS`."""
+    """Run an evaluation whose model returns `TEXTS`; return its log."""
     pytest.importorskip("inspect_ai")
     from inspect_ai import Task, eval
     from inspect_ai.dataset import MemoryDataset, Sample
@@ -32,7 +32,7 @@ def evaluated(folder: Path, scorer: Any, *, metadata: bool = True) -> Any:
 
     outputs = [ModelOutput.from_content("mockllm/model", f" {text}\n") for text in TEXTS]
     for output in outputs:
-        output.usage = ModelUsage()  # else tokens are counted with a file that is fetched
+        output.usage = ModelUsage()  # otherwise counting tokens would download a file
     samples = [
         Sample(
             input=f"Correct this: {source}" if metadata else source,
@@ -57,9 +57,9 @@ def test_an_evaluation(metric: str, tmp_path: Path) -> None:
     assert (log.status, log.error) == ("success", None)
     references = list(zip(*REFERENCES, strict=True))
     table = load(metric).score(SOURCES, {"x": TEXTS}, references)
-    [found] = log.results.scores
-    assert found.metrics["corpus"].value == pytest.approx(table.totals[0])
-    assert found.metrics["mean"].value == pytest.approx(float(table.sentences.mean()))
+    [result] = log.results.scores
+    assert result.metrics["corpus"].value == pytest.approx(table.totals[0])
+    assert result.metrics["mean"].value == pytest.approx(float(table.sentences.mean()))
     scores = [sample.scores["gecjury/gec_scorer"] for sample in log.samples]
     assert [score.value for score in scores] == pytest.approx(table.sentences[0].tolist())
     assert [score.answer for score in scores] == TEXTS
@@ -76,7 +76,7 @@ def test_without_metadata_the_input_is_the_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("metric", ["gotoscorer", "m2", "nonsense"])
-def test_metrics_that_rows_cannot_serve_are_refused(metric: str) -> None:
+def test_metrics_that_cannot_score_rows_are_refused(metric: str) -> None:
     with pytest.raises(OptionError):
         gec_scorer(metric)
 

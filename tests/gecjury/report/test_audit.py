@@ -1,4 +1,4 @@
-"""Audits in tables, in JSON, on the page and in one sentence."""
+"""Audits as tables, JSON, a section of the page, and a sentence."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_sentence_of_a_judge() -> None:
     data, _ = planted(1)
     comparison = compared(data, longest(data), DRAWN, members=[MEMBER])
     edits, longer, _ = comparison.biases
-    # The longer correction has one edit more, so that both figures are of the same pairs.
+    # The longer correction always has one edit more, so both figures are from the same pairs.
     assert edits.intervals == longer.intervals
     low, high = (number(end) for end in longer.intervals["difference"])
     size = f"{number(1 - longer.agreement.people)} ({low} to {high})"
@@ -73,7 +73,8 @@ def test_the_sentence_of_a_judge() -> None:
 
 def test_the_opposite_bias_and_no_bias() -> None:
     data, people = planted(1)
-    # The shorter is preferred, and B is of the judge's family: it has fewer edits and less text.
+    # The metric prefers the shorter text. System B, of the judge's family, has fewer edits and
+    # shorter text.
     settings = replace(DRAWN, own_systems=("B",))
     comparison = compared(data, -longest(data), settings, members=[SINGLE])
     (sentence,) = dict(audit_sentences(comparison)).values()
@@ -88,7 +89,7 @@ def test_the_opposite_bias_and_no_bias() -> None:
     }
 
 
-def test_without_intervals_nothing_is_called_shown() -> None:
+def test_without_intervals_no_bias_is_called_shown() -> None:
     settings = Settings(audit=True, resampling=Resampling(over="none"))
     comparison = compared(TOY, SCORES, settings)
     assert dict(audit_sentences(comparison)) == {
@@ -100,7 +101,7 @@ def test_without_intervals_nothing_is_called_shown() -> None:
     row = {"side": "more edits", "difference": 0.6, "preferred": 90.0, "people": 30.0, "pairs": 5}
     assert {key: round(v, 9) if isinstance(v, float) else v for key, v in table.rows[0].items()
             if key in row} == row  # fmt: skip
-    # Unasked, another metric than a judge is not audited.
+    # By default, metrics other than judges are not audited.
     silent = compared(TOY, SCORES, replace(settings, audit=False))
     assert (list(audit_tables(silent)), list(audit_sentences(silent))) == ([], [])
     assert not {"biases", "drift", "audit_verdict"} & set(document(silent))
@@ -145,7 +146,7 @@ def test_drift_in_a_table_and_in_the_sentence() -> None:
         *_, table = audit_tables(changed)
         (row,) = table.rows
         assert (row["earlier"], row["equal"]) == ("2026-10-02", equal)
-        # Five of the six pairs are no ties, and turn round with the sign.
+        # Five of the six pairs are not ties, and a change of sign flips them.
         (sentence,) = dict(audit_sentences(changed)).values()
         assert f"has flipped {flipped} of its preferences since 2026-10-02" in sentence
         assert any("use a separate cache folder" in note for note in table.notes) == (equal == 100)

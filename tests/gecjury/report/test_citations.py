@@ -1,4 +1,4 @@
-"""What is cited for metrics and benchmarks: nothing is missing, and BibTeX can read it."""
+"""Citations of metrics and benchmarks: complete, and valid BibTeX."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gecjury.scoring.registry import METRICS, scorer_class
 from tests.shell import Shell
 
 
-def test_every_metric_and_benchmark_is_cited_and_every_entry_is_somebodys() -> None:
+def test_every_metric_and_benchmark_has_entries_and_every_entry_is_used() -> None:
     assert set(CITED) == {"gecjury", *METRICS, *BENCHMARKS}
     assert {key for keys in CITED.values() for key in keys} == set(entries())
 
@@ -32,16 +32,16 @@ def test_entries_are_bibtex(entry: object) -> None:
     for value in re.findall(r" = \{(.*)\},\n", text):
         assert value.count("{") == value.count("}")
         assert not re.search(r"(?<!\\)[#$%&_]", re.sub(r"10\.\d+/\S+|https://\S+", "", value))
-    assert text.isascii()  # old BibTeX reads bytes
+    assert text.isascii()  # old versions of BibTeX read bytes
 
 
-def test_every_entry_and_field_of_the_file_is_read_and_once() -> None:
+def test_every_entry_and_field_of_the_file_is_read_once() -> None:
     file = importlib.resources.files("gecjury.report") / "citations.bib"
     text = file.read_text(encoding="utf-8").replace("VERSION", __version__)
     assert "\n\n".join(map(str, entries().values())) == text.strip()
 
 
-def test_entries_hold_what_each_kind_needs() -> None:
+def test_entries_have_the_required_fields() -> None:
     needed = {
         "article": {"title", "author", "journal", "year"},
         "inproceedings": {"title", "author", "booktitle", "year"},
@@ -50,7 +50,7 @@ def test_entries_hold_what_each_kind_needs() -> None:
     for entry in entries().values():
         assert needed[entry.kind] <= set(entry.fields), entry.key
         author = entry.fields.get("author", "A, B")
-        # Braces hold the name of a group together.
+        # The name of a group is in braces.
         for person in (
             [] if author.startswith("{") else author.removesuffix(" and others").split(" and ")
         ):
@@ -58,7 +58,7 @@ def test_entries_hold_what_each_kind_needs() -> None:
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_entries_agree_with_what_metrics_say(name: str) -> None:
+def test_entries_agree_with_the_papers_of_metrics(name: str) -> None:
     paper = scorer_class(name).paper
     first = entries()[CITED[name][0]]
     if paper in ("this package", "as given"):
@@ -70,18 +70,18 @@ def test_entries_agree_with_what_metrics_say(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in BENCHMARKS if name != "sample"])
-def test_entries_agree_with_what_benchmarks_say(name: str) -> None:
+def test_entries_agree_with_the_citations_of_benchmarks(name: str) -> None:
     entry = entries()[CITED[name][0]]
-    told = BENCHMARKS[name].citation
-    dated = re.search(r"\((\d{4})\)", told)
+    citation = BENCHMARKS[name].citation
+    dated = re.search(r"\((\d{4})\)", citation)
     assert dated is None or dated[1] == entry.fields["year"]
     surname = entry.fields["author"].split(",")[0].replace('{\\"O}', "Ö")
-    assert told.startswith(surname)
+    assert citation.startswith(surname)
 
 
-def test_each_entry_stands_once_with_all_it_is_cited_for() -> None:
-    found = [(entry.key, names) for entry, names in citations(["pt-m2", "m2:beta=1", "M2", "m2"])]
-    assert found == [
+def test_each_entry_is_listed_once_with_all_its_uses() -> None:
+    result = [(entry.key, names) for entry, names in citations(["pt-m2", "m2:beta=1", "M2", "m2"])]
+    assert result == [
         ("gong-etal-2022-revisiting", ["pt-m2"]),
         ("dahlmeier-ng-2012-better", ["pt-m2", "m2"]),
     ]

@@ -1,4 +1,4 @@
-"""The colours of plots: one palette for pages, pictures to save and figures."""
+"""The colours of plots: the same palette for pages, saved pictures and figures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from gecjury.report.colours import COLOURS, FAMILY_COLOURS, SHAPES
 
 
-def test_pages_have_the_colours_of_families() -> None:
+def test_pages_use_the_colours_of_families() -> None:
     css = (importlib.resources.files("gecjury.report.page") / "report.css").read_text("utf-8")
     light = css.partition("@media")[0]
     assert {name: re.findall(rf"--{name}: (#\w+);", light) for name in FAMILY_COLOURS} == {

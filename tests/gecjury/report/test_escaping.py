@@ -1,4 +1,4 @@
-"""Whatever names, sentences and notes hold: rows stay rows, and nothing in them acts."""
+"""Escaping of names, sentences and notes: rows stay rows, and no text has an effect."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def printed(table: Table, form: str) -> str:
 
 
 def acting(text: str) -> list[str]:
-    """Characters that a terminal obeys, or that turn the text around them."""
+    """Return the characters that control a terminal or reverse the text around them."""
     kinds = ("Cc", "Cs", "Zl", "Zp")
     return [
         c
@@ -71,7 +71,7 @@ def acting(text: str) -> list[str]:
 
 
 def shown(table: Table) -> list[list[str]]:
-    """Heading and rows as people should see them."""
+    """Return the heading and rows as people should see them."""
     head = [visible(column.title) for column in table.columns]
     return [head, *([visible(row[c.key]) for c in table.columns] for row in table.rows)]
 
@@ -83,7 +83,7 @@ def plain(rows: list[list[str]]) -> list[list[str]]:
 @pytest.mark.parametrize("form", ["table", "json", "tsv", "markdown", "latex"])
 @given(table=tables())
 @settings(max_examples=25, deadline=None)
-def test_nothing_that_is_printed_acts(form: str, table: Table) -> None:
+def test_printed_text_has_no_effect(form: str, table: Table) -> None:
     out = printed(table, form)
     assert acting(out.replace("\t", "") if form == "tsv" else out) == []
     if form != "json":
@@ -91,8 +91,8 @@ def test_nothing_that_is_printed_acts(form: str, table: Table) -> None:
 
 
 @given(table=tables())
-def test_json_is_the_same_text(table: Table) -> None:
-    # Halves that stand side by side are a character for whoever reads JSON.
+def test_json_keeps_the_text(table: Table) -> None:
+    # JSON parsers join adjacent surrogate halves into one character.
     assert json.loads(printed(table, "json")) == json.loads(json.dumps(table.rows))
 
 
@@ -106,7 +106,7 @@ def test_a_line_of_tsv_is_a_row(table: Table) -> None:
 
 
 class Page(HTMLParser):
-    """What a renderer made of Markdown: tags beside those of our own, and the cells."""
+    """A parser of rendered Markdown that collects the cells and all unexpected tags."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -153,7 +153,7 @@ def renders_as_text(table: Table) -> None:
 
 
 @given(table=tables())
-def test_markdown_renders_as_the_text_that_it_was(table: Table) -> None:
+def test_markdown_renders_as_the_original_text(table: Table) -> None:
     renders_as_text(table)
 
 
@@ -167,16 +167,16 @@ def test_markdown_renders_as_the_text_that_it_was(table: Table) -> None:
         ["<1@b.c>"], ["<b>"],
     ],
 )  # fmt: skip
-def test_a_note_is_a_note(notes: list[str]) -> None:
+def test_notes_are_not_taken_for_markdown(notes: list[str]) -> None:
     renders_as_text(Table([Column("x")], [{"x": note} for note in notes], notes[0], notes))
 
 
-def test_footnotes_and_tables_of_one_column_are_text() -> None:
+def test_footnotes_and_table_rules_are_escaped() -> None:
     assert markdown("a[^1]") == "a\\[^1]"
     assert markdown_line(":-:") == "\\:-:"
 
 
-def test_markdown_of_plain_text_is_the_text() -> None:
+def test_plain_text_is_unchanged_in_markdown() -> None:
     for text in (
         ".912 [.84, 1.00]",
         "per_sentence, p < .05",
@@ -189,12 +189,12 @@ def test_markdown_of_plain_text_is_the_text() -> None:
     assert markdown_line(note) == note
 
 
-def test_github_makes_no_links_of_addresses() -> None:
+def test_addresses_do_not_become_links_on_github() -> None:
     assert markdown("see http://e.x or a_www.e.x") == "see http\\://e.x or a_www\\.e.x"
 
 
 @pytest.mark.parametrize("text", ["[" * 9, "]:" * 9, "&a" * 9, "- " * 9, "[a]: (" * 9, "<" * 9])
-def test_markdown_takes_time_in_proportion(text: str) -> None:
+def test_markdown_takes_linear_time(text: str) -> None:
     long = text * 30_000
     assert len(markdown_line(long)) < 3 * len(long)
 
@@ -205,7 +205,7 @@ MACRO = re.compile(
 
 
 @given(table=tables())
-def test_latex_has_our_own_commands_alone(table: Table) -> None:
+def test_latex_has_no_commands_from_the_text(table: Table) -> None:
     lines = printed(table, "latex").splitlines()
     comments = [line for line in lines if line.startswith("% ")]
     assert len(comments) == bool(table.title) + len(table.notes)
@@ -224,14 +224,14 @@ def test_latex_has_our_own_commands_alone(table: Table) -> None:
         assert not any(set(cell) & set("\\{}$#%^_~&") for cell in cells)
 
 
-def test_a_name_does_not_leave_the_comment_of_latex() -> None:
+def test_a_name_cannot_end_a_latex_comment() -> None:
     evil = "a\n\\input{/etc/passwd}"
     out = printed(Table([Column("x")], [{"x": evil}], evil, [evil]), "latex")
     assert "\\input" not in out
     assert out.count("\\textbackslash{}x0a\\textbackslash{}input\\{/etc/passwd\\}") == 3
 
 
-def test_latex_keeps_a_signature_that_can_be_copied() -> None:
+def test_signatures_in_latex_can_be_copied() -> None:
     signature = "uot-errant|pos=spacy2,α=0.5|v1|refs=a_b:2"
     out = printed(Table([Column("x")], [], notes=[signature]), "latex")
     assert f"% {signature}\n" in out

@@ -1,4 +1,4 @@
-"""Figures: names of others are shown as they are, and do not decide how large a figure gets."""
+"""Figures: arbitrary names are shown literally and do not determine the size of a figure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gecjury.errors import OutputError
 from gecjury.scoring.by_edit import HeatMap
 
 pytest.importorskip("matplotlib")
-from gecjury.report.figures import (  # after the check
+from gecjury.report.figures import (  # imported after the check for matplotlib
     bars,
     check_figure,
     heat_map,
@@ -35,7 +35,7 @@ def test_hostile_names_are_drawn(tmp_path: Path) -> None:
     lines(dict.fromkeys(NAMES, ([0, 1], [1, 0])), tmp_path / "lines.svg", (NAMES[0], NAMES[1]))
     for name in ("plan", "bars", "points", "lines"):
         drawn = (tmp_path / f"{name}.svg").read_text()
-        assert "$(rm)$" in drawn  # in the comment that says what a group of strokes is
+        assert "$(rm)$" in drawn  # in the comment that names a group of strokes
         assert "\\x1b]0;t\\x07\\x0ab\\u202e" in drawn
         assert "n" * 61 not in drawn
         width = float(drawn.partition('width="')[2].partition("pt")[0])
@@ -49,7 +49,7 @@ CURVES = {
 }
 
 
-def test_a_training_has_a_panel_for_each_model_and_one_for_the_kernel(tmp_path: Path) -> None:
+def test_learning_curves_have_a_panel_per_model_and_one_for_the_kernel(tmp_path: Path) -> None:
     path = tmp_path / "curves.svg"
     learning_curves({"models": {}}, path)
     empty = path.read_text()
@@ -65,11 +65,11 @@ def test_a_training_has_a_panel_for_each_model_and_one_for_the_kernel(tmp_path: 
     assert many.count("<!-- best epoch -->") == 4
     assert "<!-- rows learnt from -->" in many
     assert "<!-- rows learnt from -->" not in one
-    # Nothing half-drawn is left beside it.
+    # No partly written file is left next to it.
     assert [file.name for file in tmp_path.iterdir()] == ["curves.svg"]
 
 
-def test_places_that_cannot_be_written_are_told_early(tmp_path: Path) -> None:
+def test_unwritable_figures_are_reported_early(tmp_path: Path) -> None:
     check_figure(tmp_path / "a.png")
     assert not list(tmp_path.iterdir())
     (tmp_path / "b.png").mkdir()
@@ -79,16 +79,16 @@ def test_places_that_cannot_be_written_are_told_early(tmp_path: Path) -> None:
         check_figure(tmp_path / "nowhere" / "a.png")
 
 
-def test_letters_without_a_font_are_told_in_the_figure(tmp_path: Path) -> None:
-    lacking = "\U00010d40"  # of a script that no usual font has
+def test_characters_without_a_font_are_noted_in_the_figure(tmp_path: Path) -> None:
+    lacking = "\U00010d40"  # from a script that no common font supports
     heat_map(HeatMap("plan", (lacking,), ("a",), np.eye(1)), tmp_path / "plan.svg")
     assert "boxes: letters that no installed font has" in (tmp_path / "plan.svg").read_text()
     heat_map(HeatMap("plan", ("наш é →",), ("a",), np.eye(1)), tmp_path / "plain.svg")
     assert "boxes" not in (tmp_path / "plain.svg").read_text()
 
 
-def test_figures_have_one_style_and_leave_the_user_s_alone(tmp_path: Path) -> None:
-    """More groups than colours still look different; there is no frame above and at the right."""
+def test_figures_have_their_own_style_and_keep_the_user_settings(tmp_path: Path) -> None:
+    """Even with more groups than colours, all look different; top and right spines are hidden."""
     import matplotlib
 
     usual = dict(matplotlib.rcParams)
@@ -99,7 +99,7 @@ def test_figures_have_one_style_and_leave_the_user_s_alone(tmp_path: Path) -> No
     drawn = (tmp_path / "points.svg").read_text()
     assert drawn.count('<g id="patch_') == 4  # the paper, the axes, two spines
     marks = re.findall(r'<path id="(m\w+)" d="([^"]*)" style="stroke: (#\w+)"', drawn)
-    # Each has a mark at its points and a larger one in the legend.
+    # Each group has a marker at its points and a larger one in the legend.
     assert len({(shape, colour) for _, shape, colour in marks}) == 2 * len(groups)
     both = (tmp_path / "lines.svg").read_text().lower()
     assert "#0072b2" in both

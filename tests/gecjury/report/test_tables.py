@@ -1,4 +1,4 @@
-"""Printing: numbers unrounded for programs, rounded for people, nothing cut off terminals."""
+"""Printing: unrounded numbers for programs, rounded for people, no truncation in terminals."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def printed(capsys: pytest.CaptureFixture[str], form: str, **options: object) ->
     return out
 
 
-def test_json_has_plain_numbers_and_null_for_what_is_missing() -> None:
+def test_json_has_plain_numbers_and_null_for_missing_values() -> None:
     document = {
         "nan": NAN,
         "infinite": [math.inf, -math.inf, np.float64(NAN)],
@@ -126,7 +126,7 @@ def test_latex(capsys: pytest.CaptureFixture[str]) -> None:
         ("ρ τ β", r"$\rho$ $\tau$ $\beta$"),
         ("go → went, ± λ", r"go $\rightarrow$ went, $\pm$ $\lambda$"),
         ("> undamaged", r"$>$ undamaged"),
-        # A row that begins with a bracket would be read as the option of the `\\` above it.
+        # LaTeX would read a bracket at the start of a row as an option of the `\\` above it.
         ("[9,9] → that", r"{}[9,9] $\rightarrow$ that"),
     ],
 )
@@ -135,23 +135,23 @@ def test_latex_escapes(capsys: pytest.CaptureFixture[str], text: str, escaped: s
     assert f"\n{escaped} \\\\\n" in capsys.readouterr().out
 
 
-def test_a_table_into_a_pipe_is_never_cut(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_in_a_pipe_is_never_truncated(capsys: pytest.CaptureFixture[str]) -> None:
     wide = {f"column {i}": "x" * 60 for i in range(30)}
     note = "remark " * 60
     print_table(list(wide), [wide], "table", notes=[note, "a" * 150], title="A title")
     out = capsys.readouterr().out
     assert "…" not in out
-    # The first column, which names the rows, stands in each panel; two columns of names of sixty
+    # The first column, which names the rows, is in each panel. Two columns with names of sixty
     # characters are folded, and nothing is lost.
     assert out.count("x") == 60 * 2 * 29
     assert out.count("remark") == 60
-    assert f"\n{'a' * 150}\n" in out  # one word, as an address is, stays one
+    assert f"\n{'a' * 150}\n" in out  # a long word, such as an address, is not split
     assert max(len(line) for line in out.splitlines() if "aaa" not in line) <= 100
     assert all(name in out for name in wide)
-    assert "\x1b" not in out  # no colours outside terminals
+    assert "\x1b" not in out  # no colours outside a terminal
 
 
-def test_a_table_into_a_pipe_keeps_to_a_hundred_columns(
+def test_a_table_in_a_pipe_is_at_most_a_hundred_columns_wide(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     rows = [
@@ -166,14 +166,14 @@ def test_a_table_into_a_pipe_keeps_to_a_hundred_columns(
     print_table(["metric", "x"], [{"metric": "m" * 150, "x": 1.0}], "table")
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 100
-    assert out.count("m") == 151  # no name is cut
+    assert out.count("m") == 151  # no name is truncated
 
 
 LONG = "uot-errant:encoder=/models/all-mpnet-base-v2,layer=9,lambda1=0.25,pooling=mean"
 
 
-def test_long_names_are_folded_behind_their_signs(capsys: pytest.CaptureFixture[str]) -> None:
-    # Three columns of names tell the rows apart, and stand in every panel.
+def test_long_names_are_folded_after_punctuation(capsys: pytest.CaptureFixture[str]) -> None:
+    # Three columns of names distinguish the rows, and are repeated in every panel.
     rows = [
         {"metric": LONG, "system": one * 60, "human": two * 60, "text": "T" * 60}
         | {f"figure {i} {'F' * 60}": i / 7 for i in range(4)}
@@ -197,7 +197,7 @@ def test_long_names_are_folded_behind_their_signs(capsys: pytest.CaptureFixture[
 
 
 def test_signatures_below_a_table_are_numbered(capsys: pytest.CaptureFixture[str]) -> None:
-    """So that one knows which is whose; they stay in one line, to be copied."""
+    """The numbers assign them to metrics; a signature stays on one line and can be copied."""
     signatures = ["green|n=4|" + "x" * 150, "jury|file=my jury.json|" + "y" * 150]
     rows = [
         {"metric": metric, "system": system, "signature": signature}
@@ -211,7 +211,7 @@ def test_signatures_below_a_table_are_numbered(capsys: pytest.CaptureFixture[str
     assert re.findall(r"^.*\[2\]", out, re.MULTILINE)[:2] == [f" {LONG} [2]"] * 2
     assert "random [" not in out
     assert out.endswith(f"\na note\n[1] {signatures[0]}\n[2] {signatures[1]}\n")
-    # One metric needs no number, and other forms have none.
+    # A single metric needs no number, and other formats have none.
     print_tables([Table(table.columns, rows[:2], notes=signatures[:1])], {}, "table")
     assert "[1]" not in capsys.readouterr().out
     for form in ("tsv", "markdown", "latex"):
@@ -220,7 +220,7 @@ def test_signatures_below_a_table_are_numbered(capsys: pytest.CaptureFixture[str
 
 
 class Terminal(io.StringIO):
-    """Output that says it is a terminal."""
+    """An output stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -235,8 +235,8 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch, width: int, table: Table) -> li
     return re.sub("\x1b\\[[0-9;]*m", "", screen.getvalue()).splitlines()
 
 
-def test_a_wide_table_goes_below_itself_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Columns that tell the rows apart stand in every panel, and no figure is cut off."""
+def test_a_wide_table_is_split_into_panels_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns that distinguish the rows are in every panel, and no number is truncated."""
     rows = [
         {"metric": name, "family": "refbased", "human": human, "ci": (0.1, 0.9)}
         | {f"figure {i}": i + place / 10 for i in range(9)}
@@ -248,19 +248,19 @@ def test_a_wide_table_goes_below_itself_on_a_terminal(monkeypatch: pytest.Monkey
     columns += [Column(f"figure {i}", interval="ci") for i in range(9)]
     note = "metric|" + "option=value," * 9 + "v1"
     lines = on_terminal(monkeypatch, 80, Table(columns, rows, "A title", [note]))
-    assert note in lines  # a signature can be copied
+    assert note in lines  # the signature can be copied
     drawn = [line for line in lines if line != note]
     assert max(map(len, drawn)) <= 80
     assert "…" not in "".join(lines)
     heads = [line.split() for line in drawn if line.split()[:1] == ["metric"]]
     assert len(heads) > 1
     assert heads[0][:3] == ["metric", "family", "human"]
-    assert all(head[:2] == ["metric", "human"] for head in heads[1:])  # family tells nothing apart
+    assert all(head[:2] == ["metric", "human"] for head in heads[1:])  # family is not needed
     for i in range(9):
         assert f"{i + 0.1:.3f}".removeprefix("0") + " [.10, .90]" in "".join(drawn)
 
 
-def test_running_text_is_folded_before_columns_go_below(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_text_is_folded_before_the_table_is_split(monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"level": "note", "file": "a.txt", "message": "many words that say one [] thing " * 5}
     columns = [Column(key) for key in row]
     lines = on_terminal(monkeypatch, 60, Table(columns, [row]))
@@ -270,7 +270,7 @@ def test_running_text_is_folded_before_columns_go_below(monkeypatch: pytest.Monk
 
 
 def test_one_column_has_one_style_of_number(capsys: pytest.CaptureFixture[str]) -> None:
-    """A figure without an interval is printed as its neighbours that have one."""
+    """A number without an interval is printed in the style of those that have one."""
     rows = [{"r": 0.5, "ci": (0.25, 0.75)}, {"r": 0.25}, {"r": NAN, "ci": (NAN, NAN)}]
     print_table([Column("r", interval="ci")], rows, "markdown")
     assert capsys.readouterr().out.splitlines()[2:] == ["| .500 [.25, .75] |", "| .250 |", "| – |"]
@@ -280,7 +280,7 @@ def test_one_column_has_one_style_of_number(capsys: pytest.CaptureFixture[str]) 
 
 def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, "table", title="[bold]T[/bold]")
-    # names that look like markup are names
+    # Names that look like markup are printed literally.
     assert out.splitlines()[0].strip() == "[bold]T[/bold]"
     rows = [line.split() for line in out.splitlines()]
     assert ["system", "Score", "n", "ok"] in rows
@@ -316,7 +316,7 @@ def test_records_as_text() -> None:
     assert records_text([]) == ""
 
 
-def test_columns_of_other_scripts_stand_below_each_other(
+def test_columns_in_other_scripts_are_aligned(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     names = ["errant", "日本語の指標", "гарна метрика", "cafe\u0301", "👩\u200d👧", "ｶﾅ"]
@@ -335,19 +335,21 @@ def test_a_japanese_sentence_is_folded_as_running_text(capsys: pytest.CaptureFix
     lines = capsys.readouterr().out.splitlines()
     assert {width(line) for line in lines if line} == {100}
     shown = [line for line in lines if "、" in line or "で" in line]
-    assert len(shown) == 3  # 168 columns of text in the 82 that names and figures leave
+    assert len(shown) == 3  # 168 columns of text in the 82 left by names and numbers
 
 
-def test_notes_and_titles_of_wide_letters_are_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_and_titles_in_wide_characters_are_wrapped(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     note = " ".join(["説明の言葉です"] * 10)
     print_table([Column("a")], [{"a": 1}], "table", title=note, notes=[note])
     assert max(map(width, capsys.readouterr().out.splitlines())) <= 100
 
 
-def test_a_cell_longer_than_any_sentence_is_shortened_for_people_alone(
+def test_very_long_cells_are_shortened_only_for_people(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    # rich goes over every letter dozens of times: a minute for a million.
+    # rich processes every character dozens of times, which takes a minute for a million.
     cell = "é" * 100_000
     for form in ("table", "tsv"):
         print_table([Column("edit")], [{"edit": cell}], form)
@@ -357,7 +359,7 @@ def test_a_cell_longer_than_any_sentence_is_shortened_for_people_alone(
     assert whole == cell + "\n"
 
 
-def test_a_pipe_is_as_wide_as_columns_says(
+def test_a_table_in_a_pipe_has_the_width_in_the_variable_columns(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wide = {f"column {i}": "x" * 30 for i in range(5)}
@@ -369,7 +371,7 @@ def test_a_pipe_is_as_wide_as_columns_says(
         assert max(map(len, out.splitlines())) <= int(columns)
 
 
-def test_small_p_values_are_no_zero(capsys: pytest.CaptureFixture[str]) -> None:
+def test_small_p_values_are_not_printed_as_zero(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"p": value} for value in (0.0, 0.00009, 0.0001, 0.5, NAN, None)]
     columns = [Column("p", digits=4, p_value=True)]
     print_table(columns, rows, "markdown")
@@ -397,7 +399,7 @@ def result_of_readers() -> Result:
     return Result((full,), verdict=(f"{LABEL}: a leads.",))
 
 
-def test_people_see_the_verdict_first_and_what_answers_the_question(
+def test_people_see_the_verdict_first_and_only_the_main_columns(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     result = result_of_readers()
@@ -418,7 +420,9 @@ def test_people_see_the_verdict_first_and_what_answers_the_question(
     assert str(result).startswith("llm-s: a leads.\nScores\n")
 
 
-def test_programs_read_whole_names_and_all_columns(capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_for_programs_has_full_names_and_all_columns(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     result = result_of_readers()
     print_result(result, "json")
     document = json.loads(capsys.readouterr().out)
@@ -430,7 +434,7 @@ def test_programs_read_whole_names_and_all_columns(capsys: pytest.CaptureFixture
     )
 
 
-def test_papers_have_systems_by_metrics_with_the_best_in_bold(
+def test_latex_tables_are_systems_by_metrics_with_the_best_in_bold(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     print_result(result_of_readers(), "latex")
@@ -439,7 +443,7 @@ def test_papers_have_systems_by_metrics_with_the_best_in_bold(
         "\\begin{tabular}{lr}", "\\toprule", "system & llm-s \\\\", "\\midrule",
         "b & 0.250 \\\\", "a & \\textbf{0.500} \\\\",
     ]  # fmt: skip
-    # Values that look equal are all best; what is equal throughout is not.
+    # Values that look equal are all best, unless all values of the column are equal.
     rows = [
         {"system": name, "metric": metric, "score": score}
         for metric, scores in (("x", (0.1, 0.30001, 0.3)), ("y", (1.0, 1.0, 1.0)))

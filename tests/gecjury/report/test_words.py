@@ -1,4 +1,4 @@
-"""The words of the report follow from the numbers: other numbers, other words."""
+"""The statements of the report follow from the numbers: other numbers give other statements."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def document(*rows: dict[str, Any], **more: Any) -> dict[str, Any]:
 BASIC = document(row("gleu", 0.95, 0.66), row("errant", 0.90, 0.62))
 
 
-def said(found: dict[str, Any], topic: str) -> str:
-    return next(s.text for s in summarise(found, "edit", None) if s.topic.startswith(topic))
+def said(record: dict[str, Any], topic: str) -> str:
+    return next(s.text for s in summarise(record, "edit", None) if s.topic.startswith(topic))
 
 
 def test_who_leads_and_by_how_much() -> None:
@@ -65,7 +65,7 @@ def test_who_leads_and_by_how_much() -> None:
     assert said(flipped, "Sentence level").startswith("errant leads: sentence accuracy 0.620")
 
 
-def test_the_headline_says_what_is_significant() -> None:
+def test_the_headline_states_significance() -> None:
     assert headline(with_test(0.012), ["edit"]).startswith(
         "System level: gleu leads significantly. Sentence level: gleu leads."
     )
@@ -78,12 +78,12 @@ def test_differences_are_significant_at_the_level_of_the_comparison() -> None:
     strict, lenient = ({**with_test(0.012), "uncertainty": {"level": x}} for x in (0.01, 0.012))
     assert "is highest (not significantly)" in headline(strict, ["edit"])
     assert "not significant (p = 0.012" in said(strict, "System level")
-    # As in the clusters, a p equal to the level is significant.
+    # As in the clusters, p equal to the level is significant.
     assert "leads significantly" in headline(lenient, ["edit"])
     assert "errant, significant (p = 0.012" in said(lenient, "System level")
 
 
-def test_the_headline_tells_the_judgments_apart_where_they_differ() -> None:
+def test_the_headline_names_the_judgments_if_their_leaders_differ() -> None:
     rows = [row("gleu", 0.95, 0.66), row("errant", 0.9, 0.6)]
     rows += [row("gleu", 0.8, 0.66, human="sentence"), row("errant", 0.9, 0.6, human="sentence")]
     assert headline(document(*rows), ["edit", "sentence"]) == (
@@ -96,23 +96,23 @@ def difference(first: str, second: str, ci95: dict[str, list[float | None]]) -> 
             "first": first, "second": second, "ci95": ci95}  # fmt: skip
 
 
-def test_the_interval_of_the_lead_is_paired_and_from_the_leader_on() -> None:
-    found = document(row("gleu", 0.95, 0.66), row("errant", 0.9, 0.6))
-    found["uncertainty"] = {"confidence": 0.9, "over": "both"}
-    found["differences"] = [
+def test_the_interval_of_the_lead_is_paired_and_leader_minus_second() -> None:
+    record = document(row("gleu", 0.95, 0.66), row("errant", 0.9, 0.6))
+    record["uncertainty"] = {"confidence": 0.9, "over": "both"}
+    record["differences"] = [
         difference("gleu", "m2", {"both": [0.5, 0.6]}),
         difference("gleu", "errant", {"both": [-0.058, 0.224], "systems": [0.1, 0.2]}),
     ]
-    told = "0.050 ahead of errant (paired 90%: −0.058 to 0.224), not tested."
-    assert told in said(found, "System level")
-    found["differences"] = [difference("errant", "gleu", {"both": [-0.224, 0.058]})]
-    assert told in said(found, "System level")
+    lead = "0.050 ahead of errant (paired 90%: −0.058 to 0.224), not tested."
+    assert lead in said(record, "System level")
+    record["differences"] = [difference("errant", "gleu", {"both": [-0.224, 0.058]})]
+    assert lead in said(record, "System level")
     for bounds in ({}, {"both": [None, None]}):
-        found["differences"] = [difference("errant", "gleu", bounds)]
-        assert "ahead of errant, not tested." in said(found, "System level")
+        record["differences"] = [difference("errant", "gleu", bounds)]
+        assert "ahead of errant, not tested." in said(record, "System level")
 
 
-def test_every_test_says_to_what_it_extends() -> None:
+def test_statements_on_tests_name_the_population_they_extend_to() -> None:
     names = ("perm-systems", "perm-both", "paired-permutation", "<script>")
     assert extents_of([{"test": n, "correction": "holm", "resamples": 99} for n in names]) == [
         "PERM-SYS (Holm, 99 resamples): significant differences extend to other systems as well.",
@@ -156,13 +156,13 @@ def test_significance_is_stated_as_tested() -> None:
 
 
 def test_two_annotators() -> None:
-    """.644 agreed: a metric that is always right agrees with .644 to .5 + .5·√.288 = .768."""
-    found = document(row("gleu", 0.95, 0.66), row("errant", 0.90, 0.51))
-    found["ceiling"]["edit"]["perfect"] = 0.768
-    found["rows"][0]["sentence"]["doubly_judged"] = {"accuracy": 0.705, "pairs": 1038}
-    found["rows"][1]["sentence"]["doubly_judged"] = {"accuracy": 0.6, "pairs": 1038}
-    told = said(found, "People")
-    assert told == (
+    """At agreement .644, a metric that is always right reaches .644 to .5 + .5·√.288 = .768."""
+    record = document(row("gleu", 0.95, 0.66), row("errant", 0.90, 0.51))
+    record["ceiling"]["edit"]["perfect"] = 0.768
+    record["rows"][0]["sentence"]["doubly_judged"] = {"accuracy": 0.705, "pairs": 1038}
+    record["rows"][1]["sentence"]["doubly_judged"] = {"accuracy": 0.6, "pairs": 1038}
+    statement = said(record, "People")
+    assert statement == (
         "Two annotators agree on 64.4% of 519 pairs; a perfect metric would on 64.4% to 76.8%, "
         "gleu does on 70.5%."
     )
@@ -174,11 +174,13 @@ def test_the_best_system() -> None:
     assert said(other, "Best system") == ("People put a first. So does errant. gleu puts b first.")
 
 
-def test_where_families_agree() -> None:
+def test_agreement_of_families() -> None:
     rows = (row("gleu", 0.9, 0.6), row("llm-s", 0.9, 0.6, family="judges"))
-    found = Consensus(1200, 900, 0.8, {"refbased": 0.4, "judges": 0.6})
+    consensus = Consensus(1200, 900, 0.8, {"refbased": 0.4, "judges": 0.6})
     text = next(
-        s.text for s in summarise(document(*rows), "edit", found) if s.topic == "Where they agree"
+        s.text
+        for s in summarise(document(*rows), "edit", consensus)
+        if s.topic == "Where they agree"
     )
     assert text == (
         "All families agree on 75.0% of 1\u202f200 judged pairs; people agree with them on "
@@ -196,9 +198,9 @@ def test_too_few_systems_and_nothing_to_rank() -> None:
 def test_single_edits() -> None:
     assert edit_statement(BASIC) is None
     rows = (row("gleu", 0.9, 0.6, edit={"auc": 0.71}), row("errant", 0.8, 0.6, edit={"auc": 0.7}))
-    found = edit_statement(document(*rows, edit_ceiling={"auc": 0.733}))
-    assert found is not None
-    assert found.text == (
+    statement = edit_statement(document(*rows, edit_ceiling={"auc": 0.733}))
+    assert statement is not None
+    assert statement.text == (
         "gleu separates valid from invalid edits best: AUC 0.710 (chance 0.5, one annotator by "
         "another 0.733)."
     )
@@ -212,7 +214,7 @@ def test_single_edits() -> None:
 
 
 def families(**more: Any) -> dict[str, Any]:
-    """Three metrics of two families, with tests and intervals of sentence accuracy."""
+    """Return three metrics of two families, with tests and intervals of sentence accuracy."""
     rows = [
         row("gleu", 0.9, 0.66),
         row("errant", 0.8, 0.64),
@@ -255,8 +257,8 @@ def test_the_best_of_each_family_are_contrasted_with_interval_and_test() -> None
     assert family_contrast(alone) == []
 
 
-def test_recommended_is_what_no_test_sets_below_the_leader() -> None:
-    # The system level has no test here, and gets no advice.
+def test_metrics_not_significantly_below_the_leader_are_recommended() -> None:
+    # The system level has no test here, so there is no recommendation for it.
     (advice,) = recommendations(families())
     assert advice == (
         "To order corrections of a sentence: use gleu or errant (no test places them below the "
@@ -271,7 +273,7 @@ def test_recommended_is_what_no_test_sets_below_the_leader() -> None:
     assert recommendations(without) == []
 
 
-def test_counting_the_changes_is_a_rival_of_its_own() -> None:
+def test_counting_the_changes_is_a_baseline_for_recommendations() -> None:
     copied = {"copy-source": {"human": {"edit": {"sentence": {"accuracy": 0.41}}}}}
     (advice,) = recommendations(families(chance=copied))
     assert "use gleu (" not in advice
@@ -281,14 +283,14 @@ def test_counting_the_changes_is_a_rival_of_its_own() -> None:
     copied["copy-source"]["human"]["edit"]["sentence"]["accuracy"] = 0.3
     (advice,) = recommendations(families(chance=copied))
     assert "no metric can be recommended. Not above counting the changes (0.700)" in advice
-    # The rival itself is neither recommended nor called no better than itself.
+    # The baseline is neither recommended nor compared with itself.
     rival = families(chance=copied)
     rival["rows"][0]["metric"] = rival["significance"][0]["metrics"][0] = "changes"
     (advice,) = recommendations(rival)
     assert "changes" not in advice.replace("counting the changes", "")
 
 
-def test_the_verdict_calls_metrics_by_their_short_names() -> None:
+def test_the_verdict_uses_short_names_of_metrics() -> None:
     sentences = verdict(families())
     assert [text.partition(":")[0] for text in sentences] == [
         "System level", "Sentence level", "System level, best of each family",
@@ -299,7 +301,7 @@ def test_the_verdict_calls_metrics_by_their_short_names() -> None:
     assert "never evidence" in verdict(families(sample=True))[0]
 
 
-def test_certainty_names_all_that_are_tied_with_the_leader() -> None:
+def test_certainty_names_all_metrics_tied_with_the_leader() -> None:
     assert certainty({"b": 0.2, "c": 0.3}, "T", 0.05) == (
         "not significant (p = 0.200, T), nor against any other"
     )

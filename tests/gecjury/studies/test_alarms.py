@@ -1,4 +1,4 @@
-"""False alarms: shares, rates and tests by hand, good text by references, groups, command."""
+"""False alarms: hand-computed shares, rates and tests; good text by references; groups; command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gecjury.stats.counts import wilson_interval
 from tests.shell import Shell
 
 CLEAN = ["He goes home now .", "All is well here .", "We ate .", "It is 3 pm ."]
-"""4 + 4 + 2 + 4 = 14 words; full stops are none."""
+"""4 + 4 + 2 + 4 = 14 words; full stops do not count."""
 BUSY = ["He went home now .", "All is well here !", "We ate .", "It is 3 pm ."]
 QUIET = list(CLEAN)
 FAST = Alarms(resampling=Resampling(over="sentences", resamples=20, permutations=100))
@@ -27,7 +27,7 @@ FAST = Alarms(resampling=Resampling(over="sentences", resamples=20, permutations
     [
         # z² = 3.8415: middle (1 + 1.9207) / 7.8415 = .3725, spread √(3.8415 (3/4 + .9604)) / 7.8415
         (1, 4, 0.0456, 0.6994),
-        # Nothing of ten: from 0 to z² / (10 + z²) = 3.8415 / 13.8415.
+        # None of ten: from 0 to z² / (10 + z²) = 3.8415 / 13.8415.
         (0, 10, 0.0, 0.2775),
         (10, 10, 0.7225, 1.0),
     ],
@@ -36,7 +36,7 @@ def test_wilson_interval(count: int, total: int, low: float, high: float) -> Non
     assert wilson_interval(count, total) == pytest.approx((low, high), abs=5e-5)
 
 
-def test_shares_and_rates_of_the_fewest_alarms_first() -> None:
+def test_systems_with_the_fewest_alarms_come_first() -> None:
     result = gecjury.alarms(corpus_of_texts(CLEAN, {"busy": BUSY, "quiet": QUIET}), (), FAST)
     quiet, busy = result.rows()
     assert (quiet["system"], quiet["changed"], quiet["edits"]) == ("quiet", 0.0, 0)
@@ -52,7 +52,7 @@ def test_shares_and_rates_of_the_fewest_alarms_first() -> None:
 def test_the_paired_test_swaps_outputs_of_sentences() -> None:
     every = [f"{line} Yes !" for line in CLEAN]
     result = gecjury.alarms(corpus_of_texts(CLEAN, {"every": every, "none": CLEAN}), (), FAST)
-    # Of the 2⁴ swaps of four sentences two give a difference of 1: p = 2/16.
+    # Two of the 2⁴ swaps of four sentences give a difference of 1: p = 2/16.
     assert [row["p_next"] for row in result.rows()] == [2 / 16, None]
     assert [row["rank_range"] for row in result.rows()] == [[1, 2], [1, 2]]
     (tests,) = result.table("significance").rows
@@ -93,13 +93,13 @@ def test_sentences_that_a_reference_changes_are_not_good_text() -> None:
     result = gecjury.alarms(corpus, (), FAST)
     assert (result.facts["sentences"], result.facts["of_sentences"]) == (3, 4)
     assert result.rows()[0]["changed_sentences"] == 1
-    # Lines stay those of the file.
+    # Line numbers are still those of the file.
     assert [row["line"] for row in result.table("alarms").rows] == [2]
     note = "good text: the 3 of 4 sentences that no reference changes (references: 2)"
     assert result.notes == (note,)
 
 
-def test_an_error_that_an_annotator_marked_without_a_correction_is_no_good_text(
+def test_a_sentence_with_an_error_marked_without_a_correction_is_not_good_text(
     shell: Shell,
 ) -> None:
     shell.write("s.txt", "He goes .\nWe ate .\n")
@@ -113,7 +113,7 @@ def test_an_error_that_an_annotator_marked_without_a_correction_is_no_good_text(
     assert document["rows"][0]["changed"] == 1.0
 
 
-def test_empty_lines_are_no_sentences_unless_a_system_fills_them() -> None:
+def test_empty_lines_do_not_count_unless_a_system_fills_them() -> None:
     corpus = corpus_of_texts(["", "We ate .", ""], {"a": ["", "We ate .", "New text ."]})
     result = gecjury.alarms(corpus, (), FAST)
     assert result.facts["sentences"] == 2
@@ -121,7 +121,7 @@ def test_empty_lines_are_no_sentences_unless_a_system_fills_them() -> None:
     assert result.notes == ("empty lines are left out: 1",)
 
 
-def test_groups_have_figures_of_their_own(tmp_path: Path) -> None:
+def test_groups_have_separate_figures(tmp_path: Path) -> None:
     about = tmp_path / "about.tsv"
     about.write_text("register\nletter\nletter\nnews\nother\n", encoding="utf-8")
     settings = Alarms(by=f"{about}:register", resampling=FAST.resampling)
@@ -130,7 +130,7 @@ def test_groups_have_figures_of_their_own(tmp_path: Path) -> None:
     result = gecjury.alarms(corpus, (), settings)
     rows = [(r["group"], r["sentences"], r["changed"]) for r in result.table("groups").rows]
     assert rows == [("letter", 2, 1.0), ("news", 1, 0.0)]
-    # Two edits in the 4 + 4 words of letters.
+    # Two edits in the 4 + 4 words of the group "letter".
     assert result.table("groups").rows[0]["per_thousand"] == 250.0
     assert result.notes[-1] == "groups without good text are left out: other"
 
@@ -142,13 +142,13 @@ def test_sentences_of_a_document_are_drawn_and_swapped_together(tmp_path: Path) 
     every = [f"{line} Yes !" for line in CLEAN]
     corpus = corpus_of_texts(CLEAN, {"busy": BUSY, "every": every, "quiet": QUIET})
     result = gecjury.alarms(corpus, (), settings)
-    # busy changes both sentences of one document and none of the other: 0, 1/2 or 1 in a draw.
+    # busy changes both sentences of one document and none of the other: a draw gives 0, 1/2 or 1.
     assert {row["system"]: row["ci95"] for row in result.rows()} == {
         "quiet": [0.0, 0.0],
         "busy": [0.0, 1.0],
         "every": [1.0, 1.0],
     }
-    # Of the 2² swaps of two documents two give a difference of 1, against 2 of 2⁴ sentences.
+    # Two of the 2² swaps of documents give a difference of 1, compared with 2 of 2⁴ for sentences.
     (tests,) = result.table("significance").rows
     assert tests["p"][1, 2] == 2 / 4
     assert result.facts["uncertainty"]["over"] == "documents"
@@ -170,14 +170,14 @@ def test_sentences_of_a_document_are_drawn_and_swapped_together(tmp_path: Path) 
         ((CLEAN, {"a": CLEAN}), {"by": "no.tsv:x"}, InputError, "no.tsv:x: no such file"),
     ],
 )
-def test_text_that_is_not_good(
+def test_unsuitable_text_is_refused(
     texts: Any, options: dict[str, Any], error: type[Exception], words: str
 ) -> None:
     with pytest.raises(error, match=words):
         gecjury.alarms(corpus_of_texts(*texts), (), Alarms(**options))
 
 
-def test_more_resamples_than_fit_are_refused() -> None:
+def test_too_many_resamples_are_refused() -> None:
     settings = Alarms(resampling=Resampling(over="sentences", resamples=1_000_000))
     corpus = corpus_of_texts(["We ate ."] * 101, {"a": ["We ate ."] * 101})
     with pytest.raises(OptionError, match="--resamples 1000000: expected at most 990099 of 101"):

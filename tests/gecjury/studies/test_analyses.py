@@ -1,4 +1,4 @@
-"""Analyses over a corpus: edits counted, scores beside human ones, seconds."""
+"""Analyses of a corpus: numbers of edits, scores against human scores, running time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gecjury.studies.analyses import Cost, Edits, Scatter
 from tests.shell import Shell
 
 
-def test_edits_a_sentence() -> None:
+def test_edits_per_sentence() -> None:
     pytest.importorskip("errant")
     corpus = Corpus(
         ("He go home .", "She sleep ."),
@@ -33,7 +33,7 @@ def test_edits_a_sentence() -> None:
     ]  # fmt: skip
 
 
-def test_scores_beside_human_ones() -> None:
+def test_scores_against_human_scores() -> None:
     benchmark = load_benchmark("sample")
     result = Scatter()(benchmark, ["green", "changes"])
     human = benchmark.human_scores(next(iter(benchmark.human[benchmark.view])))
@@ -44,13 +44,13 @@ def test_scores_beside_human_ones() -> None:
     correlations = result.table("correlations").rows
     assert [one["metric"] for one in correlations] == ["green", "changes"]
     assert correlations[0]["pearson"] == pearson(human, scores)
-    # Some of the systems keep their own human scores.
+    # With a subset of the systems, the human scores stay the same.
     part = Scatter(only=("noisy", "careful"))(benchmark, "green")
     by_name = dict(zip(benchmark.corpus.names, human.tolist(), strict=True))
     assert [row["human"] for row in part.rows()] == [by_name["noisy"], by_name["careful"]]
 
 
-def test_seconds() -> None:
+def test_running_time() -> None:
     pytest.importorskip("errant")
     result = Cost(only=("careful", "noisy"))("sample", ["green", gecjury.load("changes")])
     rows = result.rows()
@@ -67,7 +67,9 @@ def test_seconds() -> None:
 
 
 @pytest.mark.parametrize("kind", [Edits, Scatter])
-def test_the_command_prints_what_the_study_gives(shell: Shell, kind: type[Edits | Scatter]) -> None:
+def test_the_command_prints_the_result_of_the_study(
+    shell: Shell, kind: type[Edits | Scatter]
+) -> None:
     pytest.importorskip("errant")
     names = ("careful", "noisy", "hasty")
     metrics = ["green", "gleu"] if kind is Scatter else []

@@ -1,4 +1,4 @@
-"""Candidates of a metric: how they are named, compared and chosen among."""
+"""Candidate settings of a metric: how they are named, compared and chosen."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def test_candidates_are_options_metrics_or_lines_of_a_file(tmp_path: Path) -> No
         candidate_metrics("llm-s", [str(file)])
 
 
-def test_the_choice_is_tested_on_what_it_did_not_see() -> None:
-    # Two metrics, four sources of one pair each: 2/4 and 3/4.
+def test_the_choice_is_tested_on_held_out_sources() -> None:
+    # Two metrics and four sources with one pair each: 2/4 and 3/4.
     right = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0]])
     agreed = Agreements(right, np.ones(4), np.zeros(2, np.int64))
     choice = choose(agreed, folds=4, seed=3)
     assert choice.accuracies.tolist() == [0.5, 0.75]
     assert choice.best == 1
     # Without source 0, 1 or 3 the second is ahead (2 : 1, 2 : 1, 3 : 2); without source 2 both have
-    # 2 of 3, and the first is taken, which is wrong there. Held out: (1 + 1 + 0 + 0) / 4.
+    # 2 of 3, and the first is chosen, which is wrong on it. Held out: (1 + 1 + 0 + 0) / 4.
     assert choice.times.tolist() == [1, 3]
     assert choice.held_out == 0.5
     assert choice.inflation == 0.25
@@ -64,7 +64,7 @@ def test_folds_hold_out_sources(folds: int) -> None:
 
 
 def test_equal_candidates_look_better_than_they_are() -> None:
-    # 30 coins: the best one's own figure lies above .5, the held-out one about it.
+    # 30 coins: the accuracy of the best is above .5 on its own data, and about .5 on held-out data.
     rng = np.random.default_rng(5)
     gaps = []
     for _ in range(20):
@@ -72,12 +72,12 @@ def test_equal_candidates_look_better_than_they_are() -> None:
         choice = choose(Agreements(coins, np.ones(100), np.zeros(30, np.int64)), 10, 0)
         gaps.append((choice.accuracies[choice.best] - 0.5, choice.held_out - 0.5))
     own, held_out = np.mean(gaps, axis=0)
-    # The expected maximum of 30 normal deviates of .05 is .10; twenty means of .05 have .011.
+    # The expected maximum of 30 normal deviates with sd .05 is .10; the mean of 20 has sd .011.
     assert own > 0.08
     assert abs(held_out) < 0.035
 
 
-def test_accuracies_are_those_of_compare_where_no_score_is_missing() -> None:
+def test_accuracies_equal_those_of_compare_if_no_score_is_missing() -> None:
     benchmark = gecjury.load_benchmark("sample")
     study = Study(benchmark)
     table = gecjury.load("gleu").score_corpus(benchmark.corpus)
@@ -92,11 +92,11 @@ def test_accuracies_are_those_of_compare_where_no_score_is_missing() -> None:
     assert agreed.missing.tolist() == [0, agreed.pairs.sum()]
 
 
-def test_ratings_are_compared_where_nobody_ranked() -> None:
+def test_ratings_are_compared_if_there_are_no_rankings() -> None:
     benchmark = gecjury.load_benchmark("sample")
     table = gecjury.load("gleu").score_corpus(benchmark.corpus)
     ratings = np.full(table.sentences.shape, np.nan)
-    # Sentence 0: the metric's own order; sentence 1: two equal ratings, no pair.
+    # Sentence 0 has the order of the metric; sentence 1 has two equal ratings, so no pair.
     ratings[:, 0] = table.sentences[:, 0]
     ratings[:2, 1] = 1.0
     rated = replace(benchmark, rankings={}, segment_scores=ratings)

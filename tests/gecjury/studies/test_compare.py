@@ -1,4 +1,4 @@
-"""Comparisons from Python: tables, notebooks, and what the command prints."""
+"""Comparisons from Python: tables, notebooks, and the output of the command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_comparison_shows_its_main_table() -> None:
     title, _, heads, _, first, second, *_ = lines[len(result.verdict) :]
     assert title.startswith("SAMPLE, NOT EVIDENCE: sample, ")
     assert heads.split()[:4] == ["metric", "family", "r", "SPA"]
-    # The best metric stands first, whatever the order of the command line.
+    # The best metric comes first, whatever the order in which the metrics were named.
     by_value = sorted(result.comparison.results, key=lambda result: -result.system.pearson)
     for line, one in zip((first, second), by_value, strict=True):
         assert line.split()[:2] == [one.label.partition(":")[0], "refbased"]
@@ -43,7 +43,7 @@ def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
     assert (status, printed) == (0, own)
 
 
-def test_a_dash_stands_for_an_underscore(shell: Shell) -> None:
+def test_a_dash_is_accepted_for_an_underscore(shell: Shell) -> None:
     words = ["compare", "sample", "-m", "green", "-m", "gleu", "--resamples", "5"]
     words += ["--statistic", "pairwise-accuracy", "--format", "json"]
     _, out, _ = shell(*words)
@@ -58,7 +58,7 @@ def test_the_demo_ends_with_the_families(shell: Shell) -> None:
     assert page.startswith("page: ")
     assert system.startswith("System level, best of each family: ")
     assert sentence.startswith("Sentence level, best of each family: ")
-    # They stand on the page, too, and in the terminal once.
+    # They are also on the page, and only once in the terminal.
     text = (shell.folder / "page.html").read_text(encoding="utf-8")
     assert f"<p>{system}</p>" in text
     assert "best of each family" not in out
@@ -66,7 +66,7 @@ def test_the_demo_ends_with_the_families(shell: Shell) -> None:
     assert status == 0
 
 
-def test_a_terminal_has_eight_columns_at_most(shell: Shell) -> None:
+def test_printed_tables_have_at_most_eight_columns(shell: Shell) -> None:
     words = ["compare", "sample", "-m", "green", "-m", "gleu", "--human", "both"]
     for more in ([], ["--grouping", "item"], ["--statistic", "spa"]):
         _, out, _ = shell(*words, "--resamples", "5", *more, "--format", "markdown")

@@ -1,4 +1,4 @@
-"""The sentences that cost most, and the page that shows them."""
+"""The most costly sentences, and the page that shows them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ MINE = ["I like cats .", "He go home .", "a x c <i>d</i> .", "It is so ."]
 
 @pytest.fixture
 def files(shell: Shell) -> Shell:
-    """A shell with files of the sentences: s, m, n and r."""
+    """A shell with the sentences in the files s, m, n and r."""
     for name, lines in (("s", SOURCES), ("m", MINE), ("n", SOURCES), ("r", REFERENCE)):
         shell.write(name, "\n".join(lines) + "\n")
     return shell
 
 
-def test_cost_is_what_the_corpus_score_gains_without_the_sentence() -> None:
+def test_cost_is_the_gain_in_corpus_score_without_the_sentence() -> None:
     corpus = corpus_of_texts(SOURCES, {"mine": MINE}, [REFERENCE])
     scorers = [load("gleu"), load("green")]
     tables = [scorer.score_corpus(corpus) for scorer in scorers]
@@ -46,7 +46,7 @@ def test_cost_is_what_the_corpus_score_gains_without_the_sentence() -> None:
     assert (worst[0]["line"], worst[0]["marked"]) == (2, "He go home .")
 
 
-def test_cost_of_a_type_is_what_f_gains_when_it_is_perfect() -> None:
+def test_cost_of_a_type_is_the_gain_in_f_if_the_type_were_perfect() -> None:
     counts = {"DET": (3, 1, 2), "VERB": (1, 0, 4), "NOUN": (2, 0, 0)}
     records = [
         {"system": name, "type": kind, "tp": tp, "fp": fp, "fn": fn}
@@ -64,7 +64,7 @@ def test_cost_of_a_type_is_what_f_gains_when_it_is_perfect() -> None:
     assert [row["cost"] for row in costly[:3]] == pytest.approx(costs)
 
 
-def test_edits_are_the_file_s_own_where_it_has_them() -> None:
+def test_edits_of_the_version_are_used_if_it_has_them() -> None:
     version = Version(("He goes home .",), ((Edit(0, 2, "He goes"),),))
     assert version.marked("He go home .", 0) == "[He go→He goes] home ."
     assert Version(("a b c",)).marked("a b", 0) == "a b [→c]"
@@ -91,7 +91,7 @@ def test_the_page_and_the_table(files: Shell) -> None:
     assert "[b→x]" in out
 
 
-def test_explain_takes_the_lines_that_cost_most(files: Shell) -> None:
+def test_explain_shows_the_most_costly_lines(files: Shell) -> None:
     pytest.importorskip("spacy")
     words = ["-m", "errant", "--worst", "9"]
     status, out, _ = files("explain", "s", "m", "r", *words, "--format", "json")
@@ -103,7 +103,7 @@ def test_explain_takes_the_lines_that_cost_most(files: Shell) -> None:
     files("explain", "s", "m", "r", *words, "--html", "page.html")
     text = (files.folder / "page.html").read_text()
     assert 'a <mark class="wrong"><del>b</del> <ins>x</ins> ✗</mark> c &lt;i&gt;d' in text
-    # References behind -r are read like those without a flag.
+    # References given with -r are read like those given as arguments.
     _, other, _ = files("explain", "s", "m", "-r", "r", *words, "--format", "json")
     assert other == out
     status, _, err = files("explain", "a sentence", "m", "r", "-m", "errant", "--worst", "1")

@@ -1,4 +1,4 @@
-"""Edit vectors looked at: by hand, equal to single runs, and as commands."""
+"""Analyses of edit vectors: hand-computed values, equality with single runs, and commands."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def corpus() -> Corpus:
 
 
 VECTORS = np.array([[3.0, 4.0], [5.0, 12.0], [6.0, 8.0], [0.0, 1.0], [6.0, 8.0]])
-"""Norms 5 and 13 of one type, 10 twice of another, 1 of a third."""
+"""Norms 5 and 13 for one type, 10 twice for another, 1 for a third."""
 
 TYPES = ["VERB:TENSE", "VERB:TENSE", "PREP", "ADV", "PREP"]
 
@@ -57,7 +57,7 @@ def test_norms_by_hand() -> None:
         type_norms(TYPES, VECTORS, 3)
 
 
-def test_a_map_holds_the_common_types(tiny_bert: Path, corpus: Corpus) -> None:
+def test_a_map_contains_the_frequent_types(tiny_bert: Path, corpus: Corpus) -> None:
     scorer = UOTERRANT(encoder=str(tiny_bert))
     _, vectors = scorer.vectors_of(corpus, CPU)
     result = Map(min_count=1)(corpus, scorer, runtime=CPU)
@@ -102,8 +102,8 @@ def test_short_types() -> None:
 
 def test_lambdas_equal_single_runs(tiny_bert: Path, corpus: Corpus) -> None:
     scorer = UOTERRANT(encoder=str(tiny_bert))
-    found = scorer.scores_by_lambda([0.1, 0.7], corpus, CPU)
-    for value, table in zip((0.1, 0.7), found, strict=True):
+    tables = scorer.scores_by_lambda([0.1, 0.7], corpus, CPU)
+    for value, table in zip((0.1, 0.7), tables, strict=True):
         single = UOTERRANT(encoder=str(tiny_bert), lambda1=value, lambda2=value)
         expected = single.sentence_scores(single.statistics(corpus, CPU)).score
         np.testing.assert_allclose(table, expected, atol=1e-12)
@@ -111,13 +111,13 @@ def test_lambdas_equal_single_runs(tiny_bert: Path, corpus: Corpus) -> None:
 
 def test_layers_equal_single_runs(tiny_bert: Path, corpus: Corpus) -> None:
     scorer = UOTERRANT(encoder=str(tiny_bert))
-    found = scorer.scores_by_layer(corpus, ["mean", "cls"], CPU)
-    assert found.shape == (2, 3, 2, 2)
+    scores = scorer.scores_by_layer(corpus, ["mean", "cls"], CPU)
+    assert scores.shape == (2, 3, 2, 2)
     for number, pooling in enumerate(("mean", "cls")):
         for layer in (1, 2, 3):
             single = UOTERRANT(encoder=str(tiny_bert), pooling=pooling, layer=layer)
             expected = single.sentence_scores(single.statistics(corpus, CPU)).score
-            np.testing.assert_allclose(found[number, layer - 1], expected, atol=1e-5)
+            np.testing.assert_allclose(scores[number, layer - 1], expected, atol=1e-5)
     with pytest.raises(OptionError, match="layer=2: all layers are tried"):
         UOTERRANT(encoder=str(tiny_bert), layer=2).scores_by_layer(corpus, ["cls"], CPU)
 
@@ -132,7 +132,7 @@ def test_pot_is_never_better(tiny_bert: Path, corpus: Corpus) -> None:
 
 @pytest.fixture
 def files(shell: Shell, tiny_bert: Path) -> Callable[..., dict[str, Any]]:
-    """Runs an analysis, with files of which it may name the first two as its corpus."""
+    """A function that runs an analysis with some files in the folder and returns its JSON."""
     shell.write("source.txt", f"{SOURCE}\n{SOURCE}\n")
     header = f"S {SOURCE}\n"
     first = f"{header}A 1 2|||R:VERB:TENSE|||went|||REQUIRED|||-NONE-|||0\n\n{header}"

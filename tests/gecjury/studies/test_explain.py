@@ -1,4 +1,4 @@
-"""Explanations: which reference counts, ready edits, shares of the score; the command."""
+"""Explanations: the chosen reference, given edits, shares of the score; the command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sentence(hypothesis: str, *references: str) -> Corpus:
     return corpus_of_texts([SOURCE], {"hypothesis": [hypothesis]}, [[one] for one in references])
 
 
-def test_the_reference_that_counts() -> None:
+def test_the_best_reference_is_chosen() -> None:
     result = gecjury.explain(sentence(BETTER, SOURCE, BEST), "errant")
     assert (result.facts["chosen"], result.status) == (1, 0)
     assert "attribution" not in result.facts
@@ -38,7 +38,7 @@ def test_the_reference_that_counts() -> None:
     assert "reference 2 (the best, which counts)" in str(result)
 
 
-def test_edits_that_a_version_brings_are_kept() -> None:
+def test_edits_of_a_version_are_kept() -> None:
     whole = Version((BETTER,), ((Edit(0, 2, "This is", "R:OTHER"),),))
     corpus = Corpus((SOURCE,), {"hypothesis": whole}, (Version((BEST,)),))
     rows = gecjury.explain(corpus, "errant").rows()
@@ -61,7 +61,7 @@ def test_shares_of_a_score() -> None:
 
 
 def test_the_sentence_is_shown_with_its_edits(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a metric it is explained by ERRANT; references with the same edits are one."""
+    """ERRANT is the default metric; references with the same edits are shown once."""
     result = gecjury.explain(sentence("This is tests .", BEST, BEST, SOURCE))
     assert result.facts["metric"] == "errant"
     (shown,) = result.above
@@ -76,7 +76,7 @@ def test_the_sentence_is_shown_with_its_edits(capsys: pytest.CaptureFixture[str]
         "○ missing in the hypothesis",
         "reference 3: there was nothing to correct, and the hypothesis changes the source",
     ]
-    # What other programs read begins with the main table, as before.
+    # TSV output, which other programs read, still begins with the main table.
     print_result(result, "tsv")
     assert capsys.readouterr().out.startswith("# references 1 and 2")
     titles = [table.title.partition(":")[0] for table in result.tables]
@@ -99,7 +99,7 @@ def test_a_plan_without_cells_is_not_drawn() -> None:
     assert gecjury.explain(sentence(BETTER, BEST), "uot-errant:encoder=embedded").draw
 
 
-def test_what_cannot_be_explained() -> None:
+def test_unsuitable_metrics_and_corpora_are_refused() -> None:
     with pytest.raises(OptionError, match="green shows no alignment"):
         gecjury.explain(sentence(BEST, BEST), "green")
     with pytest.raises(InputError, match="errant needs references"):
@@ -110,7 +110,7 @@ def test_what_cannot_be_explained() -> None:
         gecjury.explain(sentence(BEST, BEST), ["errant", "cleme"])
 
 
-def test_too_few_orders_are_refused() -> None:
+def test_too_few_samples_are_refused() -> None:
     with pytest.raises(OptionError, match="--samples 1: expected 2 or more"):
         Explain(samples=1)
 
@@ -127,7 +127,7 @@ def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
 
 @pytest.fixture
 def files(shell: Shell) -> Shell:
-    """A shell with a source, a hypothesis, and a gold file of two annotators."""
+    """A shell with a source, a hypothesis, and a gold file with two annotators."""
     gold = (
         "S He go home .\nA 1 2|||R:VERB:TENSE|||went|||REQUIRED|||-NONE-|||0\n"
         "A 1 2|||R:VERB:SVA|||goes|||REQUIRED|||-NONE-|||1\n\n"
@@ -149,7 +149,7 @@ def test_a_line_of_files_by_any_metric(shell: Shell) -> None:
 
 
 def test_every_annotator_of_an_m2_file_is_a_reference(files: Shell) -> None:
-    """The first annotator alone would give the hypothesis 0, where `score` gives it 1."""
+    """The hypothesis would score 0 with the first annotator alone; `score` gives it 1."""
     status, out, _ = files("explain", "s.txt", "h.txt", "g.m2", "-m", "errant", "--format", "json")
     document = json.loads(out)
     assert status == 0
@@ -161,12 +161,12 @@ def test_every_annotator_of_an_m2_file_is_a_reference(files: Shell) -> None:
     assert "g.m2: an M2 file of 2 annotators; a hypothesis file has the edits of one" in err
 
 
-def test_a_mistyped_file_is_no_sentence(files: Shell) -> None:
+def test_a_mistyped_file_name_is_not_taken_for_a_sentence(files: Shell) -> None:
     words = ["g.m2", "-m", "green", "--attribution", "add"]
     status, _, err = files("explain", "s.txt", "hh.txt", *words)
     assert status == 2
     assert "hh.txt: no such file" in err
-    # A sentence of one's own beside files is fine.
+    # A sentence may be combined with files.
     assert files("explain", "s.txt", "He goes home .", *words)[0] == 0
 
 
@@ -196,7 +196,7 @@ def test_the_transport_plan_as_page_and_figure(files: Shell) -> None:
     one = json.loads(out)["explanations"][1]
     assert np.sum(one["plan"]["values"]) == pytest.approx(one["scores"]["tp"])
     page = (files.folder / "plan.html").read_text(encoding="utf-8")
-    # One cell for each of the two references; both hold all that the hypothesis sent.
+    # One cell for each of the two references; each contains all mass that the hypothesis sent.
     assert page.count('<td class="n shade') == 2
     assert 'He <mark class="missed"><del>go</del> <ins>went</ins> ○</mark> home .' in page
     assert 'He <mark class="right"><del>go</del> <ins>goes</ins> ✓</mark> home .' in page

@@ -1,4 +1,4 @@
-"""Labels of sentences: from files of labels, and from columns of tables."""
+"""Labels of sentences, from files of labels and from columns of tables."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_file_of_labels(here: Path) -> None:
     assert read_groups("a:b.txt", 3) == ("a:b.txt", {"(none)": [1], "x": [0], "y": [2]})
 
 
-def test_numbers_and_truths_of_json_are_labels(here: Path) -> None:
+def test_json_numbers_and_booleans_are_labels(here: Path) -> None:
     (here / "x").write_text('{"n": 2}\n{"n": true}\n{"n": 0.5}\n', encoding="utf-8")
     assert read_groups("x:n", 3) == ("n", {"0.5": [2], "2": [0], "true": [1]})
 

@@ -1,4 +1,4 @@
-"""Vectors in the plane: distances kept, neighbours together, what t-SNE needs."""
+"""Layout of vectors in the plane: PCA keeps distances, t-SNE keeps neighbours together."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def test_pca_finds_the_plane() -> None:
     rng = np.random.default_rng(0)
     plane = rng.normal(size=(40, 2)) * [3, 1]
     axes = np.linalg.qr(rng.normal(size=(6, 2)))[0]
-    found = layout(plane @ axes.T + 5, "pca", 0)
-    # Distances in the plane are kept, whatever the rotation.
+    points = layout(plane @ axes.T + 5, "pca", 0)
+    # Distances in the plane are kept under any rotation.
     for i, j in ((0, 1), (5, 9), (20, 39)):
-        assert np.linalg.norm(found[i] - found[j]) == pytest.approx(
+        assert np.linalg.norm(points[i] - points[j]) == pytest.approx(
             np.linalg.norm(plane[i] - plane[j])
         )
 
@@ -27,13 +27,13 @@ def test_tsne_keeps_neighbours_together() -> None:
     pytest.importorskip("sklearn")
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=(30, 8)), rng.normal(size=(30, 8)) + 20
-    found = layout(np.concatenate([first, second]), "tsne", 1)
-    assert found.shape == (60, 2)
+    points = layout(np.concatenate([first, second]), "tsne", 1)
+    assert points.shape == (60, 2)
     # Every point is nearer to its own cloud's centre than to the other's.
-    centres = np.stack([found[:30].mean(axis=0), found[30:].mean(axis=0)])
-    distances = np.linalg.norm(found[:, None] - centres[None], axis=2)
+    centres = np.stack([points[:30].mean(axis=0), points[30:].mean(axis=0)])
+    distances = np.linalg.norm(points[:, None] - centres[None], axis=2)
     assert (distances.argmin(axis=1) == np.repeat([0, 1], 30)).all()
-    np.testing.assert_array_equal(found, layout(np.concatenate([first, second]), "tsne", 1))
+    np.testing.assert_array_equal(points, layout(np.concatenate([first, second]), "tsne", 1))
 
 
 def test_tsne_without_scikit_learn_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""MAEGE: chains, what is scored of them, and measures by hand."""
+"""MAEGE: chains, the scoring of their texts, and hand-computed measures."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ def gold(shell: Shell) -> str:
 
 
 def texts(m2: str = M2) -> Corpus:
-    """Texts with gold edits, as Python gives them."""
+    """Return a corpus with gold edits, as a Python caller would build it."""
     blocks = parse_m2(m2.splitlines())
     return Corpus(tuple(block.source for block in blocks), {}, gold=blocks)
 
 
 def answer(shell: Shell, *argv: str, status: int = 0) -> Any:
-    """The JSON of the command."""
+    """Run the command and return its JSON output."""
     ended, out, _ = shell("maege", *argv, "--format", "json")
     assert ended == status
     return json.loads(out)
@@ -134,9 +134,9 @@ def test_useless_and_overlapping_edits_are_left_out_and_counted() -> None:
         "A 0 2|||Y|||q|||REQUIRED|||-NONE-|||0",
         "A 1 2|||Z|||r|||REQUIRED|||-NONE-|||0",
     ]
-    found = annotated(parse_m2(lines, overlaps="keep"))
-    assert found.edits == (((Edit(0, 2, "q", "Y"),),),)
-    assert found.left_out == {"edits that change nothing": 1, "edits that overlap another": 1}
+    result = annotated(parse_m2(lines, overlaps="keep"))
+    assert result.edits == (((Edit(0, 2, "q", "Y"),),),)
+    assert result.left_out == {"edits that change nothing": 1, "edits that overlap another": 1}
 
 
 @st.composite
@@ -170,7 +170,7 @@ def test_a_chain_ends_at_the_full_correction(case: tuple[str, list[Edit], list[i
 
 
 def test_corpora_grow_from_the_sources_to_the_corrections(corpus: Annotated) -> None:
-    # Mean 100 with variance 0.9 asks for more edits than there are: the full corrections.
+    # Mean 100 with variance 0.9 asks for more edits than exist and gives the full corrections.
     drawn = sample(corpus, np.random.default_rng(0), means=(0, 1, 100))
     assert [text for _, text in drawn.corpora[0]] == list(corpus.sources)
     full = of_annotators(corpus, range(2)).texts
@@ -229,10 +229,10 @@ def test_the_full_correction_scores_best_against_itself(corpus: Annotated) -> No
     draws = [sample(corpus, np.random.default_rng(0))]
     pool = pool_texts(corpus, draws, {ALL: of_annotators(corpus, range(2))})
     for metric in ("green", "gleu", "sentm2"):
-        found = score_pool(load(metric), pool, runtime=Runtime())
-        ends = [found.values[pool.chain(chain)[-1]] for chain in draws[0].chains]
+        result = score_pool(load(metric), pool, runtime=Runtime())
+        ends = [result.values[pool.chain(chain)[-1]] for chain in draws[0].chains]
         if metric == "gleu":
-            # The mean over two references that differ.
+            # GLEU is the mean over two references that differ.
             assert all(0 < end <= 1 for end in ends)
         else:
             assert ends == [1.0] * 4
@@ -242,30 +242,30 @@ def test_gold_edits_are_those_of_the_annotators_chosen(corpus: Annotated) -> Non
     draws = [sample(corpus, np.random.default_rng(0))]
     references = other_annotators(corpus)
     pool = pool_texts(corpus, draws, references)
-    found = score_pool(load("sentm2"), pool, runtime=Runtime())
-    scores = dict(zip(pool.keys, found.values, strict=True))
-    # Annotator 0's "is" is gold for annotator 1 too, its "phrase" is not: p = 1/2, r = 1,
+    result = score_pool(load("sentm2"), pool, runtime=Runtime())
+    scores = dict(zip(pool.keys, result.values, strict=True))
+    # Annotator 0's "is" is also gold for annotator 1, but "phrase" is not: p = 1/2, r = 1,
     # F0.5 = 1.25 · .5 / (.25 · .5 + 1) = .5556.
     source = corpus.sources[0]
     assert scores[0, 0, source, "This is a phrase ."] == pytest.approx(0.625 / 1.125)
-    # Annotator 1's correction against annotator 0's: p = 1, r = 1/2: 1.25 · .5 / (.25 + .5).
+    # Annotator 1's correction compared with annotator 0's: p = 1, r = 1/2: 1.25 · .5 / (.25 + .5).
     assert scores[0, 1, source, "This is a sentence ."] == pytest.approx(0.625 / 0.75)
 
 
-def test_corpus_scores_are_those_of_the_corpora_scored_by_themselves(corpus: Annotated) -> None:
+def test_corpus_scores_equal_those_of_separately_scored_corpora(corpus: Annotated) -> None:
     draws = [sample(corpus, np.random.default_rng(3), means=(0, 1, 2, 100))]
     references = of_annotators(corpus, range(2))
     pool = pool_texts(corpus, draws, {ALL: references})
     for metric in ("green", "gleu", "m2"):
-        found = score_pool(load(metric), pool, runtime=Runtime())
+        result = score_pool(load(metric), pool, runtime=Runtime())
         lines = {str(i): [t for _, t in texts] for i, texts in enumerate(draws[0].corpora)}
         alone = load(metric).score(corpus.sources, lines, references.texts, gold=references.gold)
-        assert found.corpora[0] == pytest.approx(np.array(alone.totals))
+        assert result.corpora[0] == pytest.approx(np.array(alone.totals))
         mean = score_pool(load(metric), pool, runtime=Runtime(), mean=True)
         assert mean.corpora[0] == pytest.approx(alone.sentences.mean(axis=1))
 
 
-def test_another_source_needs_other_gold_edits(corpus: Annotated) -> None:
+def test_gold_edits_are_extracted_again_for_another_source(corpus: Annotated) -> None:
     pytest.importorskip("errant")
     pytest.importorskip("spacy")
     texts = build_chain(*_parts(corpus), [0, 1]).texts
@@ -274,8 +274,8 @@ def test_another_source_needs_other_gold_edits(corpus: Annotated) -> None:
     drawn = Sampled((chain,), (), drawn.sources)
     pool = pool_texts(corpus, [drawn], {ALL: of_annotators(corpus, [0])})
     scores = score_pool(load("sentm2"), pool, runtime=Runtime()).values[pool.chain(chain)]
-    # Shown "This is a sentence .", the only gold edit is "phrase"; undoing "is" proposes one
-    # edit that is not gold, and changing nothing proposes none: recall 0.
+    # With the source "This is a sentence .", the only gold edit is "phrase". Undoing "is" proposes
+    # an edit that is not gold, and changing nothing proposes no edit: recall 0.
     assert list(scores) == [0.0, 0.0, 1.0]
 
 
@@ -283,16 +283,16 @@ def _parts(corpus: Annotated) -> tuple[str, tuple[Edit, ...]]:
     return corpus.sources[0], corpus.edits[0][0]
 
 
-def test_side_by_side_scorers_see_the_texts_of_a_source_together(corpus: Annotated) -> None:
+def test_comparative_scorers_get_the_texts_of_a_source_together(corpus: Annotated) -> None:
     draws = [sample(corpus, np.random.default_rng(0))]
     pool = pool_texts(corpus, draws, {ALL: of_annotators(corpus, range(2))})
-    found = score_pool(test_scorer.Longest(), pool, runtime=Runtime())
+    result = score_pool(test_scorer.Longest(), pool, runtime=Runtime())
     longest = max(len(key[3]) for key in pool.keys if key[0] == 1)
-    for key, value in zip(pool.keys, found.values, strict=True):
+    for key, value in zip(pool.keys, result.values, strict=True):
         if key[0] == 1:
             assert value == pytest.approx(len(key[3]) / longest)
-    assert found.corpora[0][0] == pytest.approx(
-        np.mean([found.values[place] for place in pool.corpora(draws[0])[0]])
+    assert result.corpora[0][0] == pytest.approx(
+        np.mean([result.values[place] for place in pool.corpora(draws[0])[0]])
     )
 
 
@@ -309,19 +309,20 @@ def test_agreement_by_hand(corpus: Annotated) -> None:
     scores = [np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.2, NAN])]
     gold = [np.array([0.7, 0.8, 0.9, 1.0]), np.array([0.9, 1.0])]
     sums = chain_sums(corpus, chains, scores, gold)
-    found = chain_agreement([sums])
-    # Pairs of the first chain: two rise, two are tied, two fall; the second's has no score.
-    assert (found.pairs, found.tied, found.missing) == (6, 2, 1)
-    assert found.kendall == 0
-    assert found.kendall_ties_agree == pytest.approx(1 - 4 / 6)
+    result = chain_agreement([sums])
+    # Pairs of the first chain: two rise, two are tied, two fall. The pair of the second chain has
+    # no score.
+    assert (result.pairs, result.tied, result.missing) == (6, 2, 1)
+    assert result.kendall == 0
+    assert result.kendall_ties_agree == pytest.approx(1 - 4 / 6)
     flat = np.concatenate(gold), np.concatenate(scores)
-    assert found.pearson == pytest.approx(pearson(*flat), abs=1e-12)
+    assert result.pearson == pytest.approx(pearson(*flat), abs=1e-12)
 
 
 def test_gold_scores_by_hand(corpus: Annotated) -> None:
     chains = [chain_of(2), chain_of(1)]
-    # "This are a sentence ." has 21 characters and an annotator who made one edit:
-    # the source scores 1 - 2/21.
+    # "This are a sentence ." has 21 characters, and one annotator made a single edit, so the
+    # source scores 1 - 2/21.
     worst = 1 - 2 / 21
     first, second = gold_scores(corpus, chains)
     assert first == pytest.approx([worst, (1 + worst) / 2, 1])
@@ -332,9 +333,9 @@ def test_a_perfect_metric_has_tau_one_and_a_reversed_one_minus_one(corpus: Annot
     drawn = sample(corpus, np.random.default_rng(0))
     gold = gold_scores(corpus, drawn.chains)
     for sign in (1, -1):
-        found = chain_agreement([chain_sums(corpus, drawn.chains, [sign * g for g in gold], gold)])
-        assert found.pearson == pytest.approx(sign)
-        assert found.kendall == found.kendall_ties_agree == sign
+        result = chain_agreement([chain_sums(corpus, drawn.chains, [sign * g for g in gold], gold)])
+        assert result.pearson == pytest.approx(sign)
+        assert result.kendall == result.kendall_ties_agree == sign
     level = chain_agreement([chain_sums(corpus, drawn.chains, [0 * g for g in gold], gold)])
     assert np.isnan(level.pearson)
     assert (level.kendall, level.kendall_ties_agree) == (0.0, 1.0)
@@ -355,19 +356,19 @@ def test_changes_by_type_by_hand() -> None:
     chains = [chain_of(2, 0, "AB"), chain_of(1, 1, "A")]
     scores = [np.array([0.1, 0.4, 0.3]), np.array([0.5, 0.6])]
     weights = np.array([[1.0, 1.0], [2.0, 0.0], [0.0, 2.0]])
-    found = type_changes(chains, scores, weights)
-    assert list(found) == ["A", "B", "all"]
-    a = found["A"]
+    result = type_changes(chains, scores, weights)
+    assert list(result) == ["A", "B", "all"]
+    a = result["A"]
     # A: .3 in sentence 0 and .1 in sentence 1; the resamples give .2, .3, .1, whose standard
     # deviation is .1.
     assert (a.mean, a.error) == (pytest.approx(0.2), pytest.approx(0.1))
     assert (a.edits, a.steps, a.sentences, a.raised, a.lowered) == (2, 2, 2, 1.0, 0.0)
-    b = found["B"]
+    b = result["B"]
     assert b.mean == pytest.approx(-0.1)
     assert (b.raised, b.lowered) == (0.0, 1.0)
-    # One sentence tells nothing of the spread.
+    # The spread cannot be estimated from one sentence.
     assert np.isnan(b.error)
-    assert found["all"].mean == pytest.approx((0.3 + 0.1 - 0.1) / 3)
+    assert result["all"].mean == pytest.approx((0.3 + 0.1 - 0.1) / 3)
 
 
 # --- the command -----------------------------------------------------------------------------
@@ -375,20 +376,20 @@ def test_changes_by_type_by_hand() -> None:
 
 def test_json(shell: Shell, gold: str) -> None:
     argv = [gold, "-m", "green", "-m", "sentm2", "--references", "all", "--by-type"]
-    found = answer(shell, *argv, "--seeds", "2")
-    assert (found["sentences"], found["annotators"], found["chains"]) == (2, 2, 4)
-    assert found["texts"] == (3 + 2) + (2 + 3)
-    assert (found["corpus"], found["references"]) == ([gold], "annotators")
-    green, m2 = found["rows"]
+    result = answer(shell, *argv, "--seeds", "2")
+    assert (result["sentences"], result["annotators"], result["chains"]) == (2, 2, 4)
+    assert result["texts"] == (3 + 2) + (2 + 3)
+    assert (result["corpus"], result["references"]) == ([gold], "annotators")
+    green, m2 = result["rows"]
     assert (green["metric"], m2["metric"]) == ("green", "sentm2")
-    for row in found["rows"]:
+    for row in result["rows"]:
         assert set(row["corpus"]) == {"pearson", "spearman", "sd", "by_seed", "scores"}
         assert len(row["corpus"]["scores"]) == 2
         assert row["sentence"]["pairs"] == 2 * (3 + 1 + 1 + 3)
         assert set(row["sentence"]["ci95"]) == {"pearson", "kendall", "kendall_ties_agree"}
         assert row["missing"] == 0
     assert green["sentence"]["kendall"] > 0
-    kinds = {entry["type"]: entry for entry in found["by_type"] if entry["metric"] == "sentm2"}
+    kinds = {entry["type"]: entry for entry in result["by_type"] if entry["metric"] == "sentm2"}
     assert set(kinds) == {"SVA", "Nn", "Vt", "Vform", "Mec", "all"}
     assert kinds["SVA"]["edits"] == 2
     assert kinds["all"]["steps"] == 2 * 6
@@ -410,11 +411,11 @@ def test_score_files_are_read_again(
 def test_text_files_and_several_corpora(shell: Shell, gold: str) -> None:
     shell.write("lines.txt", "This is .\n" * 5)
     argv = ["-m", "green", "--seeds", "1"]
-    found = answer(shell, gold, "--references", "lines.txt", *argv)
-    assert (found["references"], found["reference_count"]) == ("1 files", 1)
-    found = answer(shell, gold, gold, *argv)
-    assert (found["annotators"], found["references"]) == (4, "other annotators")
-    assert found["reference_count"] == 3
+    result = answer(shell, gold, "--references", "lines.txt", *argv)
+    assert (result["references"], result["reference_count"]) == ("1 files", 1)
+    result = answer(shell, gold, gold, *argv)
+    assert (result["annotators"], result["references"]) == (4, "other annotators")
+    assert result["reference_count"] == 3
 
 
 def test_a_metric_without_scores_is_reported(shell: Shell, registered: Callable[..., Path]) -> None:
@@ -451,10 +452,10 @@ def test_bad_input(shell: Shell, gold: str, argv: list[str], message: str) -> No
     assert message in err
 
 
-def test_judges_are_counted_and_not_asked(shell: Shell, gold: str) -> None:
+def test_a_dry_run_counts_judge_requests_without_sending_them(shell: Shell, gold: str) -> None:
     pytest.importorskip("openai")
     argv = [gold, "-m", "llm-s:model=gpt-6-luna", "--references", "all", "--dry-run"]
-    # Four texts of the first sentence in one request, five at most of the second in another.
+    # One request has four texts of the first sentence, another at most five of the second.
     assert answer(shell, *argv, "--no-cache")["requests"] == 2
 
 
@@ -466,15 +467,15 @@ def test_the_command_prints_what_the_function_gives(shell: Shell, gold: str) -> 
         references=("all",), source="random", aggregate="mean", by_type=True, seeds=2, seed=5,
         chains=2, means=(0, 1, 2), variance=0.8, resampling=Resampling(resamples=15),
     )  # fmt: skip
-    found = gecjury.maege(gold, ["green", "gleu"], settings)
+    result = gecjury.maege(gold, ["green", "gleu"], settings)
     argv = ["--references", "all", "--source", "random", "--aggregate", "mean", "--by-type"]
     argv += ["--seeds", "2", "--seed", "5", "--chains", "2", "--means", "0", "1", "2"]
     argv += ["--variance", "0.8", "--resamples", "15", "-m", "green", "-m", "gleu"]
-    assert untimed(answer(shell, gold, *argv)) == untimed(json.loads(to_json(found.document())))
+    assert untimed(answer(shell, gold, *argv)) == untimed(json.loads(to_json(result.document())))
 
 
 def untimed(document: dict[str, Any]) -> dict[str, Any]:
-    """The document without how long scoring took."""
+    """Return the document without the scoring times."""
     for row in document["rows"]:
         del row["seconds"]
     return document
@@ -485,8 +486,8 @@ def test_from_python() -> None:
         references=("all",), seeds=2, seed=5, by_type=True, means=(0, 1, 2),
         resampling=Resampling(resamples=20),
     )  # fmt: skip
-    found = gecjury.maege(texts(), ["green", "gleu"], settings)
-    green, gleu = found.rows()
+    result = gecjury.maege(texts(), ["green", "gleu"], settings)
+    green, gleu = result.rows()
     assert (green["metric"], gleu["metric"]) == ("green", "gleu")
     for one, totals in zip(
         green["corpus"]["by_seed"]["pearson"], green["corpus"]["scores"], strict=True
@@ -495,10 +496,10 @@ def test_from_python() -> None:
     by_seed = green["sentence"]["by_seed"]["kendall"]
     assert len(by_seed) == 2
     assert green["sentence"]["kendall"] == pytest.approx(np.mean(by_seed))
-    kinds = {(row["metric"], row["type"]) for row in found.table("by_type").rows}
+    kinds = {(row["metric"], row["type"]) for row in result.table("by_type").rows}
     assert {("green", "SVA"), ("gleu", "all")} < kinds
-    assert (found.facts["references"], found.status) == ("annotators", 0)
-    assert "r corpus" in str(found)
+    assert (result.facts["references"], result.status) == ("annotators", 0)
+    assert "r corpus" in str(result)
 
 
 def test_settings_out_of_range() -> None:
@@ -516,38 +517,40 @@ def test_texts_without_gold_edits() -> None:
 
 
 def drawn_from(name: str, settings: Maege, data: Path | None = None) -> Pool:
-    """What is drawn of a corpus, without a metric."""
+    """Return the texts drawn from a corpus, without a metric."""
     runtime = Runtime(data=data)
     return settings.draw(Work(settings.read(name, runtime), (), runtime, inputs=(name,)))
 
 
 def test_conll14_has_the_published_size(data_dir: Path) -> None:
-    found = annotated(read_annotated(["conll14"], Runtime(data=data_dir)).gold or ())
-    # The thesis on SOME (section 5.2.2) kept 808 sentences with 1,704 annotations, among which the
-    # released program counts those of the 88 sentences that only one annotator has lines for:
-    # 1,704 = 2 · 808 + 88. Here one sentence is left out of 813, where a deletion would empty it.
-    assert len(found) == 812
-    drawn = sample(found, np.random.default_rng(0))
+    corpus = annotated(read_annotated(["conll14"], Runtime(data=data_dir)).gold or ())
+    # The thesis on SOME (section 5.2.2) kept 808 sentences with 1,704 annotations. The released
+    # program also counts the annotations of 88 sentences with lines of only one annotator:
+    # 1,704 = 2 · 808 + 88. Here one of 813 sentences is left out, because a deletion empties it.
+    assert len(corpus) == 812
+    drawn = sample(corpus, np.random.default_rng(0))
     assert len(drawn.chains) == 2 * 812
     assert sum(len(chain.texts) for chain in drawn.chains) == 6608
 
 
 @pytest.mark.slow
-def test_gleu_comes_back_at_the_sentence_level(data_dir: Path, shell: Shell) -> None:
+def test_published_sentence_level_figures_of_gleu_are_reproduced(
+    data_dir: Path, shell: Shell
+) -> None:
     argv = ["conll14", "-m", "gleu-official", "--source", "random", "--references", "8refs"]
-    found = answer(shell, *argv, "--data", str(data_dir), "--seeds", "2")["rows"][0]["sentence"]
-    # The thesis' table 6.4: Pearson .250, Kendall .045, the mean of three seeds; between seeds
-    # ours move by .01 and .03.
-    assert found["pearson"] == pytest.approx(0.250, abs=0.03)
-    assert found["kendall_ties_agree"] == pytest.approx(0.045, abs=0.05)
+    result = answer(shell, *argv, "--data", str(data_dir), "--seeds", "2")["rows"][0]["sentence"]
+    # Table 6.4 of the thesis: Pearson .250, Kendall .045, means of three seeds. Between seeds,
+    # our figures vary by .01 and .03.
+    assert result["pearson"] == pytest.approx(0.250, abs=0.03)
+    assert result["kendall_ties_agree"] == pytest.approx(0.045, abs=0.05)
 
 
 @pytest.mark.slow
-def test_czech_sentences_of_two_annotators_are_a_corpus(data_dir: Path) -> None:
+def test_czech_sentences_with_two_annotators_form_a_corpus(data_dir: Path) -> None:
     runtime = Runtime(data=data_dir)
     work = Work(Maege().read("geccc", runtime), (), runtime, inputs=("geccc",))
     drawn = Maege(sentences=20, seeds=1).draw(work)
-    # 7,646 sentences have two annotators, 4,563 of them were changed by both.
+    # 7,646 sentences have two annotators; both changed 4,563 of them.
     assert drawn.annotated.left_out["sentences that nobody changed"] == 2157
     assert drawn.annotated.left_out["sentences that an annotator left unchanged"] == 926
     assert drawn.annotated.annotators == 2
@@ -558,7 +561,7 @@ def test_czech_sentences_of_two_annotators_are_a_corpus(data_dir: Path) -> None:
         Maege(references=("8refs",)).draw(work)
 
 
-def test_texts_are_folded_as_their_signature_says(tmp_path: Path) -> None:
+def test_texts_are_folded_as_stated_in_their_signature(tmp_path: Path) -> None:
     path = tmp_path / "two.m2"
     old, new = "e\u0301te\u0301", "cafe\u0301"
     lines = [f"S {old} a b"]
@@ -575,10 +578,10 @@ def test_texts_are_folded_as_their_signature_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-# The package leaves its table of documents open.
+# The package does not close its table of documents.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.skipif(importlib.util.find_spec("ua_gec") is None, reason="ua-gec is not installed")
-def test_ukrainian_sentences_are_a_corpus() -> None:
+def test_ukrainian_sentences_form_a_corpus() -> None:
     drawn = drawn_from("ua-gec", Maege(sentences=20, seeds=1))
     assert len(drawn.annotated) == 20
     assert drawn.annotated.left_out["sentences that nobody changed"] == 1026

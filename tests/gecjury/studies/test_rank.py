@@ -1,4 +1,4 @@
-"""Rankings from Python: order, shared ranks, tests as `compare_systems` finds them."""
+"""Rankings from Python: order, shared ranks, and the same tests as `compare_systems`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_order_and_shared_ranks() -> None:
     assert not {"ci95", "ranks", "cluster"} & set(rows[0])
 
 
-def test_tests_are_those_of_one_scoring() -> None:
+def test_significance_tests_equal_those_of_compare_systems() -> None:
     how = Resampling(over="sentences", resamples=30, permutations=40, confidence=0.8, level=0.2)
     settings = Rank(aggregate="mean", resampling=how, seed=3)
     ranked = gecjury.rank("sample", ["green", "changes"], settings)
@@ -48,7 +48,7 @@ def test_tests_are_those_of_one_scoring() -> None:
     assert {row["aggregate"] for row in ranked.rows()} == {"mean"}
 
 
-def test_systems_that_all_score_alike_are_told() -> None:
+def test_equal_scores_of_all_systems_are_reported() -> None:
     corpus = corpus_of_texts(SOURCE, {"a": FIXED, "b": FIXED}, [FIXED])
     assert gecjury.rank(corpus, "green", QUICK).notes == (
         "green: all systems have the same score: nothing to rank",

@@ -1,4 +1,4 @@
-"""Tests between systems by every metric that reads references: twins, and the printed value."""
+"""Tests between systems with every metric that uses references: equal outputs, tested values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gecjury.studies.diff.paired import metric_difference
 from gecjury.studies.rank import Rank, rank
 from gecjury.studies.system_tests import mixed_scores
 
-# The annotators differ wherever both correct, so that it matters whose reference is taken.
+# The annotators differ wherever both correct, so the choice of the reference matters.
 GOLD = """\
 S He go to school every days .
 A 1 2|||R:VERB:SVA|||goes|||REQUIRED|||-NONE-|||0
@@ -74,7 +74,7 @@ def corpus() -> Corpus:
 
 
 def scorer_of(name: str, request: pytest.FixtureRequest) -> Scorer:
-    """The metric, with a tiny model where it needs one."""
+    """Return the metric, with a tiny model if it needs one."""
     options = {}
     if name in MODELS:
         for package in ("torch", "transformers", "ot"):
@@ -86,7 +86,7 @@ def scorer_of(name: str, request: pytest.FixtureRequest) -> Scorer:
 
 
 @pytest.mark.parametrize("name", READING_REFERENCES)
-def test_the_same_output_twice_is_not_told_apart(
+def test_equal_outputs_do_not_differ(
     name: str, corpus: Corpus, request: pytest.FixtureRequest
 ) -> None:
     scorer, runtime = scorer_of(name, request), Runtime(use_cache=False)
@@ -103,12 +103,12 @@ def test_the_same_output_twice_is_not_told_apart(
 
 
 @pytest.mark.parametrize("name", READING_REFERENCES)
-def test_what_is_tested_is_what_is_printed(
+def test_the_tested_scores_are_the_printed_scores(
     name: str, corpus: Corpus, request: pytest.FixtureRequest
 ) -> None:
     scorer = scorer_of(name, request)
     table = scorer.score_corpus(corpus, Runtime(use_cache=False)).settled()
-    # A resample that is the corpus has the score that is printed.
+    # A resample equal to the corpus has the printed score.
     again = scorer.corpus_scores(table.statistics, np.arange(len(corpus))[None]).score[0]
     assert again.tolist() == pytest.approx(list(table.totals), abs=1e-12)
     signs, exact = permutation_signs(len(corpus), 1000)
@@ -118,6 +118,6 @@ def test_what_is_tested_is_what_is_printed(
         lambda which: mixed_scores(scorer, table, pairs, which, lines), signs
     )
     assert not null[:, 0].any()
-    # The first permutation swaps nothing, the last everything.
+    # The first permutation swaps no sentence, the last swaps all.
     gap = table.totals["mine"] - table.totals["other"]
     assert null[[0, -1], 1] == pytest.approx([gap, -gap], abs=1e-12)

@@ -47,7 +47,7 @@ def test_a_benchmark_by_name_and_score_files(tmp_path: Path) -> None:
     assert [row["system"] for row in result.rows()] == list(corpus.names)
     (kept,) = (tmp_path / "out").glob("changes-*.json")
     written = kept.stat().st_mtime_ns
-    # The second time everything is read.
+    # The second time, all scores are read from the files.
     again = gecjury.score(corpus, "changes", folder=tmp_path / "out")
     assert again.rows() == result.rows()
     assert kept.stat().st_mtime_ns == written
@@ -62,11 +62,11 @@ def test_error_types_by_hand() -> None:
     )
     table = gecjury.load("errant").score_corpus(corpus)
     operations = {record["type"]: record for record in type_records(table, 1)}
-    # Of the reference's two replacements one was made; "a cat" adds a word and replaces one.
+    # One of the reference's two replacements was made; "a cat" adds a word and replaces one.
     right = {"tp": 1, "fn": 1, "precision": 0.5, "recall": 0.5, "f0.5": 0.5}
     assert operations["R"].items() >= right.items()
     added = {"system": "mine", "metric": "errant", "tp": 0, "fp": 1, "fn": 0}
-    # Nothing was wanted, so that recall is 1.
+    # The reference has no such edit, so recall is 1.
     assert operations["M"].items() >= (added | {"precision": 0, "recall": 1, "f0.5": 0}).items()
     assert {record["type"] for record in type_records(table, 3)} >= {"R:VERB:SVA", "M:DET"}
     rows = gecjury.score(corpus, ["errant", "green"], Score(by_type=2)).rows()
@@ -83,12 +83,12 @@ def test_macro_averages_by_hand() -> None:
     corpus = Corpus(source, {"mine": made}, (gold,))
     settings = Score(macro=True, by_type=1)
     row, even, gleu = gecjury.score(corpus, ["errant", "errant:beta=1", "gleu"], settings).rows()
-    # Sentences: P 1/2, R 1/2, F 1/2; then nothing proposed: P 1, R 0, F 0.
+    # Sentences: P 1/2, R 1/2, F 1/2; then no edit is proposed: P 1, R 0, F 0.
     assert row["macro"]["sentences"] == {
         "precision": 0.75, "recall": 0.25, "score": 0.25, "units": 2,
     }  # fmt: skip
-    # R has 1/0/1 (TP/FP/FN), U 0/1/0, M 0/0/1. P is of R and U, (1 + 0)/2, R of R and M,
-    # (1/2 + 0)/2; F0.5 of R is 1.25 · 1/2 / (1/4 + 1/2) = 5/6, of the others 0.
+    # Type R has 1/0/1 (TP/FP/FN), U 0/1/0, M 0/0/1. Precision averages R and U, (1 + 0)/2, recall
+    # R and M, (1/2 + 0)/2; F0.5 of R is 1.25 · 1/2 / (1/4 + 1/2) = 5/6, of the others 0.
     assert row["macro"]["types"] == pytest.approx(
         {"precision": 0.5, "recall": 0.25, "score": 5 / 18, "units": 3}
     )
@@ -99,19 +99,19 @@ def test_macro_averages_by_hand() -> None:
         gecjury.score(corpus, "gleu", Score(macro=True))
 
 
-def test_no_metric_tells_types() -> None:
+def test_metrics_without_error_types_are_refused() -> None:
     with pytest.raises(OptionError, match="none of the metrics named counts error types"):
         gecjury.score("sample", "green", Score(by_type=1))
 
 
-def test_what_is_refused_before_scoring(tmp_path: Path) -> None:
+def test_missing_references_are_refused_before_scoring(tmp_path: Path) -> None:
     corpus = corpus_of_texts(SOURCE, {"x": FIXED})
     with pytest.raises(InputError, match="green needs references"):
         gecjury.score(corpus, ["changes", "green"], folder=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_lists_in_the_wrong_place_are_told_where_they_belong() -> None:
+def test_errors_about_misplaced_lists_name_the_right_function() -> None:
     lists = "gecjury.corpus_of_texts"
     with pytest.raises(OptionError, match=f"settings is a list; expected Score.*{lists}"):
         gecjury.score(["a"], ["a"], ["a"])  # type: ignore[arg-type]

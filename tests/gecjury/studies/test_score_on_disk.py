@@ -1,4 +1,4 @@
-"""`gecjury score` of text files that stay on disk: the output is that of texts in memory."""
+"""`gecjury score` on text files that stay on disk: the output is that of texts in memory."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ ODD = ["", "Ein „Zitat“ .", 'He said " no \\ "', "\u2028 tabs\tin it", "👍
 
 
 def close(name: str) -> list[str]:
-    """Lines of which the reference that is better depends on the score of the lines before.
+    """Return lines whose better reference depends on the score of the lines before.
 
-    One has all of the outputs' changes, and many of its own; the other has some of theirs alone.
+    One reference has all changes of the outputs and many others; the other has only some of them.
     """
     changed = {"source": (), "ref0": (0,), "ref1": range(19)}.get(name, (0, 1))
     lines = []
@@ -40,7 +40,7 @@ def close(name: str) -> list[str]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, Path]:
-    """A source, three outputs and two references of the sample, of 98 lines."""
+    """A source, three outputs and two references from the sample, with 98 lines each."""
     corpus = load_benchmark("sample").corpus
     texts = {
         "source": corpus.sources,
@@ -49,7 +49,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
     }
     paths = {}
     for number, (name, lines) in enumerate(texts.items()):
-        # Odd lines, in another order in every file, and a file without a last newline.
+        # Unusual lines in a different order in every file; some files lack the last newline.
         odd = ODD[number % 6 :] + ODD[: number % 6]
         text = "\n".join([*lines, *odd, *close(name)]) + "\n" * (number % 2)
         paths[name] = tmp_path / f"{name}-98.txt"
@@ -122,7 +122,7 @@ def test_a_metric_that_reads_the_whole_corpus(
     assert shell.ended(*command) == whole
 
 
-def test_remarks_are_those_of_the_whole_corpus(
+def test_notes_are_those_of_the_whole_corpus(
     files: dict[str, Path],
     shell: Shell,
     request: pytest.FixtureRequest,
@@ -130,7 +130,7 @@ def test_remarks_are_those_of_the_whole_corpus(
 ) -> None:
     monkeypatch.setattr("gecjury.refbased.imeasure.metric._MOST_CELLS", 500)
     lines = files["source"].read_bytes().decode().split("\n")
-    # Types of another scheme, in one part of several.
+    # Only one of several parts has types of another scheme.
     edit = "A 0 1|||ArtOrDet|||An|||REQUIRED|||-NONE-|||0\n"
     blocks = [f"S {line}\n{edit * (20 < n < 25)}\n" for n, line in enumerate(lines[:98])]
     gold = shell.write("gold.m2", "".join(blocks))
@@ -152,12 +152,12 @@ def test_counts_by_rule_of_a_checker(files: dict[str, Path]) -> None:
     marks = [(Mark(0, 1, f"A:{row % 3}", True), Mark(9, 9, "B:0", True)) for row in range(98)]
     version = replace(corpus.systems["careful-98"], marks=tuple(marks))
     corpus = replace(corpus, systems={"careful-98": version})
-    found, whole = (
+    parts, whole = (
         load("errant:tagger=none").score_corpus(one, Runtime(use_cache=False)).statistics.details
         for one in (corpus, corpus.held())
     )
-    assert set(found["by_rule"]["careful-98"]) == {"A:0", "A:1", "A:2", "B:0"}
-    assert found == whole
+    assert set(parts["by_rule"]["careful-98"]) == {"A:0", "A:1", "A:2", "B:0"}
+    assert parts == whole
 
 
 @pytest.mark.parametrize("references", [1, 2])
@@ -185,14 +185,14 @@ def test_score_files_and_intervals(
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_what_texts_are_left_on_disk(files: dict[str, Path], shell: Shell) -> None:
+def test_which_texts_stay_on_disk(files: dict[str, Path], shell: Shell) -> None:
     source, one = files["source"], files["ref0"]
     assert not read_corpus(source, [one]).on_disk
     corpus = read_corpus(source, [one], on_disk=True)
     assert corpus.on_disk
     assert corpus.held() == read_corpus(source, [one])
     assert corpus.held().held().system_prints == corpus.system_prints
-    # Matches, M2, JSON lines and essays are read whole.
+    # M2 files, JSON lines and essays are read into memory.
     m2 = "".join(f"S {line}\nA 0 1|||R:X|||It|||REQUIRED|||-NONE-|||0\n\n" for line in "ab" * 20)
     for text in (m2, '"a b"\n' * 40, "### essay_id = 1\na b\n" + "c d\n" * 40):
         path = shell.write("other.txt", text)
@@ -200,7 +200,7 @@ def test_what_texts_are_left_on_disk(files: dict[str, Path], shell: Shell) -> No
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_a_file_that_changes(files: dict[str, Path]) -> None:
+def test_a_file_that_changes_while_it_is_read_is_refused(files: dict[str, Path]) -> None:
     corpus = read_corpus(files["source"], [files["ref0"]], on_disk=True)
     with files["ref0"].open("a") as file:
         file.write("One more .\n")

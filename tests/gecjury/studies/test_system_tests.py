@@ -1,4 +1,4 @@
-"""Tests between systems: exact cases, rank ranges and clusters by hand, equality with rescoring."""
+"""Tests between systems: exact cases, hand-computed ranks and clusters, equality with rescoring."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gecjury.studies.system_tests import compare_systems, mixed_scores
 
 @dataclass(frozen=True)
 class Ratio(Scorer):
-    """Sum of hits over sum of tries: a corpus score that is no mean of sentence scores."""
+    """Sum of hits over sum of tries: a corpus score that is not a mean of sentence scores."""
 
     name: ClassVar[str] = "ratio"
     family: ClassVar[str] = "refbased"
@@ -72,17 +72,18 @@ def how(resamples: int, permutations: int = 1000) -> Resampling:
     return Resampling(over="sentences", resamples=resamples, permutations=permutations)
 
 
-def test_systems_that_differ_are_told_apart_and_twins_are_not() -> None:
+def test_different_systems_are_distinguished_and_equal_ones_are_not() -> None:
     rng = np.random.default_rng(3)
     tries = np.full((4, 200), 10.0)
     hits = rng.binomial(10, np.array([0.7, 0.7, 0.5, 0.3])[:, None], (4, 200)).astype(float)
     hits[1] = hits[0]
-    found = table(np.stack([hits, tries], axis=2))
+    scores = table(np.stack([hits, tries], axis=2))
     for aggregate in ("corpus", "mean", "trueskill", "expected-wins"):
-        tests = compare_systems(Ratio(), found, aggregate, how(200), 0)  # type: ignore[arg-type]
+        tests = compare_systems(Ratio(), scores, aggregate, how(200), 0)  # type: ignore[arg-type]
         assert tests.clusters == (1, 1, 2, 3)
         assert tests.ranks == ((1, 2), (1, 2), (3, 3), (4, 4))
-        # A tie is a draw to TrueSkill, whose score depends on the order; elsewhere twins are alike.
+        # TrueSkill treats a tie as a draw and its score depends on the order of systems; with the
+        # other aggregates, equal outputs have equal scores.
         assert tests.p[0, 1] == 1.0
         assert tests.p[0, 2] == tests.p[2, 0] < 1e-6
         assert (tests.adjusted[0, 2:] >= tests.p[0, 2:]).all()
@@ -91,7 +92,7 @@ def test_systems_that_differ_are_told_apart_and_twins_are_not() -> None:
 
 
 def test_small_p_agrees_with_many_permutations() -> None:
-    # The normal tail against counting: a difference of some three standard errors.
+    # Compares the normal tail with counting, for a difference of about three standard errors.
     rng = np.random.default_rng(8)
     tries = np.full((2, 150), 10.0)
     hits = rng.binomial(10, np.array([0.5, 0.53])[:, None], (2, 150)).astype(float)
@@ -101,7 +102,7 @@ def test_small_p_agrees_with_many_permutations() -> None:
     assert few.p[0, 1] == pytest.approx(many.p[0, 1], rel=0.5, abs=0.01)
 
 
-def test_one_system_has_nothing_to_be_tested_against() -> None:
+def test_a_single_system_has_one_rank_and_one_cluster() -> None:
     tests = compare_systems(Ratio(), table(np.ones((1, 5, 2))), "corpus", how(10), 0)
     assert tests.ranks == ((1, 1),)
     assert tests.clusters == (1,)

@@ -1,4 +1,4 @@
-"""Trials of an option: grids, folds, optima by hand, kept statistics, warnings."""
+"""Trials of an option: grids, folds, hand-computed optima, reused statistics, warnings."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from gecjury.studies.tune.trial import (
 )
 
 
-def test_a_grid_is_read() -> None:
+def test_grids_are_parsed() -> None:
     grid = parse_grid("green:unit=char,beta=0:5:0.01,n=3")
     assert (grid.metric, grid.option) == ("green:unit=char,n=3", "beta")
     assert len(grid.values) == 501
-    assert grid.values[137] == 1.37  # no 1.3699999999999999
+    assert grid.values[137] == 1.37  # not 1.3699999999999999
     assert grid.default == 2.0
     assert grid.scorer(0.5) == load("green:unit=char,n=3,beta=0.5")
     assert grid.scorer() == load("green:unit=char,n=3")
@@ -45,7 +45,7 @@ def test_a_grid_is_read() -> None:
     assert lambdas.scorer(0.5) == load("uot-errant:encoder=embedded,lambda1=0.5,lambda2=0.5")
 
 
-def test_a_metric_says_how_its_paper_tuned_it() -> None:
+def test_metrics_have_the_tuning_presets_of_their_papers() -> None:
     green, uot = scorer_class("green"), scorer_class("uot-errant")
     assert Preset.of(green) == Preset("beta=0:5:0.01", "corpus", "expected-wins", 10)
     assert Preset.of(uot) == Preset("lambda=0.02:1:0.02", "trueskill", None, 1)
@@ -59,7 +59,7 @@ def test_a_metric_says_how_its_paper_tuned_it() -> None:
      "green:beta=a:b:c", "green:bta=0:5:1", "green:beta=-1:5:1", "grene:beta=0:5:1",
      "green:n=1:2:0.5", "green:unit=0:1:1"],
 )  # fmt: skip
-def test_what_is_no_grid_is_refused(text: str) -> None:
+def test_invalid_grids_are_refused(text: str) -> None:
     with pytest.raises(OptionError):
         parse_grid(text)
 
@@ -67,7 +67,7 @@ def test_what_is_no_grid_is_refused(text: str) -> None:
 def test_folds_hold_out_equal_parts() -> None:
     draws = fold_draws(11, 3, seed=1)
     assert draws is not None
-    assert draws.shape == (3, 8)  # 11 // 3 = 3 held out; two sentences are in every draw
+    assert draws.shape == (3, 8)  # 11 // 3 = 3 are held out; two sentences are in every draw
     held = [set(range(11)) - set(row.tolist()) for row in draws]
     assert [len(part) for part in held] == [3, 3, 3]
     assert len(set().union(*held)) == 9
@@ -88,17 +88,17 @@ def test_the_mean_of_the_folds_optima_by_hand() -> None:
         np.array([[1.0, 1.0, 0.0, 0.0], [0.5, 0.5, 0.5, 0.5], [0.0, 0.0, 1.0, np.nan]]),
         np.array([0, 0, 1, 2]), human, np.array([[0, 1], [1, 2]]),
     )  # fmt: skip
-    found = find_best(trial, "pearson")
+    best = find_best(trial, "pearson")
     # Fold 1 prefers 0, fold 2 prefers 4: mean 2, standard deviation √8 with n − 1.
-    assert found.optima == (0.0, 4.0)
-    assert found.value == 2.0
-    assert found.spread == pytest.approx(np.sqrt(8))
+    assert best.optima == (0.0, 4.0)
+    assert best.value == 2.0
+    assert best.spread == pytest.approx(np.sqrt(8))
     # Accuracy: fold 1 sees 2/3, 1/2, 1/3; fold 2 sees 0, 1/2, 1 (the missing pair is left out).
     assert find_best(trial, "accuracy").optima == (0.0, 4.0)
     every = curves(trial)
     assert every["accuracy"].tolist() == pytest.approx([0.5, 0.5, 1 / 3])
     assert every["spearman"].tolist() == pytest.approx([0.5, 1.0, 1.0])
-    # Without folds: the best on everything, of equals the largest.
+    # Without folds: the best value on all data; among equals, the largest.
     alone = TuningTrial(values, trial.whole, None, trial.right, trial.sentence, human, None)
     assert find_best(alone, "spearman").value == 4.0
     assert find_best(alone, "accuracy").value == 1.0
@@ -111,13 +111,13 @@ def test_whole_numbers_stay_whole() -> None:
         (1, 2), parts[:, 0], parts, np.zeros((2, 0)), np.zeros(0, np.int64),
         np.array([1.0, 2.0, 3.0]), np.array([[0], [1]]),
     )  # fmt: skip
-    # Fold 1 prefers 2, fold 2 prefers 1: 1.5, the nearest whole number (to even) is 2.
+    # Fold 1 prefers 2, fold 2 prefers 1: the mean is 1.5, which is rounded (to even) to 2.
     assert find_best(trial, "pearson").value == 2.0
     with pytest.raises(OptionError, match="accuracy is not defined"):
         find_best(trial, "accuracy")
 
 
-def test_what_finds_settings_faster_than_one_by_one() -> None:
+def test_metrics_with_fast_search_over_settings() -> None:
     classes = {name: scorer_class(name) for name in METRICS}
     assert [name for name, kind in classes.items() if issubclass(kind, Searching)] == ["some"]
     assert [name for name, kind in classes.items() if issubclass(kind, Sweeping)] == ["uot-errant"]
@@ -126,7 +126,7 @@ def test_what_finds_settings_faster_than_one_by_one() -> None:
 @pytest.mark.parametrize(
     "name", ["green", "errant", "sent-errant", "cleme", "cleme2", "gotoscorer"]
 )
-def test_options_of_scores_leave_the_statistics_alone(name: str) -> None:
+def test_score_options_do_not_change_the_statistics(name: str) -> None:
     corpus = load_benchmark("sample").corpus
     first, second = load(name), load(name, beta=3.0)
     assert getattr(first, "score_options", None) == {"beta"}
@@ -134,7 +134,7 @@ def test_options_of_scores_leave_the_statistics_alone(name: str) -> None:
     assert np.array_equal(a, b, equal_nan=True)
 
 
-def test_kept_statistics_give_what_scoring_gives() -> None:
+def test_reused_statistics_give_the_same_scores() -> None:
     benchmark = load_benchmark("sample")
     study = Study(benchmark, Settings(aggregate="corpus"))
     grid = parse_grid("green:beta=0.5:2.5:1")
@@ -156,14 +156,14 @@ def test_kept_statistics_give_what_scoring_gives() -> None:
     assert trial.parts is not None
     own = load("green", beta=1.5).score_corpus(part)
     assert trial.parts[1, 0].tolist() == pytest.approx(list(own.totals))
-    # n is no option of scores alone: every value is scored.
+    # n changes the statistics too, so every value is scored.
     trial = trial_of(parse_grid("green:n=1:2:1"), study, "edit", None, Runtime())
     assert trial.whole[1].tolist() == pytest.approx(
         list(load("green:n=2").score_corpus(benchmark.corpus).totals)
     )
 
 
-def test_shared_sources_are_warned_of() -> None:
+def test_shared_sources_give_a_warning() -> None:
     first = Corpus(("A b .", "c"), {"x": Version(("A b .", "c"))})
     second = Corpus(("a  b.", "d", "e"), {"x": Version(("a", "d", "e"))})
     assert "1 of the 3 sources of two are among those of one" in leak_warning(

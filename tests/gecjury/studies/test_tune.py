@@ -1,4 +1,4 @@
-"""Tuning: presets, figures here and elsewhere, the command, what is refused before any reading."""
+"""Tuning: presets, figures on tuning and test data, the command, invalid input."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ from tests.shell import Shell
 def test_a_value_and_its_figures() -> None:
     benchmark = gecjury.load_benchmark("sample")
     settings = Tune(test=("sample", benchmark), folds=1, seed=4)
-    found = gecjury.tune(benchmark, "green:beta=0.5:2:0.5", settings)
-    assert (found.facts["option"], found.facts["default"], found.facts["folds"]) == ("beta", 2, 1)
-    curve = found.table("curve").rows
+    result = gecjury.tune(benchmark, "green:beta=0.5:2:0.5", settings)
+    keys = ("option", "default", "folds")
+    assert [result.facts[key] for key in keys] == ["beta", 2, 1]
+    curve = result.table("curve").rows
     assert [row["value"] for row in curve] == [0.5, 1, 1.5, 2]
-    # Without folds the value is the best of the curve, of equal ones the largest.
-    for row in found.rows():
+    # Without folds the value is the best of the curve; among equals, the largest.
+    for row in result.rows():
         measure = row["measure"]
         best = max(curve, key=lambda one: (round(one[measure], 9), one["value"]))
         assert row["value"] == best["value"]
         assert row["figure"] == pytest.approx(best[measure])
     scorers = [gecjury.load("green"), gecjury.load("green:beta=0.5")]
-    # As GREEN's paper did: against Expected Wins.
+    # Against Expected Wins, as in GREEN's paper.
     study = Study(benchmark, Settings(aggregate="corpus", human_scores="expected-wins"))
     usual, _ = evaluate(scorers, study, "edit", Runtime())
-    assert {row["measure"]: row["default"] for row in found.rows()} == usual
-    figures = [row["figure"] for row in found.rows()]
-    assert [row["figure"] for row in found.table("elsewhere").rows] == figures * 2
-    assert "tuned and tested on sample" in found.notes[0]
+    assert {row["measure"]: row["default"] for row in result.rows()} == usual
+    figures = [row["figure"] for row in result.rows()]
+    assert [row["figure"] for row in result.table("elsewhere").rows] == figures * 2
+    assert "tuned and tested on sample" in result.notes[0]
 
 
 @pytest.mark.slow
@@ -46,28 +47,28 @@ def test_a_metric_alone_is_tuned_over_the_grid_of_its_paper() -> None:
 
 
 def test_a_metric_is_tuned_as_its_paper_did() -> None:
-    found = gecjury.tune("sample", "green:beta=1:2:1")
+    result = gecjury.tune("sample", "green:beta=1:2:1")
     keys = ("folds", "aggregate", "human_scores")
-    assert [found.facts[key] for key in keys] == [10, "corpus", "expected-wins"]
-    # Another option of the metric is not the paper's.
+    assert [result.facts[key] for key in keys] == [10, "corpus", "expected-wins"]
+    # The paper tuned another option, so its preset does not apply.
     other = gecjury.tune("sample", "green:n=1:3:1", Tune(folds=2))
     assert other.facts["human_scores"] == "trueskill"
-    # What is asked for counts.
+    # Explicit settings take precedence.
     asked = Tune(aggregate="mean", human_scores="trueskill", folds=2)
-    found = gecjury.tune("sample", "green:beta=1:2:1", asked)
-    assert [found.facts[key] for key in keys] == [2, "mean", "trueskill"]
+    result = gecjury.tune("sample", "green:beta=1:2:1", asked)
+    assert [result.facts[key] for key in keys] == [2, "mean", "trueskill"]
 
 
 def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
     benchmark = gecjury.load_benchmark("sample", systems="all", view="sentence")
     settings = Tune(test=(benchmark,), human_scores="trueskill", aggregate="mean", folds=3, seed=2)
-    found = gecjury.tune(benchmark, "green:beta=0.5:2:0.5", settings)
+    result = gecjury.tune(benchmark, "green:beta=0.5:2:0.5", settings)
     argv = ["tune", "green:beta=0.5:2:0.5", "sample", "--test", "sample", "--systems", "all"]
     argv += ["--human", "sentence", "--human-scores", "trueskill", "--aggregate", "mean"]
     argv += ["--folds", "3", "--seed", "2"]
     status, out, err = shell(*argv, "--format", "json")
     assert status == 0
-    assert json.loads(out) == json.loads(to_json(found.document()))
+    assert json.loads(out) == json.loads(to_json(result.document()))
     assert "warning: tuned and tested on sample" in err
     assert "Every value" not in shell(*argv)[1]
     assert "Every value" in shell(*argv, "--curve")[1]
@@ -102,11 +103,11 @@ def test_wrong_use(shell: Shell, argv: list[str], words: list[str]) -> None:
         (gecjury.load("green"), "as on the command line"),
     ],
 )
-def test_what_cannot_be_tuned(what: str, words: str) -> None:
+def test_unsuitable_metrics_are_refused(what: str, words: str) -> None:
     with pytest.raises(OptionError, match=words):
         gecjury.tune("sample", what)
 
 
-def test_folds_are_counted_from_one() -> None:
+def test_zero_folds_are_refused() -> None:
     with pytest.raises(OptionError, match="--folds 0: expected 1 or more"):
         Tune(folds=0)

@@ -1,4 +1,4 @@
-"""A small study and its page, in this process."""
+"""Fixtures: a small annotation study and its page, in the test process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OUTPUTS = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """`source.txt` and a file an output."""
+    """A folder with `source.txt` and one file per output."""
     for name, lines in {"source": SOURCES, **OUTPUTS}.items():
         (tmp_path / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines))
     return tmp_path
@@ -33,15 +33,17 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def begin(folder: Path) -> Iterator[Callable[..., AnnotationStudy]]:
-    """Opens the study of that folder, again and again; what was open before is closed, as by a
-    process that ends."""
+    """A function that opens the study in that folder, any number of times.
+
+    It first closes the study opened before, as the end of a process would.
+    """
     opened: list[AnnotationStudy] = []
 
     def open_one(**options: Any) -> AnnotationStudy:
         while opened:
             opened.pop().journal.close()
-        told: list[str] = []
-        tell, runtime = options.pop("tell", told.append), options.pop("runtime", None)
+        messages: list[str] = []
+        tell, runtime = options.pop("tell", messages.append), options.pop("runtime", None)
         settings = Annotation(
             source=str(folder / "source.txt"),
             outputs=tuple(str(folder / f"{name}.txt") for name in OUTPUTS),
@@ -49,7 +51,7 @@ def begin(folder: Path) -> Iterator[Callable[..., AnnotationStudy]]:
             **options,
         )
         opened.append(open_study(settings, runtime=runtime, tell=tell))
-        opened[-1].told = told  # type: ignore[attr-defined]  # for the test
+        opened[-1].told = messages  # type: ignore[attr-defined]  # for the test
         return opened[-1]
 
     yield open_one
@@ -58,14 +60,14 @@ def begin(folder: Path) -> Iterator[Callable[..., AnnotationStudy]]:
 
 
 def admitted(app: PageGuard) -> TestClient:
-    """A browser, but for the scripts, that has opened the printed address of an application."""
+    """Return a client, without scripts, that has opened the printed address of an application."""
     client = TestClient(app, base_url="http://127.0.0.1:8765", follow_redirects=False)
     assert client.get("/", params={"secret": app.secret}).status_code == 303
     return client
 
 
 class Browser:
-    """What a browser does with the page, without one."""
+    """A client that sends the requests of a browser on the judging page."""
 
     def __init__(self, study: AnnotationStudy, name: str = "anna", window: str = "w1") -> None:
         self.study, self.name, self.window = study, name, window
@@ -73,32 +75,34 @@ class Browser:
         self.client = admitted(self.app)
 
     def page(self) -> str:
-        """The judging page."""
-        found = self.client.get("/judge", params={"as": self.name, "window": self.window})
-        return found.text
+        """Return the text of the judging page."""
+        response = self.client.get("/judge", params={"as": self.name, "window": self.window})
+        return response.text
 
     def item(self) -> str:
-        """The item that is asked; "" where none is left."""
+        """Return the id of the current item; "" if none is left."""
         item = self.study.next_item(self.name)
         return "" if item is None else item.id
 
     def send(self, what: str, **fields: Any) -> Any:
-        """Send a form, as the page's script does."""
-        known = {"token": self.study.token, "as": self.name, "window": self.window}
+        """Send a form like the script of the page."""
+        common = {"token": self.study.token, "as": self.name, "window": self.window}
         headers = {"Accept": "application/json", "Origin": "http://127.0.0.1:8765"}
-        return self.client.post(f"/{what}", data={**known, **fields}, headers=headers)
+        return self.client.post(f"/{what}", data={**common, **fields}, headers=headers)
 
     def answer(self, *values: int, key: str = "", **fields: Any) -> Any:
-        """Answer the item that is asked; all 1 where nothing is said."""
+        """Answer the current item; without values, answer 1 everywhere."""
         item = self.study.by_name[self.item()]
         chosen = values or (1,) * item.values
-        given = {f"value{place}": str(value) for place, value in enumerate(chosen)}
-        return self.send("answer", item=item.id, key=key or f"key {item.id}", **given, **fields)
+        value_fields = {f"value{place}": str(value) for place, value in enumerate(chosen)}
+        return self.send(
+            "answer", item=item.id, key=key or f"key {item.id}", **value_fields, **fields
+        )
 
 
 @pytest.fixture
 def browser(begin: Callable[..., AnnotationStudy]) -> Callable[..., Browser]:
-    """A browser of a study that is opened with the options given."""
+    """A function that opens the study with the given options and returns a browser of it."""
 
     def made(name: str = "anna", window: str = "w1", **options: Any) -> Browser:
         return Browser(begin(**options), name, window)

@@ -1,4 +1,4 @@
-"""Agreement as the overview shows it, computed again from the file by other means."""
+"""Agreement on the overview page, compared with values computed separately from the file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Open = Callable[..., Browser]
 
 
 def judged(browser: Open, task: str) -> Browser:
-    """Two annotators who agree on some of what both have judged."""
+    """Return a browser of a study in which two annotators agree on some of the shared items."""
     page = browser(task=task, order="random")
     rng = np.random.default_rng(1)
     count = len(page.study.items)
@@ -33,13 +33,13 @@ def judged(browser: Open, task: str) -> Browser:
 
 
 def shown(page: Browser) -> dict[str, list[str]]:
-    """By question the figures of the overview: shared, the same, (without ties,) kappa."""
+    """Return the figures of the overview by question: shared, same, (without ties,) kappa."""
     text = page.client.get("/overview").text
-    found = re.findall(r'<tr data-what="(\w+)">.*?</tr>', text, re.DOTALL)
+    names = re.findall(r'<tr data-what="(\w+)">.*?</tr>', text, re.DOTALL)
     rows = re.findall(r'<tr data-what="\w+">.*?</tr>', text, re.DOTALL)
     return {
         name: re.findall(r'<td class="n">([^<]*)</td>', row)
-        for name, row in zip(found, rows, strict=True)
+        for name, row in zip(names, rows, strict=True)
     }
 
 
@@ -56,8 +56,8 @@ def test_rankings(browser: Open, folder: Path) -> None:
 def test_ratings(browser: Open, folder: Path) -> None:
     page = judged(browser, "rate")
     raters = read_judgments(folder / "j.csv", page.study.corpus).raters
-    found = shown(page)
-    assert list(found) == list(raters)
+    figures = shown(page)
+    assert list(figures) == list(raters)
     for aspect, (one, two) in raters.items():
         seen = set()
         values = []
@@ -69,7 +69,7 @@ def test_ratings(browser: Open, folder: Path) -> None:
                     values.append((one[place, sentence], two[place, sentence]))
         a, b = np.array(values).T
         expected = [len(values), float((a == b).mean()), cohen_kappa(a, b)]
-        assert found[aspect] == [number(value) for value in expected]
+        assert figures[aspect] == [number(value) for value in expected]
 
 
 def test_verdicts(browser: Open) -> None:
@@ -79,12 +79,12 @@ def test_verdicts(browser: Open) -> None:
         person = Browser(page.study, name, name)
         person.answer(1)
         person.answer(value)
-    (found,) = agreement("edits", page.study.journal.answers(), page.study.corpus.names)
-    assert (found.what, found.count, found.same) == ("verdicts", 2, 0.5)
-    assert found.kappa == cohen_kappa(np.array([1, 1]), np.array([1, 0]))
+    (result,) = agreement("edits", page.study.journal.answers(), page.study.corpus.names)
+    assert (result.what, result.count, result.same) == ("verdicts", 2, 0.5)
+    assert result.kappa == cohen_kappa(np.array([1, 1]), np.array([1, 0]))
 
 
-def test_nobody_has_judged_the_same(browser: Open) -> None:
+def test_without_shared_items_there_is_no_agreement(browser: Open) -> None:
     page = browser()
     page.answer()
     assert agreement("rank", page.study.journal.answers(), page.study.corpus.names) == []

@@ -1,4 +1,4 @@
-"""The judging page: what it shows, takes and refuses, and who may be there."""
+"""The judging page: its contents, valid and invalid answers, and access by annotators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rows(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_sets_hold_the_distinct_corrections_and_no_names(browser: Open) -> None:
+def test_sets_contain_the_distinct_corrections_without_system_names(browser: Open) -> None:
     page = browser()
     items = {item.row: item for item in page.study.items}
     assert [len(items[row].texts) for row in range(4)] == [3, 4, 2, 4]
@@ -34,7 +34,7 @@ def test_sets_hold_the_distinct_corrections_and_no_names(browser: Open) -> None:
     assert SOURCES[page.study.by_name[page.item()].row] in text
 
 
-def test_large_sets_are_cut(browser: Open) -> None:
+def test_large_sets_are_split(browser: Open) -> None:
     page = browser(sets_of=3)
     assert [item.id for item in page.study.items] == ["1.1", "2.1", "2.2", "3.1", "4.1", "4.2"]
     assert max(len(item.texts) for item in page.study.items) == 3
@@ -50,19 +50,19 @@ def test_edits_are_marked_or_hidden(browser: Open, folder: Path) -> None:
     assert "<del>" not in text
 
 
-def test_annotators_see_other_orders_and_each_the_same_again(browser: Open) -> None:
+def test_annotators_see_different_orders_and_each_always_the_same(browser: Open) -> None:
     item = next(item for item in browser().study.items if len(item.texts) == 4)
     orders = {tuple(shown_order(item, name, 0)) for name in "abcdefgh"}
     assert len(orders) > 2
     assert shown_order(item, "a", 0) == shown_order(item, "a", 0)
 
 
-def test_ties_and_gaps_are_allowed_and_nothing_else(browser: Open, folder: Path) -> None:
+def test_only_valid_ranks_are_accepted_including_ties_and_gaps(browser: Open, folder: Path) -> None:
     page = browser(order="file")
     for wrong in (("1", "2"), ("1", "2", "4"), ("1", "2", "0"), ("1", "2", "x"), ("1", "2", "٣")):
         given = {f"value{place}": value for place, value in enumerate(wrong)}
-        found = page.send("answer", item="1.1", key="k", **given)
-        assert (found.status_code, found.json()["kind"]) == (400, "incomplete"), wrong
+        response = page.send("answer", item="1.1", key="k", **given)
+        assert (response.status_code, response.json()["kind"]) == (400, "incomplete"), wrong
     assert page.answer(1, 3, 3).status_code == 200
     assert {row["system"]: row["rank"] for row in rows(folder)} == {
         "good": "1", "half": "1", "none": "3", "worse": "3",
@@ -94,20 +94,20 @@ def test_verdicts_on_edits(browser: Open, folder: Path) -> None:
     assert page.answer(0).status_code == 200
     assert page.item() == "2.1"
     assert page.answer(1, 0).status_code == 200
-    found = [tuple(row.values()) for row in rows(folder)]
-    assert found[0] == ("1", "good", "1", "2", "goes", "1", "anna")
-    assert found[2] == ("1", "worse", "1", "2", "going", "0", "anna")
-    assert [row[1:6] for row in found[3:]] == [
+    written = [tuple(row.values()) for row in rows(folder)]
+    assert written[0] == ("1", "good", "1", "2", "goes", "1", "anna")
+    assert written[2] == ("1", "worse", "1", "2", "going", "0", "anna")
+    assert [row[1:6] for row in written[3:]] == [
         ("good", "1", "2", "has", "1"), ("good", "3", "4", "cats", "0"),
     ]  # fmt: skip
-    # They are a benchmark by themselves.
+    # The verdicts alone are a benchmark.
     assert page.study.command == "gecjury compare j.toml -m METRIC"
     made = load_benchmark(str(folder / "j.toml"))
     assert made.edits_alone
-    assert len(edit_cases(made)) == 4  # Two systems share the first.
+    assert len(edit_cases(made)) == 4  # two systems share the first edit
 
 
-def test_set_aside_asked_again_and_taken_back(browser: Open, folder: Path) -> None:
+def test_items_are_set_aside_shown_again_and_undone(browser: Open, folder: Path) -> None:
     page = browser(order="file")
     page.send("skip", item="1.1")
     assert page.item() == "2.1"
@@ -115,7 +115,7 @@ def test_set_aside_asked_again_and_taken_back(browser: Open, folder: Path) -> No
         page.answer(comment="  a   remark ")
     assert "you set 1 aside" in page.page()
     assert page.item() == ""
-    page = browser(order="file")  # still so after a new start
+    page = browser(order="file")  # unchanged after a restart
     assert page.item() == ""
     page.send("again")
     assert page.item() == "1.1"
@@ -134,24 +134,24 @@ def test_set_aside_asked_again_and_taken_back(browser: Open, folder: Path) -> No
     assert len(browser(order="file").study.journal.answers()) == 1
 
 
-def test_a_comment_stays_in_the_journal(browser: Open, folder: Path) -> None:
+def test_a_comment_is_only_in_the_journal(browser: Open, folder: Path) -> None:
     browser().answer(comment="  a\n remark ")
     assert '"comment": "a remark"' in (folder / "j.answers.jsonl").read_text()
     assert "remark" not in (folder / "j.csv").read_text()
 
 
-def test_two_windows_of_one_name_are_told(browser: Open) -> None:
+def test_a_second_window_of_the_same_annotator_is_reported(browser: Open) -> None:
     page = browser()
     now = [0.0]
     page.study.clock = lambda: now[0]
     page.page()
     other = Browser(page.study, "anna", "w2")
     assert "anna is in use in another window" in other.page()
-    found = other.answer()
-    assert (found.status_code, found.json()["kind"]) == (409, "held")
+    response = other.answer()
+    assert (response.status_code, response.json()["kind"]) == (409, "held")
     assert page.study.journal.answers() == []
     assert "Which corrections" in Browser(page.study, "ben", "w3").page()
-    # taken over: now the first one is told
+    # The second window takes over, and the first gets the error.
     assert other.send("take").status_code == 200
     assert page.answer().status_code == 409
     alive = page.client.get(
@@ -159,12 +159,12 @@ def test_two_windows_of_one_name_are_told(browser: Open) -> None:
     )
     assert (alive.status_code, alive.json()["kind"]) == (409, "held")
     assert other.answer().status_code == 200
-    # a window that was closed lets go of the name
+    # A closed window releases the name.
     now[0] += HELD_SECONDS + 1
     assert page.answer().status_code == 200
 
 
-def test_annotators_have_their_own_progress(browser: Open) -> None:
+def test_annotators_have_separate_progress(browser: Open) -> None:
     page = browser(order="file")
     page.answer()
     page.answer()
@@ -177,7 +177,7 @@ def test_annotators_have_their_own_progress(browser: Open) -> None:
     assert "Continue as <b>ben</b>" in page.client.get("/").text
 
 
-def test_one_annotator_alone(browser: Open) -> None:
+def test_the_page_can_be_restricted_to_one_annotator(browser: Open) -> None:
     page = browser(annotator="anna")
     assert page.client.get("/").headers["location"].startswith("/judge?as=anna")
     other = Browser(page.study, "ben")
@@ -189,7 +189,7 @@ def test_one_annotator_alone(browser: Open) -> None:
 @pytest.mark.parametrize(
     "name", ["", "  ", "=1+1", "-x", "@x", "+x", "a\x1b[2Jb", "x" * 61, "\u202e"]
 )
-def test_names_that_are_none(browser: Open, name: str) -> None:
+def test_invalid_annotator_names_are_refused(browser: Open, name: str) -> None:
     with pytest.raises(OptionError):
         annotator_name(name)
     page = Browser(browser().study, name)
@@ -197,12 +197,12 @@ def test_names_that_are_none(browser: Open, name: str) -> None:
     assert page.answer().status_code == 422
 
 
-def test_names_are_written_in_one_way() -> None:
+def test_annotator_names_are_normalised() -> None:
     assert annotator_name("  Zoe\u0308 \u00a0 B ") == "Zoë B"
 
 
 @pytest.mark.security
-def test_items_that_are_none(browser: Open) -> None:
+def test_unknown_items_and_addresses_are_refused(browser: Open) -> None:
     page = browser()
     assert page.send("answer", item="9.9", value0="1").status_code == 400
     assert page.send("skip", item="9.9").status_code == 400
@@ -214,8 +214,8 @@ def test_items_that_are_none(browser: Open) -> None:
 def test_forms_work_without_a_script(browser: Open) -> None:
     page = browser()
     data = {"token": page.study.token, "as": "anna"}
-    found = page.client.post("/begin", data=data)
-    assert (found.status_code, found.headers["location"]) == (303, "/judge?as=anna")
+    response = page.client.post("/begin", data=data)
+    assert (response.status_code, response.headers["location"]) == (303, "/judge?as=anna")
     address = page.client.get("/judge?as=anna").headers["location"]
     assert re.fullmatch(r"/judge\?as=anna&window=[\w-]+", address)
     assert 'method="post" action="/answer"' in page.client.get(address).text
@@ -225,7 +225,7 @@ def test_forms_work_without_a_script(browser: Open) -> None:
 
 
 @pytest.mark.security
-def test_an_unforeseen_error_ends_no_session(
+def test_an_unexpected_error_does_not_end_the_session(
     browser: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = browser()
@@ -234,10 +234,10 @@ def test_an_unforeseen_error_ends_no_session(
         raise RuntimeError("a secret text")
 
     monkeypatch.setattr(page.study.journal, "save", broken)
-    found = page.answer()
-    assert found.status_code == 500
-    assert "RuntimeError" in found.json()["error"]
-    assert "secret" not in found.text
+    response = page.answer()
+    assert response.status_code == 500
+    assert "RuntimeError" in response.json()["error"]
+    assert "secret" not in response.text
     monkeypatch.undo()
     assert page.answer().status_code == 200
 

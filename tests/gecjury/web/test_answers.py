@@ -1,4 +1,4 @@
-"""Answers on disk: kept before they are told, mended, refused where others have written."""
+"""Answers on disk: saved before they are confirmed, repaired, refused after foreign changes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def judge(page: Browser, count: int) -> None:
         assert page.answer(*values).status_code == 200
 
 
-def test_an_answer_is_on_disk_when_it_is_told(
+def test_an_answer_is_on_disk_before_it_is_confirmed(
     browser: Open, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
@@ -47,14 +47,14 @@ def test_an_answer_is_on_disk_when_it_is_told(
     monkeypatch.setattr(os, "fsync", lambda *a: (order.append("fsync"), real_sync(*a))[1])
     page = browser()
     order.clear()
-    found = page.answer(1, 2, 3, 3)
-    assert "told=saved" in found.json()["next"]
+    response = page.answer(1, 2, 3, 3)
+    assert "told=saved" in response.json()["next"]
     assert order[:2] == ["write", "fsync"]
     (line,) = journal(folder).read_text().splitlines()[1:]
     assert json.loads(line)["values"] == [1, 2, 3, 3][: len(json.loads(line)["values"])]
 
 
-def test_it_goes_on_where_it_stopped(browser: Open, folder: Path) -> None:
+def test_annotation_resumes_where_it_stopped(browser: Open, folder: Path) -> None:
     page = browser()
     judge(page, 2)
     before = {a.item: a.values for a in page.study.journal.answers()}
@@ -68,7 +68,7 @@ def test_it_goes_on_where_it_stopped(browser: Open, folder: Path) -> None:
     assert "Nothing left" in again.page()
 
 
-def test_a_line_that_was_cut_off_is_removed_and_told(browser: Open, folder: Path) -> None:
+def test_a_truncated_last_line_is_removed_and_reported(browser: Open, folder: Path) -> None:
     page = browser()
     judge(page, 2)
     csv = (folder / "j.csv").read_text()
@@ -82,13 +82,13 @@ def test_a_line_that_was_cut_off_is_removed_and_told(browser: Open, folder: Path
         (folder / "j.csv").write_text(csv)
         page = browser()
         assert len(page.study.journal.answers()) == 2
-        (told,) = page.study.told  # type: ignore[attr-defined]
-        assert "the last line was cut off" in told
+        (message,) = page.study.told  # type: ignore[attr-defined]
+        assert "the last line was cut off" in message
         assert path.read_bytes() == whole[:last]
         assert (folder / "j.csv").read_text() == csv
 
 
-def test_the_csv_file_lags_behind_a_kill_and_is_brought_up(browser: Open, folder: Path) -> None:
+def test_a_csv_file_that_lags_after_a_kill_is_updated(browser: Open, folder: Path) -> None:
     page = browser()
     judge(page, 2)
     before = (folder / "j.csv").read_text()
@@ -99,18 +99,18 @@ def test_the_csv_file_lags_behind_a_kill_and_is_brought_up(browser: Open, folder
     assert (folder / "j.csv").read_text() == after
     page = browser()
     page.send("undo")
-    (folder / "j.csv").write_text(after)  # the same, with an answer taken back
+    (folder / "j.csv").write_text(after)  # the same, after an answer was undone
     browser()
     assert (folder / "j.csv").read_text() == before
 
 
-def test_a_csv_file_that_somebody_changed_is_never_overwritten(browser: Open, folder: Path) -> None:
+def test_a_csv_file_changed_by_others_is_never_overwritten(browser: Open, folder: Path) -> None:
     page = browser()
     judge(page, 1)
     mine = (folder / "j.csv").read_text().replace("anna", "ben")
     (folder / "j.csv").write_text(mine)
-    found = page.answer()
-    assert (found.status_code, found.json()["kind"]) == (409, "changed")
+    response = page.answer()
+    assert (response.status_code, response.json()["kind"]) == (409, "changed")
     with pytest.raises(InputError, match="it has been changed"):
         browser()
     assert (folder / "j.csv").read_text() == mine
@@ -119,7 +119,7 @@ def test_a_csv_file_that_somebody_changed_is_never_overwritten(browser: Open, fo
     assert "anna" in (folder / "j.csv").read_text()
 
 
-def test_a_csv_file_of_others_is_not_taken_over(browser: Open, folder: Path) -> None:
+def test_a_csv_file_without_a_journal_is_not_overwritten(browser: Open, folder: Path) -> None:
     (folder / "j.csv").write_text("sentence,system,rank\n")
     with pytest.raises(InputError, match=r"j\.answers\.jsonl with its answers is not next to it"):
         browser()
@@ -127,7 +127,7 @@ def test_a_csv_file_of_others_is_not_taken_over(browser: Open, folder: Path) -> 
 
 
 @pytest.mark.parametrize("how", ["longer", "shorter", "moved", "replaced"])
-def test_a_journal_that_changes_underneath(browser: Open, folder: Path, how: str) -> None:
+def test_a_journal_changed_by_others_is_refused(browser: Open, folder: Path, how: str) -> None:
     page = browser()
     judge(page, 1)
     path = journal(folder)
@@ -139,28 +139,30 @@ def test_a_journal_that_changes_underneath(browser: Open, folder: Path, how: str
         (folder / "new").replace(path)
     else:
         path.write_bytes(data + b"{}\n" if how == "longer" else data[:-1])
-    found = page.answer()
-    assert (found.status_code, found.json()["kind"]) == (409, "changed")
+    response = page.answer()
+    assert (response.status_code, response.json()["kind"]) == (409, "changed")
     assert len(page.study.journal.answers()) == 1
 
 
 @pytest.mark.parametrize("name", ["source", "good"])
-def test_files_that_change_underneath(browser: Open, folder: Path, name: str) -> None:
+def test_text_files_changed_during_annotation_are_refused(
+    browser: Open, folder: Path, name: str
+) -> None:
     page = browser()
     path = folder / f"{name}.txt"
     text = path.read_text()
     path.write_text(text.replace("home", "away"))
-    found = page.answer()
-    assert (found.status_code, found.json()["kind"]) == (409, "changed")
-    assert f"{name}.txt has changed" in found.json()["error"]
+    response = page.answer()
+    assert (response.status_code, response.json()["kind"]) == (409, "changed")
+    assert f"{name}.txt has changed" in response.json()["error"]
     with pytest.raises(InputError, match="was begun with other"):
         browser()
-    path.write_text(text)  # as it was: only touched
+    path.write_text(text)  # the same content with a new modification time
     assert browser().answer().status_code == 200
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"sets_of": 3}, "--sets-of 5, not --sets-of 3"),
         ({"seed": 1}, "--seed 0, not --seed 1"),
@@ -168,13 +170,15 @@ def test_files_that_change_underneath(browser: Open, folder: Path, name: str) ->
         ({"hide_edits": True}, "edits marked, not edits hidden"),
     ],
 )
-def test_other_settings_are_refused(browser: Open, options: dict[str, Any], told: str) -> None:
+def test_different_settings_are_refused(
+    browser: Open, options: dict[str, Any], message: str
+) -> None:
     browser()
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         browser(**options)
 
 
-def test_two_servers_on_one_file(browser: Open, folder: Path) -> None:
+def test_a_second_server_on_the_same_file_is_refused(browser: Open, folder: Path) -> None:
     page = browser()
     judge(page, 1)
     script = (
@@ -192,7 +196,7 @@ def test_two_servers_on_one_file(browser: Open, folder: Path) -> None:
     assert len(page.study.journal.answers()) == 2
 
 
-def test_a_full_disk_leaves_no_half_line(
+def test_a_full_disk_leaves_no_partial_line(
     browser: Open, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = browser()
@@ -206,16 +210,16 @@ def test_a_full_disk_leaves_no_half_line(
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", full)
-        found = page.answer()
-    assert found.status_code == 422
-    assert "No space left on device); the answer is not saved" in found.json()["error"]
+        response = page.answer()
+    assert response.status_code == 422
+    assert "No space left on device); the answer is not saved" in response.json()["error"]
     assert journal(folder).read_bytes() == data
     assert len(page.study.journal.answers()) == 1
     judge(page, 1)
     assert len(browser().study.journal.answers()) == 2
 
 
-def test_answers_are_kept_where_the_csv_file_cannot_be_written(
+def test_answers_are_kept_if_the_csv_file_cannot_be_written(
     browser: Open, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = browser(order="file")
@@ -226,12 +230,12 @@ def test_answers_are_kept_where_the_csv_file_cannot_be_written(
         raise OutputError(f"{path}: cannot be written (No space left on device)")
 
     def fill(page: Browser) -> None:
-        """Save and take back answers, so that the file lags by more than additions."""
+        """Save and undo answers, so that the file lacks more than added lines."""
         with monkeypatch.context() as patched:
             patched.setattr(answers, "write_text", full)
-            found = page.answer()
-            assert (found.status_code, "told=saved" in found.json()["next"]) == (200, True)
-            text = page.client.get(found.json()["next"]).text
+            response = page.answer()
+            assert (response.status_code, "told=saved" in response.json()["next"]) == (200, True)
+            text = page.client.get(response.json()["next"]).text
             assert "Saved. Every answer is saved in j.answers.jsonl." in text
             assert "(No space left on device); the CSV file is written with the next answer" in text
             assert "the CSV file is written with" in page.client.get("/overview").text
@@ -242,7 +246,7 @@ def test_answers_are_kept_where_the_csv_file_cannot_be_written(
 
     fill(page)
     page.study.journal.close()
-    (folder / "j.csv").rename(folder / "stale.csv")  # what all answers make, for comparison
+    (folder / "j.csv").rename(folder / "stale.csv")  # to create the expected file from the journal
     page = browser(order="file")
     expected = (folder / "j.csv").read_text()
     page.study.journal.close()
@@ -259,7 +263,7 @@ def test_answers_are_kept_where_the_csv_file_cannot_be_written(
     assert "the CSV file is written with" not in page.client.get("/overview").text
 
 
-def test_sent_twice_is_kept_once_and_changed_before_it_was_told(
+def test_a_repeated_answer_is_kept_once_and_may_change_before_it_is_confirmed(
     browser: Open, folder: Path
 ) -> None:
     page = browser()
@@ -267,18 +271,18 @@ def test_sent_twice_is_kept_once_and_changed_before_it_was_told(
     first = {"item": item, "key": "k", **{f"value{n}": "1" for n in range(4)}}
     page.send("answer", **first)
     lines = len(journal(folder).read_text().splitlines())
-    assert page.send("answer", **first).status_code == 200  # the telling was lost
+    assert page.send("answer", **first).status_code == 200  # the confirmation was lost
     assert len(journal(folder).read_text().splitlines()) == lines
     changed = {**first, "value0": "2"}
     assert page.send("answer", **changed).status_code == 200
     (answer,) = page.study.journal.answers()
     assert answer.values[0] == 2
-    found = page.send("answer", **{**changed, "key": "another page"})
-    assert (found.status_code, found.json()["kind"]) == (409, "done")
+    response = page.send("answer", **{**changed, "key": "another page"})
+    assert (response.status_code, response.json()["kind"]) == (409, "done")
     assert browser().study.journal.answers() == [answer]
 
 
-def test_an_answer_that_was_replaced_is_the_last_one(browser: Open) -> None:
+def test_a_replaced_answer_is_the_first_to_be_undone(browser: Open) -> None:
     page = browser(order="file")
     page.answer(1, 1, 1, key="k")
     page.answer()
@@ -286,12 +290,12 @@ def test_an_answer_that_was_replaced_is_the_last_one(browser: Open) -> None:
     assert page.study.journal.undo("anna", "").item == "1.1"  # type: ignore[union-attr]
 
 
-def test_damaged_journals_are_named(browser: Open, folder: Path) -> None:
+def test_damaged_journals_are_refused_with_their_line(browser: Open, folder: Path) -> None:
     page = browser()
     judge(page, 2)
     page.study.journal.close()
     lines = journal(folder).read_bytes().split(b"\n")
-    for bad, told in (
+    for bad, message in (
         (b"{", "line 2: is not JSON"),
         (b"[]", "line 2: not a valid answer"),
         (b'{"annotator": "x"}', "line 2: not a valid answer"),
@@ -312,19 +316,19 @@ def test_damaged_journals_are_named(browser: Open, folder: Path) -> None:
         (b'{"annotator": "\\ud800", "skip": "1.1"}', "half a surrogate"),
     ):
         journal(folder).write_bytes(b"\n".join([lines[0], bad, *lines[2:]]))
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             browser()
     journal(folder).write_bytes(b"{}\n")
     with pytest.raises(InputError, match="not a file of answers"):
         browser()
 
 
-def test_what_cannot_be_written_is_told(browser: Open, folder: Path) -> None:
+def test_an_unwritable_journal_is_reported(browser: Open, folder: Path) -> None:
     journal(folder).mkdir()
     with pytest.raises(OutputError, match=r"cannot be written \(it is not a file\); move it away"):
         browser()
     journal(folder).rmdir()
-    os.mkfifo(journal(folder))  # opened, it would wait for a reader for ever
+    os.mkfifo(journal(folder))  # opening it would wait for a reader forever
     with pytest.raises(OutputError, match=r"cannot be written \(it is not a file\)"):
         browser()
 
@@ -335,26 +339,28 @@ def test_the_file_is_read_as_judgments(browser: Open, folder: Path, task: str) -
         page = browser(name=name, task=task)
         judge(page, len(page.study.items))
     page.study.journal.close()
-    found = read_judgments(folder / "j.csv", page.study.corpus)
-    assert {item.annotator for item in found.items} == {"anna", 'a, b; "c"'}
+    judgments = read_judgments(folder / "j.csv", page.study.corpus)
+    assert {item.annotator for item in judgments.items} == {"anna", 'a, b; "c"'}
     if task == "rate":
-        assert list(found.raters) == ["grammaticality", "fluency", "meaning"]
-        assert next(iter(found.raters.values())).shape == (2, 4, 4)
+        assert list(judgments.raters) == ["grammaticality", "fluency", "meaning"]
+        assert next(iter(judgments.raters.values())).shape == (2, 4, 4)
         return
     kept = {(a.annotator, a.item): a for a in page.study.journal.answers()}
-    for item in found.items:
+    for item in judgments.items:
         answer = kept.pop((item.annotator, item.item_id))
         mine = dict(zip(answer.systems, answer.values, strict=True))
         assert dict(zip(item.groups, item.ranks, strict=True)) == mine
     assert not kept
 
 
-def test_records_are_answers_again() -> None:
+def test_answers_survive_a_round_trip_through_records() -> None:
     answer = ItemAnswer("k", "anna", "1.1", 1, (("a", "b"), ("c",)), (1, 2), (), "so", 2.5, "now")
     assert ItemAnswer.of(json.loads(json.dumps(answer.record()))) == answer
 
 
-def test_the_table_beside_the_file(begin: Callable[..., AnnotationStudy], folder: Path) -> None:
+def test_a_benchmark_table_is_written_next_to_the_csv_file(
+    begin: Callable[..., AnnotationStudy], folder: Path
+) -> None:
     study = begin()
     assert study.command == "gecjury compare j.toml -m METRIC"
     with (folder / "j.toml").open("a") as file:
@@ -371,8 +377,8 @@ def test_the_table_beside_the_file(begin: Callable[..., AnnotationStudy], folder
     assert (folder / "j.toml").read_text() == "name = 'mine'\n"
 
 
-def test_the_table_names_files_elsewhere_from_its_own_folder(folder: Path) -> None:
-    # The folder of the judgments is a link: `..` goes up from where it leads.
+def test_paths_in_the_table_are_relative_to_its_folder(folder: Path) -> None:
+    # The folder of the judgments is a link, and `..` starts from its target.
     real, linked = folder / "some" / "judged", folder / "link"
     real.mkdir(parents=True)
     linked.symlink_to(real, target_is_directory=True)

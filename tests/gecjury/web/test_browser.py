@@ -1,4 +1,4 @@
-"""Pages in a real browser: by keys, on phones, while the program is killed again and again."""
+"""Pages in a real browser: keyboard use, phones, and a program that is killed repeatedly."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Page]:
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Path:
-    """The sample's texts, which are ours."""
+    """A folder with the texts of the sample benchmark."""
     folder = importlib.resources.files("gecjury.benchmarks") / "sample"
-    with importlib.resources.as_file(folder) as found:
-        shutil.copytree(found, tmp_path, dirs_exist_ok=True)
+    with importlib.resources.as_file(folder) as files:
+        shutil.copytree(files, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
 class Server:
-    """`gecjury annotate` as a process of its own, always on one port."""
+    """`gecjury annotate` in a separate process, always on the same port."""
 
     def __init__(self, folder: Path, *options: str, command: str = "annotate") -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -109,30 +109,30 @@ def serve(sample: Path) -> Iterator[Callable[..., Server]]:
 
 
 def enter(tab: chromium.Page, server: Server) -> None:
-    """Open the printed address, as everybody has to."""
+    """Open the printed address, as every user has to."""
     tab.visit(server.entrance)
     assert "secret" not in tab.run("location.href")
 
 
 def enter_elsewhere(tab: chromium.Page, server: Server) -> None:
-    """Open the printed address in another tab: the cookie is that of all tabs."""
+    """Open the printed address in another tab; all tabs share the cookie."""
     path = server.entrance.removeprefix(server.address)
     until(lambda: tab.run(f"fetch('{path}').then((answer) => answer.ok)"))
 
 
 def until(done: Callable[[], Any], seconds: float = 20) -> Any:
-    """Wait until something holds; errors on the way (a page that is just being left) do not."""
+    """Wait until `done` returns a true value, ignoring errors (from a page that is being left)."""
     last = time.monotonic() + seconds
     while True:
         with contextlib.suppress(OSError, RuntimeError):
             if found := done():
                 return found
-        assert time.monotonic() < last, "it did not come about"
+        assert time.monotonic() < last, "timed out while waiting for the page"
         time.sleep(0.02)
 
 
 def state(tab: chromium.Page) -> dict[str, str]:
-    """The item that is shown, and what is told, once the page is all there."""
+    """Return the shown item and the status message, once the page is complete."""
     found: dict[str, str] = until(
         lambda: tab.run(
             "document.readyState === 'complete' && document.querySelector('main.judge')"
@@ -144,7 +144,7 @@ def state(tab: chromium.Page) -> dict[str, str]:
 
 
 def choose(tab: chromium.Page, rng: random.Random) -> list[int]:
-    """Rank all corrections by keys; gives the ranks in the item's own order."""
+    """Rank all corrections with the keyboard; return the ranks in the order of the item."""
     count = tab.run("document.querySelectorAll('.question').length")
     for _ in range(count):
         tab.press(str(rng.randint(1, count)))
@@ -154,7 +154,7 @@ def choose(tab: chromium.Page, rng: random.Random) -> list[int]:
 
 
 def save(tab: chromium.Page, item: str) -> None:
-    """Press Enter until the page goes on, as it asks for after a new start."""
+    """Press Enter until the page shows another item; after a restart, one press is not enough."""
     tab.press("Enter")
 
     def gone() -> bool:
@@ -200,7 +200,7 @@ def test_fifty_items_and_twenty_kills_lose_nothing(
             server.kill()
             server.start()
             enter(tab, server)
-            tab.visit(address)  # it may have been on its way to the next page
+            tab.visit(address)  # it may have been loading the next page
             if state(tab)["item"] != item:
                 in_time += 1
                 continue
@@ -226,7 +226,7 @@ def test_fifty_items_and_twenty_kills_lose_nothing(
 
 
 def _agreement_and_compare(folder: Path) -> None:
-    """A second annotator; what the overview shows, and what `compare` says of the file."""
+    """Add a second annotator, and check the overview and the result of `compare` on the file."""
     settings = Annotation(
         source=str(folder / "source.txt"),
         outputs=tuple(sorted(str(path) for path in (folder / "outputs").iterdir())),
@@ -258,19 +258,19 @@ def _agreement_and_compare(folder: Path) -> None:
     print(f"agreement {expected}; green r {document['rows'][0]['system']['pearson']:.3f}")
 
 
-def test_the_secret_opens_the_page_and_is_not_kept_in_the_address(
+def test_the_secret_opens_the_page_and_is_removed_from_the_address(
     tab: chromium.Page, serve: Callable[..., Server]
 ) -> None:
     server = serve()
     tab.visit(f"{server.address}/")
     assert "open the address that the program printed" in tab.run("document.body.innerText")
-    # A link on another site (localhost is one): a strict cookie is not sent along redirects.
+    # A link on another site, here localhost: a strict cookie is not sent with redirects.
     tab.visit(f"http://localhost:{server.port}/")
     tab.run(f"void (location.href = '{server.entrance}')")
     until(lambda: tab.run("document.querySelector('#name') && location.href"))
     assert tab.run("location.href") == f"{server.address}/"
     assert tab.run("document.cookie") == ""  # no script can read it
-    other = serve(command="serve")  # another port has a cookie of its own
+    other = serve(command="serve")  # another port has a separate cookie
     enter(tab, other)
     for each, title in ((server, "Which corrections"), (other, "Score texts")):
         tab.visit(f"{each.address}/")
@@ -293,12 +293,12 @@ def test_keys_and_focus(tab: chromium.Page, serve: Callable[..., Server]) -> Non
     assert tab.run(place) == 1
     assert tab.run("document.activeElement.value") == "2"
     first = state(tab)["item"]
-    tab.press("Enter")  # not all are chosen
+    tab.press("Enter")  # some questions have no choice yet
     until(lambda: "Choose for A first" in state(tab)["told"])
     assert tab.run(place) == 0
     tab.press("c")
     assert tab.run("document.activeElement.name") == "comment"
-    tab.press("1")  # in a text it is a letter
+    tab.press("1")  # in a text field it is a character
     assert tab.run("document.activeElement.value") == "1"
     tab.press("Escape")
     assert tab.run(place) == 0
@@ -318,7 +318,7 @@ def test_keys_and_focus(tab: chromium.Page, serve: Callable[..., Server]) -> Non
 
 @pytest.mark.parametrize("task", ["rank", "rate"])
 @pytest.mark.parametrize(("width", "phone"), [(360, True), (390, True), (1180, False)])
-def test_it_fits_and_can_be_touched(
+def test_pages_fit_the_screen_and_targets_are_large_enough(
     tab: chromium.Page, serve: Callable[..., Server], task: str, width: int, phone: bool
 ) -> None:
     server = serve("--task", task)
@@ -339,7 +339,7 @@ def test_it_fits_and_can_be_touched(
             assert tab.run(CONTRAST) >= 4.5
 
 
-# The least contrast of any text with what lies behind it (WCAG 2).
+# The lowest contrast of any text with its background (WCAG 2).
 CONTRAST = """
 (() => {
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
@@ -364,14 +364,16 @@ CONTRAST = """
 """
 
 
-def test_another_window_is_told(tab: chromium.Page, serve: Callable[..., Server]) -> None:
+def test_use_in_another_window_is_reported(
+    tab: chromium.Page, serve: Callable[..., Server]
+) -> None:
     server = serve()
     tab.size(1180)
     enter(tab, server)
     tab.visit(f"{server.address}/judge?as=anna&window=w1")
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-    with opener.open(server.entrance, timeout=5) as found:
-        token = re.search(r'name="token" value="([\w-]+)"', found.read().decode())
+    with opener.open(server.entrance, timeout=5) as response:
+        token = re.search(r'name="token" value="([\w-]+)"', response.read().decode())
     assert token is not None
     data = f"token={token[1]}&as=anna&window=w2".encode()
     opener.open(f"{server.address}/take", data, timeout=5)
@@ -380,10 +382,10 @@ def test_another_window_is_told(tab: chromium.Page, serve: Callable[..., Server]
     tab.press("Enter")
     until(lambda: "in use in another window" in state(tab)["told"])
     assert state(tab)["item"] == item
-    until(lambda: "nothing is saved here" in state(tab)["told"])  # by itself, too
+    until(lambda: "nothing is saved here" in state(tab)["told"])  # also without pressing a key
 
 
-def test_the_page_cannot_be_framed_or_scripted(
+def test_the_policy_blocks_scripts_and_foreign_requests(
     tab: chromium.Page, serve: Callable[..., Server]
 ) -> None:
     server = serve()
@@ -440,14 +442,14 @@ def test_the_page_to_try_metrics(
             assert tab.run(CONTRAST) >= 4.5, (address, scheme)
 
 
-def test_an_example_is_scored_while_progress_is_told(
+def test_progress_is_shown_while_an_example_is_scored(
     tab: chromium.Page, serve: Callable[..., Server]
 ) -> None:
     server = serve(command="serve")
     tab.size(390, 800, True)
     enter(tab, server)
     tab.visit(f"{server.address}/?example=1")
-    # The answer replaces the page, so that what it told is kept beside it.
+    # The response replaces the page, so its messages are copied to the session storage.
     tab.run(
         "void new MutationObserver(() => sessionStorage.setItem('told', (sessionStorage.told || '')"
         " + document.getElementById('status').textContent + '\\n'))"
@@ -455,16 +457,16 @@ def test_an_example_is_scored_while_progress_is_told(
     )
     tab.run("document.querySelector('form.score').requestSubmit()")
     until(lambda: tab.run("!!document.getElementById('result')"))
-    told = tab.run("sessionStorage.told").splitlines()
-    assert told[0].startswith("Scoring; ")
-    assert re.search(r"(waiting|\(metric \d of \d\)|explaining edits).*, \d+ s$", told[1])
+    messages = tab.run("sessionStorage.told").splitlines()
+    assert messages[0].startswith("Scoring; ")
+    assert re.search(r"(waiting|\(metric \d of \d\)|explaining edits).*, \d+ s$", messages[1])
     assert tab.run("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.parametrize(
     ("width", "phone", "scheme"), [(390, True, "dark"), (1280, False, "light")]
 )
-def test_stored_replies_by_keys(
+def test_keys_on_the_page_of_stored_replies(
     tab: chromium.Page, serve: Callable[..., Server], width: int, phone: bool, scheme: str
 ) -> None:
     server = serve("show", "judgments", "--benchmark", "sample", command="judgments")

@@ -1,4 +1,4 @@
-"""What is asked next: fixed orders, where metrics disagree, pairs that settle the ranking."""
+"""Choice of the next item: fixed orders, disagreement of metrics, pairs that settle the ranking."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Open = Callable[..., Browser]
 
 
 def asked(page: Browser) -> list[str]:
-    found = []
+    items = []
     while item := page.item():
-        found.append(item)
+        items.append(item)
         page.answer()
-    return found
+    return items
 
 
 def test_fixed_orders(browser: Open, begin: Callable[..., AnnotationStudy]) -> None:
@@ -45,7 +45,7 @@ def test_the_item_stays_until_it_is_answered(browser: Open) -> None:
 
 
 @pytest.mark.parametrize("task", ["rank", "rate"])
-def test_where_metrics_disagree_comes_first(browser: Open, folder: Path, task: str) -> None:
+def test_items_on_which_metrics_disagree_come_first(browser: Open, folder: Path, task: str) -> None:
     (folder / "ref.txt").write_text((folder / "good.txt").read_text())
     page = browser(metrics=["changes", "gleu"], references=[str(folder / "ref.txt")], task=task)
     tables = [load(name).score_corpus(page.study.corpus) for name in ["changes", "gleu"]]
@@ -66,7 +66,7 @@ def ranked(who: str, one: Item, *values: int) -> ItemAnswer:
     return ItemAnswer(f"{who} {one.id}", who, one.id, one.row + 1, one.systems, values)
 
 
-def test_pairs_that_are_open_come_before_those_that_are_settled() -> None:
+def test_open_pairs_come_before_settled_pairs() -> None:
     items = [item("1", "a", "b"), item("2", "a", "b"), item("3", "b", "c"), item("4", "a", "c")]
     chooser = Settling(items, ["a", "b", "c"], 0)
     won = [ranked("x", each, 1, 2) for each in items[:1]]
@@ -75,7 +75,7 @@ def test_pairs_that_are_open_come_before_those_that_are_settled() -> None:
     assert chooser("x", {"2"}, {"x": won}) == "2"
 
 
-def test_a_pair_that_stays_close_is_more_open_than_a_clear_one() -> None:
+def test_a_close_pair_is_more_open_than_a_clear_pair() -> None:
     every = [item(str(n), "a", "b") for n in range(1, 5)]
     every += [item(str(n), "c", "d") for n in range(5, 9)]
     last = [item("9", "a", "b"), item("10", "c", "d")]
@@ -85,16 +85,16 @@ def test_a_pair_that_stays_close_is_more_open_than_a_clear_one() -> None:
     assert chooser("x", {"9", "10"}, {"x": close + clear}) == "9"
 
 
-def test_a_set_is_worth_its_pairs_over_its_reading() -> None:
+def test_a_set_is_valued_by_its_pairs_per_reading_effort() -> None:
     items = [item("1", "a", "b"), item("2", "a", "b", "c", "d")]
     assert Settling(items, ["a", "b", "c", "d"], 0)("x", {"1", "2"}, {}) == "2"
-    # three half-settled pairs of three texts are worth less than one open pair of two
+    # Three half-settled pairs from three texts are worth less than one open pair from two.
     items = [item("1", "a", "b"), *(item(str(n), "b", "c", "d") for n in range(2, 7))]
     tied = [ranked("x", each, 1, 1, 1) for each in items[1:5]]
     assert Settling(items, ["a", "b", "c", "d"], 0)("x", {"1", "6"}, {"x": tied}) == "1"
 
 
-def test_every_fourth_item_is_one_that_another_has_answered() -> None:
+def test_every_fourth_item_has_an_answer_by_another_annotator() -> None:
     items = [item(str(n), "a", "b") for n in range(1, 30)]
     chooser = Settling(items, ["a", "b"], 0)
     theirs = [ranked("ben", each, 1, 2) for each in items[20:25]]
@@ -109,7 +109,7 @@ def test_every_fourth_item_is_one_that_another_has_answered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"metrics": ["green"]}, "one metric cannot disagree"),
         ({"metrics": ["green", "gleu"], "order": "file"}, "does not use metrics"),
@@ -117,12 +117,14 @@ def test_every_fourth_item_is_one_that_another_has_answered() -> None:
         ({"metrics": ["gren", "gleu"]}, "did you mean green"),
     ],
 )
-def test_options_that_do_not_go_together(browser: Open, options: dict[str, Any], told: str) -> None:
-    with pytest.raises(OptionError, match=told):
+def test_incompatible_options_are_refused(
+    browser: Open, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(OptionError, match=message):
         browser(**options)
 
 
-def test_an_answer_that_is_taken_back_counts_no_longer() -> None:
+def test_an_undone_answer_no_longer_counts() -> None:
     items = [item("1", "a", "b"), item("2", "a", "b"), item("3", "b", "c")]
     chooser = Settling(items, ["a", "b", "c"], 0)
     fresh = Settling(items, ["a", "b", "c"], 0)("x", {"2", "3"}, {})

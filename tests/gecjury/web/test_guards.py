@@ -1,4 +1,4 @@
-"""Who may ask the pages: foreign names, origins, sizes, forms that are not ours."""
+"""Guards of the pages: foreign host names and origins, large bodies, forged forms."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.security
         ({"Origin": "null"}, 403),
     ],
 )
-def test_only_this_machines_own_pages_are_answered(
+def test_only_requests_from_pages_of_this_machine_are_answered(
     browser: Callable[..., Browser], headers: dict[str, str], status: int
 ) -> None:
     page = browser()
@@ -54,7 +54,7 @@ def stranger(browser: Callable[..., Browser]) -> TestClient:
     return TestClient(app, base_url="http://127.0.0.1:8765", follow_redirects=False)
 
 
-def test_without_the_secret_nothing_is_shown_or_done(stranger: TestClient) -> None:
+def test_requests_without_the_secret_are_refused(stranger: TestClient) -> None:
     secret = stranger.app.secret  # type: ignore[attr-defined]
     refused = [
         stranger.get("/"),
@@ -69,41 +69,41 @@ def test_without_the_secret_nothing_is_shown_or_done(stranger: TestClient) -> No
         stranger.get("/", headers={"Cookie": f"gecjury-8765={secret}x"}),
         stranger.get("/", headers={"Cookie": f"gecjury-8766={secret}"}),
     ]
-    for found in refused:
-        assert found.status_code == 403
-        assert "open the address that the program printed" in found.text
-        assert "set-cookie" not in found.headers
-    found = stranger.get("/alive", headers={"Accept": "application/json"})
-    assert (found.status_code, found.json()["kind"]) == (403, "secret")
+    for response in refused:
+        assert response.status_code == 403
+        assert "open the address that the program printed" in response.text
+        assert "set-cookie" not in response.headers
+    response = stranger.get("/alive", headers={"Accept": "application/json"})
+    assert (response.status_code, response.json()["kind"]) == (403, "secret")
 
 
 def test_the_secret_becomes_a_cookie_and_leaves_the_address_bar(stranger: TestClient) -> None:
     secret = stranger.app.secret  # type: ignore[attr-defined]
     for _ in range(2):  # it lets in any number of browsers
         stranger.cookies.clear()
-        found = stranger.get("/", params={"secret": secret})
-        assert (found.status_code, found.headers["location"]) == (303, "/")
-        name, *rest = found.headers["set-cookie"].split("; ")
+        response = stranger.get("/", params={"secret": secret})
+        assert (response.status_code, response.headers["location"]) == (303, "/")
+        name, *rest = response.headers["set-cookie"].split("; ")
         assert name == f"gecjury-8765={secret}"
         assert set(rest) == {"Path=/", "HttpOnly", "SameSite=Strict"}
         page = stranger.get("/")
         assert page.status_code == 200
         assert secret not in page.text
-    # the address of an earlier run leads to the page, too
-    found = stranger.get("/", params={"secret": "of an earlier run"})
-    assert (found.status_code, found.headers["location"]) == (303, "/")
+    # The address of an earlier run also leads to the page.
+    response = stranger.get("/", params={"secret": "of an earlier run"})
+    assert (response.status_code, response.headers["location"]) == (303, "/")
 
 
-def test_a_link_on_another_site_leads_in_by_a_page(stranger: TestClient) -> None:
+def test_a_link_on_another_site_opens_the_page_through_a_refresh(stranger: TestClient) -> None:
     headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "document"}
     secret = stranger.app.secret  # type: ignore[attr-defined]
-    found = stranger.get("/", params={"secret": secret}, headers=headers)
-    assert (found.status_code, found.headers["refresh"]) == (200, "0; url=/")
-    assert secret not in found.text
+    response = stranger.get("/", params={"secret": secret}, headers=headers)
+    assert (response.status_code, response.headers["refresh"]) == (200, "0; url=/")
+    assert secret not in response.text
     assert stranger.get("/").status_code == 200
 
 
-def test_the_secret_for_a_command_line_works_once(stranger: TestClient) -> None:
+def test_the_one_time_secret_works_once(stranger: TestClient) -> None:
     once = stranger.app.one_time_secret  # type: ignore[attr-defined]
     assert stranger.get("/", params={"secret": once}).status_code == 303
     assert once not in stranger.cookies.values()
@@ -132,41 +132,43 @@ def test_secrets_are_compared_in_constant_time(
 @pytest.mark.parametrize(
     "address", ["/", "/judge?as=anna&window=w1", "/nothing", "/static/web.css"]
 )
-def test_every_answer_has_the_policy(browser: Callable[..., Browser], address: str) -> None:
+def test_every_response_has_the_security_headers(
+    browser: Callable[..., Browser], address: str
+) -> None:
     for headers in ({}, {"Host": "evil.example"}):
-        found = browser().client.get(address, headers=headers).headers
-        assert found["content-security-policy"] == guards.POLICY
+        sent = browser().client.get(address, headers=headers).headers
+        assert sent["content-security-policy"] == guards.POLICY
         assert "unsafe" not in guards.POLICY
-        assert found["x-content-type-options"] == "nosniff"
-        assert found["x-frame-options"] == "DENY"
-        assert not [name for name in found if name.startswith("access-control")]
+        assert sent["x-content-type-options"] == "nosniff"
+        assert sent["x-frame-options"] == "DENY"
+        assert not [name for name in sent if name.startswith("access-control")]
 
 
 def test_forms_need_the_token_of_this_run(browser: Callable[..., Browser]) -> None:
     page = browser()
     for token in ("", "wrong", "é"):
-        found = page.send("answer", token=token, item="1.1", value0="1")
-        assert (found.status_code, found.json()["kind"]) == (403, "token")
+        response = page.send("answer", token=token, item="1.1", value0="1")
+        assert (response.status_code, response.json()["kind"]) == (403, "token")
     assert page.study.journal.answers() == []
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "none"])
-def test_forms_of_other_sites_are_refused_whatever_they_hold(
+def test_forms_from_other_sites_are_refused_even_with_the_token(
     browser: Callable[..., Browser], site: str
 ) -> None:
     page = browser()
     data = {"token": page.study.token, "as": "anna", "window": "w1"}
-    found = page.client.post("/undo", data=data, headers={"Sec-Fetch-Site": site})
-    assert found.status_code == 403
+    response = page.client.post("/undo", data=data, headers={"Sec-Fetch-Site": site})
+    assert response.status_code == 403
 
 
-def test_pages_of_other_sites_can_take_no_name(browser: Callable[..., Browser]) -> None:
+def test_pages_of_other_sites_cannot_claim_a_name(browser: Callable[..., Browser]) -> None:
     page = browser()
     foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
     for address in ("/judge?as=anna&window=evil", "/alive?as=anna&window=evil"):
         for into in ("empty", "image", "iframe", "document"):
-            found = page.client.get(address, headers={**foreign, "Sec-Fetch-Dest": into})
-            assert found.status_code == 403
+            response = page.client.get(address, headers={**foreign, "Sec-Fetch-Dest": into})
+            assert response.status_code == 403
     assert page.client.get("/", headers={**foreign, "Sec-Fetch-Dest": "iframe"}).status_code == 403
     linked = {**foreign, "Sec-Fetch-Dest": "document"}
     assert page.client.get("/", headers=linked).status_code == 200
@@ -177,15 +179,15 @@ def test_pages_of_other_sites_can_take_no_name(browser: Callable[..., Browser]) 
 
 def test_large_bodies_are_refused_before_they_are_read(browser: Callable[..., Browser]) -> None:
     page = browser()
-    found = page.client.post("/answer", content=b"x" * (guards.MOST_BODY + 1))
-    assert found.status_code == 413
-    # without a length, piece by piece
-    found = page.client.post("/answer", content=(b"x" * 100_000 for _ in range(30)))
-    assert found.status_code == 413
+    response = page.client.post("/answer", content=b"x" * (guards.MOST_BODY + 1))
+    assert response.status_code == 413
+    # A chunked body without a length.
+    response = page.client.post("/answer", content=(b"x" * 100_000 for _ in range(30)))
+    assert response.status_code == 413
     assert page.client.put("/answer", content=b"").status_code == 405
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_does_not_arrive_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guards, "_PATIENCE", 0.01)
     sent: list[Any] = []
 
@@ -197,7 +199,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
         sent.append(message)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        raise AssertionError("it was passed on")
+        raise AssertionError("the request was passed on")
 
     guard = PageGuard(app)
     headers = [(b"host", b"localhost"), (b"cookie", f"gecjury-80={guard.secret}".encode())]
@@ -207,19 +209,19 @@ def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("body", [b"\xff", b"a=%ff", b"&".join([b"a=1"] * 3000)])
-def test_bodies_that_are_no_forms(body: bytes) -> None:
+def test_invalid_forms_are_refused(body: bytes) -> None:
     with pytest.raises(Refused):
         read_form(body, "t")
 
 
-def test_fields_have_bounds() -> None:
+def test_fields_have_a_maximum_length() -> None:
     form = read_form(b"token=t&a=" + b"x" * 300, "t")
     assert len(form("a", 300)) == 300
     with pytest.raises(Refused, match="expected at most 200"):
         form("a")
 
 
-def test_what_is_typed_does_nothing(browser: Callable[..., Browser]) -> None:
+def test_typed_text_is_escaped(browser: Callable[..., Browser]) -> None:
     page = browser(name="<script>alert(1)</script>")
     assert page.answer(comment='"><img src=x onerror=alert(1)>').status_code == 200
     for address in ("/", "/overview", f"/judge?as={page.name}&window=w1"):

@@ -1,4 +1,4 @@
-"""Texts of other languages on both pages: shown as they are written, judged by their tokens."""
+"""Texts in other languages on both pages: shown as written, and judged by tokens."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def study(folder: Path, task: str = "rank", **options: object) -> AnnotationStud
     return open_study(settings, language=JAPANESE)
 
 
-def test_a_language_without_blanks_is_shown_without(tmp_path: Path) -> None:
+def test_a_language_without_spaces_is_shown_without_spaces(tmp_path: Path) -> None:
     page = Browser(study(tmp_path))
     text = page.page()
     assert f'lang="ja">{SOURCE}</p>' in text
@@ -42,13 +42,13 @@ def test_a_language_without_blanks_is_shown_without(tmp_path: Path) -> None:
     page.study.journal.close()
 
 
-def test_hidden_edits_leave_the_text_as_it_was_written(tmp_path: Path) -> None:
+def test_with_hidden_edits_the_text_is_shown_as_written(tmp_path: Path) -> None:
     page = Browser(study(tmp_path, hide_edits=True))
     assert f">{GOOD}</span>" in page.page()
     page.study.journal.close()
 
 
-def test_the_table_tells_compare_the_language(shell: Shell) -> None:
+def test_compare_reads_the_language_from_the_table(shell: Shell) -> None:
     folder = shell.folder / "ja"
     folder.mkdir()
     page = Browser(study(folder))
@@ -62,7 +62,7 @@ def test_the_table_tells_compare_the_language(shell: Shell) -> None:
     assert "lang=ja" in json.loads(out)["rows"][0]["signature"]
 
 
-def test_another_language_is_another_study(tmp_path: Path) -> None:
+def test_a_study_cannot_be_resumed_in_another_language(tmp_path: Path) -> None:
     study(tmp_path).journal.close()
     source, good, bad = (str(tmp_path / f"{name}.txt") for name in ("source", "good", "bad"))
     settings = Annotation(source=source, outputs=(good, bad), output=str(tmp_path / "rank.csv"))
@@ -70,7 +70,7 @@ def test_another_language_is_another_study(tmp_path: Path) -> None:
         open_study(settings)
 
 
-def test_verdicts_count_tokens(shell: Shell) -> None:
+def test_verdicts_have_token_positions(shell: Shell) -> None:
     page = Browser(study(shell.folder, task="edits"))
     text = page.page()
     assert re.search(r"Edit 1</span> .*<del>え</del><ins>へ</ins>行く。", text)
@@ -81,7 +81,7 @@ def test_verdicts_count_tokens(shell: Shell) -> None:
     assert (row["start"], row["end"], row["correction"], row["valid"]) == ("4", "5", "へ", "1")
 
 
-def test_pasted_texts_are_cut_scored_and_joined() -> None:
+def test_pasted_texts_are_tokenized_scored_and_joined_for_display() -> None:
     desk = open_desk([], [], None, Runtime(), JAPANESE)
     data = {
         "token": desk.token, "source": SOURCE, "output": GOOD, "system": "", "reference": GOOD,
@@ -89,10 +89,10 @@ def test_pasted_texts_are_cut_scored_and_joined() -> None:
     }  # fmt: skip
     client = admitted(trying_app(desk))
     assert "Japanese, one sentence per line" in client.get("/").text
-    found = client.post("/score", data=data)
-    assert found.status_code == 200
-    assert "私は学校<del>え</del><ins>へ</ins>行く。" in found.text
-    assert "lang=ja" in found.text
-    assert "[4,5] → へ" in found.text
+    response = client.post("/score", data=data)
+    assert response.status_code == 200
+    assert "私は学校<del>え</del><ins>へ</ins>行く。" in response.text
+    assert "lang=ja" in response.text
+    assert "[4,5] → へ" in response.text
     long = client.post("/score", data={**data, "source": "私" * 300, "output": "私" * 300})
     assert "300 tokens; expected at most 200" in long.text

@@ -1,4 +1,4 @@
-"""Requests as no browser sends them: an answer to each, no unforeseen error, nothing kept wrong."""
+"""Requests that no browser sends: none causes an unexpected error or an invalid saved answer."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _TEXTS = (
 
 
 def strange(rng: random.Random, fields: list[str], token: str) -> list[tuple[str, str]]:
-    found = [(rng.choice(fields), rng.choice(_TEXTS)) for _ in range(rng.choice((0, 0, 1, 2, 12)))]
-    return [*found, ("token", token)] if rng.random() < 0.9 else found
+    pairs = [(rng.choice(fields), rng.choice(_TEXTS)) for _ in range(rng.choice((0, 0, 1, 2, 12)))]
+    return [*pairs, ("token", token)] if rng.random() < 0.9 else pairs
 
 
 def encoded(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    form: dict[str, list[str]] = {}
     for name, value in pairs:
-        found.setdefault(name, []).append(value)
-    return found
+        form.setdefault(name, []).append(value)
+    return form
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -39,22 +39,24 @@ def test_forms_of_the_judging_page(browser: Callable[..., Browser], seed: int) -
     fields = ["as", "window", "item", "key", "value0", "value1", "value2", "value3", "comment"]
     now = [0.0]
     page.study.clock = lambda: now[0]
-    with page.client as client:  # one event loop for all requests
+    with page.client as client:  # the same event loop for all requests
         for _ in range(250):
             what = rng.choice(["begin", "answer", "answer", "skip", "undo", "again", "take"])
             if rng.random() < 0.3:
                 asked = dict(strange(rng, ["as", "window", "told"], "t"))
-                found = client.get(rng.choice(["/judge", "/alive", "/overview", "/"]), params=asked)
+                response = client.get(
+                    rng.choice(["/judge", "/alive", "/overview", "/"]), params=asked
+                )
             else:
                 pairs = strange(rng, fields, page.study.token)
                 item = page.study.next_item("anna")
-                # The first of equal names counts: some of a whole form are not as they should be.
+                # The first of equal names counts, so some fields of a complete form are invalid.
                 pairs += [("as", "anna"), ("window", "w1"), ("key", str(rng.random()))]
                 pairs += [("item", item.id)] if item else []
                 pairs += [(f"value{place}", "1") for place in range(4)]
-                found = client.post(f"/{what}", data=encoded(pairs))
-            assert found.status_code < 500, found.text
-            now[0] += rng.choice((0, 20))  # names are let go of now and then
+                response = client.post(f"/{what}", data=encoded(pairs))
+            assert response.status_code < 500, response.text
+            now[0] += rng.choice((0, 20))  # names are released now and then
     answers = page.study.journal.answers()
     assert len(answers) > 1
     page = browser(task=("rank", "rate", "rank")[seed])
@@ -70,7 +72,7 @@ def test_forms_of_the_page_to_try_metrics() -> None:
         for _ in range(120):
             pairs = strange(rng, fields, desk.token)
             pairs += [("source", "He go ."), ("output", "He goes ."), ("metric", "green")]
-            found = client.post("/score", data=encoded(pairs))
-            assert found.status_code < 500, found.text
-            seen.add(found.status_code)
+            response = client.post("/score", data=encoded(pairs))
+            assert response.status_code < 500, response.text
+            seen.add(response.status_code)
     assert {403, 422} <= seen

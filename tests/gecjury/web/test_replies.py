@@ -1,4 +1,4 @@
-"""The page of stored replies: what it shows, what it escapes, where its links lead."""
+"""The page of stored replies: contents, escaping, links."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[31m"
 
 @pytest.fixture(scope="module")
 def sample() -> TestClient:
-    """The page of the sample's replies, with the sample's people."""
+    """A client of the page with the sample's replies and human judgments."""
     review = Review([SAMPLE], People(load_benchmark("sample", systems="input")))
     review.read()
     return admitted(replies_app(review, "sample"))
@@ -40,7 +40,7 @@ def sample() -> TestClient:
 def stored(
     file: Path, texts: Sequence[str], answers: Sequence[str], scores: Sequence[float] = (3, 4)
 ) -> Path:
-    """Replies to one question, each under the number of another repetition."""
+    """Store replies to one question, each as another repetition."""
     wording = read("sentence")
     content = wording.render(
         criterion="", context="A source .", targets="\n".join(texts), scores="x"
@@ -62,7 +62,7 @@ def page_of(*files: Path) -> TestClient:
     return admitted(replies_app(review))
 
 
-def test_a_page_in_a_file_loads_nothing_and_leads_nowhere(
+def test_a_page_in_a_file_loads_nothing_and_has_no_links(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replies_module, "_MOST_SAVED", 2)
@@ -88,7 +88,7 @@ def matching(client: TestClient, **filters: object) -> str:
     return re.findall(r'id="matching">([^<]*)<', answer.text)[0]
 
 
-def test_a_reply_stands_beside_peoples_verdict(sample: TestClient) -> None:
+def test_a_reply_is_shown_with_the_human_verdict(sample: TestClient) -> None:
     text = sample.get("/").text
     first = text[text.index("<article") : text.index("</article>")]
     assert "In the mornings we collected the eggs" in first
@@ -128,15 +128,13 @@ def test_pages_follow_each_other_and_keep_the_filters(sample: TestClient) -> Non
         ("/reply", 422, "there is no reply on this line"),
     ],
 )
-def test_addresses_that_lead_nowhere(
-    sample: TestClient, address: str, status: int, message: str
-) -> None:
+def test_invalid_addresses(sample: TestClient, address: str, status: int, message: str) -> None:
     answer = sample.get(address)
     assert answer.status_code == status
     assert message in unescape(answer.text)
 
 
-def test_one_reply_has_its_question_and_its_neighbours(sample: TestClient) -> None:
+def test_the_page_of_a_reply_has_its_question_and_neighbours(sample: TestClient) -> None:
     text = unescape(sample.get("/reply", params={"line": 3}).text)
     assert "The goal of this task is to rank the presented targets" in text
     assert "sentence.v1:be562fded1f01065" in text
@@ -146,7 +144,7 @@ def test_one_reply_has_its_question_and_its_neighbours(sample: TestClient) -> No
     assert 'data-key="p"' not in first
 
 
-def test_texts_and_replies_cannot_become_code(tmp_path: Path) -> None:
+def test_texts_and_replies_are_escaped(tmp_path: Path) -> None:
     answer = f'{{"reason": "{ATTACK}", "target1_score": 3}}'
     client = page_of(stored(tmp_path / "s.jsonl", [ATTACK.replace("\x1b", ""), "b"], [answer]))
     for address in ("/", "/reply?line=2", f"/?q={ATTACK[:30]}"):
@@ -158,7 +156,7 @@ def test_texts_and_replies_cannot_become_code(tmp_path: Path) -> None:
     assert "&lt;script&gt;alert(1)" in client.get("/").text
 
 
-def test_a_reason_of_a_megabyte_is_cut_until_it_is_asked_for(tmp_path: Path) -> None:
+def test_a_long_reason_is_cut_except_on_the_page_of_the_reply(tmp_path: Path) -> None:
     reason = "word " * 200_000
     client = page_of(stored(tmp_path / "s.jsonl", ["a", "b"], [f'{{"reason": "{reason}"}}']))
     listed = client.get("/").text
@@ -168,7 +166,7 @@ def test_a_reason_of_a_megabyte_is_cut_until_it_is_asked_for(tmp_path: Path) -> 
     assert client.get("/reply?line=2").text.count("word ") >= 399_000
 
 
-def test_other_orders_stand_below_a_reply(tmp_path: Path) -> None:
+def test_other_orders_are_shown_below_a_reply(tmp_path: Path) -> None:
     one = stored(tmp_path / "s.jsonl", ["a", "b"], ["{}"], (1, 2))
     stored(one, ["b", "a"], ["{}"], (1, 2))
     text = page_of(one).get("/reply?line=2").text
@@ -177,7 +175,7 @@ def test_other_orders_stand_below_a_reply(tmp_path: Path) -> None:
     assert text.count("<article") == 2
 
 
-def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_unreadable_lines_are_reported(tmp_path: Path) -> None:
     file = stored(tmp_path / "s.jsonl", ["a", "b"], ["{}"] * 3)
     lines = file.read_bytes().split(b"\n")
     lines[2] = lines[2].replace(b"source", b"sauce")
@@ -197,12 +195,12 @@ def test_a_page_is_shown_while_files_are_read(tmp_path: Path) -> None:
     assert "Reading the files" not in client.get("/").text
 
 
-def test_the_orders_are_those_of_the_review() -> None:
+def test_the_sort_orders_are_those_of_the_review() -> None:
     assert get_args(replies_module.Sort) == get_args(review_module.Sort)
     assert set(replies_module._SORTS) == set(get_args(review_module.Sort))
 
 
-def test_nobody_reads_replies_without_the_secret() -> None:
+def test_replies_need_the_secret() -> None:
     review = Review([SAMPLE])
     client = TestClient(replies_app(review), base_url="http://127.0.0.1:8765")
     assert client.get("/").status_code == 403
@@ -218,7 +216,7 @@ def test_nobody_reads_replies_without_the_secret() -> None:
         ((str(SAMPLE), "--port", "0"), "--port"),
     ],
 )
-def test_what_is_refused_before_anything_is_served(
+def test_invalid_input_is_refused_before_serving(
     shell: Shell, arguments: tuple[str, ...], message: str
 ) -> None:
     shell.write("source.txt", "a text\n")

@@ -1,4 +1,4 @@
-"""The commands: ports, missing packages, what they say, how they end."""
+"""The commands: ports, missing packages, messages, interrupts."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tests.shell import REPOSITORY, Shell
 
 
 @pytest.mark.security
-def test_only_this_machine_can_reach_it() -> None:
-    with listen(None) as found:
-        assert found.getsockname()[0] == "127.0.0.1"
+def test_the_server_listens_on_this_machine_only() -> None:
+    with listen(None) as listening:
+        assert listening.getsockname()[0] == "127.0.0.1"
 
 
-def test_a_port_that_is_taken_is_told_and_another_found() -> None:
+def test_a_port_in_use_is_reported_and_the_default_moves_on() -> None:
     with listen(None) as first, listen(None) as second:
         ports = [each.getsockname()[1] for each in (first, second)]
         assert len(set(ports)) == 2
@@ -38,10 +38,12 @@ def test_a_port_that_is_taken_is_told_and_another_found() -> None:
             listen(ports[0])
 
 
-def test_no_port_of_the_first_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_free_port_is_used_if_the_default_ports_are_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("gecjury.web.running._TRIED", 0)
-    with listen(None) as found:
-        assert found.getsockname()[1] > 1023
+    with listen(None) as listening:
+        assert listening.getsockname()[1] > 1023
 
 
 def test_missing_packages_are_named_with_their_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,10 +53,10 @@ def test_missing_packages_are_named_with_their_remedy(monkeypatch: pytest.Monkey
         check_installed("annotate")
 
 
-def test_what_is_refused_before_anything_is_served(shell: Shell) -> None:
+def test_invalid_input_is_refused_before_serving(shell: Shell) -> None:
     files = ("source.txt", "mine.txt", "source.txt")
     (shell.folder / "loop.csv").symlink_to("loop.csv")
-    for argv, told in (
+    for argv, message in (
         (("annotate", *files[:2], "-o", "j.txt"), "expected a .csv file"),
         (("annotate", "no.txt", "mine.txt", "-o", "j.csv"), "no.txt: no such file"),
         (("annotate", "-", "mine.txt", "-o", "j.csv"), "-: no such file"),
@@ -72,7 +74,7 @@ def test_what_is_refused_before_anything_is_served(shell: Shell) -> None:
     ):
         status, out, err = shell(*argv)
         assert (status, out) == (2, ""), argv
-        assert told in err
+        assert message in err
     assert not (shell.folder / "j.csv").exists()
     assert not list(shell.folder.glob("*.answers.jsonl"))
 
@@ -94,25 +96,25 @@ def test_help_needs_no_server_and_no_numpy() -> None:
 
 
 @pytest.mark.security
-def test_command_lines_of_browsers_hold_the_secret_that_works_once(
+def test_the_browser_is_started_with_the_one_time_secret(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     app = PageGuard(None)  # type: ignore[arg-type]  # never asked
-    told: list[str] = []
+    messages: list[str] = []
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
     monkeypatch.setattr(running, "_has_display", lambda: True)
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
     with listen(None) as listening:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/?secret="
-        serve_pages(app, listening, told.append, browser=True)
-    assert told == [address + app.secret]
+        serve_pages(app, listening, messages.append, browser=True)
+    assert messages == [address + app.secret]
     assert opened == [address + app.one_time_secret]
 
 
 @pytest.fixture
 def served() -> Iterator[int]:
-    """The port of a server of an application that says nothing, with a short limit for headers."""
+    """The port of a server with empty responses and a short time limit for headers."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 204, "headers": []})
@@ -136,7 +138,7 @@ REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 @pytest.mark.security
 @pytest.mark.parametrize("beginning", [b"", b"GET / HT", REQUEST[:-2], REQUEST + REQUEST[:9]])
-def test_headers_have_to_arrive_in_time(served: int, beginning: bytes) -> None:
+def test_late_headers_close_the_connection(served: int, beginning: bytes) -> None:
     with socket.create_connection(("127.0.0.1", served), timeout=5) as slow:
         if beginning:
             slow.sendall(beginning)
@@ -147,18 +149,18 @@ def test_headers_have_to_arrive_in_time(served: int, beginning: bytes) -> None:
 
 
 @pytest.mark.security
-def test_whole_requests_are_answered_and_the_connection_stays(served: int) -> None:
+def test_complete_requests_are_answered_and_the_connection_stays_open(served: int) -> None:
     with socket.create_connection(("127.0.0.1", served), timeout=5) as quick:
         for _ in range(3):
             quick.sendall(REQUEST)
             assert quick.recv(1000).startswith(b"HTTP/1.1 204")
-            time.sleep(0.15)  # longer than headers may take
+            time.sleep(0.15)  # longer than the time limit for headers
 
 
 @pytest.mark.security
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["annotate", "serve"])
-def test_it_serves_and_ends_with_an_interrupt(folder: Path, command: str) -> None:
+def test_the_command_serves_until_it_is_interrupted(folder: Path, command: str) -> None:
     argv = ["annotate", "source.txt", "good.txt", "worse.txt", "-o", "j.csv"]
     process = subprocess.Popen(
         [sys.executable, "-m", "gecjury", *(argv if command == "annotate" else ["serve"])],
@@ -170,10 +172,10 @@ def test_it_serves_and_ends_with_an_interrupt(folder: Path, command: str) -> Non
         line = next(line for line in process.stderr if "open http" in line)
         address, secret = re.fullmatch(r".* (http:\S+/)\?secret=([\w-]{32}) .*\n", line).groups()  # type: ignore[union-attr]
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-        with opener.open(f"{address}?secret={secret}", timeout=10) as found:
-            assert b"<h1>" in found.read()
+        with opener.open(f"{address}?secret={secret}", timeout=10) as response:
+            assert b"<h1>" in response.read()
         host, port = address.removeprefix("http://").rstrip("/").split(":")
-        other = socket.create_connection((host, int(port)))  # held open: it ends all the same
+        other = socket.create_connection((host, int(port)))  # must not prevent the exit
         process.send_signal(2)
         assert process.wait(15) == 0
         other.close()

@@ -1,4 +1,4 @@
-"""Comparisons and score files opened again: filtered, foreign, damaged, changed underneath."""
+"""Stored comparisons and score files: filtered, foreign, damaged, changed while they are open."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def get(path: Path, address: str = "/comparison/0", scores: Path | None = None) -> str:
     folder = None if scores is None else str(scores)
     desk = open_desk([], [str(path)], folder, Runtime())
-    found = admitted(trying_app(desk)).get(address)
-    assert found.status_code == 200
-    return found.text
+    response = admitted(trying_app(desk)).get(address)
+    assert response.status_code == 200
+    return response.text
 
 
 def sections_of(stored: StoredComparison, filters: Filters) -> dict[str, str]:
-    """The sections of a stored comparison by their headings."""
+    """Return the sections of a stored comparison by heading."""
     return {part.heading: str(part.content) for part in stored.shown(filters)["sections"]}
 
 
 def test_the_sections_are_those_of_the_page(shell: Shell) -> None:
     stored, _ = compared(shell, "sample", "-m", "green", "-m", "gleu", "--html", "page.html")
     page = (shell.folder / "page.html").read_text(encoding="utf-8")
-    found = {part.key: str(part.content) for part in stored.shown(Filters())["sections"]}
-    assert set(found) == {"summary", "metrics", "significance", "scatter"}
+    sections = {part.key: str(part.content) for part in stored.shown(Filters())["sections"]}
+    assert set(sections) == {"summary", "metrics", "significance", "scatter"}
     for key in ("metrics", "significance", "scatter"):
-        assert found[key] in page
+        assert sections[key] in page
 
 
 def test_a_comparison_is_shown_with_its_figures(comparison: Path) -> None:
@@ -66,10 +66,10 @@ def test_a_comparison_is_shown_with_its_figures(comparison: Path) -> None:
     assert "Sample data" in text
     assert "Edit-based judgments" in text
     assert "All p-values" in text
-    assert "style=" not in text  # which the policy would stop
+    assert "style=" not in text  # the security policy would block it
 
 
-def test_filters_leave_what_they_name(comparison: Path) -> None:
+def test_filters_keep_what_they_name(comparison: Path) -> None:
     stored = StoredComparison(comparison)
     every = stored.shown(Filters())
     assert every["facts"][-1] == "3 of 3 metrics shown"
@@ -86,7 +86,7 @@ def test_filters_leave_what_they_name(comparison: Path) -> None:
 
 
 def compared(shell: Shell, *argv: str) -> tuple[StoredComparison, dict[str, Any]]:
-    """A comparison as `serve` finds it on disk, and its document."""
+    """Run a comparison; return it as `serve` reads it from disk, and its document."""
     status, out, err = shell("compare", *argv, "--resamples", "10", "--format", "json")
     assert status == 0, err
     return StoredComparison(shell.write("comparison.json", out)), json.loads(out)
@@ -101,7 +101,7 @@ def test_the_segment_level_of_ratings_is_shown(shell: Shell) -> None:
     stored, document = compared(shell, ".", "-m", "green", "-m", "gleu")
     segment = document["segment"]
     assert (segment["humans"], segment["grouping"]) == ("ratings", "item")
-    # A rating belongs to no view, so that choosing one leaves it in.
+    # Ratings belong to no view, so a filter by view keeps them.
     for filters in (Filters(), Filters(view="sentence")):
         table = sections_of(stored, filters)["Segment level"]
         for row in segment["rows"]:
@@ -142,7 +142,7 @@ def test_tests_between_shown_metrics_keep_their_values(comparison: Path) -> None
     assert "gleu" not in table
 
 
-def test_a_file_that_changes_underneath_is_read_again(comparison: Path, tmp_path: Path) -> None:
+def test_a_changed_file_is_read_again(comparison: Path, tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     document = json.loads(comparison.read_text())
     path.write_text(json.dumps(document))
@@ -161,24 +161,24 @@ def test_a_file_that_changes_underneath_is_read_again(comparison: Path, tmp_path
 @pytest.mark.parametrize(
     "text", ["", "[]", "{", "null", '{"rows": []}', '{"benchmark": 1}', "[" * 200 + "]" * 200]
 )
-def test_files_that_are_no_comparison(tmp_path: Path, text: str) -> None:
+def test_files_without_a_comparison_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "c.json").write_text(text)
     with pytest.raises(InputError, match=r"c\.json"):
         open_desk([], [str(tmp_path / "c.json")], None, Runtime())
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    found = [path] if path else []
+    paths = [path] if path else []
     if not isinstance(value, dict | list):
-        return found
+        return paths
     for key, part in value.items() if isinstance(value, dict) else enumerate(value[:2]):
-        found += places(part, (*path, key))
-    return found
+        paths += places(part, (*path, key))
+    return paths
 
 
 @pytest.mark.security
 @pytest.mark.parametrize("places_hit", [25, pytest.param(80, marks=pytest.mark.slow)])
-def test_damage_anywhere_is_an_error_of_the_file_or_shown_as_it_is(
+def test_damaged_values_are_refused_or_shown_escaped(
     comparison: Path, tmp_path: Path, places_hit: int
 ) -> None:
     document = json.loads(comparison.read_text())
@@ -218,7 +218,7 @@ def test_a_folder_of_score_files(comparison: Path) -> None:
     assert 'aria-sort="descending"><a href="/leaderboard?by=green">green</a>' in text
 
 
-def test_other_texts_have_a_table_of_their_own_and_other_files_are_told(
+def test_other_texts_have_a_separate_table_and_other_files_are_reported(
     shell: Shell, comparison: Path
 ) -> None:
     scores = shell.folder / "scores"
@@ -237,7 +237,7 @@ def test_other_texts_have_a_table_of_their_own_and_other_files_are_told(
 
 
 @pytest.mark.security
-def test_folders_that_are_none(tmp_path: Path) -> None:
+def test_missing_and_empty_folders(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         open_desk([], [], str(tmp_path / "no"), Runtime())
     assert leaderboards(tmp_path, "", {}) == ([], [])

@@ -1,4 +1,4 @@
-"""The page to try metrics: pasted texts, what is offered, what is refused."""
+"""The page to try metrics: pasted texts, offered metrics, invalid input."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def desk() -> Desk:
     return Desk(["green", "gleu", "changes"])
 
 
-def test_offered_are_metrics_without_network_model_or_gold() -> None:
+def test_offered_metrics_need_no_network_model_or_gold() -> None:
     offered = offered_metrics()
     assert {"green", "gleu", "changes"} <= set(offered)
     assert not set(offered) & {"m2", "some", "llm-s", "jury", "uot-errant", "pt-errant", "scores"}
@@ -71,27 +71,27 @@ def test_the_example_fills_the_form_and_can_be_scored(desk: Desk) -> None:
     areas = [html.unescape(area) for area in re.findall(r"<textarea[^>]*>([^<]*)</textarea>", text)]
     source, careful, hasty, *references = areas
     assert [len(area.splitlines()) for area in areas] == [5] * 6
-    found = send(
+    response = send(
         desk, source=source, output=[careful, hasty], system=["careful", "hasty"],
         reference=references,
     )  # fmt: skip
-    assert "<h2>Scores</h2>" in found.text
+    assert "<h2>Scores</h2>" in response.text
     assert all(
         len({one, two, three}) == 3
         for one, two, three in zip(*(area.splitlines() for area in areas[:3]), strict=True)
     )
-    # The sample is English.
+    # The sample is English, so another language has no example.
     swedish = page_of(Desk(["green"], language=language_of("sv")))
     assert "example" not in swedish.get("/").text
 
 
-def test_progress_tells_the_stage_and_no_text(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_shows_the_stage_and_no_text(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     client = page_of(desk)
     assert client.get("/progress").json() == {"stage": "waiting", "done": 0, "total": None}
-    told = []
+    stages = []
 
     def scores(work: Work) -> tuple[ScoreTable, ...]:
-        told.append(client.get("/progress").json()["stage"])
+        stages.append(client.get("/progress").json()["stage"])
         return plain(work)
 
     plain = Work.scores
@@ -99,7 +99,7 @@ def test_progress_tells_the_stage_and_no_text(desk: Desk, monkeypatch: pytest.Mo
     fields = {"token": desk.token, "source": SOURCE, "output": GOOD, "system": "a"}
     data = {**fields, "reference": GOOD, "metric": ["green", "gleu"]}
     assert client.post("/score", data=data).status_code == 200
-    assert told == ["green (metric 1 of 2)", "gleu (metric 2 of 2)"]
+    assert stages == ["green (metric 1 of 2)", "gleu (metric 2 of 2)"]
     assert client.get("/progress").json()["stage"] == "explaining edits"
 
 
@@ -109,20 +109,20 @@ def test_a_heading_is_not_repeated_in_tabs(desk: Desk) -> None:
     assert "<nav" not in text
 
 
-def test_pasted_texts_are_scored_as_files_are(desk: Desk) -> None:
-    found = send(desk, metric=["green", "gleu"])
-    assert found.status_code == 200
+def test_pasted_texts_are_scored_like_files(desk: Desk) -> None:
+    response = send(desk, metric=["green", "gleu"])
+    assert response.status_code == 200
     corpus = pasted(SOURCE, [("a", GOOD), ("", SOURCE)], [GOOD])
     assert corpus.names == ("a", "output 2")
     for table in [load(name).score_corpus(corpus) for name in ["green", "gleu"]]:
         for value in table.by_system.score:
-            assert f"{value:.4f}" in found.text
-        assert str(table.signature) in found.text
-    assert "He <del>go</del> <ins>goes</ins> home ." in found.text
-    # the form holds what was pasted
-    assert f">{SOURCE}</textarea>" in found.text
-    assert re.search(r'value="gleu" checked', found.text)
-    assert not re.search(r'value="changes" checked', found.text)
+            assert f"{value:.4f}" in response.text
+        assert str(table.signature) in response.text
+    assert "He <del>go</del> <ins>goes</ins> home ." in response.text
+    # The form contains the pasted text.
+    assert f">{SOURCE}</textarea>" in response.text
+    assert re.search(r'value="gleu" checked', response.text)
+    assert not re.search(r'value="changes" checked', response.text)
 
 
 def test_edits_are_explained(desk: Desk) -> None:
@@ -138,7 +138,7 @@ def test_an_aligning_metric_shows_its_verdicts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"source": ""}, "the source is empty"),
         ({"output": [""]}, "no output"),
@@ -161,14 +161,14 @@ def test_an_aligning_metric_shows_its_verdicts() -> None:
         ),
     ],
 )
-def test_what_does_not_fit_is_told_above_the_form_as_it_was(
-    desk: Desk, fields: dict[str, Any], told: str
+def test_invalid_input_is_reported_above_the_unchanged_form(
+    desk: Desk, fields: dict[str, Any], message: str
 ) -> None:
-    found = send(desk, **fields)
-    assert found.status_code == 422
-    assert told in found.text
+    response = send(desk, **fields)
+    assert response.status_code == 422
+    assert message in response.text
     if "output" not in fields:
-        assert GOOD in found.text
+        assert GOOD in response.text
 
 
 @pytest.mark.security
@@ -177,13 +177,13 @@ def test_very_long_texts_are_refused(desk: Desk) -> None:
     assert send(desk, token="other").status_code == 403
 
 
-def test_lines_of_other_systems_and_empty_ones(desk: Desk) -> None:
+def test_crlf_line_ends_and_empty_lines(desk: Desk) -> None:
     corpus = pasted("a  b\r\n\r\nc\r\n\r\n", [("", "a b\n\nc")], [])
     assert corpus.sources == ("a b", "", "c")
 
 
 @pytest.mark.security
-def test_pasted_texts_are_kept_nowhere(tmp_path: Path) -> None:
+def test_pasted_texts_are_not_stored(tmp_path: Path) -> None:
     pytest.importorskip("errant")
     desk = Desk(["errant"], runtime=Runtime(cache=tmp_path / "cache"))
     assert send(desk, metric=["errant"]).status_code == 200
@@ -191,13 +191,13 @@ def test_pasted_texts_are_kept_nowhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.security
-def test_what_is_pasted_does_nothing(desk: Desk) -> None:
+def test_pasted_text_is_escaped(desk: Desk) -> None:
     evil = "<script>alert(1)</script> {{ 7 * 7 }} </textarea><img src=x onerror=y>"
-    found = send(desk, source=evil, output=[evil + " ."], system=['"><u>'], reference=[evil])
-    assert found.status_code == 200
+    response = send(desk, source=evil, output=[evil + " ."], system=['"><u>'], reference=[evil])
+    assert response.status_code == 200
     for tag in ("<script>alert", "<img", '"><u>'):
-        assert tag not in found.text
-    assert "{{ 7 * 7 }}" in found.text
+        assert tag not in response.text
+    assert "{{ 7 * 7 }}" in response.text
 
 
 @pytest.mark.security
@@ -209,30 +209,32 @@ def test_named_metrics_are_offered_and_judges_refused() -> None:
         open_desk(["gren"], [], None, Runtime())
 
 
-def test_long_results_say_what_is_explained(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_results_state_how_much_is_explained(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(trying, "_MOST_EXPLAINED", 1)
     text = send(desk, source="a b\nc d", output=["a x\nc y"], system=[""], reference=["a x\nc y"])
     assert "only the first 1 corrections" in text.text
 
 
-def test_explanations_end_after_a_while(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explanations_have_a_time_limit(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trying, "_MOST_EXPLAINING", 0.0)
-    found = send(desk)
-    assert "only the first 0 corrections" in found.text
-    assert "He <del>go</del> <ins>goes</ins> home ." in found.text
+    response = send(desk)
+    assert "only the first 0 corrections" in response.text
+    assert "He <del>go</del> <ins>goes</ins> home ." in response.text
 
 
 @pytest.mark.security
-def test_scoring_ends_after_a_while(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scoring_has_a_time_limit(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trying, "_MOST_SCORING", -1.0)
-    found = send(desk)
-    assert found.status_code == 422
-    assert "seconds and was stopped; use fewer texts or metrics" in found.text
-    assert GOOD in found.text
+    response = send(desk)
+    assert response.status_code == 422
+    assert "seconds and was stopped; use fewer texts or metrics" in response.text
+    assert GOOD in response.text
 
 
 @pytest.mark.security
-def test_scoring_stops_when_the_browser_has_left(
+def test_scoring_stops_when_the_browser_disconnects(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = trying_app(desk)
@@ -272,7 +274,7 @@ def test_scoring_stops_when_the_browser_has_left(
 
 
 @pytest.mark.security
-def test_addresses_that_are_none(desk: Desk) -> None:
+def test_invalid_addresses_and_missing_files_are_refused(desk: Desk) -> None:
     page = page_of(desk)
     numbers = [f"/comparison/{digits}" for digits in ("0", "x", "-1", "9" * 5001)]
     for address in (*numbers, "/leaderboard", "/nothing"):

@@ -1,4 +1,4 @@
-"""The comparison page in a real browser: renders, sorts, filters, asks the network for nothing."""
+"""The comparison page in a real browser: it renders, sorts and filters without network access."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ def column(tab: chromium.Page, place: int) -> list[str]:
     return found
 
 
-def test_it_renders_without_errors_and_without_network(tab: chromium.Page, report: Path) -> None:
+def test_the_page_renders_without_errors_and_without_network(
+    tab: chromium.Page, report: Path
+) -> None:
     opened(tab, report)
     assert tab.problems == []
     assert tab.requests == [report.resolve().as_uri()]
@@ -72,7 +74,7 @@ def test_it_renders_without_errors_and_without_network(tab: chromium.Page, repor
     assert tab.run("getComputedStyle(document.body).maxWidth") != "none"
 
 
-def test_the_policy_stops_what_asks_the_network(tab: chromium.Page, report: Path) -> None:
+def test_the_policy_blocks_requests_and_scripts(tab: chromium.Page, report: Path) -> None:
     opened(tab, report)
     failed = tab.run("fetch('http://127.0.0.1:9/').then(() => 'loaded', () => 'refused')")
     assert failed == "refused"
@@ -85,7 +87,7 @@ def test_the_policy_stops_what_asks_the_network(tab: chromium.Page, report: Path
     assert tab.run("typeof window.hacked") == "undefined"
 
 
-def test_hostile_texts_do_nothing(tab: chromium.Page, tmp_path: Path) -> None:
+def test_hostile_texts_have_no_effect(tab: chromium.Page, tmp_path: Path) -> None:
     path = tmp_path / "evil.html"
     path.write_text(report_page(*study_of(EVIL)), encoding="utf-8")
     opened(tab, path)
@@ -108,12 +110,12 @@ HOSTILE = {
 
 
 def plan_page(plan: HeatMap, facts: dict[str, str], language: str = "en") -> str:
-    """The page of a transport plan, as `explain` writes it."""
+    """Return the page of a transport plan, as `explain` writes it."""
     return tables_html(Result((plan_table(plan),), facts, language=language, title=plan.title))
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_names_and_sentences_do_nothing_on_either_page(
+def test_names_and_sentences_have_no_effect_on_either_page(
     tab: chromium.Page, tmp_path: Path, kind: str
 ) -> None:
     evil = HOSTILE[kind]
@@ -131,8 +133,10 @@ def test_names_and_sentences_do_nothing_on_either_page(
         assert tab.problems == []
         assert tab.requests == [path.resolve().as_uri()]
         assert tab.run("typeof window.hacked") == "undefined"
-        found = "document.querySelectorAll('img, iframe, link, base, object, embed, a[href^=java]')"
-        assert tab.run(f"{found}.length") == 0
+        forbidden = (
+            "document.querySelectorAll('img, iframe, link, base, object, embed, a[href^=java]')"
+        )
+        assert tab.run(f"{forbidden}.length") == 0
         assert tab.run("document.scripts.length") == (2 if name == "report" else 0)
         assert tab.run("document.querySelectorAll('style').length") == 1
         handlers = "[...document.querySelectorAll('*')].filter(e => [...e.attributes].some("
@@ -177,7 +181,7 @@ def test_a_table_is_sorted_by_a_heading(tab: chromium.Page, report: Path) -> Non
     names = column(tab, 0)
     assert names == sorted(names)
     assert tab.run("document.querySelectorAll('table.sortable th[aria-sort]').length") == 1
-    # Chance and ceiling stay where they are.
+    # The rows for chance and ceiling do not move.
     below = "document.querySelector('table.sortable').tBodies[1].rows"
     assert tab.run(f"[...{below}].at(-1).cells[0].textContent") == "two annotators"
 
@@ -207,7 +211,7 @@ def test_sentences_are_sorted_and_shown_in_parts(tab: chromium.Page, report: Pat
     assert rows == sorted(rows)
 
 
-def test_filters_by_text_system_and_who_stands_apart(tab: chromium.Page, report: Path) -> None:
+def test_filters_by_text_system_and_disagreeing_metric(tab: chromium.Page, report: Path) -> None:
     word = opened(tab, report).run(
         f"{CHOSEN}[0].querySelector('summary .text').textContent.split(' ')[1]"
     )
@@ -243,7 +247,7 @@ def test_a_filter_is_kept_in_the_address(tab: chromium.Page, report: Path) -> No
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
-def test_a_plot_stands_on_the_first_screen_and_the_contents_on_every_one(
+def test_a_plot_is_on_the_first_screen_and_the_contents_on_every_screen(
     tab: chromium.Page, report: Path, width: int, height: int
 ) -> None:
     opened(tab, report)
@@ -277,7 +281,7 @@ def test_a_word_opens_its_card_without_a_script(tab: chromium.Page, report: Path
     assert not tab.run(f"{card}.checkVisibility()")
 
 
-def test_a_picture_is_drawn_as_on_the_page(
+def test_a_saved_picture_looks_as_on_the_page(
     tab: chromium.Page, report: Path, tmp_path: Path
 ) -> None:
     opened(tab, report)
@@ -304,7 +308,7 @@ def luminance(colour: str) -> float:
 
 
 def inks(tab: chromium.Page) -> list[tuple[str, str, str]]:
-    """Ink and paper of every text that is seen, which must differ enough to be read."""
+    """Return text and background colours of all visible text, after checking their contrast."""
     colours: list[tuple[str, str, str]] = tab.run(
         """[...document.querySelectorAll('body *')].filter(e => e.checkVisibility()
              && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())
@@ -347,7 +351,7 @@ def test_a_phone_scrolls_tables_and_not_the_page(
     )
 
 
-def test_without_a_script_all_is_there(tab: chromium.Page, report: Path) -> None:
+def test_without_a_script_all_contents_are_there(tab: chromium.Page, report: Path) -> None:
     opened(tab, report, script=False)
     assert tab.run("document.querySelectorAll('th button').length") == 0
     assert tab.run(f"{CHOSEN}.length") > 40
@@ -356,14 +360,12 @@ def test_without_a_script_all_is_there(tab: chromium.Page, report: Path) -> None
     assert tab.run("document.querySelector('#browser table').checkVisibility()")
 
 
-def test_print_leaves_out_controls_and_shows_what_is_folded(
-    tab: chromium.Page, report: Path
-) -> None:
+def test_print_leaves_out_controls_and_unfolds_sections(tab: chromium.Page, report: Path) -> None:
     opened(tab, report)
     tab.media("light", "print")
     assert tab.run("getComputedStyle(document.querySelector('nav')).display") == "none"
     assert tab.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    # What is folded on a screen is on paper, but for the many: matrices and sentences.
+    # Sections folded on screen are printed, except the long ones: matrices and sentences.
     for part, printed in (("windows", True), ("settings", True), ("browser", False)):
         inside = f"document.querySelector('#{part} > details > :nth-child(2)')"
         assert tab.run(f"{inside}.checkVisibility()") == printed
@@ -408,7 +410,7 @@ def test_scores_can_be_read_on_a_phone(tab: chromium.Page, tmp_path: Path, schem
     assert tab.requests == [path.resolve().as_uri()]
     assert tab.run("document.documentElement.scrollWidth") == 390
     assert len(inks(tab)) > 50
-    # A plot begins on the first screen, and right and wrong edits differ in more than colour.
+    # A plot starts on the first screen, and right and wrong edits differ in more than colour.
     assert tab.run("document.querySelector('svg.plot').getBoundingClientRect().top") < 844
     ends = (
         "[...document.querySelectorAll('article mark.%s')].every(m => m.textContent.endsWith('%s'))"

@@ -1,4 +1,4 @@
-"""The page of scores: who leads, intervals, error types, sentences; edits in pieces."""
+"""The page of scores: leaders, intervals, error types, sentences; edits split into pieces."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from gecjury.report.page.listed import Scored, pieces_of, scores_html
 
 
-def test_edits_of_a_sentence_are_told_apart() -> None:
+def test_edits_of_a_sentence_are_split_by_kind() -> None:
     pieces = pieces_of("a [b→c ✓] [→d ✗][e→○] [f→ ○] [g→h] ] [i")
     edits = [(one.kind, one.old, one.new, one.sign) for one in pieces if one.kind]
     assert edits == [
@@ -43,7 +43,7 @@ def lead(*records: dict[str, Any]) -> str:
     ("p_value", "how"),
     [(0.01, "significantly"), (0.2, "not significantly"), (None, "not tested")],
 )
-def test_the_page_opens_with_who_leads(p_value: float | None, how: str) -> None:
+def test_the_page_starts_with_the_leader(p_value: float | None, how: str) -> None:
     records = rows(("new", 0.5), ("old", 0.4), p_next=p_value)
     assert lead(*records) == f"new leads by errant, {how}."
 
@@ -58,7 +58,7 @@ def test_leads_by_several_metrics_are_joined() -> None:
     )
 
 
-def test_what_has_no_leader_is_described() -> None:
+def test_metrics_without_a_leader_are_described() -> None:
     assert (
         lead(*rows(("new", 0.5), ci95=[0.4, 0.6]))
         == "new scores 0.500 (95%: 0.400 to 0.600) by errant."
@@ -70,7 +70,7 @@ def test_what_has_no_leader_is_described() -> None:
     )
 
 
-def test_details_stand_below() -> None:
+def test_details_follow_below() -> None:
     kind = {"metric": "errant", "system": "new", "type": "DET", "cost": 0.25}
     kind |= {"precision": 0.5, "recall": 1.0, "f0.5": 0.6, "tp": 3, "fp": 2, "fn": 0}
     sentence = {"metric": "errant", "system": "new", "line": 7, "score": 0.0, "cost": 0.125}

@@ -1,4 +1,4 @@
-"""Templates: escaping, missing values, characters that no page may hold, white space, policy."""
+"""Templates: escaping, missing values, characters invalid in a page, white space, policy."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def written(template: str, **values: object) -> str:
 
 
 def test_text_is_escaped_and_markup_is_kept() -> None:
-    found = written('<p title="{{ x }}">{{ x }}{{ y }}</p>', x='"a" < b', y=Markup("<b>"))
-    assert found == '<p title="&#34;a&#34; &lt; b">&#34;a&#34; &lt; b<b></p>'
+    text = written('<p title="{{ x }}">{{ x }}{{ y }}</p>', x='"a" < b', y=Markup("<b>"))
+    assert text == '<p title="&#34;a&#34; &lt; b">&#34;a&#34; &lt; b<b></p>'
     assert written("{{ x }}", x=None) == ""
 
 
-def test_characters_that_no_page_may_hold_are_replaced() -> None:
+def test_characters_invalid_in_a_page_are_replaced() -> None:
     assert clean("a\x00b\ud800\tc\n\x85") == "a\ufffdb\ufffd\tc\n\ufffd"
     assert written("{{ x }}", x="a\x00b\ud800") == "a\ufffdb\ufffd"
 
@@ -55,22 +55,22 @@ def test_a_missing_value_is_an_error() -> None:
         ("<p>of {{ x }} and\n  {{ x }}</p>", "<p>of 1 and1</p>"),
     ],
 )
-def test_line_breaks_serve_the_reader_of_a_template(template: str, expected: str) -> None:
+def test_line_breaks_of_templates_are_removed(template: str, expected: str) -> None:
     assert written(template, x=1) == expected
-    # What is filled in keeps its own.
+    # Inserted values keep their line breaks.
     assert written("<p>\n{{ x }}\n</p>", x="a\n b") == "<p>a\n b</p>"
 
 
-def test_every_template_escapes_and_none_switches_it_off() -> None:
+def test_no_template_switches_escaping_off() -> None:
     folder = importlib.resources.files("gecjury.report.page") / "templates"
-    names = [found.name for found in folder.iterdir()]
+    names = [file.name for file in folder.iterdir()]
     assert "base.html.jinja" in names
     for name in names:
         text = (folder / name).read_text(encoding="utf-8")
         assert not re.search(r"\|\s*safe\b|autoescape|\bon[a-z]+=|\bstyle=", text), name
 
 
-def test_a_page_allows_its_own_style_and_script_alone() -> None:
+def test_a_page_allows_only_its_own_style_and_script() -> None:
     table = (
         EVIL,
         [(EVIL, "n")],
@@ -102,7 +102,7 @@ def test_jinja_is_imported_when_a_page_is_written() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_texts_tell_their_language() -> None:
+def test_texts_state_their_language() -> None:
     assert lang_attribute("en") == ""
     assert lang_attribute("ja") == ' lang="ja"'
     assert lang_attribute("und") == ' lang=""'

@@ -1,4 +1,4 @@
-"""The comparison page: self-contained, escaped, small enough, and never half written."""
+"""The comparison page: self-contained, escaped, small enough, and never partly written."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SOURCE = "He go </script><img src=x onerror=alert(1)> & home \u202e\x00 ."
 
 
 @pytest.mark.security
-def test_a_data_block_cannot_be_ended_from_inside() -> None:
+def test_data_cannot_end_its_script_block() -> None:
     given = {"</script>": "<!-- & \u2028", "b": 1, "a": 2}
     block = render("numbers", numbers=given)
     inner = block.removeprefix('<script type="application/json" id="result">')
@@ -77,7 +77,7 @@ def test_an_empty_correction_of_an_empty_sentence_has_no_parts() -> None:
     assert mark_edits("He", "") == [Part("delete", "He")]
 
 
-def test_edits_are_marked_without_blanks_in_japanese() -> None:
+def test_edits_are_marked_without_spaces_in_japanese() -> None:
     marked = mark_edits("私 は Windows 10 を 使う 。", "私 は Windows 11 を 使い ます 。", JAPANESE)
     assert marked == [
         Part("equal", "私はWindows"),
@@ -90,7 +90,7 @@ def test_edits_are_marked_without_blanks_in_japanese() -> None:
     ]
 
 
-def test_texts_of_another_language_say_so() -> None:
+def test_texts_in_another_language_have_a_lang_attribute() -> None:
     document, material = study_of("x")
     assert ' lang="ja"' not in report_page(document, material)
     benchmark = material.study.benchmark
@@ -103,7 +103,7 @@ def test_texts_of_another_language_say_so() -> None:
     assert "<bdi>two</bdi>" in page
 
 
-def test_marked_edits_are_shown_with_blanks_between() -> None:
+def test_marked_edits_are_separated_by_spaces() -> None:
     page = report_page(*study_of("x"))
     assert (
         '<span dir="auto">He <del>go &lt;/script&gt;&lt;img src=x onerror=alert(1)&gt; &amp;</del> '
@@ -112,7 +112,7 @@ def test_marked_edits_are_shown_with_blanks_between() -> None:
 
 
 class Reader(HTMLParser):
-    """Checks nesting, and collects tags, ids and addresses."""
+    """A parser that checks nesting and collects tags, ids and addresses."""
 
     VOID = frozenset(("meta", "input", "br", "img", "link"))
 
@@ -144,7 +144,7 @@ def read(page: str) -> Reader:
 
 def check_self_contained(page: str) -> None:
     reader = read(page)
-    # A link is no request; there are none but to the papers of our metrics.
+    # A link causes no request; the only links are to the papers of the metrics.
     linked = page
     for address in filter(None, ADDRESSES.values()):
         linked = linked.replace(f'<a href="{address}" rel="noopener noreferrer">', "")
@@ -168,12 +168,12 @@ def check_self_contained(page: str) -> None:
 
 
 def saved(address: str) -> str:
-    """A picture as the file that it is saved as."""
+    """Return the contents of the file as which a picture is saved."""
     return base64.b64decode(address.partition(",")[2], validate=True).decode()
 
 
 def check_picture(address: str, attrs: dict[str, str | None]) -> None:
-    """It is saved and never shown, parses, runs nothing and asks nobody."""
+    """Check that a picture is a download, parses, and has neither scripts nor requests."""
     assert re.fullmatch(r"[a-z0-9-]{1,190}\.svg", attrs["download"] or "")
     text = saved(address)
     space = "{http://www.w3.org/2000/svg}"
@@ -203,7 +203,7 @@ def check_accessible(page: str) -> None:
 
 @dataclass(frozen=True)
 class Material:
-    """What a page takes of a comparison beside its document."""
+    """The parts of a comparison that a page needs in addition to the document."""
 
     study: Study
     tables: Sequence[ScoreTable]
@@ -211,7 +211,7 @@ class Material:
 
 
 def study_of(name: str) -> tuple[dict[str, Any], Comparison]:
-    """A study of three systems, one of them of a given name, by one metric of that name."""
+    """Return a study of three systems with one metric; a system and the metric have this name."""
     lines = {name: (SOURCE, "b"), "two": ("He goes home .", "b"), "three": ("He go home .", "c")}
     corpus = Corpus((SOURCE, "b"), {key: Version(text) for key, text in lines.items()},
                     contexts=((EVIL, ""), ("", EVIL)))  # fmt: skip
@@ -275,7 +275,7 @@ def test_hostile_names_and_texts_stay_text() -> None:
     assert EVIL not in page
     assert "<img" not in page
     assert "\x00" not in page
-    # Two scripts: the data and the page's own.
+    # Two scripts: the data and the script of the page.
     assert page.count("<script") == 2
     assert page.count("</script>") == 2
     assert "&lt;script&gt;alert" in page
@@ -294,7 +294,7 @@ def test_long_names_are_shortened(name: str) -> None:
     assert "…" in seen
 
 
-def test_a_plot_comes_before_the_words_and_pictures_can_be_saved(tmp_path: Path) -> None:
+def test_a_plot_comes_before_the_text_and_pictures_can_be_saved(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     assert compare(path, "--human", "both") == 0
     page = path.read_text(encoding="utf-8")
@@ -308,7 +308,7 @@ def test_a_plot_comes_before_the_words_and_pictures_can_be_saved(tmp_path: Path)
     assert ".t{fill:" in first
 
 
-def test_cautions_are_in_sight_and_remarks_are_folded() -> None:
+def test_cautions_are_visible_and_remarks_are_folded() -> None:
     document, material = study_of("x")
     cautions = [Caution("Notes", "a remark"), Caution("Few systems", "a caution")]
     page = report_page(document, replace(material, cautions=tuple(cautions)))
@@ -322,7 +322,7 @@ def test_cautions_are_in_sight_and_remarks_are_folded() -> None:
     assert card.startswith("</h3><details>")
 
 
-def test_remarks_on_both_kinds_of_judgments_are_made_once() -> None:
+def test_remarks_on_both_kinds_of_judgments_are_merged() -> None:
     document, material = study_of("x")
     texts = [
         "12 pairs (edit) of 90 agree on 0.5.",
@@ -335,8 +335,8 @@ def test_remarks_on_both_kinds_of_judgments_are_made_once() -> None:
     page = report_page(
         document, replace(material, cautions=tuple(Caution("Notes", text) for text in texts))
     )
-    told = re.findall(r"<dd>(.*?)</dd>", page.split("Read with care")[1].split("</div>")[0])
-    assert told[-5:] == [
+    remarks = re.findall(r"<dd>(.*?)</dd>", page.split("Read with care")[1].split("</div>")[0])
+    assert remarks[-5:] == [
         "12 pairs (edit / sentence) of 90 / 95 agree on 0.5 / 0.25.",
         "T5 has no score (edit).",
         "GPT3 has no score (sentence).",
@@ -345,12 +345,12 @@ def test_remarks_on_both_kinds_of_judgments_are_made_once() -> None:
     ]
 
 
-def test_values_are_told_where_the_pointer_is() -> None:
+def test_points_have_tooltips_with_their_values() -> None:
     page = report_page(*study_of("x"))
     assert "<title>two: people (trueskill) 2.000, x (mean) 0.300</title>" in page
 
 
-def test_words_are_explained_where_they_first_appear(tmp_path: Path) -> None:
+def test_terms_are_explained_where_they_first_appear(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     assert compare(path) == 0
     page = path.read_text(encoding="utf-8")
@@ -361,7 +361,7 @@ def test_words_are_explained_where_they_first_appear(tmp_path: Path) -> None:
     assert page.count('class="explained"') == len(TERMS)
 
 
-def test_metrics_are_spelt_out_with_their_papers() -> None:
+def test_metrics_are_listed_with_full_names_and_papers() -> None:
     rows = [
         {"metric": "gleu:n=3", "signature": "gleu|n=3|v1"},
         {"metric": "gleu", "signature": "gleu|v1"},
@@ -381,7 +381,7 @@ def test_metrics_are_spelt_out_with_their_papers() -> None:
 
 
 @pytest.mark.security
-def test_a_name_does_not_turn_the_text_around_it() -> None:
+def test_a_name_does_not_reverse_the_text_around_it() -> None:
     page = report_page(*study_of("a\u202eb"))
     assert "a\u202eb" not in page
     assert r"a\u202eb</option>" in page
@@ -392,7 +392,7 @@ def test_sentences_of_many_words_are_not_compared_word_by_word() -> None:
     assert mark_edits(one, other) == [Part("delete", one.strip()), Part("insert", other.strip())]
 
 
-def test_null_everywhere_is_a_page_all_the_same() -> None:
+def test_a_document_of_nulls_still_gives_a_page() -> None:
     document, material = study_of("plain")
     for key in (
         "significance",
@@ -468,7 +468,7 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert [found.name for found in path.parent.iterdir()] == ["report.html"]
 
 
-def test_the_segment_level_stands_on_the_page(tmp_path: Path) -> None:
+def test_the_segment_level_is_on_the_page(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     assert compare(path, "--grouping", "item", "--statistic", "spa") == 0
     page = path.read_text(encoding="utf-8")
@@ -484,7 +484,7 @@ def test_the_segment_level_stands_on_the_page(tmp_path: Path) -> None:
     assert 'id="segments"' not in path.read_text(encoding="utf-8")
 
 
-def test_a_bad_place_is_told_before_scoring(
+def test_an_unwritable_page_is_reported_before_scoring(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -510,7 +510,7 @@ def test_a_failure_leaves_the_old_page(
     with pytest.raises((KeyboardInterrupt, SystemExit)):
         raise SystemExit(compare(path))
     assert path.read_text() == "old"
-    assert [found.name for found in tmp_path.iterdir()] == ["report.html"]
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
@@ -523,7 +523,7 @@ def test_all_of_seeda_stays_below_three_megabytes(data_dir: Path, tmp_path: Path
     path = tmp_path / "report.html"
     metrics = [f"green:n={n}" for n in (1, 2, 3, 4)] + ["gleu", *(f"gleu:n={n}" for n in (1, 2, 3))]
     argv = ["compare", "seeda", "--human", "both", "--systems", "all", "--html", str(path)]
-    # Few draws: the page is as large as with many.
+    # A few draws suffice: the size of the page does not depend on their number.
     argv += ["--resamples", "10"]
     for metric in metrics:
         argv += ["-m", metric]

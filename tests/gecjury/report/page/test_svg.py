@@ -1,4 +1,4 @@
-"""Plots without a library: ticks, places of names, that what is drawn is where it belongs."""
+"""Plots without a library: ticks, placement of names, positions of points and lines."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def test_ticks_are_round_and_inside() -> None:
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))
 def test_ticks_stay_within_the_ends(low: float, span: float) -> None:
-    found = ticks(low, low + span)
-    assert 1 <= len(found) <= 12
-    assert all(low - span * 1e-6 <= tick <= low + span * (1 + 1e-6) for tick in found)
+    values = ticks(low, low + span)
+    assert 1 <= len(values) <= 12
+    assert all(low - span * 1e-6 <= tick <= low + span * (1 + 1e-6) for tick in values)
 
 
 def covered(boxes: list[Box]) -> list[tuple[int, int]]:
@@ -64,19 +64,19 @@ def test_names_of_crowded_points_do_not_cover_each_other() -> None:
     assert all(b[0] >= 0 and b[1] >= 0 and b[2] <= 330 and b[3] <= 260 for b in boxes)
 
 
-def test_a_name_at_the_edge_turns_inwards() -> None:
+def test_a_name_at_the_edge_is_placed_inwards() -> None:
     (box,) = place_labels([(325.0, 100.0)], ["Riken-Tohoku"], (0, 0, 330, 260), 10)
     assert box[2] <= 325
 
 
-def test_a_scatter_plot_shows_every_system_where_it_is() -> None:
+def test_a_scatter_plot_shows_every_system_at_its_position() -> None:
     human, scores = [0.0, 1.0, 2.0, float("nan")], [10.0, 30.0, 20.0, 5.0]
     drawn = parsed(scatter(human, scores, ["a", "b", "<c>", "none"], "refbased", ("h", "m")))
     texts = [node.text for node in drawn.iter("text")]
     assert {"a", "b", "<c>"} <= set(texts)
     assert "none" not in texts
     dots = [(float(c.attrib["cx"]), float(c.attrib["cy"])) for c in drawn.iter("circle")]
-    # To the right is better for people, higher up (a smaller y) for the metric.
+    # Further right is better according to people, higher up (a smaller y) according to the metric.
     assert dots[0][0] < dots[1][0] < dots[2][0]
     assert dots[1][1] < dots[2][1] < dots[0][1]
     title = drawn.find("title")
@@ -87,19 +87,19 @@ def test_a_scatter_plot_shows_every_system_where_it_is() -> None:
 def test_a_scatter_plot_of_nothing_says_so() -> None:
     nan = float("nan")
     assert "no scores to draw" in scatter([nan], [1.0], ["a"], "judges", ("h", "m"))
-    # Constant scores: no line of best fit, but points.
+    # Constant scores have no line of best fit; only points are drawn.
     drawn = scatter([1.0, 2.0, 3.0], [5.0, 5.0, 5.0], ["a", "b", "c"], "judges", ("h", "m"))
     assert 'class="fit"' not in drawn
     assert drawn.count("<polygon") == 3
 
 
-def test_intervals_span_their_ends_and_values_lie_between() -> None:
+def test_intervals_and_limits_are_drawn_to_scale() -> None:
     rows = [estimate("x", "refless", 0.6, 0.5, 0.7), estimate("y", "judges", float("nan"))]
     drawn = parsed(intervals(rows, "accuracy", [("chance", 0.5), ("two annotators", 0.65)]))
     (whisker,) = [n for n in drawn.iter("line") if "whisker" in n.attrib["class"]]
     left, right = float(whisker.attrib["x1"]), float(whisker.attrib["x2"])
     limits = [float(n.attrib["x1"]) for n in drawn.iter("line") if n.attrib["class"] == "limit"]
-    # Chance stands at the lower end 0.5, the ceiling at three quarters of the way to 0.7.
+    # Chance is at the lower end 0.5, the ceiling at three quarters of the way to 0.7.
     assert limits == pytest.approx([left, left + 0.75 * (right - left)], abs=0.11)
     texts = [node.text for node in drawn.iter("text")]
     assert {"0.600", "–", "chance", "two annotators"} <= set(texts)
@@ -112,7 +112,7 @@ def test_long_names_of_intervals_stay_inside_the_plot() -> None:
     texts = {node.text: node for node in root.iter() if node.tag.endswith("text")}
     shown = next(words for words in texts if words and words.startswith("uot-errant"))
     assert shown.endswith("…")
-    # 11 units high, .58 of that wide: the name ends where it stands and begins inside.
+    # Letters are 11 units high and .58 of that wide; the name ends at x and starts inside the plot.
     assert float(texts[shown].attrib["x"]) - len(shown) * 11 * 0.58 >= 0
 
 
@@ -124,7 +124,7 @@ def test_families_differ_in_shape_and_not_only_in_colour() -> None:
     assert len(shapes) == 5
 
 
-def test_windows_break_where_no_correlation_is_defined() -> None:
+def test_lines_of_windows_break_at_undefined_correlations() -> None:
     nan = float("nan")
     drawn = window_lines([(4, [1.0, nan, 0.5, 0.0]), (8, [0.2])], "refbased", "m")
     assert drawn.count("<polyline") == 3
@@ -143,7 +143,7 @@ def test_many_points_are_drawn_without_names_and_very_many_not_all() -> None:
         assert (">system-1<" in svg) == (count == MOST_NAMED)
         assert f"{count} systems" in svg
         assert (f"of which {MOST_DRAWN} are drawn" in svg) == (count == 3000)
-        # From one end of the frame to the other.
+        # The points span the frame.
         drawn = [float(x) for x in re.findall(r'<circle cx="([0-9.]+)"', svg)]
         assert max(drawn) - min(drawn) > 240
 
@@ -156,7 +156,7 @@ def test_windows_of_many_systems_are_not_all_spelled_out() -> None:
     assert len(svg) < 100_000
 
 
-def test_wide_letters_take_the_room_of_wide_letters() -> None:
+def test_wide_characters_have_their_full_width() -> None:
     assert text_width("abc", 10) == len("abc") * 10 * 0.58
     assert text_width("日本語", 10) == 30
     assert text_width("e\u0301", 10) == text_width("e", 10)

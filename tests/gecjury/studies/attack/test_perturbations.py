@@ -1,4 +1,4 @@
-"""Perturbations: what each does to a text, and that chance is seeded."""
+"""Perturbations: the effect of each on a text, and seeded random choices."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def first(name: str, victim: Victim = VICTIM, seed: int = 0) -> str:
     return perturb(PERTURBATIONS[name], victim, seed=seed)[0]
 
 
-def test_what_each_does() -> None:
+def test_effect_of_each_perturbation() -> None:
     assert first("copy-source") == "He go home now ."
     assert first("empty") == ""
     assert first("repeat-all") == "He goes home now . He goes home now ."
@@ -39,7 +39,7 @@ def test_what_each_does() -> None:
     assert first("order") == ORDER
     assert first("append-order") == f"He goes home now . {ORDER}"
     assert first("forged-reply") == f"He goes home now . {FORGED}"
-    # The first two sources share 3 of 7 distinct words, either shares 1 of 9 with the third.
+    # The first two sources share 3 of 7 distinct words; each shares 1 of 9 with the third.
     assert VICTIM.nearest[:2] == (1, 0)
     assert first("similar") == "She goes home then ."
     assert first("another") in LINES[1:]
@@ -47,7 +47,7 @@ def test_what_each_does() -> None:
 
 def test_noise_hits_one_word_in_five() -> None:
     words = LINES[0].split()
-    # Of five words one is hit.
+    # One of five words is changed.
     assert len(first("repeat-words").split()) == 6
     assert len(first("commas").split()) == 6
     assert len(first("drop-word").split()) == 4
@@ -67,7 +67,7 @@ TEXTS = st.lists(st.sampled_from(["", "a", "A b .", ". .", "some more words here
 
 
 @given(st.sampled_from(list(PERTURBATIONS)), TEXTS, st.integers(0, 5))
-def test_no_share_changes_nothing_and_a_seed_damages_alike(
+def test_a_share_of_zero_changes_nothing_and_equal_seeds_damage_alike(
     name: str, lines: list[str], seed: int
 ) -> None:
     victim = Victim([f"source {line}" for line in lines], lines)
@@ -77,7 +77,7 @@ def test_no_share_changes_nothing_and_a_seed_damages_alike(
     assert len(damaged) == len(lines)
     assert damaged == perturb(what, victim, seed=seed)
     some = perturb(what, victim, share=0.5, seed=seed)
-    # What is damaged in a part is damaged in the same way as in the whole.
+    # A sentence damaged in a part of the corpus is damaged in the same way as in the whole corpus.
     assert all(x in (y, z) for x, y, z in zip(some, damaged, lines, strict=True))
     assert not any("\n" in text for text in damaged)
 
@@ -93,7 +93,7 @@ def test_more_is_damaged_as_the_share_grows() -> None:
     assert [len(h) for h in hit] == [pytest.approx(400 * s, abs=40) for s in shares]
 
 
-def test_the_table_says_what_and_whence() -> None:
+def test_the_table_has_descriptions_and_origins() -> None:
     for name, each in PERTURBATIONS.items():
         assert name == each.name
         assert each.summary

@@ -1,4 +1,4 @@
-"""`gecjury attack`: what is scored together, effects by hand, the command."""
+"""`gecjury attack`: which texts are scored together, effects computed by hand, the command."""
 
 from __future__ import annotations
 
@@ -76,19 +76,21 @@ def pair(before: list[float], after: list[float], changed: list[int], totals: An
 def test_an_effect_by_hand() -> None:
     one = pair([0.5, 0.5, 0.5, 0.5], [0.9, 0.5, 0.1, 0.7], [1, 1, 1, 0], (0.5, 0.6, 0.4))
     two = pair([0.5, 0.5, 0.5, 0.5], [0.6, NAN, 0.4, 0.5], [1, 1, 1, 1], (0.5, 0.3, 0.4))
-    found = effect([one, two], np.array([[1.0, 1, 1, 1], [2, 0, 2, 0], [0, 0, 4, 0], [4, 0, 0, 0]]))
-    # Changed and scored: 3 of one, 3 of two. Higher: .9 and .6; the same: one's second and two's
-    # last; lower: .1 and .4.
-    assert (found["compared"], found["unchanged"], found["missing"]) == (6, 1, 1)
-    assert (found["higher"], found["equal"], found["lower"]) == (1 / 3, 1 / 3, 1 / 3)
+    result = effect(
+        [one, two], np.array([[1.0, 1, 1, 1], [2, 0, 2, 0], [0, 0, 4, 0], [4, 0, 0, 0]])
+    )
+    # Changed and scored: 3 sentences of `one`, 3 of `two`. Higher: .9 and .6; equal: the second
+    # sentence of `one` and the last of `two`; lower: .1 and .4.
+    assert (result["compared"], result["unchanged"], result["missing"]) == (6, 1, 1)
+    assert (result["higher"], result["equal"], result["lower"]) == (1 / 3, 1 / 3, 1 / 3)
     # (.4 + 0 - .4 + .1 - .1 + 0) / 6
-    assert found["change"] == pytest.approx(0)
+    assert result["change"] == pytest.approx(0)
     # Net over the resamples: 0, 0, -1 (sentence 3 falls twice), 1 (sentence 1 rises twice).
     low, high = np.quantile([-1, 0, 0, 1], [0.025, 0.975])
-    assert found["ci95"]["net"] == (pytest.approx(low), pytest.approx(high))
-    assert found["verdict"] == "undecided"
-    assert [s["outranks"] for s in found["systems"].values()] == [True, False]
-    assert [s["outranks_source"] for s in found["systems"].values()] == [True, False]
+    assert result["ci95"]["net"] == (pytest.approx(low), pytest.approx(high))
+    assert result["verdict"] == "undecided"
+    assert [s["outranks"] for s in result["systems"].values()] == [True, False]
+    assert [s["outranks_source"] for s in result["systems"].values()] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -97,33 +99,33 @@ def test_an_effect_by_hand() -> None:
         ([0.9, 0.8, 0.7], "prefers the damage"),
         ([0.1, 0.2, 0.3], "sees it"),
         ([0.5, 0.5, 0.1], "does not see it"),
-        # Rounding is no change.
+        # Rounding differences do not count as a change.
         ([0.5 + 1e-8, 0.5 - 1e-8, 0.9], "does not see it"),
         ([0.9, 0.2, 0.5], "undecided"),
     ],
 )
 def test_verdicts(after: list[float], verdict: str) -> None:
     weights = np.random.default_rng(0).multinomial(3, [1 / 3] * 3, size=500).astype(float)
-    found = effect([pair([0.5] * 3, after, [1, 1, 1], (0.5, 0.5, 0.5))], weights)
-    assert found["verdict"] == verdict
-    (system,) = found["systems"].values()
-    # Equal scores put nobody above.
+    result = effect([pair([0.5] * 3, after, [1, 1, 1], (0.5, 0.5, 0.5))], weights)
+    assert result["verdict"] == verdict
+    (system,) = result["systems"].values()
+    # With equal scores no system outranks another.
     assert (system["outranks"], system["outranks_source"]) == (False, False)
 
 
-def test_nothing_changed_is_no_verdict() -> None:
-    found = effect([pair([0.5], [0.5], [0], (1.0, 1.0, 1.0))], np.ones((3, 1)))
-    assert (found["compared"], found["unchanged"]) == (0, 1)
-    assert np.isnan(found["higher"])
-    assert found["verdict"] == "undecided"
+def test_no_changed_sentence_gives_no_verdict() -> None:
+    result = effect([pair([0.5], [0.5], [0], (1.0, 1.0, 1.0))], np.ones((3, 1)))
+    assert (result["compared"], result["unchanged"]) == (0, 1)
+    assert np.isnan(result["higher"])
+    assert result["verdict"] == "undecided"
 
 
-# --- what is scored together -----------------------------------------------------------------
+# --- texts that are scored together ----------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Rival(test_scorer.Length):
-    """Weighs systems against each other."""
+    """A scorer that compares systems with each other."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"rivals"})
     joint: ClassVar[bool] = True
@@ -151,8 +153,8 @@ def test_corpora_keep_other_damage_apart(corpus: Corpus) -> None:
 def test_a_system_may_be_called_the_source(corpus: Corpus) -> None:
     odd = Corpus(corpus.sources, {"the source": Version(tuple(FIXED))}, corpus.references)
     damaged = damage(odd, ["the source"], [PERTURBATIONS["copy-source"]])
-    (found,) = score_attacks(load("green"), odd, damaged, Runtime()).pairs
-    before, after, source = found.corpus
+    (result,) = score_attacks(load("green"), odd, damaged, Runtime()).pairs
+    before, after, source = result.corpus
     assert before == 1
     assert after == source < 1
 
@@ -164,7 +166,7 @@ def test_copying_the_source_scores_what_the_source_scores(corpus: Corpus) -> Non
             before, after, source = found.corpus
             assert after == source
             assert before > after
-            # The last sentence needed no correction: the copy is no damage.
+            # The last sentence needed no correction, so copying the source does not damage it.
             assert not found.changed[2]
 
 
@@ -175,19 +177,21 @@ OFFLINE = [
 
 
 @pytest.mark.parametrize("metric", OFFLINE)
-def test_every_metric_takes_every_damage(metric: str, shell: Shell, files: list[str]) -> None:
+def test_every_metric_scores_every_perturbation(
+    metric: str, shell: Shell, files: list[str]
+) -> None:
     for package in ("errant", "spacy", *(["torch", "ot"] if "uot" in metric else [])):
         pytest.importorskip(package)
-    found = document(shell, *files, "-m", metric, "-r", "ref.txt", "--m2", "gold.m2")
-    assert {row["attack"] for row in found["rows"]} == {
+    result = document(shell, *files, "-m", metric, "-r", "ref.txt", "--m2", "gold.m2")
+    assert {row["attack"] for row in result["rows"]} == {
         name for name, each in PERTURBATIONS.items() if not each.for_judges
     }
-    for row in found["rows"]:
+    for row in result["rows"]:
         assert row["missing"] == 0
         assert row["compared"] + row["unchanged"] == 6
-    empty = next(row for row in found["rows"] if row["attack"] == "empty")
+    empty = next(row for row in result["rows"] if row["attack"] == "empty")
     assert empty["systems"]["fixed"]["after"] < empty["systems"]["fixed"]["before"]
-    blanks = next(row for row in found["rows"] if row["attack"] == "white-space")
+    blanks = next(row for row in result["rows"] if row["attack"] == "white-space")
     assert (blanks["equal"], blanks["verdict"]) == (1.0, "does not see it")
 
 
@@ -213,14 +217,14 @@ def test_from_python(corpus: Corpus, tmp_path: Path) -> None:
     rows = attacked.rows()
     assert len(rows) == 8
     assert [row["attack"] for row in rows[:4]] == ["copy-source", "empty", "file", "lines"]
-    # The same damage under three names.
+    # The same perturbation under three names.
     same = [{**rows[place], "attack": ""} for place in (0, 2, 3)]
     assert same[0] == same[1] == same[2]
     assert attacked.facts["verdicts"]["green"] == {"sees it": [row["attack"] for row in rows[:4]]}
     assert rows[0]["outranks"] == 0
 
 
-def test_damage_of_ones_own_that_does_not_fit(corpus: Corpus) -> None:
+def test_unsuitable_perturbed_texts_are_refused(corpus: Corpus) -> None:
     def refused(**options: Any) -> str:
         with pytest.raises((InputError, OptionError)) as error:
             gecjury.attack(corpus, "green", Attack(**options))
@@ -243,7 +247,7 @@ def test_records_make_a_data_frame(corpus: Corpus) -> None:
 
 
 @pytest.mark.slow
-def test_the_time_that_scoring_takes_is_tried_on_a_few_sentences(corpus: Corpus) -> None:
+def test_scoring_time_is_estimated_from_a_few_sentences(corpus: Corpus) -> None:
     many = corpus_of_texts(SOURCE * 800, {"half": HALF * 800}, [FIXED * 800])
     scorers = (load("green"),)
     assert Attack().expected_seconds(Work(many, scorers, Runtime())) > 0
@@ -284,10 +288,10 @@ def test_how_often_damage_pays(shell: Shell, files: list[str]) -> None:
 
 def test_json_and_table(shell: Shell, files: list[str]) -> None:
     argv = [*files, "-m", "green", "-r", "ref.txt", "--attack", "generic", "--attack", "empty"]
-    found = document(shell, *argv)
-    assert found["systems"] == ["fixed", "half"]
-    assert [each["name"] for each in found["attacks"]] == ["generic", "empty"]
-    row = found["rows"][0]
+    result = document(shell, *argv)
+    assert result["systems"] == ["fixed", "half"]
+    assert [each["name"] for each in result["attacks"]] == ["generic", "empty"]
+    row = result["rows"][0]
     assert (row["metric"], row["attack"], row["family"]) == ("green", "generic", "refbased")
     assert set(row["ci95"]) == {"higher", "equal", "lower", "change", "net"}
     assert row["higher"] + row["equal"] + row["lower"] == pytest.approx(1)
@@ -302,20 +306,20 @@ def test_json_and_table(shell: Shell, files: list[str]) -> None:
     assert "green sees all of it" in shell("attack", *argv)[1]
 
 
-def test_no_share_damages_nothing(shell: Shell, files: list[str]) -> None:
-    found = document(shell, *files, "-m", "green", "-r", "ref.txt", "--share", "0")
-    assert all((row["compared"], row["unchanged"]) == (0, 6) for row in found["rows"])
-    assert all(s["before"] == s["after"] for r in found["rows"] for s in r["systems"].values())
+def test_a_share_of_zero_damages_nothing(shell: Shell, files: list[str]) -> None:
+    result = document(shell, *files, "-m", "green", "-r", "ref.txt", "--share", "0")
+    assert all((row["compared"], row["unchanged"]) == (0, 6) for row in result["rows"])
+    assert all(s["before"] == s["after"] for r in result["rows"] for s in r["systems"].values())
 
 
-def test_your_own_damage(shell: Shell, files: list[str]) -> None:
+def test_user_supplied_perturbed_texts(shell: Shell, files: list[str]) -> None:
     Path("mine.txt").write_text("\n".join(SOURCE) + "\n")
     argv = [*files[:2], "-m", "green", "-r", "ref.txt", "--perturbed", "mine=mine.txt"]
     own = document(shell, *argv)["rows"]
     assert [row["attack"] for row in own] == ["mine"]
     both = document(shell, *argv, "--attack", "copy-source")["rows"]
     assert [row["attack"] for row in both] == ["copy-source", "mine"]
-    # The file holds the sources, so it is the same damage.
+    # The file contains the sources, so it is the same perturbation.
     same = ("higher", "equal", "lower", "change", "systems", "verdict")
     assert {key: both[0][key] for key in same} == {key: both[1][key] for key in same}
 
@@ -342,12 +346,14 @@ def test_a_missing_score_is_counted(
     assert "length prefers the damage: repeat-all; undecided: empty; ranks most systems" in out
 
 
-def test_judges_are_counted_and_meet_orders(shell: Shell, files: list[str]) -> None:
+def test_judge_requests_are_counted_and_judges_get_order_attacks(
+    shell: Shell, files: list[str]
+) -> None:
     pytest.importorskip("openai")
     argv = [*files[:2], "-m", "llm-s:model=gpt-6-luna", "--dry-run", "--no-cache"]
-    found = json.loads(shell("attack", *argv, "--attack", "order")[1])
-    # One request a sentence: its text, its source and the damaged text side by side.
-    assert found["requests"] == 3
+    result = json.loads(shell("attack", *argv, "--attack", "order")[1])
+    # One request per sentence, with its text, its source and the damaged text side by side.
+    assert result["requests"] == 3
     every = json.loads(shell("attack", *argv)[1])
     assert every["requests"] == 3 * len(PERTURBATIONS)
 

@@ -1,4 +1,4 @@
-"""Edits that came and went, and how much single sentences moved a difference."""
+"""Edits that were added or dropped, and the effect of single sentences on a difference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SOURCES = ["a b c .", "d e f .", "a b g ."]
 
 
 def version(*edits: list[Edit]) -> Version:
-    """Lines that are not looked at, with their edits."""
+    """Return lines with these edits; the texts of the lines are not used."""
     return Version(tuple(SOURCES), tuple(map(tuple, edits)))
 
 
@@ -31,29 +31,29 @@ def corpus() -> Corpus:
     )
 
 
-def test_edits_are_told_apart_by_line_and_place(corpus: Corpus) -> None:
+def test_edits_are_distinguished_by_line_and_position(corpus: Corpus) -> None:
     pytest.importorskip("errant")
-    found = edit_changes(corpus, Runtime(use_cache=False))
-    assert [(e.line, e.edit, e.type, e.move, e.right) for e in found.edits] == [
+    result = edit_changes(corpus, Runtime(use_cache=False))
+    assert [(e.line, e.edit, e.type, e.move, e.right) for e in result.edits] == [
         (1, "[b→B]", "R:X", "kept", True),
         (1, "[→C]", "M:Y", "came", False),
         (2, "[d→]", "U:Z", "came", False),
-        (3, "[b→B]", "R:X", "went", True),  # whatever the reference calls it
+        (3, "[b→B]", "R:X", "went", True),  # whichever type the reference gives it
     ]
-    assert found.totals() == [
+    assert result.totals() == [
         {"edits": "kept", "count": 1, "right": 1, "wrong": 0, "share": 1.0},
         {"edits": "came", "count": 2, "right": 0, "wrong": 2, "share": 0.0},
         {"edits": "went", "count": 1, "right": 1, "wrong": 0, "share": 1.0},
     ]
-    assert [row["edit"] for row in found.most_frequent(1)] == ["[d→]", "[b→B]"]
+    assert [row["edit"] for row in result.most_frequent(1)] == ["[d→]", "[b→B]"]
 
 
 def test_without_references_nothing_is_right_or_wrong(corpus: Corpus) -> None:
     pytest.importorskip("errant")
     bare = Corpus(corpus.sources, corpus.systems)
-    found = edit_changes(bare, Runtime(use_cache=False))
-    assert {edit.right for edit in found.edits} == {None}
-    assert {row["right"] for row in [*found.totals(), *found.most_frequent(3)]} == {None}
+    result = edit_changes(bare, Runtime(use_cache=False))
+    assert {edit.right for edit in result.edits} == {None}
+    assert {row["right"] for row in [*result.totals(), *result.most_frequent(3)]} == {None}
 
 
 OLD = ["a b c d .", "e f g h .", "i j k l .", "m n o p ."]
@@ -61,12 +61,12 @@ NEW = ["a B c d .", "e F g h .", "i j  k l .", "m x o y ."]
 REFERENCES = [["a B c d .", "e f g h .", "i J k l .", "m N o p ."]] * 2
 
 
-def test_the_effect_is_what_a_corpus_without_the_sentence_lacks() -> None:
+def test_the_effect_is_the_change_when_the_sentence_is_removed() -> None:
     corpus = corpus_of_texts(OLD, {"old": OLD, "new": NEW}, REFERENCES)
     scorer = gecjury.load("green")
     table = scorer.score_corpus(corpus)
     moved = moved_sentences(scorer, table, corpus, 9)
-    # The third is the same but for a blank.
+    # The third sentence differs in a space only.
     assert {each["line"] for each in moved} == {1, 2, 4}
     signs = [each["effect"] > 0 for each in moved]
     assert signs == sorted(signs)
@@ -86,7 +86,7 @@ def test_the_effect_is_what_a_corpus_without_the_sentence_lacks() -> None:
     assert down[0] < 0 < down[1]
 
 
-def test_effects_of_a_metric_that_draws_references_are_not_of_its_draws() -> None:
+def test_effects_do_not_depend_on_randomly_drawn_references() -> None:
     rng = np.random.default_rng(0)
     words = [" ".join(rng.choice(list("abcdefghij"), 9)) for _ in range(30)]
     one = [text.replace("a", "x").replace("c", "y") for text in words]
@@ -108,7 +108,7 @@ def test_effects_of_a_metric_that_draws_references_are_not_of_its_draws() -> Non
         )
 
 
-def test_the_first_are_those_that_moved_most() -> None:
+def test_sentences_with_the_largest_effects_come_first() -> None:
     corpus = gecjury.load_benchmark("sample").corpus
     corpus = corpus.with_systems(corpus.names[:2])
     how = gecjury.Resampling(over="sentences", resamples=5, permutations=5)

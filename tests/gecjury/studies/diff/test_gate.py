@@ -1,4 +1,4 @@
-"""Gates: what holds is told with its values, and nothing passes because it is missing."""
+"""Gates: true conditions are reported with their values; an undefined value never passes."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def judge(*texts: str) -> tuple[list[str], tuple[str, ...]]:
         ("not errant > 0", ["not errant > 0"]),
     ],
 )
-def test_parts_that_hold(text: str, tripped: list[str]) -> None:
+def test_true_parts_of_a_condition(text: str, tripped: list[str]) -> None:
     assert judge(text) == (tripped, ())
 
 
-def test_several_conditions_fail_apart() -> None:
+def test_conditions_fail_separately() -> None:
     assert judge("errant < 0", "green < 0 or green.p < .05")[0] == ["errant < 0", "green.p < .05"]
 
 
@@ -69,14 +69,14 @@ def test_several_conditions_fail_apart() -> None:
         "errant > 1 or over-correction < 0",
     ],
 )
-def test_what_is_not_defined_is_missing(text: str) -> None:
+def test_undefined_figures_are_missing(text: str) -> None:
     tripped, missing = judge(text)
     assert not tripped
     assert len(missing) == 1
     assert missing[0].startswith("over-correction")
 
 
-def test_the_values_of_a_part_are_told() -> None:
+def test_the_values_of_a_condition_are_reported() -> None:
     gate = parse_gate(["errant < 0 and errant.p < green.new or over-correction > 1"])
     verdict = judge_gate(gate, FIGURES)
     ((_, values),) = verdict.tripped
@@ -112,7 +112,7 @@ def test_unknown_figures(text: str, words: str) -> None:
         ("", "a score's name or a number is missing"),
     ],
 )
-def test_what_is_no_condition(text: str, words: str) -> None:
+def test_invalid_conditions_are_refused(text: str, words: str) -> None:
     with pytest.raises(OptionError, match=words):
         parse_gate([text])
 

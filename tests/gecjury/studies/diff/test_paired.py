@@ -1,4 +1,4 @@
-"""Differences of two systems: against brute force, and against the metrics' own figures."""
+"""Differences of two systems, compared with brute force and with the metrics' own figures."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ def corpus() -> Corpus:
 
 
 def test_rates_are_shares_of_the_sentences_that_references_agree_on(corpus: Corpus) -> None:
-    # Unchanged by both: lines 2 and 5; changed by both: 1 and 3; they differ on line 4.
+    # Both references leave lines 2 and 5 unchanged and change lines 1 and 3; they differ on line 4.
     outcomes = outcomes_of(corpus)
     assert outcomes is not None
-    found = {name: rate_difference(outcomes, name, *HOW) for name in outcomes.asked}
-    assert {name: (one.old, one.new, one.sentences) for name, one in found.items()} == {
+    result = {name: rate_difference(outcomes, name, *HOW) for name in outcomes.asked}
+    assert {name: (one.old, one.new, one.sentences) for name, one in result.items()} == {
         "over-correction": (0.5, 0.5, 2),
         "under-correction": (0.5, 0.0, 2),
         "success": (0.5, 0.5, 2),
     }
-    assert found["under-correction"].difference == -0.5
-    # Two sentences, one of which tells: half of all swaps give 0.5 either way.
-    assert found["under-correction"].p == 1.0
-    low, high = found["under-correction"].interval
+    assert result["under-correction"].difference == -0.5
+    # The systems differ on one of the two sentences, so every swap gives 0.5 or -0.5.
+    assert result["under-correction"].p == 1.0
+    low, high = result["under-correction"].interval
     assert (low, high) == (-1.0, 0.0)
-    assert found["over-correction"].dropped > 0
+    assert result["over-correction"].dropped > 0
 
 
-def test_a_rate_of_no_sentence_is_not_defined(corpus: Corpus) -> None:
+def test_a_rate_over_no_sentences_is_undefined(corpus: Corpus) -> None:
     outcomes = outcomes_of(corpus)
     assert outcomes is not None
     one = rate_difference(outcomes, "over-correction", *HOW, [0, 2, 3])
@@ -65,7 +65,7 @@ def test_a_rate_of_no_sentence_is_not_defined(corpus: Corpus) -> None:
     assert outcomes_of(corpus_of_texts(SOURCES, {"old": OLD, "new": NEW})) is None
 
 
-def test_the_interval_is_that_of_differences_of_the_same_draws(corpus: Corpus) -> None:
+def test_the_interval_is_of_paired_differences(corpus: Corpus) -> None:
     scorer = gecjury.load("changes")
     table = scorer.score_corpus(corpus)
     one = metric_difference(scorer, table, *HOW)
@@ -90,7 +90,7 @@ def test_a_metric_of_sums_is_tested_by_swapping_sentences(corpus: Corpus) -> Non
 
 
 @pytest.mark.parametrize("metric", ["green", "changes"])
-def test_a_group_is_a_corpus_of_its_own(corpus: Corpus, metric: str) -> None:
+def test_a_group_is_tested_as_a_separate_corpus(corpus: Corpus, metric: str) -> None:
     scorer = gecjury.load(metric)
     rows = [0, 2, 4]
     part = corpus_of_texts(
@@ -110,19 +110,19 @@ def test_gleu_is_tested_under_one_choice_of_references_for_both_systems() -> Non
     old = [*(text.replace("b", "w").replace("c", "v") for text in one[:6]), *one[6:]]
     scorer = gecjury.load("gleu", n=2)
     table = scorer.score(source, {"old": old, "new": two}, [one, two])
-    found = metric_difference(scorer, table, Resampling(resamples=10, permutations=2**8), 0)
-    # Texts are swapped and scored anew; every corpus of a size meets the same 500 choices.
+    result = metric_difference(scorer, table, Resampling(resamples=10, permutations=2**8), 0)
+    # Texts are swapped and scored again; corpora of equal size get the same 500 choices.
     extreme = 0
     for swaps in product((False, True), repeat=len(source)):
         first = [b if swap else a for a, b, swap in zip(old, two, swaps, strict=True)]
         second = [a if swap else b for a, b, swap in zip(old, two, swaps, strict=True)]
         totals = scorer.score(source, {"old": first, "new": second}, [one, two]).totals
-        extreme += abs(totals["new"] - totals["old"]) >= abs(found.difference) - 1e-12
+        extreme += abs(totals["new"] - totals["old"]) >= abs(result.difference) - 1e-12
     assert extreme / 2**8 < 0.05
-    assert found.p == pytest.approx(extreme / 2**8, abs=0.02)
+    assert result.p == pytest.approx(extreme / 2**8, abs=0.02)
 
 
-def test_systems_that_are_alike_do_not_differ() -> None:
+def test_identical_systems_do_not_differ() -> None:
     scorer = gecjury.load("green")
     table = scorer.score(SOURCES, {"old": NEW, "new": NEW}, REFERENCES)
     one = metric_difference(scorer, table, *HOW)
@@ -155,8 +155,8 @@ def test_counts_by_type_are_the_metric_s_own(typed: Corpus, level: int) -> None:
         for place, kind in enumerate(kinds)
     }
     records = type_records(table, level)  # type: ignore[arg-type]  # of 1, 2 and 3
-    told = {(r["system"], r["type"]): [r["tp"], r["fp"], r["fn"]] for r in records}
-    assert {place: three for place, three in sums.items() if any(three)} == told
+    recorded = {(r["system"], r["type"]): [r["tp"], r["fp"], r["fn"]] for r in records}
+    assert {place: three for place, three in sums.items() if any(three)} == recorded
 
 
 @pytest.mark.parametrize(("metric", "option"), [("pt-errant", "model"), ("uot-errant", "encoder")])

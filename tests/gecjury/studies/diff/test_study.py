@@ -1,4 +1,4 @@
-"""`gecjury diff`: what is printed is what its function gives; the gate; what is refused."""
+"""`gecjury diff`: its output is that of the Python function; the gate; invalid input."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def lines(texts: list[str]) -> str:
 
 @pytest.fixture
 def files(shell: Shell) -> Shell:
-    """An old output that leaves all as it is, and a new one."""
+    """A shell with an old output equal to the source, and a new one."""
     shell.write("old.txt", lines(SOURCE))
     shell.write("new.txt", lines(NEW))
     shell.write("about.tsv", "id\tdomain\n1\tnews\n2\tmail\n3\tmail\n")
@@ -44,8 +44,8 @@ BARE = ["diff", "source.txt", "old.txt", "new.txt", "-m", "changes", *FAST]
 
 
 def printed(shell: Shell, *words: str, status: int = 0) -> dict[str, Any]:
-    found, out, _ = shell(*GOOD, *words, "--format", "json")
-    assert found == status
+    exit_status, out, _ = shell(*GOOD, *words, "--format", "json")
+    assert exit_status == status
     document: dict[str, Any] = json.loads(out)
     return document
 
@@ -70,7 +70,7 @@ def test_json_is_what_the_function_gives(files: Shell) -> None:
     assert [(row["line"], row["effect"] > 0) for row in own["moved"][:2]] == [(3, False), (1, True)]
 
 
-def test_without_references_what_needs_them_is_left_out(files: Shell) -> None:
+def test_without_references_the_parts_that_need_them_are_left_out(files: Shell) -> None:
     status, out, _ = files(*BARE, "--format", "json")
     own = json.loads(out)
     assert status == 0
@@ -93,7 +93,7 @@ def test_every_format_shows_every_part(files: Shell, form: str) -> None:
     assert re.search(r"\[are.+is\]", out)
 
 
-def test_the_page_holds_the_tables(files: Shell) -> None:
+def test_the_page_contains_the_tables(files: Shell) -> None:
     pytest.importorskip("errant")
     files.write("new.txt", lines([FIXED[0], "<b>He</b> goes", SOURCE[2]]))
     status, _, _ = files(*GOOD, "--html", "page.html")
@@ -110,7 +110,7 @@ def test_the_page_holds_the_tables(files: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("condition", "status", "told"),
+    ("condition", "status", "message"),
     [
         ("green < 0", 0, "gate: passed: green = 0"),
         ("green > 0", 3, "gate: green > 0 holds: green = 0"),
@@ -118,17 +118,17 @@ def test_the_page_holds_the_tables(files: Shell) -> None:
         ("success.new >= 0.5 and green.p <= 1", 3, "success.new = 0.5, green.p = "),
     ],
 )
-def test_gate(files: Shell, condition: str, status: int, told: str) -> None:
-    found, out, err = files(*GOOD, "--fail-if", condition)
-    assert found == status
-    assert told in err
+def test_gate(files: Shell, condition: str, status: int, message: str) -> None:
+    exit_status, out, err = files(*GOOD, "--fail-if", condition)
+    assert exit_status == status
+    assert message in err
     assert "\nnew (NEW) − old (OLD)\n" in out
     gate = printed(files, "--fail-if", condition, status=status)["gate"]
     assert gate["passed"] == (status == 0)
     assert bool(gate["tripped"]) == (status == 3)
 
 
-def test_each_gate_that_holds_is_told(files: Shell) -> None:
+def test_each_tripped_gate_is_reported(files: Shell) -> None:
     status, _, err = files(*GOOD, "--fail-if", "green > 0", "--fail-if", "success > 0")
     assert status == 3
     assert [line.partition(" holds")[0] for line in err.splitlines()] == [
@@ -136,7 +136,7 @@ def test_each_gate_that_holds_is_told(files: Shell) -> None:
     ]  # fmt: skip
 
 
-def test_a_gate_does_not_pass_what_is_not_defined(files: Shell) -> None:
+def test_a_gate_does_not_pass_undefined_figures(files: Shell) -> None:
     files.write("ref.txt", lines([FIXED[0], FIXED[1], "All is fine here ."]))
     status, _, err = files(*GOOD, "--fail-if", "over-correction > 0.01")
     assert status == 2
@@ -146,7 +146,7 @@ def test_a_gate_does_not_pass_what_is_not_defined(files: Shell) -> None:
     assert "gate: green > 0 holds" in err
 
 
-def test_a_gate_does_not_pass_scores_that_are_missing(files: Shell) -> None:
+def test_a_gate_does_not_pass_missing_scores(files: Shell) -> None:
     rows = [f"{system}\t{line}\t0.5\n" for system in ("old", "new") for line in (1, 2, 3)]
     files.write("given.tsv", "".join(rows[:-1]) + "new\t3\tnan\n")
     words = ["-m", "scores:file=given.tsv,label=given"]
@@ -184,7 +184,7 @@ def test_a_rate_without_references_is_refused_before_scoring(files: Shell) -> No
     assert "success needs references" in err
 
 
-def test_a_metric_with_options_is_named_as_typed_and_shortly(files: Shell) -> None:
+def test_a_metric_with_options_has_a_full_and_a_short_name(files: Shell) -> None:
     words = ["-m", "green:beta=1", "-m", "gleu:n=2"]
     condition = "`green:beta=1` < -9 or `gleu:n=2.p` > 2 or gleu < -9 or green < -9"
     assert files(*GOOD, *words, "--fail-if", condition)[0] == 0
@@ -194,7 +194,7 @@ def test_a_metric_with_options_is_named_as_typed_and_shortly(files: Shell) -> No
     assert (status, "no figure is called 'green'" in err) == (2, True)
 
 
-def test_a_reader_that_goes_does_not_let_a_gate_pass(files: Shell) -> None:
+def test_a_gate_fails_even_if_the_reader_of_the_output_has_gone(files: Shell) -> None:
     words = [sys.executable, "-m", "gecjury", *GOOD, "--fail-if", "green > 0", "--format", "json"]
     with subprocess.Popen(
         words,
@@ -220,7 +220,7 @@ def test_the_same_file_twice_is_refused(files: Shell) -> None:
         assert "OLD and NEW are the same file" in err
 
 
-def test_outputs_of_one_name_in_two_folders(files: Shell) -> None:
+def test_outputs_with_the_same_name_in_two_folders(files: Shell) -> None:
     files.write("main/out.txt", lines(SOURCE))
     files.write("pr/out.txt", lines(NEW))
     names = {"old.txt": "main/out.txt", "new.txt": "pr/out.txt"}
@@ -235,14 +235,14 @@ def test_outputs_of_one_name_in_two_folders(files: Shell) -> None:
     assert "pr/out.txt has 2 lines, but source.txt has 3" in err
 
 
-def test_outputs_of_other_lengths_are_refused(files: Shell) -> None:
+def test_outputs_of_different_lengths_are_refused(files: Shell) -> None:
     files.write("new.txt", lines(NEW[:2]))
     status, out, err = files(*GOOD)
     assert (status, out) == (2, "")
     assert "new.txt has 2 lines, but source.txt has 3" in err
 
 
-def test_outputs_that_are_alike_are_told(files: Shell) -> None:
+def test_identical_outputs_are_reported(files: Shell) -> None:
     files.write("new.txt", lines(SOURCE))
     own = printed(files)
     assert "OLD and NEW have the same corrections on all 3 lines" in own["notes"]
@@ -250,16 +250,16 @@ def test_outputs_that_are_alike_are_told(files: Shell) -> None:
     assert own["moved"] == []
 
 
-# --- the example of documentation ----------------------------------------------------------------
+# --- the example in the documentation ------------------------------------------------------------
 
 
 def commands(step: str) -> str:
-    """What a named step of the workflow runs."""
+    """Return the commands that a named step of the workflow runs."""
     text = WORKFLOW.read_text(encoding="utf-8")
     (part,) = (each for each in text.split("      - name: ")[1:] if each.startswith(f"{step}\n"))
-    found = re.search(r"^        run: (?:\|\n)?(.*)\Z", part, re.M | re.S)
-    assert found is not None
-    return found[1]
+    match = re.search(r"^        run: (?:\|\n)?(.*)\Z", part, re.M | re.S)
+    assert match is not None
+    return match[1]
 
 
 @pytest.mark.parametrize(("new", "status"), [(FIXED, 0), (NEW, 3), (SOURCE[:2], 2)])
@@ -291,7 +291,7 @@ def test_the_workflow_runs(shell: Shell, new: list[str], status: int) -> None:
     assert (folder / "difference.html").exists() == (status != 2)
 
 
-def test_the_verdict_is_the_test_of_the_table() -> None:
+def test_the_verdict_agrees_with_the_test_in_the_table() -> None:
     how = Resampling(over="sentences", resamples=20, permutations=100)
     corpus = gecjury.load_benchmark("sample").corpus
     for old, new, words in (
@@ -315,13 +315,13 @@ def _twice(corpus: Corpus, name: str) -> Corpus:
     return corpus_of_texts(corpus.sources, {"a": lines, "b": lines}, [corpus.references[0].lines])
 
 
-def test_both_corrections_of_a_sentence_stand_together(files: Shell) -> None:
+def test_both_corrections_of_a_sentence_are_adjacent(files: Shell) -> None:
     _, out, _ = files(*GOOD, "-m", "changes", "--show", "1")
     table = out[out.index("Sentences that moved most: green") :].splitlines()
     sides = [line.split() for line in table if re.search(r" (OLD|NEW) +\d\.", line)]
     (line, _, old, *_), (new, *_) = sides
     assert (line, old, new) == ("1", "OLD", "NEW")
-    # With --verbose those of the other metric follow.
+    # With --verbose the sentences of the other metric follow.
     _, out, _ = files(*GOOD, "-m", "changes", "--show", "1", "--verbose")
     below = out[out.index("moved most") :].splitlines()
     assert any(line.startswith(" changes ") for line in below)

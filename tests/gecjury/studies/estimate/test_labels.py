@@ -1,4 +1,4 @@
-"""Labels of outputs from benchmarks and files: figures by hand, and what is refused."""
+"""Labels of outputs from benchmarks and files: values computed by hand, and invalid input."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ CORPUS = gecjury.corpus_of_texts(
 
 
 def item(sentence: int, *ranks: tuple[str, int]) -> RankedItem:
-    """One ranking; a name may hold several systems of one text."""
+    """Return one ranking; a name may list several systems with the same text."""
     groups = tuple(tuple(names.split()) for names, _ in ranks)
     return RankedItem("1", sentence, "anna", groups, tuple(rank for _, rank in ranks))
 
 
-def test_a_ranked_output_is_worth_the_share_of_the_others_that_it_beats() -> None:
+def test_a_ranked_output_is_labelled_with_the_share_of_the_others_that_it_beats() -> None:
     items = [
         item(0, ("one", 1), ("two", 2), ("three", 2)),  # 1, (0 + ½)/2, (0 + ½)/2
-        item(0, ("two", 1), ("one", 2)),  # 0, 1, none
-        item(1, ("one three", 2), ("two", 1), ("other", 1)),  # one text: ½ and 0 of two; 1
+        item(0, ("two", 1), ("one", 2)),  # 0, 1, not ranked
+        item(1, ("one three", 2), ("two", 1), ("other", 1)),  # the same text: ½ and 0 of two; 1
     ]
     expected = [[0.5, 0.25], [0.625, 1.0], [0.25, 0.25]]
     np.testing.assert_allclose(shares_beaten(items, CORPUS), expected)
@@ -38,7 +38,7 @@ def test_a_ranked_output_is_worth_the_share_of_the_others_that_it_beats() -> Non
     assert np.isnan(alone).all()
 
 
-def test_predictions_of_rankings_are_shares_beaten_by_the_scores() -> None:
+def test_predictions_for_rankings_are_shares_beaten_by_score() -> None:
     labels = labels_of_benchmark(gecjury.load_benchmark("sample"))
     assert labels.relative
     scores = np.array([[3.0, 1.0], [2.0, 1.0], [np.nan, 5.0]])
@@ -95,17 +95,17 @@ def test_appraise_rankings_are_read(tmp_path: Path) -> None:
     np.testing.assert_allclose(read_labels(path, CORPUS).values[:2, 1], [1, 0])
 
 
-def test_rated_texts_are_found_by_their_texts(tmp_path: Path) -> None:
+def test_rated_texts_are_matched_by_text(tmp_path: Path) -> None:
     path = write(
         tmp_path / "rated.tsv",
         "source\toutput\tgrammaticality\tfluency",
         "a  b .\tA b .\t4\t2",
         "a b .\tA b .\t2\t",
-        "c d .\tC d .\t1\t3",  # made by two systems
+        "c d .\tC d .\t1\t3",  # written by two systems
         "c d .\tnobody's\t1\t3",
     )
     labels = read_labels(path, CORPUS)
-    # grammaticality (4 + 2)/2 and fluency 2, the empty cell being no rating
+    # grammaticality (4 + 2)/2 and fluency 2; the empty cell is not a rating
     np.testing.assert_allclose(labels.values[0], [2.5, 2])
     np.testing.assert_allclose(labels.values[2, 1], 2)
     assert np.isnan(labels.values[1]).all()
@@ -126,14 +126,14 @@ def test_rated_texts_are_found_by_their_texts(tmp_path: Path) -> None:
         ((), "the file is empty"),
     ],
 )
-def test_files_that_hold_no_labels_are_refused(
+def test_files_without_labels_are_refused(
     tmp_path: Path, lines: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
         read_labels(write(tmp_path / "labels.tsv", *lines), CORPUS)
 
 
-def test_words_of_annotators_are_good_or_bad() -> None:
+def test_annotators_words_are_mapped_to_good_or_bad() -> None:
     benchmark = gecjury.load_benchmark("sample")
     words = tuple(
         tuple(

@@ -1,4 +1,4 @@
-"""Estimates from few labels: figures by hand, and coverage on made-up data."""
+"""Estimates from few labels: values computed by hand, and coverage on simulated data."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ MARKS = [0.0, 2.0] * 5
 
 
 def outputs(labels: list[float], predictions: list[float]) -> Outputs:
-    """One output a source; labels are filled up with NaN."""
+    """Return one output per source; the labels are padded with NaN."""
     few = np.array(labels + [NAN] * (len(predictions) - len(labels)))
     return Outputs(few, np.array(predictions), np.arange(len(predictions)))
 
 
-def test_labels_alone_are_a_mean_with_students_interval() -> None:
-    # Five 0 and five 1: s² = 10 · .25 / 9, error = √(s² / 10) = 1/6; t of 9 degrees is 2.26216.
+def test_labels_alone_give_a_mean_with_students_interval() -> None:
+    # Five 0s, five 1s: s² = 10 · .25 / 9, error = √(s² / 10) = 1/6; t of 9 degrees is 2.26216.
     one = Moments.of(outputs(HALVES, HALVES)).estimate(weight=0)
     assert one.value == 0.5
     assert one.error == pytest.approx(1 / 6)
@@ -40,27 +40,27 @@ def test_labels_alone_are_a_mean_with_students_interval() -> None:
 
 
 def test_predictions_move_the_mean_by_the_tuned_weight() -> None:
-    # Labelled predictions equal the labels (variance 10 · 1 / 9); of ten others eight are 2
+    # Labelled predictions equal the labels (variance 10 · 1 / 9); eight of the ten others are 2
     # (10 · .64 / 9). λ = (1/9) / (1/9 + .64/9); mean = 1 − λ · (1 − 1.6).
     one = Moments.of(outputs(MARKS, [*MARKS, *[2.0] * 8, 0.0, 0.0])).estimate()
     weight = 1 / 1.64
     assert one.weight == pytest.approx(weight)
     assert one.value == pytest.approx(1 + 0.6 * weight)
-    # (1 − λ)² · 1/9 by labels, with 8 degrees of freedom left of 9, and λ² · .64/9 by others.
+    # (1 − λ)² · 1/9 from labels, with 8 of 9 degrees of freedom left, and λ² · .64/9 from others.
     by_labels = (1 - weight) ** 2 / 9 * 9 / 8
     assert one.error == pytest.approx(math.sqrt(by_labels + weight**2 * 0.64 / 9))
 
 
 def test_a_weight_of_one_is_prediction_powered_inference_untuned() -> None:
-    # The mean prediction of the others, corrected by the labelled ones' errors: 1.6 + (1 − 1).
+    # The mean prediction of the others, corrected by the errors on the labelled: 1.6 + (1 − 1).
     one = Moments.of(outputs(MARKS, [*MARKS, *[2.0] * 8, 0.0, 0.0])).estimate(weight=1)
     assert (one.value, one.weight) == (pytest.approx(1.6), 1)
     assert one.error == pytest.approx(math.sqrt(0.64 / 9))
 
 
 def test_binary_verdicts_without_an_error_among_the_labels_still_have_a_variance() -> None:
-    # As above, with 0 and 1. One label more, a quarter right by each of (0, 0) and (1, 1), a
-    # quarter wrong by each of (0, 1) and (1, 0): .25 · (1² + 1²) / 10².
+    # As above, with 0 and 1. One label is added: a quarter each for the right pairs (0, 0) and
+    # (1, 1) and for the wrong pairs (0, 1) and (1, 0): .25 · (1² + 1²) / 10².
     one = Moments.of(outputs(HALVES, [*HALVES, *[1.0] * 8, 0.0, 0.0])).estimate(weight=1)
     assert one.value == pytest.approx(0.8)
     assert one.error == pytest.approx(math.sqrt(0.16 / 9 + 0.5 / 100))
@@ -72,7 +72,7 @@ def test_weights_out_of_bounds_are_refused(weight: float) -> None:
         Moments.of(outputs(HALVES, HALVES)).estimate(weight=weight)
 
 
-def test_predictions_of_any_scale_give_the_same_estimate() -> None:
+def test_predictions_on_any_scale_give_the_same_estimate() -> None:
     rng = np.random.default_rng(0)
     labels, scores = rng.normal(size=20), rng.normal(size=60)
     scores[:20] += labels
@@ -86,13 +86,13 @@ def test_predictions_of_any_scale_give_the_same_estimate() -> None:
     assert scaled.weight == pytest.approx(-plain.weight / 7)
 
 
-def test_predictions_that_do_not_vary_or_nothing_left_to_predict_add_nothing() -> None:
+def test_constant_predictions_and_fully_labelled_outputs_gain_nothing() -> None:
     alone = Moments.of(outputs(HALVES, HALVES)).estimate(weight=0)
     for predictions in ([0.3] * 20, HALVES):
         assert Moments.of(outputs(HALVES, predictions)).estimate() == alone
 
 
-def test_outputs_of_one_source_are_one_observation() -> None:
+def test_outputs_for_one_source_are_one_observation() -> None:
     once = outputs(HALVES, [*HALVES, *[1.0] * 8, 0.0, 0.0])
     twice = Outputs(*(np.concatenate([part, part]) for part in vars(once).values()))
     for weight in (0, None):
@@ -102,17 +102,17 @@ def test_outputs_of_one_source_are_one_observation() -> None:
 
 
 def test_a_difference_is_paired_by_source() -> None:
-    # Labels differ by 1 on half of the sources and by 0 on the others, whatever the source is.
+    # Labels differ by 1 on half of the sources and by 0 on the others, independently of the source.
     first = [float(3 * source + source % 2) for source in range(10)]
     second = [float(3 * source) for source in range(10)]
     both = outputs(first, first), outputs(second, second)
     one = Moments.of(*both).estimate(weight=0)
     assert one.value == pytest.approx(0.5)
-    assert one.error == pytest.approx(1 / 6)  # of five 0 and five 1, as above
+    assert one.error == pytest.approx(1 / 6)  # from five 0s and five 1s, as above
     assert one.error < Moments.of(both[0]).estimate(weight=0).error / 10
 
 
-def test_a_difference_of_systems_labelled_on_other_sources_adds_their_variances() -> None:
+def test_variances_of_systems_labelled_on_different_sources_add_up() -> None:
     few = np.array([*HALVES, *[NAN] * 10])
     first = Outputs(few, np.zeros(20), np.arange(20))
     second = Outputs(few[::-1].copy(), np.zeros(20), np.arange(20))
@@ -120,7 +120,7 @@ def test_a_difference_of_systems_labelled_on_other_sources_adds_their_variances(
     assert (one.value, one.error) == (0, pytest.approx(math.sqrt(2) / 6))
 
 
-def test_few_labels_are_refused_and_equal_ones_have_no_interval() -> None:
+def test_too_few_labels_are_refused_and_equal_labels_have_no_interval() -> None:
     with pytest.raises(InputError, match=f"9 labelled sources; .* at least {LEAST}"):
         Moments.of(outputs(HALVES[:9], HALVES))
     one = Moments.of(outputs([1.0] * 10, HALVES * 2)).estimate()
@@ -129,14 +129,14 @@ def test_few_labels_are_refused_and_equal_ones_have_no_interval() -> None:
     assert math.isnan(one.high)
 
 
-def test_outputs_without_a_score_count_as_average_ones() -> None:
+def test_outputs_without_a_score_count_as_average() -> None:
     assert filled(np.array([1.0, NAN, 3.0])).tolist() == [1, 2, 3]
     with pytest.raises(InputError, match="no sentence scores"):
         filled(np.array([NAN, NAN]))
 
 
 def held(r: float, labelled: int, share: float, trials: int = 300) -> tuple[float, float]:
-    """Coverage with skewed labels, and width beside that of labels alone."""
+    """Return the coverage with skewed labels, and the width relative to that of labels alone."""
     rng, size = np.random.default_rng(3), 300
     inside = wide = narrow = 0.0
     for _ in range(trials):
@@ -154,7 +154,7 @@ def held(r: float, labelled: int, share: float, trials: int = 300) -> tuple[floa
 
 
 def test_skewed_labels_are_covered_and_good_predictions_make_intervals_narrower() -> None:
-    # The symmetric t interval holds .9 by 50 labels in some .88 of the cases.
+    # The symmetric t interval at level .9 from 50 labels covers about .88.
     coverage, ratio = held(0.5, 50, 0.9)
     assert 0.93 <= coverage <= 0.98
     assert ratio < 0.9
@@ -163,7 +163,7 @@ def test_skewed_labels_are_covered_and_good_predictions_make_intervals_narrower(
 # ---- how many labels
 
 
-def test_widths_and_the_labels_that_they_take() -> None:
+def test_widths_and_the_number_of_labels_they_need() -> None:
     alone = Forecast(1.0, 0.0, 400)
     # 2 · t₉₉ · 1 / √100 = .39684
     assert alone.width(100, alone=True) == pytest.approx(0.39684, abs=1e-5)
@@ -179,7 +179,7 @@ def test_widths_and_the_labels_that_they_take() -> None:
     assert alone.needed(0.1, alone=True) == 1540  # (2 · 1.9615 / .1)² = 1539.0, t of 1,539
 
 
-def test_a_forecast_from_few_labels_meets_what_more_labels_give() -> None:
+def test_a_forecast_from_few_labels_agrees_with_the_result_of_more_labels() -> None:
     rng = np.random.default_rng(5)
     scores = rng.normal(size=1000)
     labels = scores + rng.normal(size=1000)
@@ -198,19 +198,19 @@ def test_a_forecast_from_few_labels_meets_what_more_labels_give() -> None:
 
 
 def binary(labels: str, verdicts: str) -> Outputs:
-    """Labels and verdicts as letters: 1, 0, or - for none."""
+    """Build outputs from labels and verdicts as characters: 1, 0, or - for none."""
     letters = {"1": 1.0, "0": 0.0, "-": NAN}
     few, every = ([letters[letter] for letter in text] for text in (labels, verdicts))
     return outputs(few, every)
 
 
-#                      9 of 10 good are called good, 2 of 10 bad; of all 100 outputs 60
+#                      9 of 10 good and 2 of 10 bad are called good; of all 100 outputs 60
 SYSTEM = binary("1" * 10 + "0" * 10, "1" * 9 + "0" + "1" * 2 + "0" * 8 + "1" * 49 + "0" * 31)
 
 
 def test_shares_are_corrected_by_sensitivity_and_specificity() -> None:
     errors = Verdicts.of([SYSTEM])
-    # One right and one wrong verdict more in each: 10/12 and 9/12.
+    # One right and one wrong verdict are added to each: 10/12 and 9/12.
     assert errors.sensitivity.value == pytest.approx(10 / 12)
     assert errors.specificity.value == pytest.approx(9 / 12)
     one = errors.estimate(0)
@@ -219,7 +219,7 @@ def test_shares_are_corrected_by_sensitivity_and_specificity() -> None:
     assert 0 <= one.low < one.value < one.high <= 1
 
 
-def test_errors_are_those_of_all_systems_and_a_difference_needs_no_specificity() -> None:
+def test_error_rates_are_pooled_and_a_difference_needs_no_specificity() -> None:
     more = binary("1" * 10, "1" * 10 + "1" * 70 + "0" * 20)
     errors = Verdicts.of([SYSTEM, more])
     assert errors.sensitivity.value == pytest.approx((9 + 10 + 1) / 22)
@@ -229,7 +229,7 @@ def test_errors_are_those_of_all_systems_and_a_difference_needs_no_specificity()
     assert gap.value == pytest.approx(0.2 / (20 / 22 + 9 / 12 - 1))
 
 
-def test_verdicts_by_chance_have_the_whole_scale_or_no_estimate() -> None:
+def test_random_verdicts_give_the_whole_scale_or_no_estimate() -> None:
     weak = binary("10" * 10, "01" * 10 + "1" * 20)
     assert Verdicts.of([weak]).estimate(0) is None
     barely = binary("1" * 10 + "0" * 10, "1" * 6 + "0" * 4 + "1" * 5 + "0" * 5 + "10" * 40)
@@ -263,7 +263,7 @@ def test_outputs_without_a_verdict_are_left_out() -> None:
 
 
 def drawn(sensitivities: tuple[float, ...], labelled: int) -> list[Outputs]:
-    """Systems of which 70% are good; the verdicts' sensitivity differs."""
+    """Draw systems with 70% good outputs each, and verdicts of these sensitivities."""
     rng = np.random.default_rng(1)
     systems = []
     for sensitivity in sensitivities:
@@ -274,7 +274,7 @@ def drawn(sensitivities: tuple[float, ...], labelled: int) -> list[Outputs]:
     return systems
 
 
-def test_a_system_on_which_verdicts_err_otherwise_is_noticed() -> None:
+def test_a_system_with_different_verdict_errors_is_noticed() -> None:
     for sensitivities, apart in (((0.9, 0.9), [False, False]), ((0.95, 0.5), [True, True])):
         systems = drawn(sensitivities, 200)
         errors = Verdicts.of(systems)

@@ -1,4 +1,4 @@
-"""`gecjury estimate`: what it prints, where its figures come from, and what it refuses."""
+"""`gecjury estimate`: its output, the origin of its figures, and invalid input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LINES = 120
 
 @pytest.fixture
 def files(shell: Shell) -> list[str]:
-    """A source, three outputs of decreasing quality, and their ratings on every second line."""
+    """A source, three outputs of decreasing quality, and ratings of every second line."""
     rng = np.random.default_rng(4)
     shell.write("source.txt", "".join(f"word {line} are here .\n" for line in range(LINES)))
     ratings = ["sentence,system,score"]
@@ -42,7 +42,7 @@ def files(shell: Shell) -> list[str]:
     return ["source.txt", "best.txt", "middle.txt", "worst.txt"]
 
 
-def test_the_estimates_of_a_benchmark_are_those_of_its_labels() -> None:
+def test_the_estimates_of_a_benchmark_come_from_its_labels() -> None:
     benchmark = gecjury.load_benchmark("sample")
     result = gecjury.estimate(benchmark, "green", Estimate(draw=20, seed=3))
     rows = {row["system"]: row for row in result.rows()}
@@ -71,7 +71,7 @@ def test_a_good_metric_makes_intervals_of_ratings_narrower(shell: Shell, files: 
     document = json.loads(shell.ended(*argv, "--format", "json")[0])
     rows = document["rows"]
     assert [row["system"] for row in rows] == ["best", "middle", "worst"]
-    # A right output has one change, a wrong one none: the metric explains the labels well.
+    # A right output has one change, a wrong one none, so the metric explains the labels well.
     assert rows[1]["explained"] > 0.3
     for row in rows:
         assert row["labelled"] == LINES // 2
@@ -135,7 +135,7 @@ def test_a_page_draws_the_intervals(shell: Shell, files: list[str]) -> None:
     assert "<script" not in page
 
 
-def test_kept_scores_are_used_again(shell: Shell, files: list[str]) -> None:
+def test_cached_scores_are_used_again(shell: Shell, files: list[str]) -> None:
     argv = ["estimate", *files, "-m", "changes", "--labels", "ratings.csv", "-o", "kept"]
     first, _ = shell.ended(*argv)
     (kept,) = (shell.folder / "kept").iterdir()
@@ -159,11 +159,11 @@ def test_corrections_of_unknown_systems_are_one_group() -> None:
     with pytest.raises(InputError, match="average one half"):
         gecjury.estimate(benchmark, "green")
     ratings = np.random.default_rng(0).random((len(benchmark.corpus.names), len(benchmark.corpus)))
-    ratings[2:, ::2] = np.nan  # places that hold no correction
+    ratings[2:, ::2] = np.nan  # cells without a correction
     benchmark = replace(benchmark, segment_scores=ratings)
     (row,) = gecjury.estimate(benchmark, "green").rows()
     assert row["system"] == "all corrections"
-    # Every correction is labelled: there is nothing left to predict.
+    # Every correction is labelled, so nothing is left to predict.
     assert row["estimate"] == pytest.approx(np.nanmean(ratings))
     assert (row["weight"], row["sources"]) == (0, len(benchmark.corpus))
     (row,) = gecjury.estimate(benchmark, "green", Estimate(draw=20)).rows()
@@ -209,15 +209,15 @@ def test_labels_that_were_not_drawn_at_random_are_noticed(shell: Shell, files: l
         ({"aspect": "fluency"}, "--aspect fluency: sample has no ratings"),
     ],
 )
-def test_settings_that_cannot_be_met_are_refused(settings: dict[str, Any], message: str) -> None:
+def test_impossible_settings_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         gecjury.estimate("sample", "green", Estimate(**settings))
 
 
-def test_labels_that_give_no_estimate_are_refused_before_scoring(
+def test_unusable_labels_are_refused_before_scoring(
     shell: Shell, files: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Work, "scores", lambda self: pytest.fail("was scored"))
+    monkeypatch.setattr(Work, "scores", lambda self: pytest.fail("texts were scored"))
     header = "sentence,system,score\n"
     shell.write("equal.csv", header + "".join(f"{line},best,4\n" for line in range(1, 31)))
     shell.write("few.csv", header + "".join(f"{line},best,{line}\n" for line in range(1, 10)))
@@ -251,7 +251,7 @@ def test_a_metric_without_sentence_scores_is_refused(shell: Shell, files: list[s
     assert "the metric has no sentence scores; expected a score of every output" in err
 
 
-def test_missing_scores_are_counted_and_end_with_1(shell: Shell, files: list[str]) -> None:
+def test_missing_scores_are_counted_and_exit_with_status_1(shell: Shell, files: list[str]) -> None:
     lines = (shell.folder / "ratings.csv").read_text().splitlines()
     shell.write("ratings.csv", "\n".join(line for line in lines if "best" in line or "sys" in line))
     rng = np.random.default_rng(0)

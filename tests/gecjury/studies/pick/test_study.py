@@ -1,4 +1,4 @@
-"""`gecjury pick`: by score, by agreement, what it gains, and what cannot choose."""
+"""`gecjury pick`: choice by score or by agreement, the gain, and invalid input."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ def corpus(references: bool = False) -> Corpus:
 
 def test_the_highest_score_wins_and_the_first_of_equal_ones() -> None:
     given = given_scores({"bad": [1, 5, 0], "good": [2, 5, 0], "odd": [2, 1, 0], "same": [0, 0, 0]})
-    found = choose_by_score(given, corpus(), QUIET)
-    assert found.chosen.tolist() == [1, 0, 0]
-    assert found.lines == (GOOD[0], BAD[1], GOOD[2])
-    # 2 and 2, 5 and 5 of different texts; the third sentence has one text only
-    assert found.tied == 2
-    assert found.shares == {"bad": 2, "good": 1, "odd": 0, "same": 0}
+    result = choose_by_score(given, corpus(), QUIET)
+    assert result.chosen.tolist() == [1, 0, 0]
+    assert result.lines == (GOOD[0], BAD[1], GOOD[2])
+    # Ties: 2 and 2, 5 and 5 for different texts; the third sentence has only one text.
+    assert result.tied == 2
+    assert result.shares == {"bad": 2, "good": 1, "odd": 0, "same": 0}
 
 
-def test_what_is_not_scored_is_never_chosen_and_told_where_nothing_is() -> None:
+def test_unscored_texts_are_never_chosen_and_sentences_without_scores_are_reported() -> None:
     none = float("nan")
     given = given_scores(
         {"bad": [none, none, 0], "good": [-9, none, 0], "odd": [none] * 3, "same": [none] * 3}
     )
-    found = choose_by_score(given, corpus(), QUIET)
-    assert found.chosen.tolist() == [1, 0, 0]
-    assert found.unscored == 1
-    assert any("scored none of the corrections of 1 sentences" in note for note in found.notes)
+    result = choose_by_score(given, corpus(), QUIET)
+    assert result.chosen.tolist() == [1, 0, 0]
+    assert result.unscored == 1
+    assert any("scored none of the corrections of 1 sentences" in note for note in result.notes)
 
 
 def plain_risk(name: str, votes: str) -> np.ndarray:
-    """Every candidate against every other file (or text), one metric call each."""
+    """Compare every candidate with every other file (or text), with one metric call each."""
     texts = list(CANDIDATES.values())
     table = np.full((4, 3), np.nan)
     for row, (one, mine) in itertools.product(range(3), enumerate(texts)):
@@ -77,26 +77,26 @@ def plain_risk(name: str, votes: str) -> np.ndarray:
 @pytest.mark.parametrize("votes", get_args(Votes))
 @pytest.mark.parametrize("name", ["errant", "green"])
 def test_risk_is_the_mean_over_the_others(name: str, votes: Votes) -> None:
-    found = choose_by_risk(load(name), corpus(), QUIET, votes)
-    assert found.scores == pytest.approx(plain_risk(name, votes))
+    result = choose_by_risk(load(name), corpus(), QUIET, votes)
+    assert result.scores == pytest.approx(plain_risk(name, votes))
 
 
-def test_votes_of_files_choose_what_two_wrote_and_references_are_not_read() -> None:
-    found = choose_by_risk(load("errant"), corpus(), QUIET, "files")
-    assert found.lines[:2] == tuple(GOOD[:2])
+def test_votes_of_files_choose_a_text_that_two_wrote_and_ignore_references() -> None:
+    result = choose_by_risk(load("errant"), corpus(), QUIET, "files")
+    assert result.lines[:2] == tuple(GOOD[:2])
     beside = corpus_of_texts(SOURCE, CANDIDATES, [BAD])
     again = choose_by_risk(load("errant"), beside, QUIET, "files")
-    assert np.array_equal(found.scores, again.scores)
+    assert np.array_equal(result.scores, again.scores)
 
 
-def test_errant_by_sets_is_errant_by_its_own_scores() -> None:
-    # An option that the short way does not know takes the long way, of the same scores here.
+def test_errant_on_sets_of_edits_gives_the_scores_of_the_metric() -> None:
+    # An option that the fast path does not support uses the slow path; the scores are the same.
     short = choose_by_risk(load("errant"), corpus(), QUIET, "files")
     long = choose_by_risk(load("errant:compat=official"), corpus(), QUIET, "files")
     assert short.scores == pytest.approx(long.scores, abs=1e-4)
 
 
-def test_gain_is_measured_beside_the_best_single_system() -> None:
+def test_gain_is_measured_against_the_best_single_system() -> None:
     settings = Pick(mbr=("errant",), measured=True)
     picked = gecjury.pick(corpus(references=True), "green", settings)
     rows = {row["output"]: row for row in picked.rows()}
@@ -111,7 +111,7 @@ def test_gain_is_measured_beside_the_best_single_system() -> None:
 
 
 def given_table(scorer: Scorer, values: np.ndarray) -> ScoreTable:
-    """A table of sentence scores, systems × sentences."""
+    """Return a score table with these sentence scores, systems × sentences."""
     statistics, names = Statistics(values), tuple("abcdefghi"[: len(values)])
     scores = scorer.sentence_scores(statistics), scorer.corpus_scores(statistics)
     signature = Signature("changes", "refless", {})
@@ -119,7 +119,7 @@ def given_table(scorer: Scorer, values: np.ndarray) -> ScoreTable:
 
 
 def test_the_best_system_owes_nothing_to_luck() -> None:
-    # Eight systems of one quality: a ninth, fixed beforehand, is as good as the best of them.
+    # A ninth system, fixed in advance, is as good as the best of eight systems of equal quality.
     rng = np.random.default_rng(4)
     scorer = load("changes")
     parts, draws = part_draws(60, 99, 0)
@@ -146,19 +146,19 @@ def test_the_best_system_of_a_half_is_chosen_by_the_other_half() -> None:
     assert (np.sort(parts[draws], axis=1) == np.repeat(np.arange(6), 10)).all()
     # Each of two systems is right in three of the six parts. A half with two or three of a
     # system's parts chooses it for the other half, where it has one part or none. Of ten pairs of
-    # halves one is 3:0, where both halves choose wrongly and score 0; nine are 2:1, where both
-    # systems, each chosen for 30 sentences, are right in 10 of them: 20 of 60.
+    # halves one is 3:0, where both halves choose wrongly and score 0; nine are 2:1, where each
+    # system is chosen for 30 sentences and is right in 10 of them: 20 of 60.
     first = (parts < 3).astype(float)
     table = given_table(scorer, np.stack([first, 1 - first]))
     chosen = best_elsewhere(scorer, table, 2, parts, draws)
     assert chosen.tolist() == pytest.approx([0.9 * 20 / 60] * 6)
-    # One sentence alone is its own judge.
+    # With a single sentence, the best system is chosen on that sentence.
     parts, draws = part_draws(1, 5, 0)
     table = given_table(scorer, np.array([[0.1], [0.7]]))
     assert best_elsewhere(scorer, table, 2, parts, draws).tolist() == [0.7] * 6
 
 
-def test_candidates_that_leave_no_choice_are_told() -> None:
+def test_identical_candidates_are_reported() -> None:
     picked = gecjury.pick(corpus_of_texts(SOURCE, {"a": GOOD, "b": GOOD}), (), Pick(mbr=("green",)))
     assert "b has the same lines as a" in picked.notes[0]
     assert "nothing to choose" in picked.notes[1]
@@ -166,7 +166,7 @@ def test_candidates_that_leave_no_choice_are_told() -> None:
     assert picked.rows()[0]["tied"] == 0
 
 
-def test_no_cache_is_written_by_choosing(tmp_path: Path) -> None:
+def test_choosing_writes_no_cache(tmp_path: Path) -> None:
     gecjury.pick(corpus(), (), Pick(mbr=(load("green"),)), runtime=Runtime(cache=tmp_path))
     assert not list(tmp_path.iterdir())
 
@@ -184,7 +184,7 @@ def files(shell: Shell) -> list[str]:
     return FILES
 
 
-def test_a_line_a_sentence_and_nothing_else_is_printed(shell: Shell, files: list[str]) -> None:
+def test_only_one_line_per_sentence_is_printed(shell: Shell, files: list[str]) -> None:
     status, out, err = shell("pick", *files, "--mbr", "green", "--format", "tsv")
     assert status == 0
     assert all(line in lines for line, *lines in zip(out.splitlines(), BAD, GOOD, ODD, strict=True))
@@ -235,7 +235,7 @@ def test_the_command_prints_what_the_function_gives(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["-m", "changes", "--mbr", "green"], "several ways to choose give several outputs"),
         ([], "no way to choose"),
@@ -249,22 +249,22 @@ def test_the_command_prints_what_the_function_gives(
         (["-m", "changes", "--resamples", "0"], "--resamples 0: expected 1 or more"),
     ],
 )
-def test_what_cannot_choose_is_refused(
-    shell: Shell, files: list[str], words: list[str], told: str
+def test_unsuitable_options_are_refused(
+    shell: Shell, files: list[str], words: list[str], message: str
 ) -> None:
     status, out, err = shell("pick", *files, *words)
     assert (status, out) == (2, "")
-    assert told in err
+    assert message in err
 
 
-def test_what_does_not_belong_together_is_refused(shell: Shell, files: list[str]) -> None:
+def test_mismatched_files_are_refused(shell: Shell, files: list[str]) -> None:
     shell.write("short.txt", "one line\n")
-    for words, told in (
+    for words, message in (
         (["good.txt", "short.txt"], "short.txt has 1 lines, but source.txt has 3"),
         (["good.txt", "good.txt"], "named twice"),
         (["good.txt"], "1 output to choose among"),
     ):
         status, _, err = shell("pick", files[0], *words, "-m", "changes")
-        assert (status, told in err) == (2, True), err
+        assert (status, message in err) == (2, True), err
     with pytest.raises(OptionError, match="unknown value of --votes 'people'"):
         Pick(votes="people")  # type: ignore[arg-type]  # what is refused

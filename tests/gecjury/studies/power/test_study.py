@@ -1,4 +1,4 @@
-"""`gecjury power`: against closed forms, and against data made to measure; what is refused."""
+"""`gecjury power`: compared with closed forms and with simulated data; invalid input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FEW = Resampling(over="sentences", resamples=60)
 
 
 def given(path: Path, spread: float = 0.3, count: int = COUNT) -> GivenScores:
-    """Two systems whose difference has a known standard deviation."""
+    """Write scores of two systems whose difference has a known standard deviation."""
     rng = np.random.default_rng(5)
     one = rng.random(count)
     two = one + rng.normal(0.02, spread, count)
@@ -55,7 +55,7 @@ def test_the_deviation_of_means_is_that_of_the_differences(tmp_path: Path) -> No
     assert difference["observed"] == pytest.approx(abs(apart.mean()))
     assert difference["error"] == pytest.approx(spread / math.sqrt(COUNT), rel=0.05)
     assert difference["slope"] == pytest.approx(-0.5, abs=0.05)
-    # What was promised comes true.
+    # The predicted number of sentences reaches the requested power.
     assert difference["told"] == pytest.approx(0.8, abs=0.07)
     assert width["target"] == "width"
     assert width["needed"] == needed_for_width(difference["deviation"], 0.1)
@@ -69,7 +69,7 @@ def test_more_power_and_smaller_differences_need_more(tmp_path: Path) -> None:
     assert sure["needed"] > 1.6 * large["needed"]
 
 
-def test_forecasts_from_few_sentences_meet_what_all_give(tmp_path: Path) -> None:
+def test_forecasts_from_few_sentences_agree_with_the_result_of_all(tmp_path: Path) -> None:
     result = gecjury.power(None, given(tmp_path / "scores.csv"), Power(tried=True))
     forecasts = result.table("forecasts").rows
     assert [row["start"] for row in forecasts] == [50, 100, 200]
@@ -84,7 +84,7 @@ def test_forecasts_from_few_sentences_meet_what_all_give(tmp_path: Path) -> None
     assert widths == sorted(widths, reverse=True)
 
 
-def test_a_benchmark_answers_all_questions() -> None:
+def test_all_questions_can_be_asked_of_a_benchmark() -> None:
     rows = gecjury.power("sample", ["green", "gleu"], Power(resampling=FEW)).rows()
     asked = [(row["question"], row["unit"]) for row in rows]
     assert list(dict.fromkeys(asked)) == [
@@ -105,7 +105,7 @@ def test_two_systems_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"power": 1.0}, "--power 1.0: expected a number between 0 and 1"),
         ({"power": 0.05}, "--power 0.05: expected more than --level"),
@@ -119,14 +119,14 @@ def test_two_systems_alone() -> None:
         ({"resampling": Resampling(resamples=5)}, "--resamples 5: expected 20 to 100000"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(
-    tmp_path: Path, settings: dict[str, Any], told: str
+def test_invalid_settings_are_refused(
+    tmp_path: Path, settings: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(OptionError, match=told):
+    with pytest.raises(OptionError, match=message):
         gecjury.power(None, given(tmp_path / "scores.csv"), Power(**settings))
 
 
-def test_what_holds_too_little_is_refused(tmp_path: Path) -> None:
+def test_too_little_data_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="3 sentences: a standard error needs at least 5"):
         gecjury.power(None, given(tmp_path / "few.csv", count=3))
     same = tmp_path / "same.csv"
@@ -144,7 +144,7 @@ def test_what_holds_too_little_is_refused(tmp_path: Path) -> None:
 
 @pytest.fixture
 def scores(shell: Shell) -> str:
-    """A file of scores, named from the shell's folder."""
+    """The name of a file of scores in the shell's folder."""
     shell.write("s.csv", "a,b\n" + "".join(f"{i % 7},{i % 5}\n" for i in range(60)))
     return "s.csv"
 
@@ -167,19 +167,19 @@ def test_the_command_prints_what_the_function_gives(shell: Shell, scores: str) -
     assert "Forecasts from few sentences" in out
 
 
-def test_judgments_are_asked_about_without_a_metric(shell: Shell) -> None:
+def test_the_judgments_question_needs_no_metric(shell: Shell) -> None:
     status, out, _ = shell("power", "sample", "--resamples", "20", "-d", "0.1")
     assert status == 0
     assert "people's edit view" in out
 
 
-def test_a_dry_run_of_scores_asks_nothing(shell: Shell, scores: str) -> None:
+def test_a_dry_run_sends_no_requests(shell: Shell, scores: str) -> None:
     status, out, _ = shell("power", scores, "--dry-run")
     assert (status, json.loads(out)["requests"]) == (0, 0)
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["s.csv", "-m", "green"], "s.csv contains scores"),
         (["s.csv", "--power", "2"], "--power 2.0: expected"),
@@ -187,7 +187,7 @@ def test_a_dry_run_of_scores_asks_nothing(shell: Shell, scores: str) -> None:
         (["sample", "--system", "x", "--system", "y"], "--system x:"),
     ],
 )
-def test_refusals(shell: Shell, scores: str, words: list[str], told: str) -> None:
+def test_refusals(shell: Shell, scores: str, words: list[str], message: str) -> None:
     status, out, err = shell("power", *words)
     assert (status, out) == (2, "")
-    assert told in err
+    assert message in err
