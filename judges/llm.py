@@ -24,8 +24,8 @@ class LLMS(GroupJudge):
     several groups has a score in each, and its sentence score is their mean.
 
     Attributes:
-        criterion: what to focus on: a sentence of your own, a file, or a published criterion
-            (grammaticality, fluency or meaning).
+        criterion: what to focus on, as a sentence of your own, a file, or a published criterion:
+            grammaticality, fluency or meaning.
     """
 
     name: ClassVar[str] = "llm-s"
@@ -52,8 +52,8 @@ class LLME(GroupJudge):
     better, as for LLM-S.
 
     Attributes:
-        criterion: what to focus on: a sentence of your own, a file, or a published criterion
-            (difficulty or impact).
+        criterion: what to focus on, as a sentence of your own, a file, or a published criterion:
+            difficulty or impact.
     """
 
     name: ClassVar[str] = "llm-e"
