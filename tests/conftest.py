@@ -48,7 +48,7 @@ _WORDS = (
 
 
 def _make_bert(folder: Path, seed: int, layers: int = 3) -> Path:
-    """A BERT of `layers` layers with random weights and a vocabulary of a few words."""
+    """Save a BERT of `layers` layers with random weights and a vocabulary of a few words."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     folder.mkdir(parents=True)
@@ -119,7 +119,7 @@ def _make_bart(folder: Path, seed: int) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_bart(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a tiny random BART that generates."""
+    """A folder with a tiny random BART that can generate text."""
     return _make_bart(tmp_path_factory.mktemp("models") / "tiny-bart", seed=2)
 
 

@@ -37,7 +37,7 @@ def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Mirror(http.server.SimpleHTTPRequestHandler):
-    """Serves a data folder under the upstream addresses of its files."""
+    """Serves the files of a data folder at their upstream addresses."""
 
     def translate_path(self, path: str) -> str:
         places = {
@@ -63,7 +63,7 @@ def mirror(data_dir: Path) -> Iterator[str]:
     server.server_close()
 
 
-def test_list_says_what_there_is_and_where(
+def test_list_shows_data_sets_and_where_they_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("list") == 0
@@ -113,7 +113,7 @@ def test_fetch_into_a_new_folder(mirror: str, tmp_path: Path) -> None:
     assert not (tmp_path / "cache").exists()
 
 
-def test_what_cannot_be_fetched_is_named_and_the_rest_comes(
+def test_files_that_cannot_be_fetched_are_named_and_the_rest_is_fetched(
     mirror: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("fetch", "en-ewt", "--url", mirror) == 1
@@ -122,7 +122,7 @@ def test_what_cannot_be_fetched_is_named_and_the_rest_comes(
     assert "en_ewt-ud-train.conllu cannot be fetched: it was built from files" in captured.err
 
 
-def test_verify_tells_missing_from_altered(
+def test_verify_distinguishes_missing_and_altered_files(
     mirror: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("verify", "gug") == 1
@@ -136,7 +136,9 @@ def test_verify_tells_missing_from_altered(
     assert (row["right"], row["missing"], row["altered"]) == (1, 0, 1)
 
 
-def test_the_real_folder_is_right(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_real_data_folder_passes_verification(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run("verify", data_folder=data_dir) == 0
     assert sum(row["right"] for row in json.loads(capsys.readouterr().out)) > 749
 
@@ -158,7 +160,7 @@ def test_the_sample_is_written_with_commands_to_try(
     ratings = list(csv.DictReader(read_lines(folder / "ratings.csv")))
     assert len(ratings) == 68 * 7 == written["ratings.csv"] - 1
     assert {row["grammaticality"] for row in ratings} == {"1", "2", "3", "4"}
-    # The commands name the files that were written, whatever the folder is called.
+    # The commands name the written files, also if the name of the folder has a space.
     commands = [shlex.split(line) for line in captured.err.splitlines()[1:]]
     assert [words[:2] for words in commands] == [
         ["gecjury", command] for command in ("score", "explain", "train")
@@ -205,7 +207,7 @@ def test_a_missing_name_or_one_too_many(
     assert message in capsys.readouterr().err
 
 
-def test_path_of_what_is_not_there() -> None:
+def test_path_of_a_missing_data_set_names_the_command_to_fetch_it() -> None:
     with pytest.raises(DataError, match="gecjury data fetch seeda"):
         run("path", "seeda")
 

@@ -1,4 +1,4 @@
-"""`gecjury edits` and `gecjury m2` as users meet them."""
+"""`gecjury edits` and `gecjury m2` from the command line."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_m2_apply_text_and_round_trip(capsys: pytest.CaptureFixture[str], files:
     assert run(capsys, "m2", "convert", target)[0] == Path(target).read_text()
     merged = run(capsys, "m2", "convert", target, target)[0]
     assert merged.count("|||1\n") == 2
-    # The scores of texts and of their M2 are the same.
+    # A text and its M2 file get the same score.
     scores = []
     for hypothesis in ("fixed.txt", "x.m2"):
         out, _ = run(
@@ -68,10 +68,10 @@ def test_m2_apply_text_and_round_trip(capsys: pytest.CaptureFixture[str], files:
     assert scores == [1.0, 1.0]
 
 
-def test_m2_of_every_real_file_comes_back(
+def test_every_real_m2_file_is_converted_unchanged(
     capsys: pytest.CaptureFixture[str], data_dir: Path
 ) -> None:
-    """The official file, the ten annotators and ERRANT's files: converted, byte for byte."""
+    """Convert the official file, the ten annotators' and ERRANT's files, byte for byte."""
     files = [
         *sorted((data_dir / "conll14").rglob("*.m2")),
         *sorted((data_dir / "conll14-errant").glob("*.errant")),
@@ -156,12 +156,12 @@ def test_counts_by_type_at_every_level(capsys: pytest.CaptureFixture[str], tmp_p
     }
     for level, counts in expected.items():
         out, _ = run(capsys, *argv, "--by-type", level, "--format", "json")
-        found = json.loads(out)["rows"][0]["by_type"]
-        assert {k: (v["tp"], v["fp"], v["fn"]) for k, v in found.items()} == counts
+        by_type = json.loads(out)["rows"][0]["by_type"]
+        assert {k: (v["tp"], v["fp"], v["fn"]) for k, v in by_type.items()} == counts
         assert "NOUN" in run(capsys, *argv, "--by-type", "2")[0]
 
 
-def test_a_file_of_other_length_is_called_by_its_name(
+def test_a_file_of_a_different_length_is_reported_by_name(
     capsys: pytest.CaptureFixture[str], files: Path
 ) -> None:
     (files / "one.txt").write_text("This is a sentence .\n")
@@ -203,8 +203,8 @@ def test_m2_retyped_and_reextracted(
     assert target.read_text() == retyped
     assert run(capsys, "m2", "reextract", str(gold), *cache)[0] == retyped
     gold.write_text(NUCLE.replace("A 2 3|||ArtOrDet|||the", "A 2 4|||Others|||the phrase ,"))
-    found = run(capsys, "m2", "reextract", str(gold), *cache)[0].splitlines()
-    assert found[2:4] == [
+    lines = run(capsys, "m2", "reextract", str(gold), *cache)[0].splitlines()
+    assert lines[2:4] == [
         "A 2 3|||R:DET|||the|||REQUIRED|||-NONE-|||0",
         "A 3 4|||R:OTHER|||phrase ,|||REQUIRED|||-NONE-|||0",
     ]
@@ -234,13 +234,13 @@ def test_one_gold_file_named_once_serves_every_metric(
         assert err == ""
         rows.append(json.loads(out)["rows"])
     assert rows[0] == rows[1]
-    # Annotator 0 made two edits, the hypothesis the first of them: p 1, r 1/2 by both metrics.
+    # Annotator 0 made two edits and the hypothesis the first of them: p 1, r 1/2 for both metrics.
     errant, m2, gleu = rows[0]
     assert errant["score"] == pytest.approx(1.25 * 0.5 / (0.25 + 0.5))
     assert m2["score"] == pytest.approx(1.25 * 0.5 / (0.25 + 0.5))
     assert 0 < gleu["score"] < 1
     assert "gold=retyped" in errant["signature"]
-    # What each metric reads is told where it is not the same.
+    # A note says which corrections each metric reads if they differ.
     out, err = run(
         capsys, "score", *names, "-r", names[1], "--m2", str(gold), "-m", "m2", "-m", "gleu",
         "--format", "json",
@@ -255,7 +255,7 @@ def test_one_gold_file_named_once_serves_every_metric(
     assert err == ""
 
 
-def test_types_of_another_scheme_are_told(
+def test_types_of_another_scheme_are_reported(
     capsys: pytest.CaptureFixture[str], files: Path, gold: Path
 ) -> None:
     names = [str(files / "source.txt"), str(files / "fixed.txt")]

@@ -1,4 +1,4 @@
-"""An unforeseen error: one line, a report without texts, exit 70; output that cannot be written."""
+"""Unexpected errors: one line, a report without texts, status 70; output that cannot be written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gecjury.cli.guard import tell_unforeseen
 pytestmark = pytest.mark.security
 
 
-def test_the_report_has_places_and_no_texts(tmp_path: Path) -> None:
+def test_the_report_has_code_locations_and_no_texts(tmp_path: Path) -> None:
     try:
         try:
             raise KeyError("a private sentence")
@@ -50,8 +50,8 @@ def test_the_command_line_ends_with_70(tmp_path: Path) -> None:
     Path(done.stderr.partition("report it with ")[2].partition(",")[0]).unlink()
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_output_is_told() -> None:
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_output_device_is_reported() -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "gecjury", "metrics"],
@@ -61,7 +61,7 @@ def test_a_full_output_is_told() -> None:
     assert done.stderr == "gecjury: the output cannot be written (No space left on device)\n"
 
 
-def test_an_interruption_while_importing_is_told() -> None:
+def test_an_interruption_while_importing_is_reported() -> None:
     code = (
         "import sys, builtins; real = builtins.__import__\n"
         "def stop(name, *rest):\n"

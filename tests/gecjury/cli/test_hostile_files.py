@@ -1,4 +1,4 @@
-"""Files and values of strangers: whatever they hold, one line says what is wrong, with status 2."""
+"""Files and values from untrusted sources: one line names the fault, with exit status 2."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def annotator(number: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "words", "said"),
+    ("name", "text", "words", "message"),
     [
         # JSON lines
         ("x.jsonl", '{"text": "a"}\n{"text": ' + DEEP + "}\n", [*GLEU, "x.jsonl"], "line 2: lists"),
@@ -52,7 +52,7 @@ def annotator(number: str) -> str:
             ["m2", "text", "x.m2"],
             "is not two whole numbers",
         ),
-        # scores that were made elsewhere
+        # scores computed elsewhere
         ("x.csv", TABLE + "mine,1," + "1" * 2_000_000, GIVEN, "x.csv, line 2: not CSV (a cell of"),
         ("x.csv", TABLE + '"mine,1,1\n' * 200_000, GIVEN, "is a quotation mark open?"),
         ("x.csv", f"{TABLE}mine,{NINES},1\n", GIVEN, "a whole number from 1 to 100000000"),
@@ -77,7 +77,7 @@ def annotator(number: str) -> str:
         ("x.jsonl", ROWS + '{"output": ' + DEEP + "}\n", TRAIN, "line 2: lists or objects"),
         ("x.jsonl", ROWS.replace("3", NINES), TRAIN, "line 1: has an integer of thousands"),
         ("x.jsonl", ROWS.replace("3", "9" * 400), TRAIN, "expected a rating from 1 to 4"),
-        # own benchmarks
+        # user benchmarks
         (
             "mine/judgments.csv",
             OWN + f"1,a,{10**20}\n",
@@ -119,7 +119,7 @@ def annotator(number: str) -> str:
     ],
 )
 def test_files_are_refused_by_name(
-    shell: Shell, name: str, text: str, words: list[str], said: str
+    shell: Shell, name: str, text: str, words: list[str], message: str
 ) -> None:
     if words is MINE:
         for file in ("source.txt", "outputs/a.txt", "outputs/b.txt"):
@@ -129,16 +129,16 @@ def test_files_are_refused_by_name(
             shell.write("mine/judgments.csv", OWN + "1,a,1\n1,b,2\n")
     shell.write(name, text)
     status, out, err = shell(*words, "--quiet")
-    found = err + out
+    output = err + out
     assert status == 2
-    assert said in found
-    assert Path(name).name in found
+    assert message in output
+    assert Path(name).name in output
     assert len(err) < 3_000
     assert len(err.splitlines()) <= 1
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["rank", "--resamples", "1" + "0" * 12], "expected at most 1000000"),
         (["rank", "--permutations", NINES], "argument --permutations"),
@@ -164,17 +164,17 @@ def test_files_are_refused_by_name(
         (["score", "-m", "x" * 5_000], "unknown metric 'xxx"),
     ],
 )
-def test_values_have_bounds(shell: Shell, words: list[str], said: str) -> None:
+def test_values_have_bounds(shell: Shell, words: list[str], message: str) -> None:
     command, *more = words
     metric = [] if "-m" in more else ["-m", "gleu"]
     status, _, err = shell(command, "source.txt", "mine.txt", "-r", "ref.txt", *metric, *more)
     assert status == 2
-    assert said in err
+    assert message in err
     assert len(err) < 2_000
 
 
-def test_an_annotator_of_eleven_digits_takes_no_time(shell: Shell) -> None:
-    # Counted from 0, the others would be a hundred billion annotators without a correction.
+def test_an_annotator_of_eleven_digits_is_refused_at_once(shell: Shell) -> None:
+    # Numbers start at 0, so this implies a hundred billion annotators without a correction.
     shell.write("x.m2", annotator("99999999999"))
     status, _, err = shell("maege", "x.m2", "-m", "gleu", "--references", "all")
     assert status == 2
@@ -189,7 +189,7 @@ def test_seeds_and_chains_have_bounds(shell: Shell) -> None:
 
 
 def kept(shell: Shell, metric: str = "gleu") -> tuple[Path, dict[str, Any], list[str | Path]]:
-    """A score file, what it holds, and the command that reads it."""
+    """Return a score file, its content and the command that reads it."""
     words: list[str | Path] = [*SCORE, metric, "-r", "ref.txt", "-o", "scores", "--quiet"]
     assert shell(*words)[0] == 0
     (path,) = (shell.folder / "scores").glob("*.json")
@@ -250,7 +250,7 @@ def test_statistics_of_another_metric_are_refused(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"metric": 3}, "metric is 3; expected a text"),
         ({"metric": "jury:file=x.json"}, "a jury cannot be a member of a jury"),
@@ -261,14 +261,14 @@ def test_statistics_of_another_metric_are_refused(shell: Shell) -> None:
         ({"identity": 3}, "identity is 3; expected an object"),
     ],
 )
-def test_a_changed_jury_is_refused(shell: Shell, change: dict[str, object], said: str) -> None:
+def test_a_changed_jury_is_refused(shell: Shell, change: dict[str, object], message: str) -> None:
     member = {"metric": "gleu", "references": "", "center": 0, "scale": 1, "weight": 1}
     record = {"format": "gecjury-jury/1", "record": {}, "sources": []}
     members = [member | {"identity": {}} | change]
     shell.write("x.json", json.dumps(record | {"members": members}))
     status, _, err = shell(*JURY)
     assert status == 2
-    assert said in err
+    assert message in err
 
 
 @pytest.mark.parametrize("option", [["-m", "gleu", "-r"], ["-m", "m2", "--m2"]])
@@ -280,13 +280,13 @@ def test_standard_input_is_read_once(shell: Shell, option: list[str]) -> None:
     assert "standard input (-) is named twice" in err
 
 
-def test_a_sentence_that_is_no_text_is_refused(shell: Shell) -> None:
+def test_a_sentence_that_is_not_utf8_is_refused(shell: Shell) -> None:
     status, _, err = shell("explain", "a \udcff b", "a b", "a b", "-m", "errant")
     assert status == 2
     assert "is not UTF-8, which a sentence must be" in err
 
 
-def test_a_pipe_is_written_into_and_not_replaced(tmp_path: Path) -> None:
+def test_a_named_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     source = tmp_path / "x.m2"
     source.write_text("S a b\n\n")
     pipe = tmp_path / "pipe"

@@ -1,4 +1,4 @@
-"""--lang, --tokens, --fold and --tagger on commands that take texts."""
+"""--lang, --tokens, --fold and --tagger on commands that read texts."""
 
 from __future__ import annotations
 
@@ -22,21 +22,23 @@ def swedish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def rows(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, object]]:
     assert main([*words, "--format", "json"]) == 0
-    found: list[dict[str, object]] = json.loads(capsys.readouterr().out)["rows"]
-    return found
+    result: list[dict[str, object]] = json.loads(capsys.readouterr().out)["rows"]
+    return result
 
 
 def test_tokens_decide_what_an_n_gram_is(swedish: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plain = rows(capsys, "score", "s.txt", "a.txt", "-r", "r.txt", "-m", "green")
-    cut = rows(capsys, "score", "s.txt", "a.txt", "-r", "r.txt", "-m", "green", "--lang", "sv")
-    # Cut, `jag.` and `jag .` are the same two tokens, so that the output is the reference.
+    tokenised = rows(
+        capsys, "score", "s.txt", "a.txt", "-r", "r.txt", "-m", "green", "--lang", "sv"
+    )
+    # Tokenised, `jag.` and `jag .` are the same two tokens, so the output equals the reference.
     assert plain[0]["score"] != 1.0
-    assert cut[0]["score"] == 1.0
-    assert "lang=sv|tokens=intl 1|fold=nfc" in str(cut[0]["signature"])
+    assert tokenised[0]["score"] == 1.0
+    assert "lang=sv|tokens=intl 1|fold=nfc" in str(tokenised[0]["signature"])
     assert "lang=" not in str(plain[0]["signature"])
 
 
-def test_a_benchmark_of_ones_own_tells_its_language(
+def test_a_user_benchmark_declares_its_language(
     swedish: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = Path("mine")
@@ -59,7 +61,7 @@ def test_a_benchmark_of_ones_own_tells_its_language(
     assert "benchmark.toml: unknown language 'swe'" in capsys.readouterr().err
 
 
-def test_rows_of_a_dataset_are_cut_as_texts_are(
+def test_rows_of_a_dataset_are_tokenised_like_texts(
     swedish: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row = {
@@ -68,31 +70,33 @@ def test_rows_of_a_dataset_are_cut_as_texts_are(
         "references": [Path("r.txt").read_text(encoding="utf-8").strip()],
     }
     Path("d.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-    found = rows(capsys, "score", "d.jsonl", "-o", "out", "-m", "green", "--lang", "sv")
-    assert found[0]["score"] == 1.0
-    # Another language is another run.
+    scored = rows(capsys, "score", "d.jsonl", "-o", "out", "-m", "green", "--lang", "sv")
+    assert scored[0]["score"] == 1.0
+    # A run with another language is a different run.
     assert main(["score", "d.jsonl", "-o", "out", "-m", "green"]) == 2
     assert "lang: sv then, none now" in capsys.readouterr().err
 
 
-def test_m2_and_text_of_one_sentence_stand_together(
+def test_m2_and_text_of_the_same_sentence_match(
     swedish: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("g.m2").write_text(
         "S Hon bor i Lund , tror jag .\nA 4 5|||U:PUNCT||||||REQUIRED|||-NONE-|||0\n\n",
         encoding="utf-8",
     )
-    found = rows(capsys, "score", "s.txt", "a.txt", "-r", "g.m2", "-m", "gleu", "--lang", "sv")
-    assert found[0]["score"] == 1.0
+    scored = rows(capsys, "score", "s.txt", "a.txt", "-r", "g.m2", "-m", "gleu", "--lang", "sv")
+    assert scored[0]["score"] == 1.0
 
 
-def test_edits_need_no_tagger_of_english(swedish: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_english_tagger_is_refused_for_swedish(
+    swedish: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["score", "s.txt", "a.txt", "-r", "r.txt", "-m", "errant", "--lang", "sv",
                  "--tagger", "embedded"]) == 2  # fmt: skip
     assert "--tagger embedded is for English" in capsys.readouterr().err
 
 
-UNPARTED = "1 of 1 longer lines have no space, so that each is one token: name the language"
+UNSEGMENTED = "1 of 1 longer lines have no space, so that each is one token: name the language"
 
 
 @pytest.fixture
@@ -113,23 +117,23 @@ def japanese(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
     ids=lambda words: words[0],
 )
-def test_japanese_without_its_language_is_told_under_the_score(
+def test_japanese_without_its_language_is_noted_below_the_scores(
     japanese: Path, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     command = [*words, "-r", "r.txt", "-m", "green", "-m", "gleu"]
     assert main(command) == 0
     table = " ".join(capsys.readouterr().out.split())
-    assert table.count(f"{UNPARTED} (--lang ja)") == 1
+    assert table.count(f"{UNSEGMENTED} (--lang ja)") == 1
     assert main([*command, "--format", "json"]) == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
-    assert [note for note in notes if UNPARTED in note] == [
-        f"s.txt: {UNPARTED} (--lang ja), or give tokenised text"
+    assert [note for note in notes if UNSEGMENTED in note] == [
+        f"s.txt: {UNSEGMENTED} (--lang ja), or give tokenised text"
     ]
     assert main([*command, "--lang", "ja", "--tokens", "char", "--format", "json"]) == 0
-    assert UNPARTED not in capsys.readouterr().out
+    assert UNSEGMENTED not in capsys.readouterr().out
 
 
-def test_japanese_rows_without_their_language_are_told(
+def test_japanese_rows_without_their_language_are_noted(
     japanese: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row = {
@@ -138,4 +142,4 @@ def test_japanese_rows_without_their_language_are_told(
     }
     Path("d.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     assert main(["score", "d.jsonl", "-o", "out", "-m", "changes", "--format", "json"]) == 0
-    assert f"{UNPARTED} (--lang ja)" in capsys.readouterr().out
+    assert f"{UNSEGMENTED} (--lang ja)" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The command line: legal but odd input scores, bad input gives one line, exit 2 and no file."""
+"""The command line: unusual input is scored; bad input gives one line, status 2 and no file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.shell import (
     instead,
 )
 
-# --- what must score -------------------------------------------------------------------------
+# --- valid input -----------------------------------------------------------------------------
 
 
 def test_score(shell: Shell) -> None:
@@ -133,7 +133,7 @@ def test_odd_sentences_are_legal(shell: Shell, name: str, lines: list[str]) -> N
     assert shell("check", "source.txt", "odd.txt", "-r", "odd.txt")[0] == 0
 
 
-def test_a_repeated_corpus_scores_like_one(shell: Shell) -> None:
+def test_a_repeated_corpus_scores_like_a_single_copy(shell: Shell) -> None:
     for name in ("source", "mine", "ref"):
         shell.write(f"{name}9.txt", (shell.folder / f"{name}.txt").read_text() * 9)
     once = shell.rows("score", "source.txt", "source.txt", "-r", "ref.txt", *METRICS)
@@ -151,9 +151,7 @@ def test_score_files_are_written_and_read(shell: Shell) -> None:
     assert {path.name: path.read_bytes() for path in (shell.folder / "out").iterdir()} == files
 
 
-def test_a_score_that_is_missing_makes_the_work_incomplete(
-    shell: Shell, registered: Callable[..., Path]
-) -> None:
+def test_a_missing_score_gives_status_1(shell: Shell, registered: Callable[..., Path]) -> None:
     registered({"length": f"{test_scorer.__name__}:Length"})
     shell.write("mine.txt", "a b\n\na\n")
     status, out, _ = shell(
@@ -164,10 +162,10 @@ def test_a_score_that_is_missing_makes_the_work_incomplete(
     assert json.loads(out)["rows"][0]["score"] == 1.5
 
 
-# --- what must not ---------------------------------------------------------------------------
+# --- invalid input ---------------------------------------------------------------------------
 
 
-def files_bad(shell: Shell) -> None:
+def write_bad_files(shell: Shell) -> None:
     shell.write("short.txt", "one\n")
     shell.write("latin.txt", b"one\ntwo\ncaf\xe9\n")
     shell.write("empty.txt", b"")
@@ -229,7 +227,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize(("argv", "message"), BAD, ids=[" ".join(argv[1:]) for argv, _ in BAD])
 def test_bad_input(shell: Shell, argv: list[str], message: str) -> None:
-    files_bad(shell)
+    write_bad_files(shell)
     before = tree(shell.folder)
     for form in ("table", "json"):
         status, out, err = shell(*argv, "--format", form)
@@ -300,14 +298,14 @@ def test_without_a_command_three_examples_are_printed(shell: Shell) -> None:
     assert "`gecjury --help`" in out
 
 
-def test_a_file_may_be_called_like_a_command(shell: Shell) -> None:
+def test_a_file_may_have_the_name_of_a_command(shell: Shell) -> None:
     for name in COMMANDS:
         shell.write(name, "\n".join(FIXED))
     (row,) = shell.rows("score", "source.txt", "metrics", "-r", "check", "-m", "green")
     assert (row["system"], row["score"]) == ("metrics", 1.0)
 
 
-def test_a_full_memory_is_told(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_out_of_memory_is_reported(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*args: object, **named: object) -> None:
         raise MemoryError
 
@@ -317,7 +315,7 @@ def test_a_full_memory_is_told(shell: Shell, monkeypatch: pytest.MonkeyPatch) ->
     assert err == "gecjury: out of memory; score fewer files at once\n"
 
 
-def test_an_interrupt_is_told(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_is_reported(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*args: object, **named: object) -> None:
         raise KeyboardInterrupt
 
@@ -348,15 +346,15 @@ def test_metrics(shell: Shell) -> None:
     assert len(json.loads(shell("metrics", "gleu", "--format", "json")[1])) == 1
 
 
-def test_metrics_for_people_stand_by_family(shell: Shell) -> None:
+def test_the_table_of_metrics_is_grouped_by_family(shell: Shell) -> None:
     _, out, _ = shell("metrics")
     words = [line.split() for line in out.splitlines()]
     names = [line[0] for line in words if line and line[0] in registry.METRICS]
     families = [registry.scorer_class(name).family for name in names]
     assert set(names) == set(registry.METRICS)
-    assert families == sorted(families, key=families.index)  # none is taken up again
+    assert families == sorted(families, key=families.index)  # each family is one block
     assert "\nLLM judges\n" in out
-    # Signatures stand below the list once they are asked for.
+    # Signatures are listed below the metrics only with --verbose.
     assert "|v1" not in out
     signatures = shell("metrics", "--verbose")[1].removeprefix(out)
     assert "\ngreen|n=4,unit=word,beta=2.0|v1\n" in signatures
@@ -375,7 +373,7 @@ def test_a_named_metric_has_one_table_of_options(shell: Shell) -> None:
     assert "a published criterion (grammaticality, fluency or meaning)." in " ".join(out.split())
 
 
-def test_an_unknown_metric_is_told_with_the_nearest(shell: Shell) -> None:
+def test_an_unknown_metric_is_reported_with_the_nearest_name(shell: Shell) -> None:
     status, out, err = shell("metrics", "gluu")
     assert (status, out) == (2, "")
     assert "unknown metric 'gluu': did you mean gleu" in err
@@ -404,7 +402,7 @@ def test_check(shell: Shell) -> None:
 
 
 def test_check_reports_all_faults_at_once(shell: Shell) -> None:
-    files_bad(shell)
+    write_bad_files(shell)
     names = ["short.txt", "latin.txt", "empty.txt", "gone.txt", "rubbish.m2"]
     status, out, err = shell("check", "source.txt", *names, "--m2", "two.m2", "--format", "json")
     assert (status, err) == (2, "")

@@ -1,4 +1,4 @@
-"""What is printed and drawn of many systems stays within bounds."""
+"""Tables and pages of many systems stay within bounds."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from speed.many_systems import make_benchmark
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """201 systems × 2 sentences."""
-    made = tmp_path_factory.mktemp("many")
-    make_benchmark(made, 201, 2)
-    return made
+    benchmark = tmp_path_factory.mktemp("many")
+    make_benchmark(benchmark, 201, 2)
+    return benchmark
 
 
 def test_tables_of_all_pairs_of_many_systems_are_refused(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["compare", str(folder), "-m", "changes", "--pairwise", "--quiet"]) == 2
-    told = capsys.readouterr().err
-    assert "--pairwise: 201 systems would make tables of 201 × 201" in told
-    assert "expected at most 200: compare fewer with --systems, or leave it out" in told
+    err = capsys.readouterr().err
+    assert "--pairwise: 201 systems would make tables of 201 × 201" in err
+    assert "expected at most 200: compare fewer with --systems, or leave it out" in err
 
 
 def test_the_page_of_many_systems_has_no_table_of_their_pairs(

@@ -1,4 +1,4 @@
-"""Options of the command line: refused where they would do nothing, told with their defaults."""
+"""Command-line options: refused where they would do nothing, shown with their defaults."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.shell import (
         (["attack", "sample", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
         (["maege", "gold.m2", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
         (["compare", "sample", "-m", "green", "--shuffles", "-3"], "--shuffles -3: expected 0"),
-        # Options that would do nothing, or something that nobody asked for.
+        # Options that would do nothing, or something unexpected.
         (
             ["compare", "sample", "-m", "green", "--shuffles", "3", "--aggregate", "mean"],
             "--shuffles 3 applies only to TrueSkill",
@@ -71,8 +71,8 @@ def test_options_out_of_range_or_out_of_place(shell: Shell, argv: list[str], mes
     assert err.count("\n") == 1
 
 
-def test_metrics_that_differ_in_an_option_are_told_apart(shell: Shell) -> None:
-    """Both were called `green`, beside different scores."""
+def test_metrics_that_differ_in_an_option_have_different_names(shell: Shell) -> None:
+    """Both used to be called `green`, with different scores."""
     words = ["source.txt", "mine.txt", "source.txt", "-r", "ref.txt", "-m", "green"]
     words += ["-m", "green:unit=char"]
     rows = shell.rows("score", *words)
@@ -84,7 +84,7 @@ def test_metrics_that_differ_in_an_option_are_told_apart(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("command", ["score", "rank"])
-def test_what_a_scorer_notes_is_told_in_every_form(
+def test_the_notes_of_a_scorer_are_in_the_table_and_the_json(
     shell: Shell, registered: Callable[..., Path], command: str
 ) -> None:
     registered({"length": "tests.gecjury.scoring.test_scorer:Length"})
@@ -93,7 +93,7 @@ def test_what_a_scorer_notes_is_told_in_every_form(
     assert json.loads(shell(*words, "--format", "json")[1])["notes"] == ["empty lines left out"]
 
 
-def test_help_tells_defaults(shell: Shell) -> None:
+def test_help_shows_defaults(shell: Shell) -> None:
     _, out, _ = shell("compare", "--help")
     words = " ".join(out.split())
     assert "corpus: the metric's own (default: trueskill)" in words
@@ -105,10 +105,10 @@ def test_help_tells_defaults(shell: Shell) -> None:
     assert "--epochs N largest number of epochs (default: 10)" in " ".join(out.split())
 
 
-def test_a_package_missed_late_is_told_with_its_extra(
+def test_a_package_that_is_missing_when_scoring_is_reported_with_its_extra(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Metrics import what is heavy when they score; that was a traceback."""
+    """Metrics import heavy packages only when scoring; a missing one used to give a traceback."""
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setitem(sys.modules, "transformers", None)
     status, out, err = shell("score", "source.txt", "mine.txt", "-m", "scribendi")
@@ -117,7 +117,7 @@ def test_a_package_missed_late_is_told_with_its_extra(
     assert err.endswith(f"which is not installed: {install_hint('refless')}\n")
 
 
-def test_a_json_list_has_no_lines(shell: Shell) -> None:
+def test_a_single_json_list_is_not_a_file_of_lines(shell: Shell) -> None:
     for name, indent in (("flat.json", None), ("deep.json", 2)):
         shell.write(name, json.dumps(FIXED, indent=indent))
         status, _, err = shell("score", "source.txt", name, "-r", "ref.txt", "-m", "green")
@@ -135,7 +135,7 @@ def test_score_files_need_a_folder(shell: Shell) -> None:
     assert (status, err) == (2, message)
 
 
-def test_all_names_are_told_once(shell: Shell) -> None:
+def test_all_names_are_listed_once(shell: Shell) -> None:
     _, _, err = shell("compare", "sample", "-m", "green", "--systems", "nonesuch")
     assert err.count("input") == 1
     assert "there are: base, input, all" in err
@@ -143,13 +143,13 @@ def test_all_names_are_told_once(shell: Shell) -> None:
     assert "did you mean input? There are: base, input, all" in err
 
 
-def test_judgments_know_the_forms_of_results_like_all_commands(shell: Shell) -> None:
+def test_judgments_refuses_unknown_formats_like_all_commands(shell: Shell) -> None:
     status, out, err = shell("judgments", "list", "--format", "xml")
     assert (status, out) == (2, "")
     assert "argument --format: invalid choice: 'xml'" in err
 
 
-def test_a_package_that_a_model_needs_is_missed_before_edits_are_extracted(
+def test_a_missing_package_of_a_model_is_reported_before_edits_are_extracted(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("errant")
@@ -172,7 +172,7 @@ def test_a_package_that_a_model_needs_is_missed_before_edits_are_extracted(
         ("rank", "ranks.json", "for .json use --format json > ranks.json"),
     ],
 )
-def test_a_folder_is_not_called_as_a_file(
+def test_a_new_output_folder_named_like_a_file_is_refused(
     shell: Shell, command: str, name: str, remedy: str
 ) -> None:
     words = ["source.txt", "mine.txt", "-r", "ref.txt", "-m", "green", "-o", name]

@@ -1,4 +1,4 @@
-"""The program as a process of its own: exit status, pipes, encodings, what it imports."""
+"""The program as a separate process: exit status, pipes, encodings and imports."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def test_as_a_process(shell: Shell) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("argv", [["metrics", "--format", "json"], ["--help"]])
-def test_a_reader_that_goes_away(shell: Shell, argv: list[str]) -> None:
+def test_a_reader_that_closes_the_pipe_at_once_is_not_an_error(
+    shell: Shell, argv: list[str]
+) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "gecjury", *argv],
         stdout=subprocess.PIPE,
@@ -57,7 +59,7 @@ def test_a_file_name_that_is_not_utf8(shell: Shell) -> None:
     try:
         shell.write(name, (shell.folder / "mine.txt").read_bytes())
     except OSError:
-        pytest.skip("this file system takes UTF-8 names only")
+        pytest.skip("this file system allows only UTF-8 names")
     for form in ("json", "table", "tsv"):
         for encoding in ("utf-8:strict", "ascii:strict"):
             done = subprocess.run(
@@ -93,8 +95,8 @@ def test_help_needs_no_numpy(shell: Shell) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes of its own")
-def test_a_reader_that_leaves_is_no_error(shell: Shell) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows handles pipes differently")
+def test_a_reader_that_closes_the_pipe_early_is_not_an_error(shell: Shell) -> None:
     words = [sys.executable, "-m", "gecjury", "metrics", *list(registry.METRICS) * 20]
     env = {"PYTHONPATH": str(REPOSITORY), "PATH": "", "LC_ALL": "C.UTF-8"}
     with subprocess.Popen(

@@ -45,7 +45,7 @@ def test_slow_work_shows_on_a_terminal_and_nowhere_else(
 
 
 @pytest.mark.parametrize("plain", [False, True])
-def test_bars_have_no_colours_where_none_are_wanted(
+def test_bars_have_no_colours_if_no_color_is_set(
     monkeypatch: pytest.MonkeyPatch, plain: bool
 ) -> None:
     monkeypatch.setattr(progress, "_DELAY_SECONDS", 0.01)
@@ -62,7 +62,7 @@ def test_bars_have_no_colours_where_none_are_wanted(
     assert bool(re.search(r"\x1b\[(3|4|9|10)\d[;m]", terminal.getvalue())) != plain
 
 
-def test_names_are_neither_markup_nor_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_are_neither_markup_nor_control_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_DELAY_SECONDS", 0.01)
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
@@ -76,7 +76,7 @@ def test_names_are_neither_markup_nor_orders(monkeypatch: pytest.MonkeyPatch) ->
     assert not any(c in shown for c in ("\x1b]", "\x07", "\x9b"))
 
 
-def test_notes_of_several_lines_stand_above_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notes_of_several_lines_are_printed_above_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_DELAY_SECONDS", 0.05)
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)

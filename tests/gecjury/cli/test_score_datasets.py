@@ -1,4 +1,4 @@
-"""`gecjury score` of datasets: told apart from texts, options, printing, folders as scores."""
+"""`gecjury score` on datasets: recognition, options, output, and result folders as scores."""
 
 from __future__ import annotations
 
@@ -40,16 +40,18 @@ def test_a_dataset_is_scored_and_printed_as_texts_are(shell: Shell, tmp_path: Pa
     assert 0 < out["kept"] == 20 - out["conditions"][0]["removed"] < 20
 
 
-def test_json_lines_are_texts_or_datasets_by_what_they_hold(shell: Shell, tmp_path: Path) -> None:
+def test_the_fields_of_json_lines_decide_between_texts_and_datasets(
+    shell: Shell, tmp_path: Path
+) -> None:
     shell.write("source.jsonl", '{"source": "a b"}\n')
     shell.write("mine.jsonl", '{"hypothesis": "a c"}\n')
-    found = json_of(shell, "score", "source.jsonl", "mine.jsonl", "-m", "changes")
-    assert found["rows"][0]["system"] == "mine"
+    result = json_of(shell, "score", "source.jsonl", "mine.jsonl", "-m", "changes")
+    assert result["rows"][0]["system"] == "mine"
     write(tmp_path / "a.jsonl", rows(3))
     write(tmp_path / "b.jsonl", rows(4, start=3))
     for names in (["a.jsonl", "b.jsonl"], ["a.jsonl"]):
-        found = json_of(shell, "score", *names, "-m", "changes", "-o", "out-" + "-".join(names))
-        assert found["read"] == (7 if len(names) == 2 else 3)
+        result = json_of(shell, "score", *names, "-m", "changes", "-o", "out-" + "-".join(names))
+        assert result["read"] == (7 if len(names) == 2 else 3)
 
 
 @pytest.mark.parametrize(
@@ -70,17 +72,19 @@ def test_json_lines_are_texts_or_datasets_by_what_they_hold(shell: Shell, tmp_pa
         (["a.parquet", "-m", "green", "-o", "ref.txt"], "is a file"),
     ],
 )
-def test_wrong_use_is_told(shell: Shell, tmp_path: Path, words: list[str], expected: str) -> None:
+def test_wrong_use_is_refused(
+    shell: Shell, tmp_path: Path, words: list[str], expected: str
+) -> None:
     write(tmp_path / "a.parquet", rows(3))
     assert expected in refused(shell, "score", *words)
 
 
-def test_options_may_stand_between_names(shell: Shell, tmp_path: Path) -> None:
+def test_options_may_be_placed_between_file_names(shell: Shell, tmp_path: Path) -> None:
     assert json_of(shell, "score", "source.txt", "-m", "changes", "mine.txt")["rows"]
     write(tmp_path / "a.parquet", rows(3))
     write(tmp_path / "b.parquet", rows(4, start=3))
-    found = json_of(shell, "score", "a.parquet", "-m", "changes", "b.parquet", "-o", "out")
-    assert found["read"] == 7
+    result = json_of(shell, "score", "a.parquet", "-m", "changes", "b.parquet", "-o", "out")
+    assert result["read"] == 7
 
 
 def test_a_folder_of_results_is_compared_as_scores(shell: Shell, tmp_path: Path) -> None:
@@ -106,8 +110,8 @@ def test_a_folder_of_results_is_compared_as_scores(shell: Shell, tmp_path: Path)
         shell, "rank", *files, "-m", "scores:file=jsonl"
     )
     (tmp_path / "jsonl" / "results.json").unlink()
-    told = refused(shell, "rank", *files, "-m", "scores:file=jsonl,metric=green")
-    assert "has not finished" in told
+    err = refused(shell, "rank", *files, "-m", "scores:file=jsonl,metric=green")
+    assert "has not finished" in err
 
 
 def test_progress_is_a_line_a_minute_in_a_log(
@@ -131,7 +135,7 @@ def test_progress_is_a_line_a_minute_in_a_log(
     ]
 
 
-def test_null_scores_of_good_rows_are_exit_one(shell: Shell, tmp_path: Path) -> None:
+def test_null_scores_of_good_rows_give_status_1(shell: Shell, tmp_path: Path) -> None:
     long = " ".join(str(n) for n in range(6000))
     data = [
         *rows(2),
@@ -139,5 +143,5 @@ def test_null_scores_of_good_rows_are_exit_one(shell: Shell, tmp_path: Path) -> 
     ]
     write(tmp_path / "a.parquet", data)
     status, out, _ = shell("score", "a.parquet", "-m", "i-measure", "-o", "o", "--format", "json")
-    found = json.loads(out)
-    assert (status, found["nulls"]) == (1, {"i-measure": {"no score": 1}})
+    result = json.loads(out)
+    assert (status, result["nulls"]) == (1, {"i-measure": {"no score": 1}})

@@ -1,4 +1,4 @@
-"""Messages, data and broken streams: what acts is shown, and a status says what became of it."""
+"""Messages, data and broken streams: control characters are escaped, errors set the status."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = r"a\x1b]0;owned\x07\x0a\x9b31mgecjury: all is well\u202e"
 
 pytestmark = [
     pytest.mark.security,
-    pytest.mark.skipif(sys.platform == "win32", reason="streams of its own"),
+    pytest.mark.skipif(sys.platform == "win32", reason="Windows handles streams differently"),
 ]
 
 
@@ -28,14 +28,14 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_message_has_one_beginning(capsys: pytest.CaptureFixture[str]) -> None:
+def test_further_lines_of_a_message_are_indented(capsys: pytest.CaptureFixture[str]) -> None:
     tell("gecjury: bad \x1b[2J name a\ngecjury: all is well\n  own")
     assert capsys.readouterr().err == (
         "gecjury: bad \\x1b[2J name a\n  gecjury: all is well\n  own\n"
     )
 
 
-def test_data_is_shown_on_terminals_alone(
+def test_data_is_escaped_only_on_terminals(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     print_data("S a\x1b[2J\tb\n")
@@ -62,7 +62,7 @@ def test_data_is_shown_on_terminals_alone(
         ["train", "jury", EVIL, "-m", "green", "-o", "out"],
     ],
 )
-def test_errors_show_what_acts(shell: Shell, argv: list[str]) -> None:
+def test_errors_escape_control_characters(shell: Shell, argv: list[str]) -> None:
     status, out, err = shell(*argv)
     assert (status, out) == (2, "")
     assert not any(c in err for c in "\x1b\x07\x9b\u202e")
@@ -83,13 +83,13 @@ def test_errors_show_what_acts(shell: Shell, argv: list[str]) -> None:
         ["m2", "check", "{name}.m2"],
     ],
 )
-def test_results_show_what_acts(shell: Shell, argv: list[str], form: str) -> None:
+def test_results_escape_control_characters(shell: Shell, argv: list[str], form: str) -> None:
     name = EVIL.replace("\x9b31m", "")
     try:
         shell.write(name, (shell.folder / "mine.txt").read_bytes())
         shell.write(f"{name}.m2", "S a \x1b[2J\nA 0 1|||R|||\x1b[2J|||REQUIRED|||-NONE-|||0\n\n")
     except OSError:
-        pytest.skip("this file system does not take such names")
+        pytest.skip("this file system does not allow such names")
     shell.write("evil.txt", "a \x1b[2J\nb \x9b1m\u202e\nc \x07 .\n")
     _, out, err = shell(*(word.replace("{name}", name) for word in argv), "--format", form)
     assert out
@@ -110,7 +110,7 @@ def run(words: list[str], streams: str, code: str = "") -> subprocess.CompletedP
 
 
 @pytest.mark.parametrize(
-    ("words", "streams", "status", "told"),
+    ("words", "streams", "status", "message"),
     [
         (["metrics"], ">&-", 2, "gecjury: the output cannot be written (Bad file descriptor)\n"),
         (["--help"], ">&-", 2, "gecjury: the output cannot be written (Bad file descriptor)\n"),
@@ -121,18 +121,18 @@ def run(words: list[str], streams: str, code: str = "") -> subprocess.CompletedP
     ],
 )
 def test_streams_that_are_closed_or_full(
-    words: list[str], streams: str, status: int, told: str
+    words: list[str], streams: str, status: int, message: str
 ) -> None:
     if "full" in streams and not Path("/dev/full").exists():
-        pytest.skip("no /dev/full here")
+        pytest.skip("this system has no /dev/full")
     done = run(words, streams)
     assert done.returncode == status
-    assert done.stdout == ""  # not what was meant for stderr either
-    assert done.stderr.startswith(told)
-    assert bool(done.stderr) == bool(told)
+    assert done.stdout == ""  # and no text meant for stderr
+    assert done.stderr.startswith(message)
+    assert bool(done.stderr) == bool(message)
 
 
-def test_a_file_does_not_get_the_number_of_a_closed_stream(tmp_path: Path) -> None:
+def test_a_file_does_not_get_the_descriptor_of_a_closed_stream(tmp_path: Path) -> None:
     code = (
         "import os, sys; from gecjury.cli.streams import hold_streams; hold_streams()\n"
         "file = open(sys.argv[1], 'w'); assert file.fileno() > 2, file.fileno()\n"
@@ -143,7 +143,7 @@ def test_a_file_does_not_get_the_number_of_a_closed_stream(tmp_path: Path) -> No
     assert (tmp_path / "cache").read_text() == ""
 
 
-def test_a_broken_pipe_of_another_process_is_no_success() -> None:
+def test_a_broken_pipe_to_another_process_is_an_error() -> None:
     code = (
         "import sys; from gecjury import cli; from gecjury.cli import metrics\n"
         "def run(args): raise BrokenPipeError(32, 'a process of ours')\n"
@@ -154,7 +154,7 @@ def test_a_broken_pipe_of_another_process_is_no_success() -> None:
     Path(done.stderr.partition("report it with ")[2].partition(",")[0]).unlink()
 
 
-def test_an_interruption_is_one_line(
+def test_an_interruption_is_reported_in_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(arguments: list[str]) -> int:
@@ -192,7 +192,7 @@ def test_texts_are_read_from_standard_input(shell: Shell, argv: list[str]) -> No
     status, expected, _ = shell(*(file if word == "FILE" else word for word in argv))
     with shell.reading(file):
         ended, out, err = shell(*("-" if word == "FILE" else word for word in argv))
-    # A system is called as a file of that name would be; only what names the file itself differs.
+    # The system has the same name as with the file; only mentions of the file itself differ.
     assert (ended, out, err) == (status, expected.replace(file, "-"), "")
 
 

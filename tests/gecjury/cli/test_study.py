@@ -1,4 +1,4 @@
-"""`gecjury study`: a file in, one page and the figures out."""
+"""`gecjury study` reads a file and writes one page and the figures."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def test_a_study_writes_its_page_and_figures_and_keeps_scores(
     )
     folder = tmp_path / "results"
     assert main(["study", study, "-o", str(folder), "-q"]) == 0
-    told = capsys.readouterr().err
-    assert "has the highest average over" in told
+    err = capsys.readouterr().err
+    assert "has the highest average over" in err
     record = json.loads((folder / "study.json").read_text(encoding="utf-8"))
     assert [task["weight"] for task in record["tasks"]] == [0.5, 0.5, 0, 0]
     assert record["made"]["command"].startswith("gecjury study")
@@ -57,9 +57,11 @@ def test_a_study_writes_its_page_and_figures_and_keeps_scores(
         ("[settings]\nresample-over = 1", "unknown setting of .* 'resample-over'"),
     ],
 )
-def test_unknown_keys_are_refused_with_the_nearest(tmp_path: Path, text: str, message: str) -> None:
-    known = 'benchmarks = ["sample", "jfleg"]\nmetrics = ["green"]\n'
-    text = text if text.startswith("metric ") else known + text
+def test_unknown_keys_are_refused_with_the_nearest_name(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    required = 'benchmarks = ["sample", "jfleg"]\nmetrics = ["green"]\n'
+    text = text if text.startswith("metric ") else required + text
     with pytest.raises(OptionError, match=message):
         read_study(written(tmp_path, text))
 
@@ -78,7 +80,7 @@ def test_unknown_keys_are_refused_with_the_nearest(tmp_path: Path, text: str, me
         ("metrics = [", "is not TOML"),
     ],
 )
-def test_values_of_another_kind_are_refused(tmp_path: Path, more: str, message: str) -> None:
+def test_values_of_the_wrong_type_are_refused(tmp_path: Path, more: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_study(written(tmp_path, f'benchmarks = ["sample", "jfleg"]\n{more}\n'))
 

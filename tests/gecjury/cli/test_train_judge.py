@@ -21,7 +21,7 @@ QUICK = ["--device", "cpu", "--quiet", "--epochs", "1", "--max-length", "1500"]
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
-    # Of the wordings' words, so that a question is hundreds of tokens long, not thousands.
+    # The vocabulary has the wordings' words, so a question has hundreds of tokens, not thousands.
     texts = [path.read_text(encoding="utf-8") for path in sorted(WORDINGS.glob("*.txt"))]
     folder = tmp_path_factory.mktemp("tiny")
     return str(make_tiny_model(folder, context=2048, texts=texts, dtype="float32"))
@@ -45,18 +45,18 @@ def ratings(shell: Shell) -> Path:
 
 @pytest.mark.slow
 def test_ratings_and_stored_replies_teach_a_judge(shell: Shell, tmp_path: Path, tiny: str) -> None:
-    """Inputs of all kinds join; what is printed names the judge to score with."""
+    """Inputs of all kinds are combined, and the output names the judge to score with."""
     (store,) = STORE.glob("*.jsonl")
     output = str(tmp_path / "judge")
     out, err = shell.ended(
         "train", "judge", ratings(shell), str(store), "sample", "--scale", "0:100", "--model", tiny,
         "-o", output, "--check", "--format", "json", *QUICK,
     )  # fmt: skip
-    told = json.loads(out)
-    assert [(row["what"], row["part"]) for row in told["rows"]] == [
+    document = json.loads(out)
+    assert [(row["what"], row["part"]) for row in document["rows"]] == [
         ("taught", "dev"), ("taught", "test"), ("untaught", "dev"), ("untaught", "test"),
     ]  # fmt: skip
-    assert f"-m llm-s:backend=vllm,model={output},protocol=pointwise" in " ".join(told["notes"])
+    assert f"-m llm-s:backend=vllm,model={output},protocol=pointwise" in " ".join(document["notes"])
     card = (tmp_path / "judge" / "README.md").read_text(encoding="utf-8")
     assert "r.tsv" in card
     assert str(tmp_path) not in card
@@ -64,8 +64,10 @@ def test_ratings_and_stored_replies_teach_a_judge(shell: Shell, tmp_path: Path, 
 
 
 @pytest.mark.slow
-def test_sentences_of_a_benchmark_are_told(shell: Shell, tmp_path: Path, tiny: str) -> None:
-    """Pairs are taught, and one source stands in the sample as well."""
+def test_training_sentences_that_are_in_a_benchmark_are_reported(
+    shell: Shell, tmp_path: Path, tiny: str
+) -> None:
+    """Train on pairs, with one source that is also in the sample."""
     path = ratings(shell)
     source = load_benchmark("sample").corpus.sources[0]
     path.write_text(path.read_text().replace("He have 7 dog .", source))
@@ -89,7 +91,7 @@ def test_sentences_of_a_benchmark_are_told(shell: Shell, tmp_path: Path, tiny: s
         ("source\toutput\tquality", ["--scale", "0:50"], "line 2, column quality: '90'"),
     ],
 )
-def test_what_is_wrong_is_told_before_training(
+def test_errors_are_reported_before_training(
     shell: Shell, tmp_path: Path, tiny: str, header: str, words: list[str], message: str
 ) -> None:
     path = ratings(shell)

@@ -1,4 +1,4 @@
-"""Conditions over scores: read, refused, evaluated; missing scores decide nothing."""
+"""Conditions on scores: parsing, errors and evaluation; missing scores decide nothing."""
 
 from __future__ import annotations
 
@@ -55,32 +55,32 @@ def written(tree: Any) -> str:
 
 
 def truth(tree: Any, row: dict[str, float | None]) -> bool | None:
-    """Three-valued logic, by its definition."""
+    """Evaluate a condition by the definition of three-valued logic."""
     if tree[0] == "not":
         inner = truth(tree[1], row)
         return None if inner is None else not inner
     if tree[0] in ("and", "or"):
-        found = [truth(part, row) for part in tree[1]]
+        values = [truth(part, row) for part in tree[1]]
         decides = tree[0] == "or"
-        if decides in found:
+        if decides in values:
             return decides
-        return None if None in found else not decides
+        return None if None in values else not decides
     value = row[tree[1]]
     return None if value is None else bool(SIGNS[tree[0]](value, tree[2]))
 
 
 @given(trees())
-def test_conditions_mean_what_logic_says(tree: Any) -> None:
+def test_conditions_follow_three_valued_logic(tree: Any) -> None:
     condition = parse_condition(written(tree))
-    held = condition.holds(columns()).tolist()
+    actual = condition.holds(columns()).tolist()
     expected = [truth(tree, {"a": a, "b-c.d": b}) is True for a, b in ROWS]
-    assert held == expected
+    assert actual == expected
     together = np.logical_and.reduce([part.holds(columns()) for part in condition.parts])
-    assert together.tolist() == held
+    assert together.tolist() == actual
 
 
 @given(st.text(max_size=40))
-def test_whatever_is_typed_is_read_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_refused(text: str) -> None:
     with suppress(OptionError):
         assert parse_condition(text).text == text.strip()
 
@@ -135,12 +135,12 @@ def test_operators_bind_as_usual() -> None:
         ("a" * 20_000, "at most 10000"),
     ],
 )
-def test_mistakes_are_told_with_their_column(text: str, expected: str) -> None:
+def test_mistakes_are_reported_with_their_column(text: str, expected: str) -> None:
     with pytest.raises(OptionError, match=expected):
         parse_condition(text)
 
 
-def test_unknown_names_are_told_with_near_ones() -> None:
+def test_unknown_names_are_reported_with_similar_ones() -> None:
     condition = parse_condition("green > 1 and chnges < 2")
     condition.check(["green", "chnges"])
     with pytest.raises(OptionError, match=r"column 15.*'chnges'.*did you mean changes"):

@@ -1,4 +1,4 @@
-"""Scores that were made elsewhere: every form they come in, and what is refused or noted."""
+"""Scores computed elsewhere: every form they come in, and what is refused or noted."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_one_table_in_every_form(write: Write, name: str) -> None:
     assert table.statistics.notes == ("given scores: empty or NaN, not scored: x 1 of 3",)
 
 
-def test_a_folder_holds_a_file_for_each_system(write: Write, tmp_path: Path) -> None:
+def test_a_folder_contains_a_file_for_each_system(write: Write, tmp_path: Path) -> None:
     write("scores/x.txt", "0.5\n\n-1\n")
     (tmp_path / "scores" / "y.txt.gz").write_bytes(gzip.compress(b"1\n2\n3"))
     table = scored(str(tmp_path / "scores"))
@@ -86,7 +86,7 @@ def test_a_folder_holds_a_file_for_each_system(write: Write, tmp_path: Path) -> 
         scored(str(tmp_path / "scores"))
 
 
-def test_a_file_of_numbers_is_of_the_only_system(write: Write) -> None:
+def test_a_file_of_numbers_belongs_to_the_only_system(write: Write) -> None:
     file = write("numbers.txt", "0.5\nnan\n-1\n")
     np.testing.assert_array_equal(scored(file, CORPUS.with_systems(["x"])).sentences, EXPECTED[:1])
     with pytest.raises(InputError, match=r"without a system name, but there are 2 systems"):
@@ -102,7 +102,7 @@ def test_totals_of_the_file_are_corpus_scores_that_cannot_be_resampled(write: Wr
     draws = np.zeros((4, 3), dtype=np.int64)
     scorer = gecjury.load("scores", file=file)
     assert np.isnan(scorer.corpus_scores(table.statistics, draws).score).all()
-    # totals that are the means say nothing of their own
+    # totals equal to the means add no information
     means = scored(write("means.tsv", LONG + "x\ttotal\t-.25\ny\ttotal\t2\n"))
     assert means.statistics.values.ndim == 2
     with pytest.raises(InputError, match="corpus scores of some systems, but not of y"):
@@ -125,7 +125,7 @@ def test_our_own_score_file_is_read_and_refused_for_other_texts(tmp_path: Path) 
         scored(str(path), elsewhere)
 
 
-def test_what_score_prints_is_read(shell: Shell, tmp_path: Path) -> None:
+def test_the_output_of_score_is_read(shell: Shell, tmp_path: Path) -> None:
     words = ["score", "source.txt", "mine.txt", "-r", "ref.txt"]
     printed = shell(*words, "-m", "gleu", "-m", "green", "--sentences", "--format", "json")[1]
     path = shell.write("both.json", printed)
@@ -184,12 +184,14 @@ def test_what_score_prints_is_read(shell: Shell, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_used_is_named(write: Write, name: str, text: str, message: str) -> None:
+def test_unusable_files_are_refused_by_name(
+    write: Write, name: str, text: str, message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         scored(write(name, text))
 
 
-def test_a_file_has_to_be_named_and_to_be_there(tmp_path: Path) -> None:
+def test_a_file_must_be_named_and_exist(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="no file is named: give -m scores:file=PATH"):
         gecjury.load("scores").score_corpus(CORPUS)
     with pytest.raises(InputError, match="no such file"):
@@ -199,7 +201,7 @@ def test_a_file_has_to_be_named_and_to_be_there(tmp_path: Path) -> None:
         scored(str(tmp_path / "empty"))
 
 
-def test_missing_and_further_systems_and_missing_lines_are_told_apart(write: Write) -> None:
+def test_missing_systems_extra_systems_and_missing_lines_have_separate_notes(write: Write) -> None:
     text = "x\t1\t1\nx\t3\t3\nyy\t1\t1\nyy\t2\t2\nyy\t3\tnan\nzz\t1\t1\n"
     table = scored(write("a.tsv", text))
     np.testing.assert_array_equal(table.sentences, [[1, NAN, 3], [NAN] * 3])
@@ -253,12 +255,12 @@ def test_a_data_frame_is_read_by_its_columns() -> None:
         ({"x": [1]}, {"x": math.inf}, "total of x: inf; expected"),
     ],
 )
-def test_what_is_no_score_in_python_is_named(data: Any, totals: Any, message: str) -> None:
+def test_invalid_scores_in_python_are_named(data: Any, totals: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         gecjury.given_scores(data, name="m", totals=totals)
 
 
-def test_the_signature_holds_the_hash_and_never_the_path(write: Write) -> None:
+def test_the_signature_contains_the_hash_and_never_the_path(write: Write) -> None:
     file = write("secret-path.tsv", LONG)
     first = gecjury.load("scores", file=file).signature(CORPUS)
     assert "secret" not in str(first) + json.dumps(first.to_json())
@@ -273,7 +275,7 @@ def test_the_signature_holds_the_hash_and_never_the_path(write: Write) -> None:
     assert changed.score_corpus(CORPUS).sentences[0, 0] == 0.6
 
 
-def test_score_files_are_kept_and_notes_are_of_all_systems(write: Write, tmp_path: Path) -> None:
+def test_score_files_are_kept_and_notes_cover_all_systems(write: Write, tmp_path: Path) -> None:
     scorer = gecjury.load("scores", file=write("a.tsv", LONG))
     folder = tmp_path / "kept"
     one = score_with_files(scorer, CORPUS.with_systems(["x"]), folder, Runtime())
@@ -285,7 +287,7 @@ def test_score_files_are_kept_and_notes_are_of_all_systems(write: Write, tmp_pat
 
 
 def sample_scores(shell: Shell) -> Path:
-    """GREEN's sentence scores of the sample as a table."""
+    """Write GREEN's sentence scores of the sample as a table."""
     from gecjury.benchmarks.load import load_benchmark
 
     corpus = load_benchmark("sample").corpus
@@ -299,7 +301,9 @@ def sample_scores(shell: Shell) -> Path:
 
 
 @pytest.mark.parametrize("aggregate", ["trueskill", "mean"])
-def test_given_scores_compare_as_the_metric_that_made_them(shell: Shell, aggregate: str) -> None:
+def test_given_scores_compare_like_the_metric_that_computed_them(
+    shell: Shell, aggregate: str
+) -> None:
     path = sample_scores(shell)
     first, second = shell.rows(
         "compare", "sample", "-m", "green", "-m", f"scores:file={path},label=g",
@@ -313,7 +317,7 @@ def test_given_scores_compare_as_the_metric_that_made_them(shell: Shell, aggrega
     }
 
 
-def test_given_scores_stand_on_the_page_and_in_rank(shell: Shell) -> None:
+def test_given_scores_are_on_the_page_and_in_rank(shell: Shell) -> None:
     path = sample_scores(shell)
     status, _, err = shell(
         "compare", "sample", "-m", "green", "-m", f"scores:file={path}", "--resamples", "20",
@@ -337,13 +341,13 @@ def test_given_scores_stand_on_the_page_and_in_rank(shell: Shell) -> None:
         ["explain", "a b .", "a c .", "a d .", "--attribution", "shapley"],
     ],
 )
-def test_commands_that_make_new_texts_refuse_given_scores(shell: Shell, words: list[str]) -> None:
+def test_commands_that_create_new_texts_refuse_given_scores(shell: Shell, words: list[str]) -> None:
     status, _, err = shell(*words, "-m", f"scores:file={sample_scores(shell)}")
     assert status == 2
     assert "has scores of given texts and cannot score others" in err
 
 
-def test_given_scores_sit_in_a_jury(write: Write, tmp_path: Path) -> None:
+def test_given_scores_can_be_members_of_a_jury(write: Write, tmp_path: Path) -> None:
     file = write("a.tsv", LONG)
     scorers = gecjury.load("scores", file=file), gecjury.load("changes")
     names, numbers = (f"scores:file={file}", "changes"), ((1.0, 2.0, 1.0), (1.0, 1.0, 0.0))

@@ -1,4 +1,4 @@
-"""What an option means is told for every metric, from the docstring of the class that has it."""
+"""Every option of every metric is explained by the docstring of the class that has it."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def test_every_option_of_every_metric_is_explained(name: str) -> None:
         scorer = load(name)
     except MissingExtraError as error:
         pytest.skip(str(error))
-    found = options_of(scorer)
-    assert [option.option for option in found if not option.meaning] == []
-    assert [option.option for option in found if not option.expected] == []
+    options = options_of(scorer)
+    assert [option.option for option in options if not option.meaning] == []
+    assert [option.option for option in options if not option.expected] == []
     settings = {scorer.typed.get(key, key) for key in scorer.settings()}
-    assert {option.option for option in found} >= settings
+    assert {option.option for option in options} >= settings
 
 
 def test_options_of_a_metric() -> None:
     by_name = {option.option: option for option in options_of(load("green"))}
-    # n has no default of its own: 4 for words.
+    # The default of n depends on the unit: 4 for words.
     assert by_name["n"].default == 4
     assert by_name["unit"] == Option(
         "unit",
@@ -46,28 +46,28 @@ def test_options_of_a_metric() -> None:
     [
         (["green:beta=1", "gleu"], ["green", "gleu"]),
         (["green", "green:beta=1,n=2"], ["green", "green:beta=1,n=2"]),
-        # What all share tells none apart.
+        # An option that all share does not distinguish them.
         (
             ["some:model=a,alpha=1", "some:model=b,alpha=1"],
             ["some:model=a", "some:model=b"],
         ),
         (["some:model=/runs/x/1", "some:model=/runs/y/2/"], ["some:model=1", "some:model=2"]),
-        # The last part alone would be the same.
+        # The last part of the path alone would be the same.
         (["some:model=/x/1", "some:model=/y/1"], ["some:model=/x/1", "some:model=/y/1"]),
         (["llm-s:model=a,base_url=http://host:1/v1"], ["llm-s"]),
         (["llm-s:panel=a\\,b", "llm-s:panel=a\\,c"], ["llm-s:panel=a\\,b", "llm-s:panel=a\\,c"]),
-        # A user's own label is the name of scores made elsewhere.
+        # Scores computed elsewhere are named by the user's label.
         (["scores:label=comet", "two annotators"], ["scores:label=comet", "two annotators"]),
         (["own.py:Mine:power=2"], ["own.py:Mine"]),
         (["<a href='http://host/x'>"], ["<a href='http://host/x'>"]),
     ],
 )
-def test_short_names_still_tell_metrics_apart(labels: list[str], names: list[str]) -> None:
+def test_short_names_still_distinguish_metrics(labels: list[str], names: list[str]) -> None:
     assert list(short_names(labels).values()) == names
 
 
 @pytest.mark.parametrize("name", ["llm-s", "llm-e"])
-def test_the_meaning_of_a_criterion_lists_all_that_were_published(name: str) -> None:
-    (criterion,) = (one for one in options_of(load(name)) if one.option == "criterion")
+def test_the_meaning_of_a_criterion_lists_all_published_ones(name: str) -> None:
+    (criterion,) = (option for option in options_of(load(name)) if option.option == "criterion")
     values = re.split(r", | or ", criterion.meaning.rstrip(".").partition(": ")[2])
     assert tuple(values) == CRITERIA[scorer_class(name).wording_name]  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""A metric of another package, from its installation to the page; and packages that are broken."""
+"""A metric of another package, from installation to the HTML page; and broken packages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def child(site: Path, cwd: Path) -> Run:
-    """Runs Python with a folder of packages on its path."""
+    """Return a function that runs Python with a folder of packages on its path."""
     path = os.pathsep.join([str(REPOSITORY), str(site)])
     env = {**os.environ, "PYTHONPATH": path, "GECJURY_CACHE": str(cwd / "cache")}
 
@@ -58,8 +58,8 @@ print(found.values.tolist(), found.notes)
 """
 
 
-def takes_it_everywhere(run: Run) -> None:
-    """The metric `copies` through every command that has a member to ask."""
+def check_every_command(run: Run) -> None:
+    """Run each command that calls a method of the metric `copies`."""
     gecjury = ("-m", "gecjury")
     rows = json.loads(run(*gecjury, "metrics", "--format", "json").stdout)
     origins = {row["name"]: row["from"] for row in rows}
@@ -73,10 +73,10 @@ def takes_it_everywhere(run: Run) -> None:
     assert (row["score"], row["family"]) == (0.5, "refbased")
     assert row["signature"].startswith("copies|factor=0.5|")
 
-    # "a" and "is" are words of the reference, "was" is none.
+    # "a" and "is" are words of the reference, "was" is not.
     words = ("This are a sentence .", "This was a sentence .", "This is a sentence .")
-    found = run(*gecjury, "explain", *words, "-m", "copies", "--format", "json").stdout
-    (explanation,) = json.loads(found)["explanations"]
+    out = run(*gecjury, "explain", *words, "-m", "copies", "--format", "json").stdout
+    (explanation,) = json.loads(out)["explanations"]
     assert explanation["rows"] == [{"edit": "was", "copied": False}]
 
     words = ("compare", "sample", "-m", "copies", "-m", "green", "--level", "all")
@@ -89,16 +89,16 @@ def takes_it_everywhere(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_a_package_on_the_path_is_taken_everywhere(laid: Run, shell: Shell) -> None:
+def test_a_package_on_the_path_works_in_every_command(laid: Run, shell: Shell) -> None:
     pytest.importorskip("errant")
-    takes_it_everywhere(laid)
+    check_every_command(laid)
     page = (shell.folder / "page.html").read_text(encoding="utf-8")
     assert "Doe et al. 2027" in page
     assert "copies|factor=1.0|" in page
 
 
 @pytest.mark.slow
-def test_a_package_that_pip_installed_is_taken_everywhere(tmp_path: Path, shell: Shell) -> None:
+def test_a_package_installed_by_pip_works_in_every_command(tmp_path: Path, shell: Shell) -> None:
     pytest.importorskip("errant")
     source, site = tmp_path / "package", tmp_path / "site"
     source.mkdir()
@@ -110,11 +110,11 @@ def test_a_package_that_pip_installed_is_taken_everywhere(tmp_path: Path, shell:
     if "No module named pip" in done.stderr:
         pytest.skip("pip is not installed here")
     assert done.returncode == 0, done.stderr
-    takes_it_everywhere(child(site, shell.folder))
+    check_every_command(child(site, shell.folder))
 
 
 @pytest.mark.slow
-def test_its_credit_counts_at_the_edit_level(laid: Run, data_dir: Path) -> None:
+def test_its_credit_is_used_at_the_edit_level(laid: Run, data_dir: Path) -> None:
     words = ("compare", "seeda", "-m", "copies", "--level", "all", "--resamples", "5")
     done = laid("-m", "gecjury", *words, "--data", str(data_dir), "--format", "json")
     entries = [row["edit"] for row in json.loads(done.stdout)["rows"] if "edit" in row]
@@ -155,7 +155,7 @@ class Hidden(Copies):
 """
 
 
-def test_what_is_broken_is_named_and_stops_nobody(
+def test_broken_metrics_are_named_and_do_not_affect_others(
     tmp_path: Path, registered: Callable[..., Path]
 ) -> None:
     site = registered({name: target for name, (target, _) in BROKEN.items()}, name="gec-broken")
@@ -171,7 +171,7 @@ def test_what_is_broken_is_named_and_stops_nobody(
         assert str(caught.value).startswith(start)
         assert fault in str(caught.value)
     assert registry.load("copies").name == "copies"
-    # Names that are taken: by ours, and by the package that comes first in the alphabet.
+    # Names that are already taken, by our metrics or by the alphabetically first package.
     assert registry.origin("green") == "gecjury"
     assert registry.origin("copies") == "gec-two 2.1"
     assert registry.outside_metrics().refused == (
@@ -185,7 +185,7 @@ def test_what_is_broken_is_named_and_stops_nobody(
     assert registry.paper_of("absent") is None
 
 
-def test_the_list_tells_what_is_broken(registered: Callable[..., Path], shell: Shell) -> None:
+def test_the_list_shows_broken_metrics(registered: Callable[..., Path], shell: Shell) -> None:
     registered({"absent": "gec_absent:Nothing", "green": "gec_absent:Nothing"}, name="gec-broken")
     status, out, err = shell("metrics", "--format", "json")
     rows = {row["name"]: row for row in json.loads(out)}
@@ -196,7 +196,7 @@ def test_the_list_tells_what_is_broken(registered: Callable[..., Path], shell: S
     assert "gecjury: the metric green of gec-broken 2.1 is left out" in err
     assert "gecjury: the metric absent of gec-broken 2.1 (gec_absent:Nothing) cannot be used" in err
     assert "cannot be used" in shell("metrics")[1]
-    # Who does not ask for it hears nothing of it.
+    # Nothing is reported to users of other metrics.
     words = ["score", "source.txt", "mine.txt", "-r", "ref.txt", "-m"]
     status, _, err = shell(*words, "green")
     assert (status, err) == (0, "")

@@ -1,4 +1,4 @@
-"""Metrics in the user's own files, scripts and notebooks: named by file, or given themselves."""
+"""Metrics in the user's own files, scripts and notebooks: named by file, or passed as objects."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def shared(source: str, hypothesis: str, references: Sequence[str]) -> float:
     return max(len({*hypothesis.split()} & {*r.split()}) for r in references)
 
 
-def test_names_of_files_are_told_from_options() -> None:
+def test_names_of_files_are_distinguished_from_options() -> None:
     assert split_name("a/b.py:f") == ("a/b.py:f", "")
     assert parse("b.py:F:n=1,m=x:y") == ("b.py:F", {"n": "1", "m": "x:y"})
     assert parse(r"C:\b.py:F:n=1") == (r"C:\b.py:F", {"n": "1"})
@@ -126,7 +126,7 @@ def test_a_function_scores_sentences(file: Path) -> None:
     assert table.totals["x"] == 0.75
     with pytest.raises(InputError, match="same needs references"):
         same.score(["a"], ["a"])
-    # of two arguments it reads no references, and None is no score
+    # a function of two arguments gets no references, and None means no score
     longer = load(f"{file}:longer").score(["a", "b"], ["abc", ""], ["a", "b"])
     np.testing.assert_array_equal(longer.sentences, [[2.0, np.nan]])
     assert longer.signature.references == ""
@@ -151,7 +151,7 @@ def test_a_class_of_a_file_has_options(file: Path, shell: Shell) -> None:
     assert "it has no options" in shell("metrics", "own.py:longer")[1]
 
 
-def test_what_names_take_takes_classes_and_functions(file: Path) -> None:
+def test_classes_and_functions_are_accepted_in_place_of_names(file: Path) -> None:
     functions = load_all([shared, Length, Length(2.0), "green", f"{file}:same"])
     assert [scorer.name for scorer in functions] == ["shared", "length", "length", "green", "same"]
     assert load_all(shared) == load_all([shared, shared]) == [load(shared)]
@@ -163,7 +163,7 @@ def test_what_names_take_takes_classes_and_functions(file: Path) -> None:
     assert [row["system"] for row in ranked.rows()] == ["x", "y"]
 
 
-def test_commands_take_a_file(file: Path, shell: Shell) -> None:
+def test_commands_accept_a_file(file: Path, shell: Shell) -> None:
     files = ["source.txt", "mine.txt", "-r", "ref.txt"]
     rows = shell.rows("score", *files, "-m", "own.py:same", "-m", "own.py:Words:factor=2")
     made = [(row["metric"], row["score"]) for row in rows]
@@ -192,7 +192,7 @@ def test_other_processes_load_the_file(file: Path, tmp_path: Path) -> None:
         gecjury.score_dataset(rows, tmp_path / "other", metrics=eval("lambda s, h: 0", {}))
 
 
-def test_the_signature_carries_the_code(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_signature_has_a_hash_of_the_code(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
 
     def code(metric: Any) -> str:
@@ -203,10 +203,10 @@ def test_the_signature_carries_the_code(file: Path, monkeypatch: pytest.MonkeyPa
     assert code(f"{file}:Words") == first == code(f"{file}:longer")
     file.write_text(CODE.replace("- len(source)", "+ len(source)"), encoding="utf-8")
     assert code(f"{file}:longer") != first
-    assert load(f"{file}:longer").score(["a"], ["ab"]).totals[0] == 3.0  # as it reads now
-    # A package says by its version when scores change.
+    assert load(f"{file}:longer").score(["a"], ["ab"]).totals[0] == 3.0  # by the code as it is now
+    # There is no hash for packages, whose version changes when scores change.
     assert code(Length) == code("green") == ""
-    # Code that nobody can read equals no other.
+    # Code whose source is not available never equals other code.
     unread = [eval("lambda s, h: 0", {}) for _ in range(2)]
     assert code(unread[0]) == code(unread[0]) != code(unread[1])
 
@@ -237,7 +237,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_a_class_of_the_script_that_runs_is_loaded_by_workers(tmp_path: Path) -> None:
+def test_workers_load_a_class_of_the_running_script(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
     (tmp_path / "rows.jsonl").write_text('{"source": "ab", "hypothesis": "a"}\n' * 2)
     ran = subprocess.run(
@@ -264,7 +264,7 @@ def test_a_class_of_the_script_that_runs_is_loaded_by_workers(tmp_path: Path) ->
         ("own.py:longer:n=1", "own.py:longer has no option 'n'"),
     ],
 )
-def test_what_is_no_metric_is_refused_in_one_line(
+def test_names_that_are_not_metrics_are_refused_in_one_line(
     file: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str
 ) -> None:
     monkeypatch.chdir(file.parent)
@@ -276,18 +276,18 @@ def test_what_is_no_metric_is_refused_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_a_value_that_is_no_number_is_named(file: Path) -> None:
+def test_a_value_that_is_not_a_number_is_reported(file: Path) -> None:
     with pytest.raises(InputError, match=r"wrong: fails on sentence 1 of x \(ValueError"):
         load(f"{file}:wrong").score(["a"], {"x": ["a"]})
 
 
-def test_a_function_that_fails_is_named_by_its_line(file: Path) -> None:
+def test_an_error_in_a_function_is_reported_with_its_line(file: Path) -> None:
     line = CODE.splitlines().index("    return 1 / 0") + 1
     with pytest.raises(InputError, match=rf"\(ZeroDivisionError: .*, line {line} of own\.py\)"):
         load(f"{file}:failing").score(["a"], {"x": ["a"]})
 
 
-def test_a_class_that_fails_is_the_users_fault(file: Path, shell: Shell) -> None:
+def test_an_error_in_a_class_is_reported_as_the_users(file: Path, shell: Shell) -> None:
     line = CODE.splitlines().index("        return Statistics(np.array(undefined))") + 1
     files = ["source.txt", "mine.txt"]
     status, _, err = shell("score", *files, "-m", "own.py:Failing")
@@ -301,14 +301,14 @@ def test_a_class_that_fails_is_the_users_fault(file: Path, shell: Shell) -> None
     assert "flat: its statistics are of shape (3,); expected systems × sentences, (1, 3)" in err
 
 
-def test_an_argument_called_references_is_given_them(file: Path) -> None:
+def test_an_argument_called_references_gets_the_references(file: Path) -> None:
     scorer = load(f"{file}:compared")
     assert scorer.needs == {"references"}
     assert scorer.score(["a"], ["a"], [["a"], ["b"]]).totals[0] == 2.0
 
 
 def test_no_file_of_results_or_juries_runs_code(file: Path, shell: Shell) -> None:
-    """Names that stand in what others wrote must not import a file unasked."""
+    """Metric names in files written by others must not import a file without consent."""
     file.write_text("raise SystemExit('it ran')", encoding="utf-8")
     assert paper_of(f"{file}:f") is None
     assert origin(f"{file}:f") == str(file)

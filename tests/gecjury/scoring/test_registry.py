@@ -1,4 +1,4 @@
-"""Loading metrics by name, with options as typed, and what wrong ones are told."""
+"""Loading metrics by name, with options as text, and the errors for wrong ones."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Toy(Length):
 
 @dataclass(frozen=True)
 class Needy(Length):
-    """Asks for a package when made."""
+    """Imports a missing package when it is created."""
 
     name: ClassVar[str] = "needy"
 
@@ -126,7 +126,7 @@ def test_wrong_values_of_every_kind() -> None:
 
 
 @pytest.mark.usefixtures("toys")
-def test_a_missing_package_of_others_is_in_no_extra_of_ours() -> None:
+def test_a_missing_package_outside_our_extras_is_named_itself() -> None:
     message = "needy needs the package no_such_package, which is not installed: "
     with pytest.raises(MissingExtraError, match=message + r"pip install no_such_package"):
         load("needy")
@@ -134,13 +134,13 @@ def test_a_missing_package_of_others_is_in_no_extra_of_ours() -> None:
 
 def test_a_missing_package_names_the_extra() -> None:
     error = ModuleNotFoundError("No module named 'torch'", name="torch")
-    told = str(missing_extra("some", "refless", error))
-    assert told.endswith(
+    message = str(missing_extra("some", "refless", error))
+    assert message.endswith(
         f"needs the package torch, which is not installed: {install_hint('refless')}"
     )
 
 
-def test_ours_come_before_all_others() -> None:
+def test_our_metrics_come_before_all_others() -> None:
     assert metric_names()[: len(METRICS)] == list(METRICS)
     assert {origin(name) for name in METRICS} == {"gecjury"}
 

@@ -1,4 +1,4 @@
-"""Score files: what is reused, what is scored anew, and what a damaged file leads to."""
+"""Score files: what is reused, what is scored again, and how damaged files are handled."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CALLS: list[tuple[str, ...]] = []
 
 @dataclass(frozen=True)
 class Counted(Length):
-    """Length that tells which systems it was asked to score."""
+    """Length that records which systems it was asked to score."""
 
     name: ClassVar[str] = "length/counted"
 
@@ -36,7 +36,7 @@ class Counted(Length):
 
 @dataclass(frozen=True)
 class CountedJudge(Longest):
-    """Longest that tells which systems it was asked to judge."""
+    """Longest that records which systems it was asked to judge."""
 
     def judge(
         self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime
@@ -47,7 +47,7 @@ class CountedJudge(Longest):
 
 @dataclass
 class Runs:
-    """Scores a corpus with a folder and tells what was scored."""
+    """Scores a corpus with a folder of score files and returns which systems were scored."""
 
     folder: Path
     scorer: Length | Longest = field(default_factory=Counted)
@@ -81,7 +81,7 @@ def same(one: ScoreTable, two: ScoreTable) -> None:
     assert one.prints == two.prints
 
 
-def test_a_second_run_reads(runs: Runs) -> None:
+def test_a_second_run_reads_the_file(runs: Runs) -> None:
     first, scored = runs(x=X, y=Y, z=Z)
     assert scored == [("x", "y", "z")]
     stamp = runs.file.read_bytes()
@@ -116,14 +116,14 @@ def test_changed_text_is_scored_again_and_the_old_kept(runs: Runs) -> None:
     assert runs(w=X)[1] == [("w",)]
 
 
-def test_other_settings_and_data_have_their_own_file(runs: Runs) -> None:
+def test_other_settings_and_data_have_separate_files(runs: Runs) -> None:
     runs(x=X)
     assert Runs(runs.folder, Counted(factor=2.0))(x=X)[0].totals["x"] == 4.0
     corpus = Corpus(("s", "other"), {"x": Version(tuple(X))})
     score_with_files(Counted(), corpus, runs.folder, Runtime())
     assert len(list(runs.folder.iterdir())) == 3
     assert runs(x=X)[1] == []
-    # device and batch size are no settings
+    # device and batch size are not settings
     again = Corpus(("s", "s"), {"x": Version(tuple(X))})
     CALLS.clear()
     score_with_files(Counted(), again, runs.folder, Runtime(device="cuda", batch_size=1))
@@ -136,7 +136,7 @@ def test_without_a_folder_nothing_is_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_real_metric_comes_back_from_its_file(tmp_path: Path) -> None:
+def test_scores_of_real_metrics_are_read_from_their_files(tmp_path: Path) -> None:
     corpus = Corpus(
         ("a b c d e", "f g"),
         {"x": Version(("a b c d f", "f")), "y": Version(("a b c d", ""))},
@@ -164,7 +164,7 @@ def test_the_file_is_plain_json_for_others_to_read(runs: Runs) -> None:
 
 
 def edited(change: str) -> Any:
-    """A function that damages a score file in one way."""
+    """Return a function that damages a score file in one way."""
 
     def with_record(function: Any) -> Any:
         def edit(path: Path) -> None:
@@ -217,7 +217,7 @@ def test_a_damaged_file_is_refused_and_left_alone(runs: Runs, change: str, messa
     assert CALLS == []
 
 
-def test_read_rows_wants_the_right_key(runs: Runs) -> None:
+def test_read_rows_needs_the_right_key(runs: Runs) -> None:
     table, _ = runs(x=X)
     rows = read_rows(runs.file, table.signature)
     assert list(rows) == [("x", table.prints["x"])]
@@ -235,17 +235,17 @@ def test_a_failed_write_keeps_the_old_file(runs: Runs, monkeypatch: pytest.Monke
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(OutputError, match="No space left on device"):
         runs(x=X, y=Y)
-    assert runs.file.read_bytes() == before  # and no temporary file beside it
+    assert runs.file.read_bytes() == before  # and there is no temporary file next to it
 
 
-def test_a_joint_scorer_knows_all_systems_or_none(tmp_path: Path) -> None:
+def test_a_joint_scorer_reuses_all_systems_or_none(tmp_path: Path) -> None:
     runs = Runs(tmp_path, CountedJudge())
     first, scored = runs(x=["aa", "a"], y=["aaaa", "aa"])
     assert scored == [("x", "y")]
     again, scored = runs(x=["aa", "a"], y=["aaaa", "aa"])
     assert scored == []
     same(first, again)
-    # a new rival changes the scale of all
+    # a new rival changes the scale for all systems
     table, scored = runs(x=["aa", "a"], y=["aaaa", "aa"], z=["a" * 8, "a"])
     assert scored == [("x", "y", "z")]
     assert table.sentences[0].tolist() == [0.25, 0.5]
@@ -255,7 +255,7 @@ def test_a_joint_scorer_knows_all_systems_or_none(tmp_path: Path) -> None:
 def test_a_joint_scorer_and_a_renamed_system(tmp_path: Path) -> None:
     runs = Runs(tmp_path, CountedJudge())
     runs(x=["aa", "a"], y=["aaaa", "aa"])
-    # the same texts under another name: judged beside its rivals, not alone
+    # the same texts under another name: judged with its rivals, not alone
     table, _ = runs(renamed=["aa", "a"], y=["aaaa", "aa"])
     assert table.systems == ("renamed", "y")
     assert table.sentences.tolist() == [[0.5, 0.5], [1, 1]]
@@ -264,7 +264,7 @@ def test_a_joint_scorer_and_a_renamed_system(tmp_path: Path) -> None:
     assert table.sentences.tolist() == [[0.5, 0.5], [1, 1]]
 
 
-def test_items_of_prescribed_groups_come_back(tmp_path: Path) -> None:
+def test_items_of_prescribed_groups_are_read_from_the_file(tmp_path: Path) -> None:
     systems = {"x": Version(("aa",)), "y": Version(("aaaa",))}
     corpus = Corpus(("s",), systems, groups=(Group("0", 0, (("x",), ("y",))),))
     first = score_with_files(Longest(), corpus, tmp_path, Runtime())
@@ -278,7 +278,7 @@ def test_items_of_prescribed_groups_come_back(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_the_output_folder_is_tried_first(tmp_path: Path) -> None:
+def test_the_output_folder_is_checked_first(tmp_path: Path) -> None:
     check_writable(tmp_path / "new" / "deep")
     assert list((tmp_path / "new" / "deep").iterdir()) == []
     (tmp_path / "file").write_text("in the way")

@@ -1,4 +1,4 @@
-"""The scorer interface, through toy scorers that no family knows."""
+"""The scorer interface, tested with toy scorers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Longest(GroupScorer):
         return verdicts, report
 
 
-def test_missing_scores_stay_missing_and_means_leave_them_out() -> None:
+def test_missing_scores_stay_missing_and_means_exclude_them() -> None:
     table = Length().score(
         ["s", "s", "s"], {"x": ["a b", "", "a b c d"], "y": ["a", "a", "a"], "z": ["", "", ""]}
     )
@@ -100,7 +100,7 @@ def test_draw_weights_count_sentences() -> None:
     assert draw_weights(None, 3).tolist() == [[1, 1, 1]]
 
 
-def test_a_scorer_is_its_settings() -> None:
+def test_scorers_with_equal_settings_are_equal() -> None:
     scorer = Length(factor=2.0)
     assert scorer == Length(2.0)
     assert scorer != Length()
@@ -131,7 +131,7 @@ def test_hypotheses_and_references_in_memory() -> None:
         (["a", "b"], {"x": ["a", "b"]}, [["a", NAN]], r"references\[0\]\[1\] is nan"),
     ],
 )
-def test_what_is_no_text_is_named(
+def test_values_that_are_not_text_are_named(
     sources: object, hypotheses: object, references: object, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
@@ -172,7 +172,7 @@ def test_public_names_are_listed() -> None:
         ("rivals", "toy weighs systems against each other and got 1"),
     ],
 )
-def test_what_a_metric_needs_is_asked_for(need: str, message: str) -> None:
+def test_missing_inputs_of_a_metric_are_reported(need: str, message: str) -> None:
     @dataclass(frozen=True)
     class Toy(Length):
         name: ClassVar[str] = "toy"
@@ -182,14 +182,14 @@ def test_what_a_metric_needs_is_asked_for(need: str, message: str) -> None:
         Toy().score(["a"], {"x": ["a"]})
 
 
-def test_hypotheses_of_a_source_are_judged_side_by_side() -> None:
+def test_hypotheses_of_a_source_are_judged_together() -> None:
     # sentence 0: "aa" and "aaaa" (twice); sentence 1: no verdict on "a?"
     hypotheses = {"x": ["aa", "a?"], "y": ["aaaa", "aaa"], "z": ["aaaa", "aaaaaa"]}
     table = Longest().score(["s", "s"], hypotheses)
     np.testing.assert_array_equal(table.sentences, [[0.5, NAN], [1, 0.5], [1, 1]])
     assert list(table.totals) == [0.5, 0.75, 1.0]
     assert table.missing == 1
-    assert table.statistics.items is None  # no prescribed groups, hence no items to tell apart
+    assert table.statistics.items is None  # no prescribed groups, hence no separate items
     assert table.statistics.details == {"groups": 2}
     assert table.statistics.notes == ("judged",)
 
@@ -208,11 +208,11 @@ def test_prescribed_groups_may_overlap() -> None:
         table.statistics.items,
         [[0.5, 1, 0.5, 1], [1, NAN, 0.5, NAN], [NAN, 0.5, 1, NAN], [NAN, NAN, NAN, 1]],
     )
-    # a text judged in several groups: the mean of its scores there
+    # a text judged in several groups gets the mean of its scores there
     np.testing.assert_array_equal(table.sentences, [[0.75, 0.75], [1, 0.5], [0.5, 1], [NAN, 1]])
 
 
-def test_more_texts_than_a_group_holds_are_all_judged() -> None:
+def test_more_texts_than_fit_in_a_group_are_all_judged() -> None:
     hypotheses = {f"s{i}": ["a" * (i + 1)] for i in range(12)}
     table = Longest().score(["s"], hypotheses)
     assert not np.isnan(table.sentences).any()
@@ -234,7 +234,7 @@ def test_a_judge_that_skips_a_group_is_stopped() -> None:
         Lazy().score(["s", "s"], {"x": ["a", "b"]})
 
 
-def test_a_joint_scorers_signature_holds_its_rivals() -> None:
+def test_a_joint_scorers_key_depends_on_its_rivals() -> None:
     def key(scorer: MeanScorer, *names: str) -> str:
         systems = {name: Version((name,)) for name in names}
         return scorer.signature(Corpus(("s",), systems)).key

@@ -1,4 +1,4 @@
-"""Signatures: what they hold, what changes their key, and their way through JSON."""
+"""Signatures: their content, what changes their key, and the round trip through JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def green(corpus: Corpus = CORPUS, **settings: object) -> Signature:
     return gecjury.load("green", **settings).signature(corpus)
 
 
-def test_one_line_holds_all_settings() -> None:
+def test_one_line_contains_all_settings() -> None:
     text = str(green(beta=1.0))
     sources, references = CORPUS.source_print[:8], CORPUS.reference_print[:8]
     assert text == (
@@ -51,7 +51,7 @@ def test_round_trip_through_json() -> None:
 
 
 @pytest.mark.parametrize(
-    ("record", "told"),
+    ("record", "message"),
     [
         ({}, "metric is missing"),
         ({"metric": "green"}, "family is missing"),
@@ -59,12 +59,14 @@ def test_round_trip_through_json() -> None:
         (green().to_json() | {"data": ["x"]}, r"data is \['x'\]; expected an object"),
     ],
 )
-def test_a_record_that_is_no_signature_is_refused(record: dict[str, object], told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_a_record_that_is_not_a_signature_is_refused(
+    record: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
         Signature.from_json(record)
 
 
-def test_the_key_changes_with_what_decides_a_score() -> None:
+def test_the_key_changes_with_everything_that_affects_a_score() -> None:
     plain = green()
     others = [
         green(n=3),
@@ -82,7 +84,7 @@ def test_the_key_changes_with_what_decides_a_score() -> None:
     assert len(keys) == len(others) + 1
 
 
-def test_the_key_does_not_change_with_what_decides_no_score() -> None:
+def test_the_key_ignores_everything_that_does_not_affect_a_score() -> None:
     plain = green()
     assert green(n=4, beta=2).key == plain.key
     assert replace(plain, packages={"gecjury": "99"}).key == plain.key

@@ -1,4 +1,4 @@
-"""Sums of parts of a corpus against the corpus, for every metric in the table."""
+"""Sums over parts of a corpus give the scores of the whole, for every metric in the table."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ LAYOUTS: dict[str, tuple[str, Any, Any]] = {
     "uot-errant": ("uot-errant", shares(1, 3), shares(3, 3)),
 }
 REFUSED = {"gotoscorer": "gotoscorer", "scores": "scores", "jury": "jury:equal=green+changes"}
-# Judged sentence by sentence with several references, or references made one beforehand.
+# These choose a reference in each sentence, so that sums also work with several references.
 SEVERAL = {"green", "sent-errant", "sentm2"}
 
 
@@ -94,7 +94,7 @@ def test_parts_add_up_to_the_corpus(name: str) -> None:
             continue
         total = summed(scorer, values)
         if values is several and name not in SEVERAL:
-            assert total is None, "the run of the whole corpus decides"
+            assert total is None, "the choice of references depends on the whole corpus"
             assert not scorer.sums_with_several
             continue
         assert total is not None
@@ -102,7 +102,7 @@ def test_parts_add_up_to_the_corpus(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_parts_are_called_as_said(name: str) -> None:
+def test_parts_have_the_declared_names(name: str) -> None:
     text, one, _ = LAYOUTS[name]
     scorer = load(text)
     parts = scorer.parts(Statistics(one))
@@ -110,11 +110,11 @@ def test_parts_are_called_as_said(name: str) -> None:
     assert all(part.shape == (SYSTEMS, ROWS) for part in parts.values())
 
 
-def test_what_needs_the_whole_corpus_says_so() -> None:
+def test_metrics_that_need_the_whole_corpus_say_so() -> None:
     for text in REFUSED.values():
         assert load(text).needs_all(2)
     assert "gold" in load("m2").needs_all(1)
-    assert not load("llm-s").needs_all(6)  # groups are drawn by the texts alone
+    assert not load("llm-s").needs_all(6)  # groups depend only on the texts
     assert "neighbours" in load("llm-s:context=neighbours").needs_all(1)
     for name in set(LAYOUTS) - {"m2", "pt-m2", "sentm2"}:
         assert load(name).needs_all(2) == ""
@@ -125,7 +125,7 @@ def test_a_trained_jury_is_a_mean() -> None:
     assert jury.corpus_scores is SentenceMean.corpus_scores
 
 
-def test_an_outside_metric_that_says_nothing_has_no_sums() -> None:
+def test_an_outside_metric_without_totals_cannot_be_summed() -> None:
     @dataclass(frozen=True)
     class Longest(MeanScorer):
         name: ClassVar[str] = "longest"
