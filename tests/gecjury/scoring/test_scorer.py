@@ -218,7 +218,6 @@ def test_more_texts_than_fit_in_a_group_are_all_judged() -> None:
     assert not np.isnan(table.sentences).any()
     # the longest text is the longest in each of its groups
     assert table.totals["s11"] == 1.0
-    assert table.sentences[:, 0].argmax() in range(12)
     assert np.isnan(Longest().score(["s"], {"x": ["?"]}).sentences).all()
 
 

@@ -294,7 +294,7 @@ def test_keys_and_focus(tab: chromium.Page, serve: Callable[..., Server]) -> Non
     assert tab.run("document.activeElement.value") == "2"
     first = state(tab)["item"]
     tab.press("Enter")  # some questions have no choice yet
-    until(lambda: "Choose for A first" in state(tab)["told"])
+    until(lambda: "Make a choice for A first" in state(tab)["told"])
     assert tab.run(place) == 0
     tab.press("c")
     assert tab.run("document.activeElement.name") == "comment"
