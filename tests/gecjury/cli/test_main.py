@@ -370,7 +370,7 @@ def test_a_named_metric_has_one_table_of_options(shell: Shell) -> None:
     header = shell("metrics", "llm-s", "--format", "tsv")[1].splitlines()[0]
     assert header.split("\t") == ["option", "default", "expected", "meaning"]
     _, out, _ = shell("metrics", "llm-s")
-    assert "a published criterion (grammaticality, fluency or meaning)." in " ".join(out.split())
+    assert "a published criterion: grammaticality, fluency or meaning." in " ".join(out.split())
 
 
 def test_an_unknown_metric_is_reported_with_the_nearest_name(shell: Shell) -> None:
