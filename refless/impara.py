@@ -99,7 +99,9 @@ class IMPARA(ModelScorer, MeanScorer):
         self.refuse_unnamed("impara jfleg gmeg-dev")
         threshold = self.threshold
         encoder = "" if threshold is None else self._encoder()
-        ranker, origin = _open(self.model, self.max_length, runtime.device, self.dtype)
+        # A folder that has been trained again since the last call has another identity.
+        weights = weights_identity(self.model)
+        ranker, origin = _open(weights, self.model, self.max_length, runtime.device, self.dtype)
         texts, (sources, hypotheses), text_of, pair_of = distinct_pairs(corpus)
         # Only differences between outputs are trained; the sigmoid turns them into 0 to 1.
         quality = 1.0 / (1.0 + np.exp(-ranker.predict(texts, None, runtime)[:, 0]))
@@ -146,7 +148,9 @@ class IMPARA(ModelScorer, MeanScorer):
 
 
 @lru_cache(maxsize=2)
-def _open(location: str, max_length: int, device: str, dtype: DType) -> tuple[Regressor, Origin]:
+def _open(
+    weights: str, location: str, max_length: int, device: str, dtype: DType
+) -> tuple[Regressor, Origin]:
     """Load the ranker and the origin of its training data."""
     device = pick_device(device)
     check_dtype(dtype, device)
@@ -166,7 +170,7 @@ def _open(location: str, max_length: int, device: str, dtype: DType) -> tuple[Re
         )
     tokenizer = read_tokenizer(checkpoint, config, padded=True)
     # The identity covers all weights of a folder: the head of a pooled ranker is a separate file.
-    identity = f"{weights_identity(location)}|{dtype}"
+    identity = f"{weights}|{dtype}"
     ranker = Regressor(placed(model, dtype, device), tokenizer, ("rank",), max_length, identity)
     if manifest is None:
         return ranker, Origin(location)

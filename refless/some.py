@@ -16,6 +16,7 @@ from gecjury.models.precision import DType
 from gecjury.refless.data.annotations import ASPECTS, QUALITY
 from gecjury.refless.nets.bundle import (
     USUAL_WEIGHTS,
+    Bundle,
     bundle_identity,
     bundle_models,
     metric_for,
@@ -148,7 +149,9 @@ class SOME(WeighedAspects):
         For a model of quality: systems × sentences × 1.
         """
         self.refuse_unnamed("some tmu-gfm", "; or use the packaged one, -m some:model=features")
-        bundle = _open(self.model, self.max_length, runtime.device, self.dtype)
+        # A folder that has been trained again since the last call has another identity.
+        identity = tuple(self.extra_signature(runtime).items())
+        bundle = _open(identity, self.model, self.max_length, runtime.device, self.dtype)
         notes = bundle.origin.notes(corpus)
         weights = (self.alpha, self.beta, self.gamma)
         aspects: tuple[str, ...] = ASPECTS
@@ -209,7 +212,16 @@ class SOME(WeighedAspects):
         return {key: cast(float, best[key]) for key in ("alpha", "beta", "gamma")}
 
 
-_open = lru_cache(maxsize=2)(open_bundle)
+@lru_cache(maxsize=2)
+def _open(
+    identity: tuple[tuple[str, str], ...],
+    location: str,
+    max_length: int,
+    device: str,
+    dtype: DType,
+) -> Bundle:
+    """Load a trained SOME; `identity` is a part of the cache key only."""
+    return open_bundle(location, max_length, device, dtype)
 
 
 def distinct_pairs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,6 +85,23 @@ def test_scores_are_the_weighted_predictions_of_plain_models(three: Path) -> Non
     draws = np.array([[0, 0, 5], [1, 2, 3]])
     drawn = scorer.corpus_scores(table.statistics, draws).score
     assert drawn[0, 1] == pytest.approx(table.sentences[1, [0, 0, 5]].mean())
+
+
+def test_a_model_that_is_trained_again_is_loaded_again(three: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "some"
+    shutil.copytree(three, folder)
+    scorer = load("some", model=str(folder))
+    first = scorer.score_corpus(CORPUS, RUNTIME)
+    tiny.encoder(folder / "grammer", seed=7, outputs=1)
+    second = scorer.score_corpus(CORPUS, RUNTIME)
+    assert first.signature != second.signature
+    text = CORPUS.systems["a"].lines[3]
+    expected = (
+        0.55 * naive(folder / "grammer", text, None)
+        + 0.43 * naive(three / "fluency", text, None)
+        + 0.02 * naive(three / "meaning", SOURCES[3], text)
+    )
+    assert second.sentences[0, 3] == pytest.approx(expected, abs=2e-6)
 
 
 def test_empty_hypotheses_are_reported(three: Path) -> None:
