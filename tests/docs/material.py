@@ -172,8 +172,13 @@ def _lay_tables(folder: Path, sources: list[str], texts: dict[str, list[str]]) -
     write(folder / "mine_train.tsv", labelled)
 
 
-def lay_seeda(folder: Path) -> None:
-    """Write random scores of SEEDA's systems, like those of another metric."""
+def lay_seeda(folder: Path, data: Path) -> None:
+    """Write random scores of SEEDA's systems, like those of another metric, and link its files."""
+    (folder / "SEEDA").symlink_to(data / "SEEDA")
+    gold = (data / "conll14" / "official-2014.combined.m2").read_text(encoding="utf-8")
+    write(folder / "official-2014.combined.m2", gold.splitlines())
+    sources = [line[2:] for line in gold.splitlines() if line.startswith("S ")]
+    write(folder / "conll14.txt", sources)
     corpus = load_benchmark("seeda").corpus
     draw = random.Random(3)
     rows = ["system\tline\tscore"]

@@ -119,7 +119,9 @@ PUT_IN = (
         r"\1 --parallel texts.src,texts.trg --clean texts.trg",
     ),
     (r"^(train impara (?!.*--pairs).*)", r"\1 --pairs 64"),
-    (r"^(train (some|impara|detector) .*)", r"\1 --encoder tiny-encoder"),
+    (r" --compact\b", ""),  # only the packaged encoder can be left out of a folder
+    # Ridge regression on features has no encoder.
+    (r"^(train (some|impara|detector) (?!.*--recipe features).*)", r"\1 --encoder tiny-encoder"),
     # Kernel regression alone and a jury have no epochs.
     (
         r"^(train (?!jury |some .*--recipe small)(?!.*--kernel(?!.*--fine-tune)).*tiny-encoder)",
@@ -274,7 +276,7 @@ def test_block_with_real_data(
     place: Place, models: Path, data_dir: Path, block: Block, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GECJURY_DATA", str(data_dir))
-    material.lay_seeda(place.folder)
+    material.lay_seeda(place.folder, data_dir)
     shutil.copytree(models, place.folder, dirs_exist_ok=True)
     assert place.run(block, When.DATA)
 
