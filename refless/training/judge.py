@@ -159,7 +159,7 @@ def train_judge(job: JudgeJob) -> JudgeReport:
     with watch.ledger.stage("the model before the training"):
         before = {part: _figures(job, scores(model, part)) for part in ("dev", "test")}
     if recipe.lora:
-        model = _with_adapter(model, recipe.lora)
+        model = _with_adapter(model, recipe.lora, settings.seed)
     task = LearningTask(
         model=model,
         tokenizer=tokenizer,
@@ -316,18 +316,22 @@ def _worth(job: JudgeJob, predicted: FloatArray) -> Worth | None:
     return worth_of_ratings(train, test, scored, job.recipe.language, "the scores that were taught")
 
 
-def _with_adapter(model: Any, rank: int) -> Any:
+def _with_adapter(model: Any, rank: int, seed: int) -> Any:
     """Return the model with low-rank adapters (LoRA) at its linear layers; only these are trained.
 
     Raises:
         MissingExtraError: peft is not installed.
     """
+    import torch
+
     try:
         from peft import LoraConfig, get_peft_model
     except ModuleNotFoundError:
         raise MissingExtraError(
             f"--lora needs the package peft: {install_hint('lora')}, or leave out --lora"
         ) from None
+    # The adapters' first weights are drawn: the same command must draw the same ones.
+    torch.manual_seed(seed)
     adapter = LoraConfig(
         r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM"
     )
