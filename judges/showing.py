@@ -1,4 +1,4 @@
-"""What a judge is shown: sets of corrections, the context of a source, edits in brackets.
+"""The texts that a judge sees: sets of corrections, the context of a source, edits in brackets.
 
 The module contains, in this order, the sets that are judged together and the orders in which they
 are shown, the neighbours of a source, corrections with their edits marked, and functions that make

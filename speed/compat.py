@@ -77,7 +77,7 @@ def plain(value):
     return value
 
 def scored(metric, texts):
-    """What a metric says of texts, by every call that its kind has."""
+    """Return the scores of texts from every call that a metric of this kind has."""
     s, h, r = texts.get("SRCS", texts["HYPS"]), texts["HYPS"], texts.get("REFS", [])
     kind = [base.__name__ for base in type(metric).__mro__]
     if "MetricBaseForSourceFree" in kind:

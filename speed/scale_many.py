@@ -1,4 +1,4 @@
-"""What 64 and 1,000 workers would do: costs measured here, and a table estimated from them.
+"""Estimate the speed of 64 and 1,000 workers from costs that are measured here.
 
     python -m speed scale-many --data DIR [--some DIR]
 

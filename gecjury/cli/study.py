@@ -106,14 +106,14 @@ def read_study(path: str) -> dict[str, Any]:
     del options["weights"]
     settings = {}
     for key, value in record["settings"].items():
-        known = options[known_name(f"setting of {path}", key.replace("_", "-"), [*options])]
-        values = value if known.many and isinstance(value, list) else [value]
-        kinds: tuple[type, ...] = (int, float) if known.kind is float else (known.kind,)
-        if any(type(one) not in kinds for one in values) or known.many > isinstance(value, list):
-            expected = f"{'a list of ' * known.many}{known.kind.__name__}"
+        option = options[known_name(f"setting of {path}", key.replace("_", "-"), [*options])]
+        values = value if option.many and isinstance(value, list) else [value]
+        kinds: tuple[type, ...] = (int, float) if option.kind is float else (option.kind,)
+        if any(type(one) not in kinds for one in values) or option.many > isinstance(value, list):
+            expected = f"{'a list of ' * option.many}{option.kind.__name__}"
             raise InputError(f"{path}: settings.{key} = {value!r:.60}; expected {expected}")
         # Choices are written with dashes, as on the command line.
-        if known.choices and isinstance(value, str) and value not in known.choices:
+        if option.choices and isinstance(value, str) and value not in option.choices:
             value = value.replace("-", "_")
-        settings[known.name] = value
+        settings[option.name] = value
     return {**record, "settings": settings, "weights": record["weights"] or None}

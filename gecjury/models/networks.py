@@ -19,7 +19,7 @@ from gecjury.runtime import silenced
 from gecjury.textfiles import read_json
 
 NetworkKind = Literal["encoder", "sentences", "word-pieces", "next-word", "text-to-text"]
-"""What a network outputs: hidden states; values for a sentence or pair, or for each word piece;
+"""The output of a network: hidden states; values for a sentence or pair, or for each word piece;
 probabilities of the next word piece; probabilities of a target's word pieces given a source."""
 
 _CLASSES: dict[NetworkKind, str] = {

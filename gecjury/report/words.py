@@ -49,7 +49,7 @@ EXTENTS = {
     "perm-both": "to other sentences by these systems",
     "paired-permutation": "to other sentences by these systems",
 }
-"""What the significant differences of a test generalise to."""
+"""How far the significant differences of a test generalise."""
 _SAMPLE = "This sample shows how the program works; it is never evidence about a metric."
 # Values that look equal when rounded are not distinguished in words either.
 _SAME = 0.0005

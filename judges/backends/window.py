@@ -12,10 +12,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gecjury.judges.asking.exchange import CUT, TOO_LONG, WINDOW, Attempt, Reply
+from gecjury.judges.asking.exchange import CONTEXT_WORDS, CUT, TOO_LONG, WINDOW, Attempt, Reply
 
-# Numbers of words on each side to which the context is cut, in turn, until a prompt fits.
-_CONTEXT_WORDS = (32, 16, 8, 0)
 # With fewer tokens a model that thinks would be cut off in the middle of its thoughts.
 _LEAST_THINKING = 1024
 # What servers say about a prompt that is longer than their window: OpenAI and servers that follow
@@ -79,7 +77,7 @@ def less_context(attempt: Attempt, window: int | None) -> Attempt | None:
     """
     now = attempt.overrides.get(CUT)
     kept = {} if window is None else {WINDOW: window}
-    for words in _CONTEXT_WORDS:
+    for words in CONTEXT_WORDS:
         if attempt.request.cut is not None and (now is None or words < now):
             less = replace(attempt, overrides={**attempt.overrides, CUT: words, **kept})
             # This does not cut a context that is shorter already.

@@ -74,5 +74,5 @@ def family_systems(
         systems: names of the systems compared.
         families: names of families.
     """
-    known, wanted = SYSTEM_FAMILIES.get(benchmark, {}), set(families)
-    return tuple(system for system in systems if known.get(system) in wanted)
+    family_of, wanted = SYSTEM_FAMILIES.get(benchmark, {}), set(families)
+    return tuple(system for system in systems if family_of.get(system) in wanted)
