@@ -25,7 +25,7 @@ from types import ModuleType
 import numpy as np
 
 from gecjury.corpus.corpus import Corpus, Group
-from gecjury.corpus.edits import ARROW, Edit, Edits, marked_edits
+from gecjury.corpus.edits import ARROW, Edit, Edits, counted_edits, marked_edits
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import InputError, MissingExtraError, install_hint
 from gecjury.runtime import Runtime
@@ -208,7 +208,7 @@ def edits_of_pairs(
     pairs = list(dict.fromkeys(pairs))
     edits: dict[tuple[int, str], Edits] = {}
     for version in corpus.systems.values():
-        ready = zip(enumerate(version.lines), version.edits or (), strict=False)
+        ready = zip(enumerate(version.lines), map(counted_edits, version.edits or ()), strict=False)
         edits = dict(ready) | edits  # the first of several systems decides
     edits |= {(r, text): () for r, text in pairs if text.split() == corpus.sources[r].split()}
     todo = [pair for pair in pairs if pair not in edits]

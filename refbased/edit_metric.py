@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, Edits, apply_edits, counted_edits
 from gecjury.errors import OptionError
@@ -50,6 +50,29 @@ class TypedCounts:
     notes: Iterable[str] = ()
     zero: float = 0.0
     details: Callable[[IntArray], Mapping[str, Any]] = lambda chosen: {}
+
+    def without_hits(self, empty: BoolArray) -> TypedCounts:
+        """Return the counts with the hits of some outputs as misses, both FP and FN.
+
+        Args:
+            empty: the outputs, systems × sentences × references; see `wordless`.
+        """
+        if not empty.any():
+            return self
+        values = self.values.copy()
+        values[empty] += values[empty][:, :1] * np.array([-1, 1, 1], dtype=values.dtype)
+
+        def types(system: int, row: int, reference: int) -> Types:
+            counted = self.types(system, row, reference)
+            if not empty[system, row, reference]:
+                return counted
+            moved: dict[tuple[str, int], float] = {}
+            for (kind, count), amount in counted.items():
+                for place in (count,) if count else (1, 2):
+                    moved[kind, place] = moved.get((kind, place), 0) + amount
+            return moved
+
+        return replace(self, values=values, types=types)
 
     def statistics(self, chosen: IntArray) -> Statistics:
         """Return statistics with TP, FP and FN by error type, for systems and for sentences.
@@ -280,7 +303,9 @@ class EditMetric(Scorer):
         Edits typed `UNK` are included: each metric decides whether they count.
         """
         edits = self.edits(corpus.with_systems([]), runtime)
-        return [[counted_edits(line, unknown=True) for line in lines] for lines in edits.references]
+        return [
+            [counted_edits(line, detected=True) for line in lines] for lines in edits.references
+        ]
 
     def explained_scores(
         self, source: str, hypothesis: Edits, reference: Edits, runtime: Runtime

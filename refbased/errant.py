@@ -25,6 +25,7 @@ from gecjury.refbased.edit_metric import (
 )
 from gecjury.refbased.references import QuotientRule, best_f
 from gecjury.refbased.valid_edits import edit_judge, output_cases, verdicts_digest, verdicts_on
+from gecjury.refbased.wordless import wordless
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, EditJudge, Explanation, edit_label
 from gecjury.scoring.scorer import Scorer, SentenceMean
@@ -46,7 +47,7 @@ class ERRANT(BestReference, TypedEditMetric):
     negatives. With several references, each sentence uses, for the corpus score, the reference with
     the best running F (ties: more TP, fewer FP, fewer FN), and for the sentence score, the one that
     is best for that sentence. Edits typed `noop` do not count; those typed `UNK` count for
-    detection only.
+    detection only, like those typed `Um`. An output without words has no hits.
 
     Attributes:
         mode: `correction` compares span and correction; `span` and `token` compare detection only
@@ -59,6 +60,7 @@ class ERRANT(BestReference, TypedEditMetric):
     """
 
     name: ClassVar[str] = "errant"
+    version: ClassVar[int] = 2
     summary: ClassVar[str] = "F0.5 over typed edits"
     paper: ClassVar[str] = "Bryant et al. 2017"
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
@@ -166,9 +168,11 @@ class ERRANT(BestReference, TypedEditMetric):
                 types = by_pair[id(proposed), id(gold)] = count_types(proposed, gold)
             return types
 
+        empty = wordless(corpus)
+        counted = TypedCounts(values, types_at, edits, zero=0).without_hits(empty)
         if not self.valid:
-            by_rule = partial(self._by_rule, corpus, edits, targets)
-            return TypedCounts(values, types_at, edits, zero=0, details=by_rule)
+            return replace(counted, details=partial(self._by_rule, corpus, edits, targets))
+        values = counted.values
         verdicts = verdicts_on(self.valid, corpus, edits, runtime)
 
         def keys_of(verdict: float) -> list[list[set[_Key]]]:
@@ -182,6 +186,8 @@ class ERRANT(BestReference, TypedEditMetric):
             ]
 
         accepted, rejected = keys_of(1.0), keys_of(0.0)
+        for system, row in np.argwhere(empty.any(axis=2)):
+            accepted[system][row].clear()
         moved = np.zeros_like(values)
         for system, row, index in np.ndindex(*values.shape[:3]):
             proposed, gold = outputs[system][row], targets[index][row]
@@ -189,7 +195,7 @@ class ERRANT(BestReference, TypedEditMetric):
             moved[system, row, index] = valid, -valid, 0
 
         def types_with_valid(system: int, row: int, reference: int) -> Types:
-            types = dict(types_at(system, row, reference))
+            types = dict(counted.types(system, row, reference))
             proposed, gold = outputs[system][row], targets[reference][row]
             for key in accepted[system][row]:
                 for kind in () if key in gold else proposed[key]:
@@ -222,7 +228,13 @@ class ERRANT(BestReference, TypedEditMetric):
         note = _credit_note(str(self.settings()["valid"]), details, scores)
         notes = (note, *report.notes)
         kept = {"valid": details, **judged}
-        return TypedCounts(values + moved, types_with_valid, edits, notes, 0, lambda chosen: kept)
+        return replace(
+            counted,
+            values=values + moved,
+            types=types_with_valid,
+            notes=notes,
+            details=lambda chosen: kept,
+        )
 
     def _by_rule(
         self,
@@ -233,8 +245,8 @@ class ERRANT(BestReference, TypedEditMetric):
     ) -> dict[str, dict[str, dict[str, list[int]]]]:
         """Return counts of each checker's edits by the rule behind them, for references chosen.
 
-        An edit belongs to the nearest mark: extraction may divide the text that a rule replaces,
-        and place an insertion or a deletion next to it.
+        An edit belongs to the mark that it shares tokens with, or to the nearest: extraction may
+        divide the text that a rule replaces, and place an insertion or a deletion next to it.
         """
         by_system: dict[str, dict[str, list[int]]] = {}
         for system, (name, version) in enumerate(corpus.systems.items()):
@@ -242,7 +254,7 @@ class ERRANT(BestReference, TypedEditMetric):
                 continue
             counts = by_system.setdefault(name, {})
             for row, marks in enumerate(version.marks):
-                made = counted_edits(edits.systems[name][row], unknown=self.mode != "correction")
+                made = counted_edits(edits.systems[name][row], detected=self.mode != "correction")
                 named = [replace(edit, type=_nearest(edit, marks).rule) for edit in made]
                 of_row = [lines[row] for lines in targets]
                 for key, rules in edit_keys(named, self.mode).items():
@@ -337,10 +349,18 @@ def _with_marks(edits: CorpusEdits, corpus: Corpus) -> CorpusEdits:
 
 
 def _nearest(edit: Edit, marks: Sequence[Mark]) -> Mark:
-    """Return the mark that is nearest to an edit; the first if several are."""
+    """Return the mark that shares most tokens with an edit, or else is nearest to it.
+
+    Of several, it is the one whose ends are nearest to the edit's, then the first.
+    """
     # An edit typed `UNK` is a mark without a suggestion, any other comes from a mark with one.
     of_kind = [mark for mark in marks if mark.corrected == (edit.type != "UNK")]
-    return min(of_kind, key=lambda mark: max(mark.start - edit.end, edit.start - mark.end, 0))
+
+    def fit(mark: Mark) -> tuple[int, int]:
+        shared = min(mark.end, edit.end) - max(mark.start, edit.start)
+        return shared, -abs(mark.start - edit.start) - abs(mark.end - edit.end)
+
+    return max(of_kind, key=fit)
 
 
 def edit_keys(edits: Sequence[Edit], mode: Mode, *, repeats: bool = False) -> dict[_Key, list[str]]:
@@ -353,7 +373,7 @@ def edit_keys(edits: Sequence[Edit], mode: Mode, *, repeats: bool = False) -> di
             the first counts.
     """
     keys: dict[_Key, list[str]] = {}
-    for edit in counted_edits(edits, unknown=mode != "correction"):
+    for edit in counted_edits(edits, detected=mode != "correction"):
         spans: list[_Key]
         if mode == "correction":
             spans = [(edit.start, edit.end, edit.correction)]

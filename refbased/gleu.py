@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray, blocks, draw_weights
+from gecjury.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.refbased.ngrams import Unit, corpus_overlaps
+from gecjury.refbased.wordless import wordless
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
@@ -70,8 +71,8 @@ class GLEU(Scorer):
     the corpus score is the mean over `draws` random choices of one reference per sentence, which
     estimates the mean over all combinations of references; the sentence score is the mean over all
     references. A sum below 0 counts as 0, any p_n of 0 makes the score 0 (there is no smoothing),
-    an order in which the hypothesis has no n-grams has p_n = 1, and an empty hypothesis has
-    length 1.
+    and an order in which the hypothesis has no n-grams has p_n = 1. An output without words scores
+    0, or 1 if the reference has none either.
 
     Attributes:
         n: longest n-gram.
@@ -86,6 +87,7 @@ class GLEU(Scorer):
     """
 
     name: ClassVar[str] = "gleu"
+    version: ClassVar[int] = 2
     family: ClassVar[str] = "refbased"
     summary: ClassVar[str] = "n-gram precision less uncorrected source n-grams"
     paper: ClassVar[str] = "Napoles et al. 2015, 2016"
@@ -127,6 +129,9 @@ class GLEU(Scorer):
         else:
             values[..., 2::2] = np.maximum(o.rh - o.sh_not_r, 0)
         values[..., 3::2] = o.h[:, :, None]
+        # Blanks, which are characters of a line, do not make an output longer than nothing.
+        empty = wordless(corpus)
+        values[empty, 0] = values[empty, 2:] = 0
         return Statistics(values)
 
     def by_parts(self, corpus: Corpus) -> bool:
@@ -244,7 +249,8 @@ class OfficialGLEU(GLEU):
 
     Range 0 to 1, higher is better. Differs from `gleu`: an n-gram that occurs in both source and
     reference is never penalised, whatever its counts; numerators are floored at 0 for each
-    sentence and order; in sentence scores every statistic of 0 becomes 1. References are drawn by
+    sentence and order; in sentence scores every statistic of 0 becomes 1, except that an output
+    without words scores 0 (the script gives it e^(1−r)). References are drawn by
     this package's generator unless `choices` says otherwise, so corpus scores agree with the
     script's up to the noise of its draws.
     """
@@ -259,13 +265,19 @@ class OfficialGLEU(GLEU):
         return np.where((values == 0).any(axis=-1), 0.0, _gleu(values))
 
     def _sentence(self, values: FloatArray) -> FloatArray:
-        return _gleu(np.maximum(values, 1))
+        return np.where(_says_nothing(values), 0.0, _gleu(np.maximum(values, 1)))
 
 
 def _gleu(values: FloatArray) -> FloatArray:
     """Return GLEU of statistics (last axis): lengths c and r, then numerators and denominators."""
-    c, r = np.maximum(values[..., 0], 1), values[..., 1]
+    c, r = values[..., 0], values[..., 1]
     precision = np.maximum(ratio(values[..., 2::2], values[..., 3::2], 1.0), 0.0)
-    brevity = np.exp(np.minimum(0.0, 1 - r / c))
-    result: FloatArray = brevity * np.prod(precision, axis=-1) ** (1 / precision.shape[-1])
-    return result
+    brevity = np.exp(np.minimum(0.0, 1 - r / np.maximum(c, 1)))
+    score = brevity * np.prod(precision, axis=-1) ** (1 / precision.shape[-1])
+    return np.where(_says_nothing(values), 0.0, score)
+
+
+def _says_nothing(values: FloatArray) -> BoolArray:
+    """Return True where the hypothesis has length 0 and the reference has not."""
+    nothing: BoolArray = (values[..., 0] == 0) & (values[..., 1] > 0)
+    return nothing

@@ -13,6 +13,7 @@ from gecjury.arrays import FloatArray, IntArray, blocks, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.refbased.ngrams import Unit, corpus_overlaps
+from gecjury.refbased.wordless import wordless
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
@@ -29,8 +30,9 @@ class GREEN(Scorer):
     Range 0 to 1, higher is better. Precision and recall are geometric means over the orders 1 to
     n, computed from corpus sums; F weighs recall `beta` times as much. With several references,
     each sentence uses the one with the best sentence score; ties are broken by the scores up to
-    order n−1, n−2, …, then in favour of the first. A sentence in which no text has n-grams of some
-    order scores 0, as in the authors' implementation (gec-metrics gives it 1).
+    order n−1, n−2, …, then in favour of the first. Orders of which no text has n-grams are left
+    out, so a perfect correction of fewer than n tokens scores 1 (in the authors' implementation 0).
+    An output without words scores 0 unless the reference has none either.
 
     Attributes:
         n: longest n-gram; the default is the paper's, 4 for words and 6 for characters.
@@ -40,6 +42,7 @@ class GREEN(Scorer):
     """
 
     name: ClassVar[str] = "green"
+    version: ClassVar[int] = 2
     family: ClassVar[str] = "refbased"
     summary: ClassVar[str] = "n-gram F-score of insertions, deletions and keeps"
     paper: ClassVar[str] = "Koyama et al. 2024"
@@ -66,17 +69,22 @@ class GREEN(Scorer):
             raise OptionError(f"green: beta={self.beta} is out of range; expected 0 or more")
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Count TP, FP, FN: systems × sentences × references × n × 3, whole numbers."""
+        """Return whole numbers, systems × sentences × references × (1 + 3n).
+
+        The length of the hypothesis, 0 without words; then TP, FP and FN of each order.
+        """
         assert self.n is not None  # set in __post_init__
         o = corpus_overlaps(corpus, self.n, self.unit, self.name, runtime)
         r, sr = o.r.transpose(1, 0, 2), o.sr.transpose(1, 0, 2)
         h, sh = o.h[:, :, None], o.sh[:, :, None]
-        values = np.empty((*o.rh.shape, 3), dtype=np.int32)
+        values = np.empty((*o.rh.shape[:3], 1 + 3 * self.n), dtype=np.int32)
+        values[..., 0] = o.h[:, :, None, 0]
+        values[wordless(corpus), 0] = 0  # blanks, which are characters of a line
         # TI + TD + TK, with TD = s − sr − sh + srh.
-        values[..., 0] = o.rh + o.s[None, :, None] - sr - sh + o.srh
+        values[..., 1::3] = o.rh + o.s[None, :, None] - sr - sh + o.srh
         # OI + OD, and UI + UD, also in terms of the intersections.
-        values[..., 1] = h - sh - o.rh + sr
-        values[..., 2] = r - sr - o.rh + sh
+        values[..., 2::3] = h - sh - o.rh + sr
+        values[..., 3::3] = r - sr - o.rh + sh
         return Statistics(values)
 
     def by_parts(self, corpus: Corpus) -> bool:
@@ -92,38 +100,44 @@ class GREEN(Scorer):
         chosen = self._chosen(statistics)
         if draws is None:
             return self._scores(chosen.sum(axis=1, dtype=np.int64))
-        systems, count = chosen.shape[:2]
+        systems, count, width = chosen.shape
         flat = chosen.swapaxes(0, 1).reshape(count, -1).astype(np.float64)
         sums = draw_weights(draws, count) @ flat
-        return self._scores(sums.reshape(len(draws), systems, *chosen.shape[2:]))
+        return self._scores(sums.reshape(len(draws), systems, width))
 
     def totals(self, statistics: Statistics) -> FloatArray:
-        """Return TP, FP and FN of every order, summed over sentences; systems × 3n."""
-        sums = self._chosen(statistics).sum(axis=1, dtype=np.int64)
-        flat: FloatArray = sums.reshape(len(sums), -1).astype(np.float64)
-        return flat
+        """Return the statistics summed over sentences; systems × (1 + 3n)."""
+        sums: FloatArray = self._chosen(statistics).sum(axis=1, dtype=np.int64).astype(np.float64)
+        return sums
 
     def total_scores(self, totals: FloatArray) -> Scores:
         """Return the scores of the summed statistics."""
-        return self._scores(totals.reshape(len(totals), -1, 3))
+        return self._scores(totals)
 
     def _chosen(self, statistics: Statistics) -> IntArray:
-        """Return the counts of each sentence's best reference, systems × sentences × n × 3."""
+        """Return the counts of each sentence's best reference, systems × sentences × (1 + 3n)."""
         values: IntArray = statistics.values
         if values.shape[2] == 1:
             return values[:, :, 0]
         chosen = np.empty_like(values[:, :, 0])
         for rows in blocks(values.shape[1], values[:, :1].size, _CELLS):
             part = values[:, rows]
-            best = self._best(part)[:, :, None, None, None]
+            best = self._best(part)[:, :, None, None]
             chosen[:, rows] = np.take_along_axis(part, best, axis=2)[:, :, 0]
         return chosen
 
     def _scores(self, values: NDArray[Any]) -> Scores:
-        """Return the scores of counts whose last two axes are order and (TP, FP, FN)."""
-        tp, fp, fn = values[..., 0], values[..., 1], values[..., 2]
-        precision = _geometric_mean(ratio(tp, tp + fp, 1.0))
-        recall = _geometric_mean(ratio(tp, tp + fn, 0.0))
+        """Return the scores of statistics (last axis)."""
+        tp, fp, fn = values[..., 1::3], values[..., 2::3], values[..., 3::3]
+        # Every n-gram counts as one of the three, so only an order without n-grams has none.
+        there = tp + fp + fn > 0
+        power = 1 / np.maximum(there.sum(axis=-1), 1)
+        precision = np.prod(ratio(tp, tp + fp, 1.0), axis=-1) ** power
+        recall = np.prod(ratio(tp, tp + fn, 0.0), axis=-1, where=there) ** power
+        # Against a hypothesis of length 0, FP and FN are the reference's n-grams. Without this, its
+        # deletions would earn a score.
+        empty = (values[..., 0] == 0) & (fp[..., 0] + fn[..., 0] > 0)
+        precision[empty] = recall[empty] = 0.0
         return Scores(f_beta(precision, recall, self.beta), precision, recall)
 
     def _best(self, values: IntArray) -> IntArray:
@@ -133,21 +147,15 @@ class GREEN(Scorer):
         best: IntArray = scores.argmax(axis=2)
         level = scores == scores.max(axis=2, keepdims=True)
         # Tied references with equal counts are interchangeable: only the others are compared.
-        first = np.take_along_axis(values, best[:, :, None, None, None], axis=2)
-        differs = (values != first).any(axis=(3, 4))
+        first = np.take_along_axis(values, best[:, :, None, None], axis=2)
+        differs = (values != first).any(axis=3)
         tied = np.nonzero((level & differs).any(axis=2))
         candidates, counts = level[tied], values[tied]
         # Orders are compared from the longest down, so that a reference for which only long
         # n-grams are missed beats one for which short ones are missed as well.
-        for order in range(values.shape[3] - 1, 0, -1):
-            shorter = self._scores(counts[:, :, :order]).score.round(_TIE_DIGITS)
+        for width in range(values.shape[3] - 3, 1, -3):
+            shorter = self._scores(counts[:, :, :width]).score.round(_TIE_DIGITS)
             shorter[~candidates] = -1.0
             candidates &= shorter == shorter.max(axis=1, keepdims=True)
         best[tied] = candidates.argmax(axis=1)
         return best
-
-
-def _geometric_mean(values: FloatArray) -> FloatArray:
-    """Return the geometric mean over the last axis; 0 if any value is 0."""
-    result: FloatArray = np.prod(values, axis=-1) ** (1 / values.shape[-1])
-    return result

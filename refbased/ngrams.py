@@ -148,7 +148,12 @@ def count_overlaps(
 def corpus_overlaps(
     corpus: Corpus, order: int, unit: str, name: str, runtime: Runtime, *, absent: bool = False
 ) -> Overlaps:
-    """Count the overlaps of a corpus for a metric, and report the progress."""
+    """Count the overlaps of a corpus for a metric, and report the progress.
+
+    Characters are those of the texts as they were written, without blanks from tokenisation.
+    """
+    if unit != "word":
+        corpus = corpus.as_text()
     with runtime.progress.task(f"{name}: n-grams", len(corpus)) as bar:
         return count_overlaps(
             corpus.sources,

@@ -18,6 +18,7 @@ from gecjury.refbased.weighing.edit_weights import (
     ModelWeighted,
     edit_kinds,
 )
+from gecjury.refbased.wordless import wordless
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scores import Statistics
@@ -29,8 +30,8 @@ class PTERRANT(ModelWeighted, TypedEditMetric):
 
     The weight of an edit e is |BERTScore(S with only e applied, R) − BERTScore(S, R)|, or the same
     difference of BARTScore. Range 0 to 1, higher is better. Precision is 1 without false positives,
-    recall 1 without false negatives. Several references are handled as in ERRANT, both for a
-    sentence and for the corpus.
+    recall 1 without false negatives. An output without words has no hits. Several references are
+    handled as in ERRANT, both for a sentence and for the corpus.
 
     Attributes:
         beta: weight of recall.
@@ -40,6 +41,7 @@ class PTERRANT(ModelWeighted, TypedEditMetric):
     """
 
     name: ClassVar[str] = "pt-errant"
+    version: ClassVar[int] = 2
     summary: ClassVar[str] = "ERRANT with edits weighted by their effect on BERTScore or BARTScore"
     paper: ClassVar[str] = "Gong et al. 2022"
     later_settings: ClassVar[frozenset[str]] = TypedEditMetric.later_settings | {"dtype"}
@@ -69,7 +71,7 @@ class PTERRANT(ModelWeighted, TypedEditMetric):
                     types[place] = _count(kinds, reference[row], weights.of(row, index))
                     values[place] = _totals(types[place])
         counts = TypedCounts(values, lambda *place: types[place], edits, notes)
-        return next(self.typed_statistics([counts]))
+        return next(self.typed_statistics([counts.without_hits(wordless(corpus))]))
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
         """Return the edit's weight, negative where the reference lacks the edit."""

@@ -28,7 +28,7 @@ class PTM2(ModelWeighted, M2):
     The weight of an edit e is |BERTScore(S with only e applied, R) − BERTScore(S, R)|, where R is
     the source with the annotator's edits, or the same difference of BARTScore. Sums of the weights
     of correct, proposed and gold edits replace M2's counts; everything else is as in M2: range 0 to
-    1, higher is better.
+    1, higher is better. Gold edits typed `UNK` or `Um` do not count, since R is without them.
 
     Attributes:
         layer: layer whose hidden states BERTScore compares; None for the bert-score package's
@@ -52,20 +52,18 @@ class PTM2(ModelWeighted, M2):
         """Sum correct, proposed, gold: systems × sentences × annotators × 3; NaN if absent."""
         if corpus.gold is None:
             raise InputError(f"{self.name} needs gold edits: give an M2 file with --m2 FILE")
-        golds = [gold_edits(block) for block in corpus.gold]
+        golds = [gold_edits(block, detected=False) for block in corpus.gold]
         width = max(len(gold) for gold in golds)
-        weights = EditWeights(
-            corpus.sources,
+        references = [
             [
-                [
-                    block.text(block.annotators[place])
-                    if place < len(block.annotators)
-                    else block.source  # No such annotator here: the source is the reference.
-                    for block in corpus.gold
-                ]
-                for place in range(width)
-            ],
-        )
+                block.text(block.annotators[place])
+                if place < len(block.annotators)
+                else block.source  # No such annotator here: the source is the reference.
+                for block in corpus.gold
+            ]
+            for place in range(width)
+        ]
+        weights = EditWeights(corpus.sources, references)
         edits_of: dict[tuple[int, str], list[list[SystemEdit]]] = {}
         lines = [version.lines for version in corpus.systems.values()]
         for row in runtime.track(range(len(corpus)), f"{self.name}: matching", len(corpus)):
@@ -89,8 +87,11 @@ class PTM2(ModelWeighted, M2):
                 total = sum(weight_of[_gold_key(edit)] for edit in wanted)
                 for system, texts in enumerate(lines):
                     proposed = edits_of[row, texts[row]][place]
+                    # An output without words has no correct edits, as in M2.
+                    empty = not texts[row].split() and bool(references[place][row].split())
+                    correct = [edit for edit in proposed if edit.correct and not empty]
                     values[system, row, place] = (
-                        sum(weight_of[_key(edit)] for edit in proposed if edit.correct),
+                        sum(weight_of[_key(edit)] for edit in correct),
                         sum(weight_of[_key(edit)] for edit in proposed),
                         total,
                     )

@@ -104,7 +104,7 @@ def output_cases(corpus: Corpus, edits: CorpusEdits) -> list[EditCase]:
     cases: dict[tuple[int, str, Edits], list[EditCase]] = {}
     for version, lines in zip(corpus.systems.values(), edits.systems.values(), strict=True):
         for row, (text, line) in enumerate(zip(version.lines, lines, strict=True)):
-            own = tuple(sorted(counted_edits(line, unknown=True)))
+            own = tuple(sorted(counted_edits(line, detected=True)))
             context = whole.contexts[rows[row]] if whole.contexts else None
             cases[row, text, own] = [
                 EditCase(
@@ -156,7 +156,7 @@ def verdicts_on(valid: str, corpus: Corpus, edits: CorpusEdits, runtime: Runtime
 
     values = [
         [
-            {edit: verdict(source, text, edit) for edit in counted_edits(line, unknown=True)}
+            {edit: verdict(source, text, edit) for edit in counted_edits(line, detected=True)}
             for source, text, line in zip(corpus.sources, version.lines, lines, strict=True)
         ]
         for version, lines in zip(corpus.systems.values(), edits.systems.values(), strict=True)

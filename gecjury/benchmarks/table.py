@@ -54,8 +54,8 @@ _GJG15 = (
     "UMC",
 )  # fmt: skip
 _CONLL14_SETS = (
-    "official", "official-as-published", "10refs", "e-minimal", "ne-minimal", "e-fluency",
-    "ne-fluency",
+    "official", "official-as-published", "official-um-deleted", "10refs", "10refs-um-deleted",
+    "e-minimal", "ne-minimal", "e-fluency", "ne-fluency",
 )  # fmt: skip
 _GMEG = ("amu", "lstm", "lstm-r", "marian", "nus", "transformer")
 _JFLEG = ("AMU", "CAMB", "NMT", "NUS", "orig", "turk")

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
+from gecjury.corpus.edits import NOOP
+from gecjury.corpus.m2 import M2Annotation, M2Sentence
 from gecjury.errors import InputError, OptionError
 from gecjury.refbased.errant import count_edits, count_types
 from gecjury.settings import option

@@ -34,38 +34,42 @@ Edits = tuple[Edit, ...]
 """The edits of one sentence, from left to right."""
 
 
-# Types that do not count, by `unknown` and `unclear` of `counted_edits`.
-_LEFT_OUT = {
-    (False, False): frozenset(("noop", "UNK", "Um")),
-    (False, True): frozenset(("noop", "UNK")),
-    (True, False): frozenset(("noop", "Um")),
-    (True, True): frozenset(("noop",)),
-}
+NOOP = "noop"
+"""Type of an M2 line which says that an annotator found nothing to correct."""
+
+DETECTED_TYPES = frozenset({"Um", "UNK"})
+"""Types of errors that were seen and not corrected: NUCLE's (the meaning is unclear), ERRANT's."""
+
+_UNCORRECTED = DETECTED_TYPES | {NOOP}
 
 
-def counted_edits(
-    edits: Iterable[Edit], *, unknown: bool = False, unclear: bool = True
-) -> tuple[Edit, ...]:
-    """Return the edits that count, by their types.
+def counted_edits(edits: Iterable[Edit], *, detected: bool = False) -> tuple[Edit, ...]:
+    """Return the edits that count, by their types: those that correct something.
 
-    `noop` means that an annotator found nothing to correct; it never counts.
+    Edits typed `noop`, `UNK` or `Um` carry no correction, whatever text they have. They are not
+    compared with corrections and never applied.
 
     Args:
         edits: edits of one annotator or system.
-        unknown: keep those typed `UNK`, errors that an annotator saw and could not correct. They
-            can be detected, but there is no correction to be compared with.
-        unclear: keep those typed `Um` (NUCLE: the meaning is unclear). GoToScorer's authors leave
-            them out, nobody else does.
+        detected: keep those of `DETECTED_TYPES`, for counts of detected errors.
     """
-    left_out = _LEFT_OUT[unknown, unclear]
+    left_out = {NOOP} if detected else _UNCORRECTED
     return tuple([edit for edit in edits if edit.type not in left_out])
 
 
+def keeps_words(source: Sequence[str], edits: Sequence[Edit]) -> bool:
+    """Return True if words are left after edits that do not overlap."""
+    return sum(e.end - e.start for e in edits) < len(source) or any(e.correction for e in edits)
+
+
 def overlapping_edits(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Return the edits, from left to right, that begin before one to their left has ended."""
+    """Return the edits, from left to right, that begin before one to their left has ended.
+
+    Edits without a correction are ignored, since they are never applied.
+    """
     overlapping = []
     done = 0
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+    for edit in sorted(counted_edits(edits), key=lambda edit: (edit.start, edit.end)):
         if edit.start < done:
             overlapping.append(edit)
         done = max(done, edit.end)
@@ -103,6 +107,7 @@ def apply_edits(source: Sequence[str], edits: Iterable[Edit]) -> list[str]:
     """Apply edits to a tokenised source.
 
     Edits are applied in order of their spans; several insertions at one place keep their order.
+    Those without a correction (see `counted_edits`) leave the text as it is.
 
     Args:
         source: source tokens.
@@ -116,7 +121,7 @@ def apply_edits(source: Sequence[str], edits: Iterable[Edit]) -> list[str]:
     """
     result: list[str] = []
     done = 0
-    for edit in ordered_edits(edits, len(source)):
+    for edit in ordered_edits(counted_edits(edits), len(source)):
         result += source[done : edit.start]
         result += edit.tokens
         done = edit.end
@@ -140,6 +145,8 @@ def marked_edits(
 ) -> str:
     """Return a tokenised source with its edits inline: `[old→new]`, `[→new]`, `[old→]`.
 
+    Edits without a correction (see `counted_edits`) are not shown.
+
     Args:
         source: source tokens.
         edits: edits in any order; several insertions at one place keep theirs.
@@ -150,7 +157,7 @@ def marked_edits(
     done = 0
     shared = None if others is None else {(e.start, e.end, e.correction) for e in others}
     # Overlapping edits are shown as well, each with the source words that it replaces.
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+    for edit in sorted(counted_edits(edits), key=lambda edit: (edit.start, edit.end)):
         parts += source[done : edit.start]
         old = " ".join(source[edit.start : edit.end])
         if old or edit.correction:
@@ -182,10 +189,10 @@ def nearest_reference(edits: Edits, references: Sequence[Edits]) -> int:
         edits: edits of a hypothesis.
         references: the edits of each reference; at least one.
     """
-    keys = {(e.start, e.end, e.correction) for e in edits}
+    keys = {(e.start, e.end, e.correction) for e in counted_edits(edits)}
 
     def fit(number: int) -> tuple[int, int, int]:
-        theirs = {(e.start, e.end, e.correction) for e in references[number]}
+        theirs = {(e.start, e.end, e.correction) for e in counted_edits(references[number])}
         return len(keys & theirs), -len(theirs), -number
 
     return max(range(len(references)), key=fit)

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Literal
 
 from gecjury.corpus.corpus import Version
-from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence, m2_annotations
+from gecjury.corpus.edits import NOOP
+from gecjury.corpus.m2 import M2Annotation, M2Sentence, m2_annotations
 from gecjury.wording import visible
 
 # The categories that ERRANT's English rules can give (Bryant et al. 2017, release 3.0), after the
@@ -20,10 +21,6 @@ _BY_RULES = {
 }  # fmt: skip
 # Limits for other types in a message: their number, and the characters of each.
 _SHOWN, _LONGEST = 3, 40
-
-DETECTED_TYPES = frozenset({"Um", "UNK"})
-"""Types of errors that were seen and not corrected: NUCLE's (the meaning is unclear), ERRANT's."""
-
 
 Scheme = Literal["errant", "plain", "universal", "cherrant"]
 """The rules that give edits their types: ERRANT's for English, by form alone (`tagger=none`), by

@@ -18,15 +18,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from gecjury.corpus.edits import Edit, apply_edits, overlapping_edits
+from gecjury.corpus.edits import NOOP, Edit, apply_edits, counted_edits, overlapping_edits
 from gecjury.errors import InputError
 from gecjury.textfiles import read_lines
-
-NOOP = "noop"
 
 _DIGITS = 18
 """Most digits of an annotator's number: it is a name, but files and tables also use its value."""
@@ -84,16 +82,26 @@ class M2Sentence:
         return tuple(sorted({annotation.annotator for annotation in self.annotations}))
 
     def edits(self, annotator: int) -> tuple[Edit, ...]:
-        """Return the annotator's edits in file order; none for a noop or an absent annotator."""
+        """Return the annotator's edits in file order; none for a noop or an absent annotator.
+
+        Errors that were seen but not corrected (`UNK`, `Um`) are among them, for detection.
+        """
         return tuple(
             annotation.edit
             for annotation in self.annotations
             if annotation.annotator == annotator and not annotation.is_noop
         )
 
-    def text(self, annotator: int) -> str:
-        """Return the source with the annotator's edits applied, tokens joined by single spaces."""
+    def text(self, annotator: int, *, detected: bool = False) -> str:
+        """Return the source with the annotator's edits applied, tokens joined by single spaces.
+
+        Args:
+            annotator: the annotator's number.
+            detected: also replace the spans of errors that were seen but not corrected (`UNK`,
+                `Um`), mostly by nothing, as in the references behind published tables.
+        """
         edits = self.edits(annotator)
+        edits = tuple(replace(e, type="") for e in edits) if detected else counted_edits(edits)
         if not edits:
             return self.source
         tokens = self.source.split()

@@ -20,9 +20,8 @@ from typing import Literal, NamedTuple
 
 from gecjury.caches import text_key
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import Edit, Edits
+from gecjury.corpus.edits import DETECTED_TYPES, Edit, Edits
 from gecjury.corpus.gold import (
-    DETECTED_TYPES,
     has_type_of,
     have_types,
     named_types,

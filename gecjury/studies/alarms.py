@@ -408,7 +408,7 @@ def _good_lines(corpus: Corpus) -> list[int]:
         # An annotator may mark an error without correcting it, which leaves the text as it is.
         if all(
             version.lines[row].split() == tokens
-            and not (version.edits and counted_edits(version.edits[row], unknown=True))
+            and not (version.edits and counted_edits(version.edits[row], detected=True))
             for version in corpus.references
         ):
             lines.append(row)

@@ -108,8 +108,8 @@ class Score(Study):
             )
         rules: list[list[dict[str, Any]]] = [[] for _ in tables]
         if self.by_rule:
-            words = sum(len(source.split()) for source in work.corpus.sources)
-            rules = [rule_records(table, self.by_rule, words) for table in tables]
+            tokens = sum(len(source.split()) for source in work.corpus.sources)
+            rules = [rule_records(table, self.by_rule, tokens) for table in tables]
         if self.by_rule and not any(rules):
             raise OptionError(
                 "--by-rule: expected the matches of a grammar checker among the hypotheses, and a "
@@ -284,17 +284,17 @@ def type_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
     return records
 
 
-def rule_records(table: ScoreTable, level: TypeLevel, words: int) -> list[dict[str, Any]]:
+def rule_records(table: ScoreTable, level: TypeLevel, tokens: int) -> list[dict[str, Any]]:
     """Return a record for each checker and rule, after one for all rules; most edits first.
 
     A record has TP and FP as the metric counts them, precision, the `alarms` (false positives that
-    no reference has) and `alarms_per_1000` words. There is no recall, since a missed error belongs
+    no reference has) and `alarms_per_1000` tokens. There is no recall, since a missed error belongs
     to no rule.
 
     Args:
         table: scores of a metric; there are no records if it counts no rules.
         level: 1 distinguishes categories, 2 rules, 3 both.
-        words: number of tokens of the sources.
+        tokens: number of tokens of the sources.
     """
     records = []
     for system, counts in table.statistics.details.get("by_rule", {}).items():
@@ -313,7 +313,7 @@ def rule_records(table: ScoreTable, level: TypeLevel, words: int) -> list[dict[s
                     "fp": fp,
                     "precision": tp / (tp + fp) if tp + fp else None,
                     "alarms": alarms,
-                    "alarms_per_1000": 1000 * alarms / words if words else None,
+                    "alarms_per_1000": 1000 * alarms / tokens if tokens else None,
                 }
             )
     return records
@@ -322,7 +322,7 @@ def rule_records(table: ScoreTable, level: TypeLevel, words: int) -> list[dict[s
 def _rule_table(records: Sequence[Record]) -> Table:
     columns = [Column(key) for key in ("system", "metric", "rule", "tp", "fp")]
     columns += [Column("precision", digits=4), Column("alarms")]
-    columns.append(Column("alarms_per_1000", "per 1,000 words", digits=2))
+    columns.append(Column("alarms_per_1000", "per 1,000 tokens", digits=2))
     note = "alarms: edits that no reference has, also per 1,000 tokens of the source"
     return Table(columns, records, "By rule", [note])
 

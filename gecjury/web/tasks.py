@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from gecjury.corpus.corpus import Corpus, distinct_groups
-from gecjury.corpus.edits import Edit
+from gecjury.corpus.edits import Edit, counted_edits
 from gecjury.errors import InputError
 from gecjury.runtime import Runtime
 from gecjury.web import Annotation, Task
@@ -134,7 +134,7 @@ def _edited(corpus: Corpus, runtime: Runtime) -> Iterator[Item]:
 
     edits_of = corpus_edits(corpus, "embedded", "spacy2", runtime).systems
     for item in _single(corpus):
-        if edits := tuple(edits_of[item.systems[0][0]][item.row]):
+        if edits := counted_edits(edits_of[item.systems[0][0]][item.row]):
             yield replace(item, edits=edits)
 
 

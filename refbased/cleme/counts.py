@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus.edits import Edit
+from gecjury.corpus.edits import Edit, counted_edits, keeps_words
 from gecjury.refbased.chunks import ChunkText, partition
 from gecjury.stats.counts import ratio
 
@@ -202,12 +202,7 @@ def _verdict(hypothesis: ChunkText, references: Sequence[ChunkText]) -> int:
 
 def _usable(source: Sequence[str], references: Sequence[Sequence[Edit]]) -> list[int]:
     """Return the references that keep some text, or the first if none does."""
-    kept = [
-        n
-        for n, edits in enumerate(references)
-        if sum(e.end - e.start for e in edits) < len(source) or any(e.tokens for e in edits)
-    ]
-    return kept or [0]
+    return [n for n, edits in enumerate(references) if keeps_words(source, edits)] or [0]
 
 
 def judge_chunks(
@@ -224,8 +219,8 @@ def judge_chunks(
 
     Args:
         sources: N tokenised sources.
-        hypothesis: N lists of edits, without `noop`.
-        references: R × N lists of edits, without `noop`.
+        hypothesis: N lists of edits.
+        references: R × N lists of edits.
         independent: judge against all references together instead of one by one.
         repeated: with `independent`, repeat the verdict for every reference.
 
@@ -239,9 +234,11 @@ def judge_chunks(
     changes: list[Change | None] = []
     total = changed = 0
     for n, source in enumerate(sources):
-        kept = _usable(source, [r[n] for r in references])
+        made = counted_edits(hypothesis[n])
+        wanted = [counted_edits(reference[n]) for reference in references]
+        kept = _usable(source, wanted)
         usable[n, 0 if together else kept] = True
-        parts = partition(source, [hypothesis[n], *(references[k][n] for k in kept)])
+        parts = partition(source, [made, *(wanted[k] for k in kept)])
         for m, (start, end) in enumerate(parts.spans):
             output, *others = (text[m] for text in parts.texts)
             span = end - start
@@ -268,7 +265,7 @@ def judge_chunks(
 
 def confusion(counts: NDArray[np.float64]) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return TP, FP (needed and needless) and FN, each without the last axis (`CLEME_COUNTS`)."""
-    tp, needed, needless, fn, _ = np.moveaxis(counts, -1, 0)
+    tp, needed, needless, fn, *_ = np.moveaxis(counts, -1, 0)
     return tp, needed + needless, fn
 
 
@@ -281,12 +278,12 @@ def components(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
     official rule).
 
     Args:
-        counts: shape (..., columns), the last axis as in `CLEME_COUNTS`.
+        counts: shape (..., columns), the last axis begins as in `CLEME_COUNTS`.
 
     Returns:
         Four arrays of shape (...).
     """
-    tp, needed, needless, fn, _ = np.moveaxis(counts, -1, 0)
+    tp, needed, needless, fn, *_ = np.moveaxis(counts, -1, 0)
     wanted, made = tp + needed + fn, tp + needed + needless
     shares = ((tp, wanted), (needed, wanted), (fn, wanted), (needless, made))
     return tuple(ratio(part, whole, 0.0) for part, whole in shares)

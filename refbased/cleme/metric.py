@@ -37,6 +37,7 @@ from gecjury.refbased.edit_metric import (
 from gecjury.refbased.references import FirstBest, QuotientRule, f_rule
 from gecjury.refbased.weighing.bertscore import BERTScore
 from gecjury.refbased.weighing.edit_weights import EditWeights
+from gecjury.refbased.wordless import wordless
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
 from gecjury.scoring.scorer import Scorer
@@ -74,6 +75,7 @@ class CLEME(BestReference, EditMetric):
     """
 
     name: ClassVar[str] = "cleme"
+    version: ClassVar[int] = 2
     summary: ClassVar[str] = "F0.5 over chunks shared by all references"
     paper: ClassVar[str] = "Ye et al. 2023"
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
@@ -177,9 +179,13 @@ class CLEME(BestReference, EditMetric):
         return 4 if self.compat == "official" else 12
 
     def _running_keys(self, sums: FloatArray, counts: FloatArray) -> Sequence[FloatArray]:
-        tp, needed, needless, fn, tn = np.moveaxis(counts, -1, 0)
-        score = np.round(self.scores_of(sums, "corpus").score, self._digits)
+        tp, needed, needless, fn, tn, *_ = np.moveaxis(counts, -1, 0)
+        score = np.round(self._running_score(sums), self._digits)
         return (score, tp, -needed - needless, -fn, tn)
+
+    def _running_score(self, sums: FloatArray) -> FloatArray:
+        """Return the score of sums by which references are chosen."""
+        return self.scores_of(sums, "corpus").score
 
     def sentence_keys(self, counts: FloatArray) -> Sequence[FloatArray]:
         """Return F, precision and recall, each without the last axis."""
@@ -199,7 +205,7 @@ class CLEME(BestReference, EditMetric):
         references = self.reference_edits(corpus, runtime)
         corrections, place = distinct_corrections(cases)
         tokens = [corpus.sources[row].split() for row, _ in corrections]
-        targets = [[lines[row] for row, _ in corrections] for lines in references]
+        targets = [[counted_edits(lines[row]) for row, _ in corrections] for lines in references]
         judged = judge_chunks(tokens, [edits for _, edits in corrections], targets)
         credit = np.full((len(cases), len(references)), np.nan)
         parts = [
@@ -265,7 +271,8 @@ class CLEME2(CLEME):
     .45 .35 .15 .05 for the corpus and .35 .25 .20 .20 for sentences. The statistics' details
     contain the four components of every system. With `dependent`, each sentence uses, for the
     corpus score, the reference with the best running score, which the authors' program does not
-    round either.
+    round either. An output without words scores 0, although it misses nothing and may change
+    nothing needlessly.
 
     Attributes:
         weights: `length` weighs chunks as in CLEME, `bertscore` as in the authors' program for
@@ -280,7 +287,7 @@ class CLEME2(CLEME):
     """
 
     name: ClassVar[str] = "cleme2"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     part_names: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str] = "hit, wrong, under- and over-correction of shared chunks"
     paper: ClassVar[str] = "Ye et al. 2025"
@@ -361,7 +368,10 @@ class CLEME2(CLEME):
         return tables, notes
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Return CLEME's statistics, with each system's corpus components in the details."""
+        """Return CLEME's statistics and a column that is 0 for an output without words, else 1.
+
+        The details contain each system's corpus components.
+        """
         return self._with_components(super().statistics(corpus, runtime), corpus)
 
     def join_parts(self, parts: Iterable[_Judged], corpus: Corpus) -> Statistics:
@@ -369,6 +379,11 @@ class CLEME2(CLEME):
         return self._with_components(super().join_parts(parts, corpus), corpus)
 
     def _with_components(self, statistics: Statistics, corpus: Corpus) -> Statistics:
+        # References without words are dropped if another has some.
+        said = np.logical_not(wordless(corpus).any(axis=2))[:, :, None, None]
+        column = np.broadcast_to(said, (*statistics.values.shape[:3], 1))
+        values = np.concatenate([statistics.values, column], axis=-1)
+        statistics = replace(statistics, values=values)
         # The components cannot be derived from the score, so they are kept in the details.
         totals, _ = self.chosen_in_run(statistics.values)
         names = ("hit", "wrong", "under", "over")
@@ -382,7 +397,17 @@ class CLEME2(CLEME):
     @property
     def rule(self) -> FirstBest:
         """The rule that chooses a reference by the combined score, two quotients of sums."""
-        return QuotientRule(self._running_keys, *HIT_QUOTIENTS, self._digits, 0.55)
+        # The last column does not affect the choice.
+        tops, bottoms = (tuple((*weights, 0.0) for weights in part) for part in HIT_QUOTIENTS)
+        return QuotientRule(self._running_keys, tops, bottoms, self._digits, 0.55)
+
+    def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
+        """Return the counts of a level and the column on words, (..., 6)."""
+        said = values[..., 2 * len(CLEME_COUNTS) :]
+        return np.concatenate([super().counts_at(values, level), said], axis=-1)
+
+    def _running_score(self, sums: FloatArray) -> FloatArray:
+        return combined(sums)
 
     @property
     def _digits(self) -> int:
@@ -394,5 +419,6 @@ class CLEME2(CLEME):
         return (combined(counts, SENTENCE_HIT_WEIGHTS), hit, -wrong, -under, -over)
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
-        """Return the combined score with the weights of the level."""
-        return Scores(combined(counts, HIT_WEIGHTS if level == "corpus" else SENTENCE_HIT_WEIGHTS))
+        """Return the combined score with the weights of the level; 0 if no output has words."""
+        weights = HIT_WEIGHTS if level == "corpus" else SENTENCE_HIT_WEIGHTS
+        return Scores(np.where(counts[..., -1] == 0, 0.0, combined(counts, weights)))

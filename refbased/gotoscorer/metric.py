@@ -33,7 +33,8 @@ class GoToScorer(EditMetric):
 
     Range 0 to 1, higher is better. A chunk that every system gets right weighs nothing, so scores
     depend on which systems are scored together (or on the weights file). One reference is used.
-    Precision and recall are 0 when they have nothing to count, as in the authors' program.
+    Precision and recall are 0 when they have nothing to count, as in the authors' program. An
+    output without words gets every chunk wrong.
 
     Attributes:
         measure: `f` or `accuracy`, the weighted share of right chunks.
@@ -45,6 +46,7 @@ class GoToScorer(EditMetric):
     """
 
     name: ClassVar[str] = "gotoscorer"
+    version: ClassVar[int] = 2
     summary: ClassVar[str] = "F0.5 over chunks weighted by how many systems miss them"
     paper: ClassVar[str] = "Gotou et al. 2020"
     needs: ClassVar[frozenset[str]] = frozenset({"references", "rivals"})

@@ -15,7 +15,8 @@ For one system, each chunk is one of
 An edit of the reference is changed by every edit that overlaps it and by every insertion before its
 first token or inside it; a token is changed by an edit over it, a place by an insertion there.
 
-Edits that leave the text as it is, and those typed `noop`, `Um` or `UNK`, are ignored.
+Edits that leave the text as it is, and those typed `noop`, `Um` or `UNK`, are ignored. An output
+without words gets every chunk wrong if the reference has words.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus.edits import Edit, counted_edits, ordered_edits
+from gecjury.corpus.edits import Edit, counted_edits, keeps_words, ordered_edits
 from gecjury.errors import InputError
 from gecjury.records import read_record
 from gecjury.stats.counts import ratio
@@ -66,7 +67,7 @@ def _effective(source: Sequence[str], edits: Sequence[Edit]) -> list[tuple[int, 
         InputError: an edit lies outside the source or overlaps another.
     """
     effective: list[tuple[int, int, list[str]]] = []
-    for edit in ordered_edits(counted_edits(edits, unclear=False), len(source)):
+    for edit in ordered_edits(counted_edits(edits), len(source)):
         start, end, tokens = edit.start, edit.end, edit.tokens
         if tokens == list(source[start:end]):
             continue
@@ -128,6 +129,8 @@ def verdicts(source: Sequence[str], chunks: Sequence[Chunk], edits: Sequence[Edi
     """
     result = [_FN if chunk.edited else _TN for chunk in chunks]
     changes = _effective(source, edits)
+    if not keeps_words(source, counted_edits(edits)) and any(c.correction for c in chunks):
+        return [_WRONG if chunk.edited else _FP for chunk in chunks]
     if not changes:
         return result
     places = {chunk.start: n for n, chunk in enumerate(chunks) if chunk.start == chunk.end}

@@ -31,6 +31,7 @@ from gecjury.corpus.corpus import Corpus, named_lines
 from gecjury.errors import OptionError
 from gecjury.refbased.imeasure.alignment import AlignedColumn, align_many
 from gecjury.refbased.references import choose_best
+from gecjury.refbased.wordless import wordless
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
@@ -180,7 +181,8 @@ class IMeasure(Scorer):
     is better. The source's weighted accuracy comes from a separate alignment with the reference.
     References are not mixed; each sentence uses the one that is best for it by WAcc,
     then I and accuracy of correction, then of detection. An empty reference is replaced by the
-    source, as in the official program.
+    source, as in the official program. An output without words has no true positives, so it scores
+    −1, or 0 where the source has nothing right.
 
     Attributes:
         weight: how many times a true or false positive counts; 2 in the paper.
@@ -188,7 +190,7 @@ class IMeasure(Scorer):
     """
 
     name: ClassVar[str] = "i-measure"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     family: ClassVar[str] = "refbased"
     summary: ClassVar[str] = "gain in weighted token accuracy over the source"
     paper: ClassVar[str] = "Felice and Briscoe 2015"
@@ -251,6 +253,14 @@ class IMeasure(Scorer):
             kept = np.flatnonzero(~left_out[:, row])
             if len(kept):
                 counts[kept, row] = sentence_counts(sources[row], [texts[k] for k in kept], targets)
+        # What an output without words deletes as the reference does is no correction, and detects
+        # nothing.
+        empty = wordless(corpus)
+        lost = counts[empty]
+        lost[:, [_FP, _FN]] += lost[:, :1]
+        lost[:, 4] = 0 if self.aspect == "detection" else lost[:, 4] + lost[:, 0]
+        lost[:, _TP] = 0
+        counts[empty] = lost
         best = choose_references(counts, self.weight)
         chosen = np.take_along_axis(counts, best[..., None, None], axis=2)[:, :, 0]
         # A sentence without counts adds nothing to the corpus and has no score.

@@ -10,7 +10,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.edits import DETECTED_TYPES, Edit, apply_edits
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
 from gecjury.refbased.edit_metric import BestReference, ScoreLevel, distinct_corrections
@@ -32,8 +32,11 @@ class M2(BestReference):
     1 if there are no gold edits. For the corpus score, each sentence uses the annotator with the
     best running F (ties: more correct, then smaller proposed + β²·gold); for the sentence score, it
     uses the annotator who is best for that sentence. A sentence without A lines has one empty gold
-    set; an annotator without lines in a sentence that others annotated is not counted there. Counts
-    equal those of the official scorer 3.2.
+    set; an annotator without lines in a sentence that others annotated is not counted there.
+
+    Counts equal those of the official scorer 3.2. Gold edits typed `UNK` or `Um` therefore count
+    here, unlike in all other metrics; only `noop` does not. In one case they differ: an output
+    without words has no correct edits.
 
     Attributes:
         beta: weight of recall.
@@ -41,6 +44,7 @@ class M2(BestReference):
     """
 
     name: ClassVar[str] = "m2"
+    version: ClassVar[int] = 2
     summary: ClassVar[str] = "F0.5 over edits matched as well as possible to gold M2 edits"
     paper: ClassVar[str] = "Dahlmeier and Ng 2012"
     needs: ClassVar[frozenset[str]] = frozenset({"gold"})
@@ -65,12 +69,14 @@ class M2(BestReference):
         lines = [version.lines for version in corpus.systems.values()]
         rows = runtime.track(range(len(corpus)), f"{self.name}: matching", len(corpus))
         for row in rows:
-            source, gold = corpus.gold[row].source.split(), golds[row]
+            block, gold = corpus.gold[row], golds[row]
+            source = block.source.split()
             counts_of: dict[str, list[Counts]] = {}
             for system, texts in enumerate(lines):
                 text = texts[row]
                 if text not in counts_of:
-                    counts_of[text] = match(source, text.split(), gold, self.unchanged)
+                    counts = match(source, text.split(), gold, self.unchanged)
+                    counts_of[text] = counts if text.split() else without_hits(counts, block)
                 values[system, row, : len(gold)] = counts_of[text]
         return Statistics(values)
 
@@ -131,8 +137,24 @@ class SentenceM2(SentenceMean, M2):
     summary: ClassVar[str] = "mean of M2's sentence scores"
 
 
-def gold_edits(block: M2Sentence) -> list[list[GoldEdit]]:
-    """Return the gold edits of every annotator with lines in the block, or one empty set."""
+def without_hits(counts: Sequence[Counts], block: M2Sentence) -> list[Counts]:
+    """Return the counts of an output without words, of which nothing is correct.
+
+    Annotators who delete the whole sentence agree with it: their counts stay.
+    """
+    return [
+        own._replace(correct=0) if block.text(annotator).split() else own
+        for own, annotator in zip(counts, block.annotators or (0,), strict=True)
+    ]
+
+
+def gold_edits(block: M2Sentence, *, detected: bool = True) -> list[list[GoldEdit]]:
+    """Return the gold edits of every annotator with lines in the block, or one empty set.
+
+    Args:
+        block: a sentence with the lines of its annotators.
+        detected: keep edits typed `UNK` or `Um`, as the official scorer does.
+    """
     golds = [
         [
             GoldEdit(
@@ -141,7 +163,9 @@ def gold_edits(block: M2Sentence) -> list[list[GoldEdit]]:
                 tuple("" if c == "-NONE-" else c.strip() for c in a.correction.split("||")),
             )
             for a in block.annotations
-            if a.annotator == annotator and not a.is_noop
+            if a.annotator == annotator
+            and not a.is_noop
+            and (detected or a.type not in DETECTED_TYPES)
         ]
         for annotator in block.annotators
     ]

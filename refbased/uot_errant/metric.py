@@ -44,6 +44,7 @@ from gecjury.refbased.uot_errant.vectors import (
     edit_vectors,
     masses,
 )
+from gecjury.refbased.wordless import wordless
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, HeatMap, edit_label
 from gecjury.scoring.scores import Scores, Statistics
@@ -63,8 +64,9 @@ class UOTERRANT(BestReference, TypedEditMetric):
 
     0 is worst. TP is the transported mass, FP and FN are the rest of the hypothesis' and of the
     reference's mass. More may be transported than one side has: FP or FN are then negative and
-    precision, recall and F above 1, as in the published procedure (see `clip`). With several
-    references, the sentence score is the best one; the corpus score is accumulated as in ERRANT.
+    precision, recall and F above 1, as in the published procedure (see `clip`). An output without
+    words has no transported mass. With several references, the sentence score is the best one; the
+    corpus score is accumulated as in ERRANT.
 
     Attributes:
         encoder: `embedded`, a folder or a hub name; the paper's is ELECTRA-base.
@@ -93,6 +95,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
     """
 
     name: ClassVar[str] = "uot-errant"
+    version: ClassVar[int] = 2
     summary: ClassVar[str] = "F0.5 over edit vectors matched by unbalanced optimal transport"
     paper: ClassVar[str] = "Goto et al. 2026"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
@@ -168,7 +171,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
             notes,
             details=lambda chosen: {"solver": solver},
         )
-        return next(self.typed_statistics([counts]))
+        return next(self.typed_statistics([counts.without_hits(wordless(corpus))]))
 
     def tally(self, corpus: Corpus, runtime: Runtime) -> Tally:
         """Return an empty tally of the corpus."""
@@ -504,5 +507,6 @@ def best_scores(
     tp, fp, fn = moved, totals[:, 0] - moved, totals[:, 1] - moved
     scores = np.empty((len(corpus.systems), len(corpus), len(corpus.references)))
     scores[tuple(cells)] = precision_recall_f(tp, fp, fn, beta=scorer.beta)[2][owner]
+    scores[wordless(corpus)] = 0.0
     best: FloatArray = np.fmax.reduce(scores, axis=2)
     return best

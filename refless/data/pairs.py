@@ -21,7 +21,7 @@ from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.loaders.geccc import read_geccc
 from gecjury.benchmarks.loaders.ua_gec import read_ua_gec
 from gecjury.corpus.corpus import fingerprint
-from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.edits import Edit, apply_edits, counted_edits
 from gecjury.corpus.language import ENGLISH, Language, language_of
 from gecjury.corpus.m2 import looks_like_m2, parse_m2
 from gecjury.corpus.reading import read_sources, read_versions
@@ -195,7 +195,7 @@ def _read_m2(path: str) -> list[Correction]:
     for block in parse_m2(lines, path, overlaps="keep"):
         for annotator in block.annotators or (0,):
             # Overlapping edits cannot be applied separately, so the corrected text is realigned.
-            edits = block.edits(annotator)
+            edits = counted_edits(block.edits(annotator))
             apart = all(a.end <= b.start for a, b in itertools.pairwise(edits))
             if not apart:
                 edits = token_edits(block.source.split(), block.text(annotator).split())

@@ -115,7 +115,7 @@ def _edits(document: Any) -> list[Edit] | None:
         new = annotation.top_suggestion if annotation.suggestions else annotation.source_text
         before = len("".join(text[: annotation.start].split()))
         marks.append(Mark(before, text[annotation.start : annotation.end], new or ""))
-        types.append(str(annotation.meta.get("error_type", "")) or "UNK")
+        types.append(str(annotation.meta.get("error_type", "")))
     made = token_edits(
         " ".join(document.source_sentences_tokenized),
         " ".join(document.target_sentences_tokenized),

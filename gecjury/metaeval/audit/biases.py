@@ -17,6 +17,7 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.table import View
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import counted_edits
 from gecjury.extraction.extract import corpus_edits
 from gecjury.metaeval.audit.families import family_systems, model_families
 from gecjury.metaeval.study import Row, Study
@@ -99,7 +100,9 @@ def _sizes(corpus: Corpus, runtime: Runtime) -> Mapping[Side, IntArray]:
     edits = corpus_edits(replace(corpus, references=()), "none", "spacy2", runtime).systems
     lines = [version.lines for version in corpus.systems.values()]
     return {
-        "more edits": np.array([[len(of_line) for of_line in edits[name]] for name in edits]),
+        "more edits": np.array(
+            [[len(counted_edits(of_line)) for of_line in edits[name]] for name in edits]
+        ),
         "longer text": np.array([[len(line.split()) for line in of_one] for of_one in lines]),
     }
 

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.edits import Edit, apply_edits, counted_edits
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
 
@@ -131,7 +131,7 @@ def annotated(blocks: Sequence[M2Sentence], count: int | None = None) -> Annotat
         present = [annotator for annotator in block.annotators if annotator < width]
         usable = [_usable(block, annotator, left) for annotator in present]
         if len(present) < width or not all(usable):
-            some = any(block.edits(annotator) for annotator in present)
+            some = any(counted_edits(block.edits(annotator)) for annotator in present)
             left["sentences that an annotator left unchanged" if some else "unchanged"] += 1
             continue
         sources.append(block.source)
@@ -153,7 +153,9 @@ def _usable(block: M2Sentence, annotator: int, left: Counter[str]) -> tuple[Edit
     tokens = block.source.split()
     kept: list[Edit] = []
     done = 0
-    for edit in sorted(block.edits(annotator), key=lambda edit: (edit.start, edit.end)):
+    for edit in sorted(
+        counted_edits(block.edits(annotator)), key=lambda edit: (edit.start, edit.end)
+    ):
         if edit.tokens == tokens[edit.start : edit.end]:
             left["edits that change nothing"] += 1
         elif edit.start < done:

@@ -11,7 +11,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.essays import looks_like_essays
 from gecjury.corpus.language import ENGLISH, Language, language_of
-from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence, m2_annotations, read_m2
+from gecjury.corpus.m2 import M2Sentence, m2_annotations, read_m2
 from gecjury.corpus.reading import read_corpus, read_versions
 from gecjury.corpus.tokens import folded, in_language
 from gecjury.errors import InputError, OptionError, known_name
@@ -274,12 +274,5 @@ def other_annotators(corpus: Annotated) -> dict[int, References]:
 
 def gold_block(source: str, sets: Sequence[Sequence[Edit]]) -> M2Sentence:
     """Return an M2 block of several annotators; an annotator without edits gets a noop."""
-    lines: list[M2Annotation] = []
-    for annotator, edits in enumerate(sets):
-        if not edits:
-            lines.append(M2Annotation(-1, -1, NOOP, "-NONE-", annotator=annotator))
-        lines += [
-            M2Annotation(e.start, e.end, e.type or "UNK", e.correction, annotator=annotator)
-            for e in edits
-        ]
+    lines = (line for number, edits in enumerate(sets) for line in m2_annotations(edits, number))
     return M2Sentence(source, tuple(lines))
