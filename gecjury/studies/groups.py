@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gecjury.corpus.rows import read_table
+from gecjury.corpus.rows import is_table, read_table
 from gecjury.errors import InputError, OptionError, nearest
 from gecjury.textfiles import read_lines
 
 MOST_GROUPS = 50
 """The largest number of groups; with more, tables are unreadable and groups are too small."""
 
-_TABLES = (".tsv", ".csv", ".jsonl")
 _NONE = "(none)"
 
 
@@ -25,8 +24,8 @@ def read_groups(
     """Read a label for each sentence; return the name of the labels, and the groups.
 
     Args:
-        named: `FILE`, with one label per line, or `FILE:COLUMN`: a table with a header (tabs or
-            commas) or JSON lines, with one row per sentence.
+        named: `FILE`, with one label per line, or `FILE:COLUMN`: a table (see
+            `gecjury.corpus.rows`) with one row per sentence.
         sentences: the number of sentences.
         flag: the option that names the file.
         most: the largest number of groups.
@@ -38,7 +37,7 @@ def read_groups(
     """
     path, column = _split(named)
     # A column has to be named for a table; any other file has one label per line.
-    if column or path.removesuffix(".gz").endswith(_TABLES):
+    if column or is_table(path):
         table = read_table(path, "a header with the names of the columns", texts=True)
         if not column:
             raise OptionError(

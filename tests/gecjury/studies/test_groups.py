@@ -52,7 +52,7 @@ def test_json_numbers_and_booleans_are_labels(here: Path) -> None:
     [
         ("x\ny\n", "f", "f has 2 lines, but the source has 3 lines: --by needs one for each"),
         ("a\tb\n1\t2\n", "f:a", "f has 1 rows, but the source has 3 lines"),
-        ('{"a": [1]}\n', "f:a", r"f, line 1, column a: \[1\]; expected text or a number"),
+        ('{"a": [1], "b": 2}\n', "f:a", r"f, line 1, column a: \[1\]; expected text or a number"),
         ("x\n", "g:a", "g:a: no such file"),
         ("", "f", "the file is empty"),
     ],

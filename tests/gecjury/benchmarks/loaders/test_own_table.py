@@ -115,7 +115,12 @@ def test_compare_and_analyse_accept_a_table(
         (RANKED.replace(",gut,", ",,"), "line 2, column system: ''; expected the name"),
         (RATED.replace("es-MX", "de"), "line 4, column language: 'de'; expected es, as above"),
         (RATED.replace("es-MX", "xq"), "line 4, column language: unknown language 'xq'"),
-        ('source,output,score\na,"b,1\n', "line 2: 2 cells; expected 3"),
+        ('source,output,score\na,"b,1\n', "line 2: not CSV .*is a quotation mark open"),
+        (RATED.replace("5,ana,es", '5,ana,"es'), "line 2: not CSV"),
+        (
+            RATED.replace("luis,\n", 'luis,"e\ns"\n'),
+            r"line 8, column language: 'e\\ns'; expected no",
+        ),
     ],
 )
 def test_bad_tables(tmp_path: Path, text: str, words: str) -> None:
