@@ -142,7 +142,9 @@ def _sources(args: argparse.Namespace) -> str:
 def _converted(args: argparse.Namespace) -> str:
     """Return all files merged into one, each with its own annotators, or some of them."""
     from gecjury.corpus.gold import join_annotators
-    from gecjury.corpus.m2 import M2Sentence, format_m2, read_m2
+    from dataclasses import replace
+
+    from gecjury.corpus.m2 import format_m2, read_m2
     from gecjury.textfiles import read_text
 
     files = [read_m2(path, overlaps=args.overlaps) for path in args.files]
@@ -152,7 +154,7 @@ def _converted(args: argparse.Namespace) -> str:
     # Numbers continue from file to file: those of the second follow the last of the first.
     if args.annotator is not None:
         joined = tuple(
-            M2Sentence(b.source, tuple(a for a in b.annotations if a.annotator in args.annotator))
+            replace(b, annotations=tuple(a for a in b.annotations if a.annotator in args.annotator))
             for b in joined
         )
     text = format_m2(joined)

@@ -267,8 +267,8 @@ GO = lt(PLAIN[1], "go", "goes")
         ([{"lints": []}, {"lints": [{"span": {"start": 0, "end": 2}}]}], r"match 1: a field is"),
         ([{"lints": []}, {"lints": [{"span": {"start": 0, "end": 2}, "suggestions": [{}]}]}],
          r"match 1: a field is"),
-        ("line,offset,length,replacement\n3,0,1,x", r"lt.jsonl, line 2, column line: '3'; expected .* from 1 to 2"),
-        ("line,offset,length,replacement\n1,zero,1,x", r"lt.jsonl, line 2, column offset: 'zero'; exp"),
+        ("line,offset,length,replacement\n3,0,1,x", "line 2, column line: '3'; expected .* 1 to 2"),
+        ("line,offset,length,replacement\n1,zero,1,x", "line 2, column offset: 'zero'; exp"),
         ("line,offset,length,replacement\n1,25,2,x", r"lt.jsonl, line 2: its span 25 to 27 is not"),
     ],
 )  # fmt: skip
