@@ -90,6 +90,21 @@ def _split(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
+def lines_text(lines: Sequence[str]) -> str:
+    """Return the text of a file with one sentence a line, from which `read_lines` reads the same.
+
+    Raises:
+        InputError: a sentence contains a line break, or the first begins with a byte order mark.
+    """
+    for number, line in enumerate(lines, 1):
+        if "\n" in line or line.endswith("\r") or (number == 1 and line.startswith("\ufeff")):
+            raise InputError(
+                f"sentence {number}: {line!r:.60} has a line break or begins with a byte order "
+                "mark, and cannot be written as a line of text; remove it"
+            )
+    return "".join(f"{line}\n" for line in lines)
+
+
 class FileLines(Sequence[str]):
     """The lines of a large plain file, which stay on disk and are read on demand.
 

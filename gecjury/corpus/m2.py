@@ -231,8 +231,8 @@ def _block(sentence: M2Sentence, number: int) -> str:
     lines = [f"S {sentence.source}"]
     if "\n" in sentence.source or sentence.source.endswith("\r"):
         raise InputError(
-            f"sentence {number}: {sentence.source!r:.60} has a line break, which M2 cannot express; "
-            "replace it by a space"
+            f"sentence {number}: {sentence.source!r:.60} has a line break, which M2 cannot "
+            "express; replace it by a space"
         )
     above: int | None = None
     for annotation in sentence.annotations:

@@ -212,7 +212,7 @@ def table_of(
     Raises:
         InputError: the text is empty or not such a table; names the line.
     """
-    if looks_like_objects(text) or (_ending(where) in _JSON and text.lstrip()[:1] in '["'):
+    if looks_like_objects(text) or (_ending(where) in _JSON and text.lstrip()[:1] == "["):
         rows = tuple(_json_rows(text, where))
         names = dict.fromkeys(key for row in rows for key in row.cells)
         return _of_records(where, [*names], rows, expected, texts)
@@ -237,6 +237,16 @@ def check_names(names: Sequence[str], place: str) -> None:
     """
     if twice := next((name for at, name in enumerate(names) if name and name in names[:at]), None):
         raise InputError(f"{place}: column {twice!r:.60} occurs twice; rename one of them")
+
+
+def check_system_name(name: str) -> None:
+    """Refuse a system's name that a table cannot hold: readers drop spaces around cells.
+
+    Raises:
+        InputError: it has control characters, or spaces at its ends.
+    """
+    if not name.isprintable() or name != name.strip():
+        raise InputError(f"system {name!r}: cannot be written to a table; rename its file")
 
 
 def looks_like_objects(text: str) -> bool:

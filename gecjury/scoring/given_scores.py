@@ -474,7 +474,11 @@ def _of_table(path: Path) -> dict[str, SystemRow]:
     lower = {name.lower() for name in head}
     if lower & {"system", "score"}:
         lacking = [key for key, names in _NAMES.items() if not lower & {*names}]
-        raise InputError(f"{file}, line 1: no column {' and '.join(lacking)}; {_FORMS}")
+        ours = "; `gecjury score --sentences --format json` writes a form that is read"
+        raise InputError(
+            f"{file}, line 1: no column {' and '.join(lacking)}; {_FORMS}"
+            + (ours if "metric" in lower else "")
+        )
     return _of_wide(file, head, table[1:])
 
 
@@ -511,6 +515,9 @@ def _of_wide(
             )
     rows: dict[str, SystemRow] = {}
     for at, name in enumerate(head):
+        # `gecjury pick --scores` writes which system was chosen.
+        if name == "chosen" and all(row and row[at] in head for _, row in table):
+            continue
         column = [
             _number(_cell(row[at] if row else ""), f"{file}, line {number}, column {name}")
             for number, row in table

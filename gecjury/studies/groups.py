@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from gecjury.corpus.rows import is_table, read_table
+from gecjury.corpus.rows import Row, Table, is_table, read_table
 from gecjury.errors import InputError, OptionError, nearest
 from gecjury.textfiles import read_lines
 
@@ -49,7 +50,7 @@ def read_groups(
                 f"{flag} {named}: no column is called {column!r:.60}: "
                 f"{nearest(column, table.columns)}"
             )
-        labels = [row.text(column) for row in table.rows]
+        labels = [row.text(column) for row in _in_line_order(table, column)]
     else:
         labels = [line.strip() for line in read_lines(path)]
     if len(labels) != sentences:
@@ -67,6 +68,25 @@ def read_groups(
             "of sentences"
         )
     return column or Path(path).name, dict(sorted(groups.items()))
+
+
+def _in_line_order(table: Table, column: str) -> Sequence[Row]:
+    """Return the rows of a table in the order of the lines that a column of it numbers, from 1.
+
+    Raises:
+        InputError: a number is not that of a line, or occurs twice.
+    """
+    names = (name for name in table.columns if name.lower() in ("line", "sentence"))
+    number = next((name for name in names if name != column), "")
+    # Such a column may also have texts.
+    if not number or not all(row.text(number).isdecimal() for row in table.rows):
+        return table.rows
+    rows: dict[int, Row] = {}
+    for row in table.rows:
+        line = row.whole(number, 1, len(table.rows))
+        if rows.setdefault(line, row) is not row:
+            row.refuse(number, "the number of each line once")
+    return [rows[line] for line in sorted(rows)]
 
 
 def _split(named: str) -> tuple[str, str]:

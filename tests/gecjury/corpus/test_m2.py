@@ -134,9 +134,7 @@ def test_an_annotator_may_be_missing_from_a_block() -> None:
 ANNOTATORS = st.integers(0, 3)
 # With every separator of the format.
 FIELD = st.one_of(
-    st.sampled_from(
-        ["|||", "a||b", "x|", "|x", "-NONE-", "noop", "\nb", "a\rb", "\x85", "S x"]
-    ),
+    st.sampled_from(["|||", "a||b", "x|", "|x", "-NONE-", "noop", "\nb", "a\rb", "\x85", "S x"]),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
 )
 
