@@ -235,8 +235,11 @@ def check_names(names: Sequence[str], place: str) -> None:
     Raises:
         InputError: names the column.
     """
-    if twice := next((name for at, name in enumerate(names) if name and name in names[:at]), None):
-        raise InputError(f"{place}: column {twice!r:.60} occurs twice; rename one of them")
+    seen: set[str] = set()
+    for name in filter(None, names):
+        if name in seen:
+            raise InputError(f"{place}: column {name!r:.60} occurs twice; rename one of them")
+        seen.add(name)
 
 
 def check_system_name(name: str) -> None:
@@ -434,7 +437,8 @@ def _quoting(text: str, where: str, texts: bool) -> _Quoting:
     if quoted:
         note = f"{len(quoted)} cells are in quotation marks, which are not part of the text"
         return _Quoting("\t", notes=(f"{where}: {note}",))
-    enclosed = len(_ENCLOSED.findall(text))
+    # Quotation marks around numbers do not matter.
+    enclosed = sum(any(map(str.isalpha, cell)) for cell in _ENCLOSED.findall(text))
     note = f"the quotation marks around {enclosed} cells are part of the text"
     if stray:
         note += f", since {stray}"
@@ -442,8 +446,7 @@ def _quoting(text: str, where: str, texts: bool) -> _Quoting:
 
 
 _CELL = re.compile(r'(?:"([^"]*+(?:""[^"]*+)*+)"|([^"\t\r\n]*+))(\t|\r\n?|\n|\Z)')
-# With a letter, since quotation marks around numbers do not matter.
-_ENCLOSED = re.compile(r'(?:(?<=[\t\r\n])|\A)"[^\t\r\n]*?[^\W\d_][^\t\r\n]*"(?=[\t\r\n]|\Z)')
+_ENCLOSED = re.compile(r'(?:(?<=[\t\r\n])|\A)"[^\t\r\n]*"(?=[\t\r\n]|\Z)')
 
 
 def _quoted_cells(text: str) -> tuple[list[str], str]:
