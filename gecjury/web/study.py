@@ -187,6 +187,8 @@ def open_study(
     # Watched before they are read, so that no change in between is missed.
     watched = Watched(files)
     corpus = read_corpus(settings.source, settings.outputs, settings.references, language=language)
+    for remark in corpus.remarks(("references",)):
+        tell(f"note: {remark}")
     for system in corpus.names:
         if not system.isprintable() or system != system.strip():
             raise InputError(f"system {system!r}: cannot be written to a table; rename its file")
