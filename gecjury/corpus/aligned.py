@@ -159,7 +159,7 @@ def order_by_id(
     missing = next((one for one in wanted if one not in place), None)
     if (strange := next((one for one in place if one not in wanted), None)) is not None:
         lacks = ""
-        if missing is not None:
+        if missing is not None and wanted is source.ids:
             lacks = f", whose line {wanted[missing]} is {missing!r:.60}"
         raise InputError(
             f"{name}, line {rows.ids[strange]}: {rows.key} = {strange:.60} is not {whose}"

@@ -242,7 +242,7 @@ class Corpus:
             needs: the parts among `references` and `gold` that the metric reads.
         """
         noted = [] if self.source_read is None else [(self.label("source"), self.source_read)]
-        noted += self.systems.items()
+        noted += ((self.label(f"system {name}"), v) for name, v in self.systems.items())
         if "references" in needs:
             noted += ((self.label(f"reference {n}"), v) for n, v in enumerate(self.references))
         files: dict[str, dict[str, None]] = {}
@@ -534,7 +534,7 @@ def meant_references(version: Version, sources: Sequence[str]) -> Version:
         sources: the sentences that it corrects.
 
     Returns:
-        The reference; lines without a reference are empty and among its `borrowed` ones.
+        The reference; lines without a reference are unchanged and among its `borrowed` ones.
     """
     # An M2 file has its own ways to say this.
     if version.edits is not None or len(version.lines) != len(sources):
@@ -549,7 +549,7 @@ def meant_references(version: Version, sources: Sequence[str]) -> Version:
         return version
     lines = [*_held(version.lines)]
     for row, text in changed.items():
-        lines[row] = text or ""
+        lines[row] = lines[row] if text is None else text
     absent = [row for row, text in changed.items() if text is None]
     same = [row + 1 for row, text in changed.items() if text is not None]
     borrowed = tuple(sorted({*version.borrowed, *absent}))
@@ -608,7 +608,8 @@ def empty_note(version: Version, sources: Sequence[str]) -> str:
     if version.edits is not None:
         return ""
     lines = enumerate(version.lines)
-    empty = [row + 1 for row, line in lines if not line.strip() and sources[row].strip()]
+    blank = (row for row, line in lines if not line or line.isspace())
+    empty = [row + 1 for row in blank if sources[row].strip()]
     if not empty:
         return ""
     return (

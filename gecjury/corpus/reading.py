@@ -121,7 +121,7 @@ def align_reference(
 ) -> list[Version]:
     """Return the versions of a reference file by the ids of the source, with their meaning.
 
-    Lines without a reference are empty and among `Version.borrowed`: see
+    Lines without a reference are among `Version.borrowed`: see
     `gecjury.corpus.corpus.meant_references` and `filled_references`.
 
     Args:
