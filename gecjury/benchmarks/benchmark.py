@@ -381,16 +381,16 @@ class LoadRequest:
         """
         names = self.info.system_sets[self.systems]
         rows = range(len(sources)) if rows is None else rows
-        attributes: dict[str, Any] = {"reference_name": self.reference_name}
+        given = self.collect_references(
+            read_set, rows, lines or len(sources), sources, more.get("source_read")
+        )
+        attributes: dict[str, Any] = {"reference_name": self.reference_name, **given}
         if ranked is not None:
             texts = {name: version.lines for name, version in versions.items()}
             attributes["groups"] = ranked_groups(ranked, names, texts)
         return Corpus(
             tuple(sources),
             {name: versions[name] for name in names},
-            self.collect_references(
-                read_set, rows, lines or len(sources), sources, more.get("source_read")
-            ),
             **(attributes | more),
         )
 
@@ -432,8 +432,8 @@ class LoadRequest:
         lines: int,
         sources: Sequence[str],
         source_read: Version | None = None,
-    ) -> tuple[Version, ...]:
-        """Read the requested reference sets and files.
+    ) -> dict[str, Any]:
+        """Return the requested reference sets and files, as attributes of a `Corpus`.
 
         Args:
             read_set: returns the versions of a named set, already reduced to `rows`.
@@ -448,6 +448,7 @@ class LoadRequest:
         where = f"the sources of {self.info.name}"
         versions: list[Version] = []
         names: list[str] = []
+        labels: dict[str, str] = {}
         for reference in self.references:
             if reference in self.info.reference_sets:
                 versions += read_set(str(reference))
@@ -469,8 +470,10 @@ class LoadRequest:
                         f"have {either}"
                     )
                 names.append(str(reference))
+                labels[f"reference {len(versions)}"] = str(reference)
                 versions.append(meant_references(version, sources))
-        return tuple(filled_references(names, versions, where))
+        filled = filled_references(names, versions, where)
+        return {"references": tuple(filled), "_labels": labels}
 
 
 def ranked_groups(

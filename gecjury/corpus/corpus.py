@@ -270,7 +270,9 @@ class Corpus:
                         f"{name}: texts that it lacks are taken from another reference: "
                         f"{len(version.borrowed)} of {len(self)}"
                     )
-                if empty := self._empty_references[index]:
+                # Empty lines in the sets of a benchmark are those of their annotators.
+                given = f"reference {index}" in self._labels or not self.reference_name
+                if given and (empty := self._empty_references[index]):
                     remarks.append(f"{name}: {empty}")
                 if count:
                     remarks.append(
@@ -431,10 +433,9 @@ class Corpus:
                 f"no references are called {name!r}: {hint}; name files with -r {name}=FILE"
             )
         versions = tuple(self.reference_sets[name]())
-        roles = {
-            f"reference {number}": f"{name} reference {number}" for number in range(len(versions))
-        }
-        labels = {**self._labels, **{role: self.label(own) for role, own in roles.items()}}
+        roles = {f"{name} reference {number}": number for number in range(len(versions))}
+        labels = {r: file for r, file in self._labels.items() if not r.startswith("reference ")}
+        labels |= {f"reference {n}": labels[r] for r, n in roles.items() if r in labels}
         return replace(self, references=versions, reference_name=name, _labels=labels)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,14 @@ def test_lists_in_python_have_the_same_marks() -> None:
     assert [version.lines for version in corpus.references] == [("a b .", "d ."), ("a .", "d .")]
     with pytest.raises(InputError, match=r"references\[0\], line 2: no file has a reference"):
         corpus_of_texts(texts, texts, [["a b .", "-NONE-"]])
+
+
+def test_empty_lines_of_named_and_of_benchmark_sets(here: Path) -> None:
+    (here / "r.txt").write_text("I have it .\n\n")
+    corpus = read_corpus("s.txt", ["h.txt"], ["h.txt", "mine=r.txt"])
+    assert corpus.remarks(("references",)) == ()
+    (note,) = corpus.with_references("mine").remarks(("references",))
+    assert note.startswith("r.txt: 1 of 2 lines are empty")
+    # In SEEDA, an annotator deleted a whole sentence.
+    official = replace(corpus.with_references("mine"), reference_name="official", _labels={})
+    assert official.remarks(("references",)) == ()
