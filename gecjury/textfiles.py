@@ -90,6 +90,21 @@ def _split(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
+def lines_text(lines: Sequence[str]) -> str:
+    """Return the text of a file with one sentence a line, from which `read_lines` reads the same.
+
+    Raises:
+        InputError: a sentence contains a line break, or the first begins with a byte order mark.
+    """
+    for number, line in enumerate(lines, 1):
+        if "\n" in line or line.endswith("\r") or (number == 1 and line.startswith("\ufeff")):
+            raise InputError(
+                f"sentence {number}: {line!r:.60} has a line break or begins with a byte order "
+                "mark, and cannot be written as a line of text; remove it"
+            )
+    return "".join(f"{line}\n" for line in lines)
+
+
 class FileLines(Sequence[str]):
     """The lines of a large plain file, which stay on disk and are read on demand.
 
@@ -226,8 +241,38 @@ def read_text(path: str | Path, *, most: int = MOST_BYTES) -> str:
     Raises:
         InputError: see `read_bytes`; or the file is not UTF-8 (names byte and line).
     """
+    return decoded_text(read_bytes(path, most=most), path)
+
+
+def decoded_text(data: bytes, path: str | Path) -> str:
+    """Return the content of a file as text, without a byte order mark.
+
+    Args:
+        data: the content.
+        path: of the file, for messages.
+
+    Raises:
+        InputError: it is not UTF-8, or a known kind of file that is not text; says how to convert
+            it.
+    """
+    for start, kind in _NOT_TEXT.items():
+        if data.startswith(start):
+            raise InputError(f"{shown_path(path)}: is {kind}")
     # The byte order mark is dropped after decoding, so that offsets refer to the file.
-    return _decoded(read_bytes(path, most=most), path).removeprefix("\ufeff")
+    return _decoded(data, path).removeprefix("\ufeff")
+
+
+_EXPORT = (
+    "not text; export a table as CSV or TSV in UTF-8 (in a spreadsheet: Save As, CSV UTF-8), and "
+    "sentences as plain text"
+)
+_NOT_TEXT = {
+    b"PK\x03\x04": f"a spreadsheet (.xlsx, .ods), a document or another zip archive, {_EXPORT}",
+    b"\xd0\xcf\x11\xe0": f"an old Excel or Word file, {_EXPORT}",
+    b"PAR1": f"a Parquet file, {_EXPORT}",
+    b"%PDF-": f"a PDF file, {_EXPORT}",
+}
+"""What the first bytes of other kinds of file show."""
 
 
 def _decoded(data: bytes, path: str | Path, offset: int = 0, lines: int = 0) -> str:
@@ -385,7 +430,9 @@ def _too_large(path: str | Path, most: int) -> InputError:
     )
 
 
-def parse_json(text: str, where: str, expected: str, *, halves: bool = False) -> Any:
+def parse_json(
+    text: str, where: str, expected: str, *, halves: bool = False, unique: bool = False
+) -> Any:
     r"""Read JSON from an untrusted source: any content gives a value or an `InputError`.
 
     Args:
@@ -393,14 +440,29 @@ def parse_json(text: str, where: str, expected: str, *, halves: bool = False) ->
         where: file, or file and line, for messages.
         expected: the expected content, for messages ("a score file of `gecjury score`").
         halves: whether halves of surrogate pairs are allowed, for callers that replace them.
+        unique: whether a name that occurs twice in an object is refused; the last one counts
+            otherwise.
 
     Raises:
         InputError: the text is not JSON, is nested deeper than `MOST_DEPTH`, or contains an integer
             of thousands of digits or half a surrogate pair (`"\ud800"`), which cannot be written as
             UTF-8.
     """
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(
+                f"{where}: {twice!r:.60} occurs twice in an object; rename one of them"
+            )
+        return value
+
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=once if unique else None)
+    except InputError:
+        raise
     except json.JSONDecodeError as error:
         raise InputError(
             f"{where}: is not JSON ({error.msg} at line {error.lineno}, column {error.colno}); "

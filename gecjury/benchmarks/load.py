@@ -129,10 +129,11 @@ def _info(name: str) -> BenchmarkInfo:
     if name.lower() in BENCHMARKS or not looks_like_path(name):
         return benchmark_info(name)
     from gecjury.benchmarks.loaders.own import own_info
-    from gecjury.benchmarks.loaders.own_table import TABLES, table_info
+    from gecjury.benchmarks.loaders.own_table import table_info
 
     path = Path(name)
-    return (table_info if path.is_file() and path.suffix in TABLES else own_info)(path)
+    one_table = path.is_file() and path.suffix.lower() not in (".toml", ".xml")
+    return (table_info if one_table else own_info)(path)
 
 
 def _references(

@@ -48,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
     # An unknown tagger is refused before any file is read.
     extraction_signature(language.tagger, args.pos)
     # Two files may have the same name, since annotators are distinguished by number.
-    systems = {f"{n} {system_name(path)}": path for n, path in enumerate(args.corrections)}
+    files = args.corrections
+    systems = {f"{n} {system_name(path)}": path for n, path in enumerate(files)}
     corpus = read_corpus(args.source, systems, language=language, source_text=args.source_text)
     for remark in () if args.quiet else corpus.remarks(()):
         tell(f"note: {remark}")
@@ -56,7 +57,11 @@ def run(args: argparse.Namespace) -> int:
     blocks = []
     for row, source in enumerate(corpus.sources):
         sets = enumerate(lines[row] for lines in edits.systems.values())
-        lines_of_row = [line for number, made in sets for line in m2_annotations(made, number)]
+        lines_of_row = [
+            line
+            for number, made in sets
+            for line in m2_annotations(made, number, f"{files[number]}, line {row + 1}")
+        ]
         blocks.append(M2Sentence(" ".join(source.split()), tuple(lines_of_row)))
     # The counts by type are printed in addition to a file of M2, or instead of it.
     if args.output or args.format == "table":

@@ -398,8 +398,8 @@ def benchmark_or_files(args: argparse.Namespace) -> Corpus | Benchmark:
     """
     from pathlib import Path
 
-    from gecjury.benchmarks.loaders.own_table import TABLES
     from gecjury.corpus.reading import read_corpus
+    from gecjury.corpus.rows import is_table
     from gecjury.errors import OptionError
 
     source, *outputs = args.inputs
@@ -412,7 +412,7 @@ def benchmark_or_files(args: argparse.Namespace) -> Corpus | Benchmark:
         files = (args.reference_files, args.m2)
         return read_corpus(source, outputs, *files, language_from(args), args.source_text)
     # A table or a TOML file may be a benchmark; any other single file cannot be one.
-    if Path(source).is_file() and Path(source).suffix not in (".toml", *TABLES):
+    if Path(source).is_file() and not (Path(source).suffix == ".toml" or is_table(source)):
         raise OptionError(
             f"{source} is the only input: give a source file and at least one system output, or a "
             "benchmark: its name, its folder, a .toml file or a table"

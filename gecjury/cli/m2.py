@@ -120,6 +120,7 @@ def _corrected(args: argparse.Namespace) -> str:
     """Return the sentences as one annotator corrected them."""
     from gecjury.corpus.m2 import read_m2
     from gecjury.errors import InputError
+    from gecjury.textfiles import lines_text
 
     blocks = read_m2(args.file, overlaps=args.overlaps)
     annotators = sorted({a for block in blocks for a in block.annotators})
@@ -128,21 +129,24 @@ def _corrected(args: argparse.Namespace) -> str:
             f"{args.file}: no annotator {args.annotator}; the file has "
             f"{', '.join(map(str, annotators))}"
         )
-    return "".join(f"{block.text(args.annotator)}\n" for block in blocks)
+    return lines_text([block.text(args.annotator) for block in blocks])
 
 
 def _sources(args: argparse.Namespace) -> str:
     """Return the sentences as they were before correction."""
     from gecjury.corpus.m2 import read_m2
+    from gecjury.textfiles import lines_text
 
     files = (read_m2(path, overlaps=args.overlaps) for path in args.files)
-    return "".join(f"{block.source}\n" for blocks in files for block in blocks)
+    return lines_text([block.source for blocks in files for block in blocks])
 
 
 def _converted(args: argparse.Namespace) -> str:
     """Return all files merged into one, each with its own annotators, or some of them."""
+    from dataclasses import replace
+
     from gecjury.corpus.gold import join_annotators
-    from gecjury.corpus.m2 import M2Sentence, format_m2, read_m2
+    from gecjury.corpus.m2 import format_m2, read_m2
     from gecjury.textfiles import read_text
 
     files = [read_m2(path, overlaps=args.overlaps) for path in args.files]
@@ -152,7 +156,7 @@ def _converted(args: argparse.Namespace) -> str:
     # Numbers continue from file to file: those of the second follow the last of the first.
     if args.annotator is not None:
         joined = tuple(
-            M2Sentence(b.source, tuple(a for a in b.annotations if a.annotator in args.annotator))
+            replace(b, annotations=tuple(a for a in b.annotations if a.annotator in args.annotator))
             for b in joined
         )
     text = format_m2(joined)

@@ -23,7 +23,7 @@ def row_ids(rows: Iterable[tuple[int, Mapping[str, object]]], where: str) -> Ver
     """Return a version without lines that has the ids of rows, or none if the rows name none.
 
     Args:
-        rows: line number and cells of each row.
+        rows: line number and cells of each row, with lower-case names.
         where: the file, for messages.
 
     Raises:

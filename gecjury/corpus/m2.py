@@ -102,9 +102,28 @@ class M2Sentence:
         return " ".join(_apply_in_turn(tokens, edits))
 
 
-def m2_annotations(edits: Iterable[Edit], annotator: int) -> tuple[M2Annotation, ...]:
-    """Return an annotator's lines for the edits of a sentence; a noop where there is none."""
+def m2_annotations(
+    edits: Iterable[Edit], annotator: int, place: str = ""
+) -> tuple[M2Annotation, ...]:
+    """Return an annotator's lines for the edits of a sentence; a noop where there is none.
+
+    Args:
+        edits: the edits.
+        annotator: the annotator's number.
+        place: file and line for messages, if the lines are written to a file. Edits that M2 cannot
+            express are then refused.
+
+    Raises:
+        InputError: a correction has `||`, which separates alternatives, or is `-NONE-`, which means
+            a deletion.
+    """
     lines = [M2Annotation(e.start, e.end, e.type, e.correction, annotator=annotator) for e in edits]
+    for line in lines if place else ():
+        if "||" in line.correction or line.correction == "-NONE-":
+            raise InputError(
+                f"{place}: the correction {line.correction!r:.60} cannot be written as M2, where "
+                "`||` separates alternatives and `-NONE-` is a deletion; replace it in the text"
+            )
     return tuple(lines) or (M2Annotation(-1, -1, NOOP, "-NONE-", annotator=annotator),)
 
 
@@ -122,7 +141,7 @@ def looks_like_m2(lines: Sequence[str]) -> bool:
         return True
     blank = [not line.strip() for line in head]
     return any(blank) and all(
-        empty or line == "S" or line.startswith("S ")
+        empty or line == "S" or line.startswith("S ") or _TARGET.match(line)
         for empty, line in zip(blank, head, strict=True)
     )
 
@@ -200,11 +219,36 @@ _TARGET = re.compile(r"T\d+(?:-A(\d{1,9}))? ")
 
 
 def format_m2(sentences: Iterable[M2Sentence]) -> str:
-    """Write blocks as M2 text, each followed by a blank line."""
-    return "".join(
-        "\n".join([f"S {s.source}", *(annotation.line() for annotation in s.annotations)]) + "\n\n"
-        for s in sentences
-    )
+    """Write blocks as M2 text, each followed by a blank line.
+
+    Raises:
+        InputError: a text contains a line break or a separator, which M2 cannot escape.
+    """
+    return "".join(f"{_block(sentence, n)}\n\n" for n, sentence in enumerate(sentences, 1))
+
+
+def _block(sentence: M2Sentence, number: int) -> str:
+    lines = [f"S {sentence.source}"]
+    if "\n" in sentence.source or sentence.source.endswith("\r"):
+        raise InputError(
+            f"sentence {number}: {sentence.source!r:.60} has a line break, which M2 cannot "
+            "express; replace it by a space"
+        )
+    above: int | None = None
+    for annotation in sentence.annotations:
+        if sentence.ragged and annotation.annotator != above:
+            above = annotation.annotator
+            lines.append(f"T{above}-A0 {sentence.text(above)}")
+        lines.append(annotation.line())
+        fields = (annotation.type, annotation.correction, annotation.required, annotation.comment)
+        if "\n" in lines[-1] or tuple(lines[-1].split("|||")[1:-1]) != fields:
+            raise InputError(
+                f"sentence {number}: {'|||'.join(fields)!r:.90} cannot be written as M2, whose "
+                "fields may not contain `|||` or a line break or end in `|`; replace it in the text"
+            )
+    if sentence.ragged and above is None:
+        lines.append(f"T0-A0 {sentence.source}")
+    return "\n".join(lines)
 
 
 def _parse_annotation(line: str, where: str, length: int) -> M2Annotation:

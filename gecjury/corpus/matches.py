@@ -10,7 +10,7 @@ These formats are read:
                    span is in UTF-16 code units and whose inner one is in characters
     a table        columns `line`, `offset`, `length` (in characters, from 0 in the line), and
                    optionally `replacement` and `rule`; rows that differ only in the replacement
-                   are suggestions of one match
+                   are suggestions of one match; also as JSON, see `gecjury.corpus.rows`
 
 The JSON is one reply for the whole text, its lines joined by `\n`, or one reply per line.
 """
@@ -28,12 +28,12 @@ from typing import Any, NamedTuple
 
 from gecjury.corpus.corpus import Mark, Version
 from gecjury.corpus.language import Language
-from gecjury.corpus.rows import csv_rows
+from gecjury.corpus.rows import MOST_CELL, check_names, table_of
 from gecjury.corpus.tokens import folded
 from gecjury.errors import InputError
 from gecjury.textfiles import MOST_JSON, parse_json, shown_path
 
-_NEEDED = {"line", "offset", "length"}
+_NEEDED = ("line", "offset", "length")
 _FORMS = "LanguageTool's `matches`, Harper's `lints`, or columns line,offset,length,replacement"
 _WIDE = re.compile("[\U00010000-\U0010ffff]")
 
@@ -69,10 +69,12 @@ class Matches(NamedTuple):
     Attributes:
         by_line: matches of each line, in the order of the file.
         crossing: number of matches left out because they extend beyond the end of a line.
+        notes: notes on the table that they were read from.
     """
 
     by_line: list[list[Match]]
     crossing: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class _Raw(NamedTuple):
@@ -100,14 +102,31 @@ def looks_like_matches(lines: Sequence[str]) -> bool:
 
     JSON lines of hypotheses, objects with `text` or `hypothesis`, are not matches.
     """
-    if set(re.split(r"[,;\t]", lines[0].strip().lower())) >= _NEEDED:
-        return True
     if lines[0].lstrip()[:1] not in ("{", "["):
-        return False
+        return {cell.strip().strip('"').lower() for cell in _CELLS.split(lines[0])}.issuperset(
+            _NEEDED
+        )
+    if _is_table(lines):
+        return True
     if not any(re.search(r'"(?:matches|lints)"\s*:\s*\[', line) for line in lines[:1000]):
         return False
     first = _object_or_none(lines[0])
     return first is None or not {"text", "hypothesis"} & first.keys()
+
+
+_CELLS = re.compile(r"[,;\t]")
+
+
+def _is_table(lines: Sequence[str]) -> bool:
+    """Return True if matches are a table: not JSON, or objects with its columns."""
+    if lines[0].lstrip()[:1] not in ("{", "["):
+        return True
+    head = "\n".join(lines[:100])
+    try:
+        first, _ = json.JSONDecoder().raw_decode(head, head.index("{"))
+    except (ValueError, RecursionError):
+        return False
+    return {key.lower() for key in first}.issuperset(_NEEDED)
 
 
 def read_matches(
@@ -126,8 +145,8 @@ def read_matches(
             text: beyond its end, inside a surrogate pair, or with another quoted text.
     """
     where = shown_path(path)
-    if lines[0].lstrip()[:1] not in ("{", "["):
-        return Matches(_of_table("\n".join(lines), where, texts, name))
+    if _is_table(lines):
+        return _of_table("\n".join(lines), where, texts, name)
     replies = _replies(lines, where)
     if len(replies) == 1:
         return _of_whole(replies[0], where, texts, name)
@@ -185,17 +204,22 @@ def _raws(reply: Any, where: str) -> Iterator[_Raw]:
     if not isinstance(listed, list):
         raise InputError(f"{where}: no matches; expected {_FORMS}")
     for number, match in enumerate(listed, 1):
+        place = f"{where}, match {number}"
         try:
-            raw = _of_languagetool(match) if of_tool else _of_harper(match)
+            raw = _of_languagetool(match) if of_tool else _of_harper(match, place)
+            if not isinstance(raw.quoted, str | None):
+                raise TypeError
+        except InputError:
+            raise
         except (AttributeError, KeyError, TypeError, ValueError):
             fields = "offset, length, replacements, rule" if of_tool else "span, suggestions"
             raise InputError(
-                f"{where}, match {number}: a field is missing or of another type; expected {fields}"
+                f"{place}: a field is missing or of another type; expected {fields}"
             ) from None
         if type(raw.start) is not int or type(raw.end) is not int:
-            raise InputError(f"{where}, match {number}: its span is not two whole numbers")
+            raise InputError(f"{place}: its span is not two whole numbers")
         if any("\ud800" <= c <= "\udfff" for text, _ in raw.suggestions for c in text):
-            raise InputError(f"{where}, match {number}: a suggestion has half a surrogate pair")
+            raise InputError(f"{place}: a suggestion has half a surrogate pair")
         yield raw
 
 
@@ -213,24 +237,37 @@ def _of_languagetool(match: Mapping[str, Any]) -> _Raw:
     return _Raw(start, start + length, True, suggestions, named, quoted)
 
 
-def _of_harper(lint: Mapping[str, Any]) -> _Raw:
+def _of_harper(lint: Mapping[str, Any], place: str) -> _Raw:
     inner = lint.get("inner", lint)
     span = lint["span"]
     start, end = (span.get(f"char_{edge}", span.get(edge)) for edge in ("start", "end"))
-    suggestions = [_suggestion(value) for value in inner["suggestions"]]
+    suggestions = [_suggestion(value, place) for value in inner["suggestions"]]
     rule = _rule(inner.get("lint_kind") or lint.get("kind"), lint.get("rule"))
     quoted = lint.get("problem_text", lint.get("matched_text"))
     return _Raw(start, end, "inner" in lint, suggestions, rule, quoted)
 
 
-def _suggestion(value: Any) -> tuple[str, bool]:
-    """Return a suggestion of Harper's as text, and whether it is inserted after the span."""
+def _suggestion(value: Any, place: str) -> tuple[str, bool]:
+    """Return a suggestion of Harper's as text, and whether it is inserted after the span.
+
+    Raises:
+        InputError: it has another wording, from which nobody knows whether it replaces, inserts or
+            removes.
+    """
+    if value in ("Remove", "Remove error"):
+        return "", False
     if isinstance(value, str):
-        # harper-cli prints suggestions for people: Replace with: “a”, Insert “a”, Remove error.
-        shown = re.fullmatch(r"(Replace with:|Insert) “(.*)”", value, re.DOTALL)
-        return (shown[2], shown[1] == "Insert") if shown else ("", False)
-    ((kind, characters),) = value.items()
-    return "".join(characters), kind == "InsertAfter"
+        # harper-cli prints suggestions for people.
+        if shown := re.fullmatch(r"(Replace with:|Insert) “(.*)”", value, re.DOTALL):
+            return shown[2], shown[1] == "Insert"
+    else:
+        ((kind, characters),) = value.items()
+        if kind in ("ReplaceWith", "InsertAfter"):
+            return "".join(characters), kind == "InsertAfter"
+    raise InputError(
+        f"{place}: suggestion {value!r:.60} has an unknown form; expected the English wording of "
+        "harper-cli (Replace with: “a”, Insert “a”, Remove error) or the JSON of harper.js"
+    )
 
 
 def _rule(category: Any, name: Any) -> str:
@@ -291,39 +328,39 @@ def _of_whole(reply: Any, where: str, texts: Sequence[str], name: str) -> Matche
     return Matches(by_line, crossing)
 
 
-def _of_table(text: str, where: str, texts: Sequence[str], name: str) -> list[list[Match]]:
+def _of_table(text: str, where: str, texts: Sequence[str], name: str) -> Matches:
     # Spaces at the ends of a replacement count.
-    rows = csv_rows(text, where, texts=True)
-    names = [cell.strip().lower() for cell in next(rows)[1]]
-    place = {column: names.index(column) for column in names}
+    table = table_of(text, where, texts=True)
+    columns = [column.strip().lower() for column in table.columns]
+    check_names(columns, where)
+    place = dict(zip(columns, table.columns, strict=True))
+    if lacking := [column for column in _NEEDED if column not in place]:
+        raise InputError(
+            f"{where}: no column {lacking[0]!r} among {', '.join(columns):.300}; expected "
+            f"{', '.join(_NEEDED)} with one separator, and optionally replacement and rule"
+        )
     suggestions: dict[tuple[int, int, int, str], list[tuple[str, bool]]] = {}
-    ends_at: dict[tuple[int, int, int, str], int] = {}
-    for number, cells in rows:
-        if not any(cells):
+    ends_at: dict[tuple[int, int, int, str], str] = {}
+    for row in table.rows:
+        if not any(map(row.text, row.cells)):
             continue
-        try:
-            line, offset, length = (int(cells[place[c]]) for c in ("line", "offset", "length"))
-            rule = cells[place["rule"]].strip() if "rule" in place else ""
-            new = [cells[place["replacement"]]] if "replacement" in place else []
-        except (IndexError, ValueError):
-            raise InputError(
-                f"{where}, line {number}: expected {len(names)} cells, with whole numbers as line, "
-                "offset and length"
-            ) from None
-        if not 1 <= line <= len(texts):
-            raise InputError(
-                f"{where}, line {number}: line {line} is not one of the {len(texts)} of {name}"
-            )
-        key = line, offset, length, rule
-        suggestions.setdefault(key, []).extend((text, False) for text in new)
-        ends_at.setdefault(key, number)
+        line = row.whole(place["line"], 1, len(texts), f", the lines of {name}")
+        offset = row.whole(place["offset"], 0, MOST_CELL)
+        length = row.whole(place["length"], 0, MOST_CELL)
+        key = line, offset, length, row.text(place["rule"]) if "rule" in place else ""
+        new = row.cells.get(place.get("replacement", ""))
+        # In JSON, null means that there is no suggestion.
+        more = (
+            [] if new is None else [new if isinstance(new, str) else row.text(place["replacement"])]
+        )
+        suggestions.setdefault(key, []).extend((text, False) for text in more)
+        ends_at.setdefault(key, f"{where}, {row.unit} {row.line}")
     by_line: list[list[Match]] = [[] for _ in texts]
     for key, new_texts in suggestions.items():
         line, offset, length, rule = key
         raw = _Raw(offset, offset + length, False, new_texts, rule, None)
-        of_row = f"{where}, line {ends_at[key]}"
-        by_line[line - 1].append(_fitted(raw, texts[line - 1], (), of_row, name))
-    return by_line
+        by_line[line - 1].append(_fitted(raw, texts[line - 1], (), ends_at[key], name))
+    return Matches(by_line, notes=table.notes)
 
 
 def corrected_version(
@@ -379,7 +416,7 @@ def corrected_version(
     total = sum(map(len, matches.by_line)) + matches.crossing
     counts["beyond the end of a line, left out"] = matches.crossing
     details = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-    note = f"{total} matches{details and ': '}{details}"
+    note = "; ".join((f"{total} matches{details and ': '}{details}", *matches.notes))
     return Version(tuple(lines), marks=tuple(marks), note=note)
 
 

@@ -24,7 +24,7 @@ from gecjury.corpus.gold import join_annotators
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence, looks_like_m2, parse_m2
 from gecjury.corpus.matches import corrected_version, looks_like_matches, read_matches
-from gecjury.corpus.rows import read_table
+from gecjury.corpus.rows import Table, read_table
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError
 from gecjury.textfiles import MOST_JSON, FileLines, parse_json, read_lines, shown_path
@@ -380,17 +380,30 @@ def _texts(path: str | Path, lines: Sequence[str], role: _Role) -> tuple[Version
                 "JSON strings ends in .jsonl)"
             )
         return (version,)
-    values = _rows_of_table(path, role) if form == "table" else _json_values(lines, where, form)
+    notes: Sequence[str] = ()
+    if form == "table":
+        table = _table(path, role)
+        values: list[tuple[int, Any]] = [(row.line, row.cells) for row in table.rows]
+        notes = table.notes
+    else:
+        values = _json_values(lines, where, form)
+        if _ending(path) not in _JSON:
+            notes = ("read as JSON lines",)
+    values = [(line, _lower_keys(value)) for line, value in values]
     rows = [(line, value) for line, value in values if isinstance(value, dict)]
     ids = Version(()) if len(rows) < len(values) else row_ids(rows, where)
     texts = [_row_texts(value, f"{where}, line {line}", role) for line, value in values]
     # Where a row has fewer references than another, the others are absent.
     most = max(map(len, texts), default=1) or 1
     columns = zip(*(row + [NO_REFERENCE] * (most - len(row)) for row in texts), strict=True)
-    versions = tuple(replace(ids, lines=column) for column in columns)
-    if form == "table" or _ending(path) in _JSON:
-        return versions
-    return tuple(version.with_note("read as JSON lines") for version in versions)
+    return tuple(replace(ids, lines=column, note="; ".join(notes)) for column in columns)
+
+
+def _lower_keys(value: Any) -> Any:
+    """Return a row with lower-case names of its columns; another value as it is."""
+    if not isinstance(value, Mapping):
+        return value
+    return {name.lower(): cell for name, cell in value.items()}
 
 
 def _ending(path: str | Path) -> str:
@@ -445,17 +458,17 @@ def _json_values(lines: Sequence[str], where: str, form: str) -> list[tuple[int,
     ]
 
 
-def _rows_of_table(path: str | Path, role: _Role) -> list[tuple[int, Any]]:
-    """Return the rows of a table with a column of texts, each with its line."""
+def _table(path: str | Path, role: _Role) -> Table:
+    """Return a table with a column of texts."""
     keys = _TEXT_KEYS[role]
     table = read_table(path, f"a header with a column {keys[0]}", texts=True)
-    if not {*keys} & {*table.columns}:
+    if not {*keys} & {name.lower() for name in table.columns}:
         raise InputError(
             f"{table.path}, line 1: no column of texts among {', '.join(table.columns):.300}; "
             f"expected {' or '.join(keys[:3])}, or plain text in a file that does not end in "
             f"{_ending(path)}"
         )
-    return [(row.line, dict(row.cells)) for row in table.rows]
+    return table
 
 
 def _row_texts(value: Any, where: str, role: _Role) -> list[str]:

@@ -1,4 +1,4 @@
-"""Users' tables: CSV, TSV and JSON lines, as rows whose cells are checked when read.
+"""Users' tables: CSV, TSV, JSON and Parquet, as rows whose cells are checked when read.
 
 All readers of users' tables are based on this module, so that all errors are reported in one way:
 file, line, column, value, what was expected and what to do about it.
@@ -7,20 +7,35 @@ file, line, column, value, what was expected and what to do about it.
 from __future__ import annotations
 
 import io
+import json
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
-from gecjury.errors import InputError
-from gecjury.textfiles import parse_json, read_text
+from gecjury.errors import InputError, MissingExtraError, install_hint
+from gecjury.textfiles import (
+    MOST_BYTES,
+    MOST_JSON,
+    MOST_LINES,
+    decoded_text,
+    parse_json,
+    read_bytes,
+)
 
 MOST_CELL = 1_000_000
 """Most characters in a cell of a table: an unclosed quotation mark takes in all that follows."""
 
-_JSON_LINES = (".jsonl", ".json", ".ndjson")
+PARQUET = b"PAR1"
+"""The bytes that a Parquet file begins with."""
+
+_JSON = (".jsonl", ".json", ".ndjson")
 _TABBED = (".tsv", ".tab")
+_ENDINGS = (*_JSON, *_TABBED, ".csv", ".parquet", ".pq", ".xlsx", ".xls", ".ods")
+_OBJECTS = "a list of objects, or one object a line, each with the cells of a row by column"
 _T = TypeVar("_T")
 
 
@@ -80,7 +95,8 @@ class Row:
             return str(value).lower()
         if not isinstance(value, str | int | float):
             self.refuse(column, "text or a number")
-        return str(value).strip()
+        # Tables of pandas contain NaN where a cell is empty.
+        return "" if value != value else str(value).strip()
 
     def number(self, column: str, most: float, remedy: str = "") -> float:
         """Return a cell as a number.
@@ -93,12 +109,13 @@ class Row:
         Raises:
             InputError: it is not a number, or too large.
         """
+        text = self.text(column)
         try:
-            value = float(self[column])
+            value = float(text)
         except ValueError:
             value = math.nan
         if not abs(value) <= most:
-            point = " with a decimal point" if "," in self[column] else ""
+            point = " with a decimal point" if "," in text else ""
             self.refuse(column, f"a number{point} from {-most:g} to {most:g}{remedy}")
         return value
 
@@ -109,7 +126,8 @@ class Row:
             InputError: it is not such a number.
         """
         try:
-            value = int(self[column])
+            # A column with empty cells has 3.0 for 3 in tables of pandas.
+            value = int(self.text(column).removesuffix(".0"))
         except ValueError:  # not a number, or one of thousands of digits
             value = least - 1
         if not least <= value <= most:
@@ -127,7 +145,7 @@ class Row:
         Raises:
             InputError: it is another word.
         """
-        word = self[column].lower()
+        word = self.text(column).lower()
         if word not in choices:
             self.refuse(column, expected or f"one of {', '.join(choices)}")
         return choices[word]
@@ -139,63 +157,244 @@ class Table:
 
     Attributes:
         path: path of its file.
-        columns: their names in order; for JSON lines, the keys of all objects.
+        columns: their names in order; for JSON, the keys of all objects.
         rows: rows that are not blank.
+        notes: how quotation marks were read, where a reader may doubt it.
     """
 
     path: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+
+
+def is_table(path: str | Path) -> bool:
+    """Return True if a file's ending is that of a table, compressed or not."""
+    return _ending(str(path)) in _ENDINGS
 
 
 def read_table(path: str | Path, expected: str = "a header", *, texts: bool = False) -> Table:
-    """Read a table with a header; see `csv_rows` for how cells are separated.
+    """Read a table with a header: CSV, TSV, JSON or Parquet; see `table_of` and `csv_rows`.
 
     Args:
         path: path of the file.
         expected: contents it should have, for the message about an empty one.
         texts: the table contains sentences under names that the user chose: names are
-            case-sensitive, a row of blank cells is a row, and the file may be JSON lines with an
-            object each, recognised by its ending or its first character.
+            case-sensitive, a row of blank cells is a row, and cells may contain line breaks.
 
     Raises:
         InputError: the file is empty or not such a table; names the line.
+        MissingExtraError: it is Parquet, and pyarrow is not installed.
     """
-    text, where = read_text(path), str(path)
-    if texts and (_ending(where) in _JSON_LINES or text.lstrip()[:1] == "{"):
+    data, where = read_bytes(path), str(path)
+    if not data.startswith(PARQUET):
+        return table_of(decoded_text(data, path), where, expected, texts=texts, breaks=texts)
+    names, records = _parquet(data, where)
+    rows = tuple(Row(where, number, cells, "row") for number, cells in enumerate(records, 1))
+    return _of_records(where, names, rows, expected, texts)
+
+
+def table_of(
+    text: str, where: str, expected: str = "a header", *, texts: bool = False, breaks: bool = False
+) -> Table:
+    """Return a table from its text.
+
+    JSON is recognised by the file's ending or its first characters. It is a list of objects, or one
+    object a line.
+
+    Args:
+        text: the whole file.
+        where: the file, for messages.
+        expected: as for `read_table`.
+        texts: as for `read_table`.
+        breaks: cells may contain line breaks.
+
+    Raises:
+        InputError: the text is empty or not such a table; names the line.
+    """
+    if looks_like_objects(text) or (_ending(where) in _JSON and text.lstrip()[:1] == "["):
         rows = tuple(_json_rows(text, where))
-        columns = tuple(dict.fromkeys(key for row in rows for key in row.cells))
-    else:
-        table = csv_rows(text, where, texts=texts)
-        # Spreadsheets leave rows of empty cells behind; in a table of sentences these count.
-        filled = ((n, cells) for n, cells in table if (cells if texts else any(cells)))
-        line, names = next(filled, (1, []))
-        columns = tuple(names if texts else map(str.lower, names))
-        if twice := [name for name in columns if name and columns.count(name) > 1]:
-            raise InputError(
-                f"{where}, line {line}: column {twice[0]!r:.60} occurs twice; rename one of them"
-            )
-        rows = tuple(_named(where, columns, number, cells) for number, cells in filled)
+        names = dict.fromkeys(key for row in rows for key in row.cells)
+        return _of_records(where, [*names], rows, expected, texts)
+    quoting = _quoting(text, where, texts)
+    table = _csv_rows(text, where, quoting, texts=texts, breaks=breaks)
+    # Spreadsheets leave rows of empty cells behind; in a table of sentences these count.
+    filled = ((n, cells) for n, cells in table if (cells if texts else any(cells)))
+    line, header = next(filled, (1, []))
+    columns = tuple(header if texts else map(str.lower, header))
+    check_names(columns, f"{where}, line {line}")
     if not any(columns):
         raise InputError(f"{where}: the file is empty; expected {expected}")
-    return Table(where, columns, rows)
+    rows = tuple(_named(where, columns, quoting, number, cells) for number, cells in filled)
+    return Table(where, columns, rows, quoting.notes)
+
+
+def check_names(names: Sequence[str], place: str) -> None:
+    """Refuse a header in which a column occurs twice; columns without a name are allowed.
+
+    Raises:
+        InputError: names the column.
+    """
+    seen: set[str] = set()
+    for name in filter(None, names):
+        if name in seen:
+            raise InputError(f"{place}: column {name!r:.60} occurs twice; rename one of them")
+        seen.add(name)
+
+
+def check_system_name(name: str) -> None:
+    """Refuse a system's name that a table cannot hold: readers drop spaces around cells.
+
+    Raises:
+        InputError: it has control characters, or spaces at its ends.
+    """
+    if not name.isprintable() or name != name.strip():
+        raise InputError(f"system {name!r}: cannot be written to a table; rename its file")
+
+
+def looks_like_objects(text: str) -> bool:
+    """Return True for JSON whose first value is an object or a list of objects."""
+    return re.match(r"\s*(?:\[\s*)?\{", text) is not None
+
+
+def _of_records(
+    where: str, names: Sequence[str], rows: tuple[Row, ...], expected: str, texts: bool
+) -> Table:
+    """Return a table of rows whose cells have types; without `texts`, cells become texts."""
+    if not any(names):
+        raise InputError(f"{where}: the file is empty; expected {expected}")
+    if texts:
+        return Table(where, tuple(names), rows)
+    columns = tuple(name.strip().lower() for name in names)
+    check_names(columns, where)
+    plain = (
+        Row(where, row.line, {c: _one_line(row, n) for n, c in pairs if n in row.cells}, row.unit)
+        for pairs in [tuple(zip(names, columns, strict=True))]
+        for row in rows
+    )
+    # As in CSV, a row of empty cells is not a row.
+    return Table(where, columns, tuple(row for row in plain if any(row.cells.values())))
+
+
+def _one_line(row: Row, column: str) -> str:
+    text = row.text(column)
+    if "\n" in text or "\r" in text:
+        row.refuse(column, "text without a line break")
+    # As in `Row.whole`.
+    return text.removesuffix(".0") if isinstance(row[column], float) else text
 
 
 def _json_rows(text: str, where: str) -> Iterator[Row]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        value = parse_json(line, f"{where}, line {number}", "one object a line")
+    """Yield the rows of a list of objects, or of one object a line."""
+    if text.lstrip().startswith("["):
+        if len(text) > MOST_JSON:
+            raise InputError(
+                f"{where}: a JSON list of more than {MOST_JSON // 1_000_000} MB; write one object "
+                "a line, e.g. `jq -c '.[]'`"
+            )
+        values = parse_json(text, where, _OBJECTS, unique=True)
+        numbered = (("row", number, value) for number, value in enumerate(values, 1))
+    else:
+        _refuse_columns(text, where)
+        numbered = (
+            ("line", n, parse_json(line, f"{where}, line {n}", _OBJECTS, unique=True))
+            for n, line in enumerate(text.split("\n"), 1)
+            if line.strip()
+        )
+    for unit, number, value in numbered:
         if not isinstance(value, dict):
-            raise InputError(f"{where}, line {number}: {line!r:.40}; expected a JSON object")
-        yield Row(where, number, value)
+            shown = json.dumps(value, ensure_ascii=False)
+            raise InputError(f"{where}, {unit} {number}: {shown!r:.40}; expected a JSON object")
+        yield Row(where, number, value, unit)
 
 
-def _named(where: str, columns: tuple[str, ...], line: int, cells: list[str]) -> Row:
+def _refuse_columns(text: str, where: str) -> None:
+    """Refuse a file that is a single JSON object of columns or over several lines.
+
+    Raises:
+        InputError: names the forms that are read.
+    """
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        return  # one object a line, whose faults are reported by line
+    values = list(whole.values()) if isinstance(whole, dict) else []
+    if values and all(isinstance(value, list | dict) for value in values):
+        raise InputError(
+            f"{where}: is one JSON object with lists or objects as {', '.join(whole):.100}; "
+            f"expected {_OBJECTS} (pandas: to_json(FILE, orient='records'))"
+        )
+    if values and "\n" in text.strip():
+        raise InputError(f"{where}: is one JSON object over several lines; expected {_OBJECTS}")
+
+
+def pyarrow(what: str = "Parquet files") -> Any:
+    """Return the package pyarrow.
+
+    Args:
+        what: what needs it, for messages.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        import pyarrow
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"{what} need the package {error.name}, which is not installed: {install_hint('scale')}"
+        ) from None
+    return pyarrow
+
+
+def _parquet(data: bytes, where: str) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the columns and rows of a Parquet file, without the index of pandas."""
+    arrow = pyarrow()
+    import pyarrow.parquet as parquet
+
+    try:
+        file = parquet.ParquetFile(arrow.BufferReader(data))
+        about, names = file.metadata, file.schema_arrow.names
+        check_names(names, where)
+        size = sum(about.row_group(n).total_byte_size for n in range(about.num_row_groups))
+        records: list[dict[str, Any]] = []
+        for batch in file.iter_batches(1000):
+            size = max(size, batch.nbytes)
+            if size > MOST_BYTES or len(records) > MOST_LINES:
+                raise InputError(
+                    f"{where}: has more than {MOST_BYTES // 1_000_000} MB or "
+                    f"{MOST_LINES // 1_000_000} million rows, the most that is read at once"
+                )
+            records += batch.to_pylist()
+    except (arrow.ArrowException, ArithmeticError, LookupError, OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = str(error).splitlines()[0] if str(error) else "no reason given"
+        raise InputError(
+            f"{where}: cannot be read as Parquet ({reason:.200}); check that it is complete"
+        ) from None
+    names = [name for name in names if not re.fullmatch(r"__index_level_\d+__", name)]
+    return names, [{name: _plain(record[name]) for name in names} for record in records]
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, Decimal) else value
+
+
+def _named(
+    where: str, columns: tuple[str, ...], quoting: _Quoting, line: int, cells: list[str]
+) -> Row:
     if len(cells) != len(columns):
+        remedy = "quote cells that contain the separator"
+        if quoting.stray:
+            remedy = f"quotation marks are read as text, since {quoting.stray}"
+        elif any('"' in cell for cell in cells):
+            remedy = (
+                "quotation marks around a cell must be its first and last characters, and those "
+                "inside must be doubled"
+            )
         raise InputError(
             f"{where}, line {line}: {len(cells)} cells; expected {len(columns)}, as the header "
-            f"has ({', '.join(columns):.300}); quote cells that contain the separator"
+            f"has ({', '.join(columns):.300}); {remedy}"
         )
     return Row(where, line, dict(zip(columns, cells, strict=True)))
 
@@ -204,35 +403,116 @@ def _ending(where: str) -> str:
     return Path(where.removesuffix(".gz")).suffix.lower()
 
 
-def csv_rows(text: str, where: str, *, texts: bool = False) -> Iterator[tuple[int, list[str]]]:
+class _Quoting(NamedTuple):
+    """How the cells of a CSV or TSV file are separated and quoted.
+
+    Attributes:
+        separator: the character between cells.
+        quoted: cells with special characters are in quotation marks; otherwise these are text.
+        stray: where a quotation mark shows that it is text; empty if nothing shows it.
+        notes: how quotation marks were read, where a reader may doubt it.
+    """
+
+    separator: str
+    quoted: bool = True
+    stray: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def _quoting(text: str, where: str, texts: bool) -> _Quoting:
+    """Return how the cells of a file are separated and quoted.
+
+    Programs such as pandas and spreadsheets quote every cell with a quotation mark, a tab or a line
+    break, and double the quotation marks inside. Files such as those of WMT quote nothing. In tab-
+    separated sentences, quotation marks therefore enclose cells only if they do so in every cell
+    that has one, and if a cell needs them.
+    """
+    # The first row, usually a header, decides: texts in later rows may contain any separator.
+    first = re.split("[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0]
+    if not (_ending(where) in _TABBED or "\t" in first):
+        return _Quoting(max(",;", key=first.count))
+    if not texts or '"' not in text:
+        return _Quoting("\t", quoted=not texts)
+    quoted, stray = _quoted_cells(text)
+    if quoted:
+        note = f"{len(quoted)} cells are in quotation marks, which are not part of the text"
+        return _Quoting("\t", notes=(f"{where}: {note}",))
+    # Quotation marks around numbers do not matter.
+    enclosed = sum(any(map(str.isalpha, cell)) for cell in _ENCLOSED.findall(text))
+    note = f"the quotation marks around {enclosed} cells are part of the text"
+    if stray:
+        note += f", since {stray}"
+    return _Quoting("\t", False, stray, (f"{where}: {note}",) if enclosed else ())
+
+
+_CELL = re.compile(r'(?:"([^"]*+(?:""[^"]*+)*+)"|([^"\t\r\n]*+))(\t|\r\n?|\n|\Z)')
+_ENCLOSED = re.compile(r'(?:(?<=[\t\r\n])|\A)"[^\t\r\n]*"(?=[\t\r\n]|\Z)')
+
+
+def _quoted_cells(text: str) -> tuple[list[str], str]:
+    """Return the contents of quoted cells if a tab-separated file quotes its cells.
+
+    Returns:
+        The contents; none if the quotation marks are text. And what shows that, or nothing.
+    """
+    contents: list[str] = []
+    bare_comma = header_quoted = False
+    at, rows = len(text) - len(text.lstrip("\r\n")), 0
+    while at < len(text):
+        cell = _CELL.match(text, at)
+        if cell is None:
+            line = 1 + len(re.findall(r"\r\n?|\n", text[:at]))
+            return [], f"a cell in line {line} has some that are not doubled"
+        at = cell.end()
+        if cell[1] is None:
+            bare_comma = bare_comma or "," in cell[2]
+        else:
+            contents.append(cell[1])
+            header_quoted = header_quoted or not rows
+        rows += cell[3] != "\t"
+    # Quotation marks that two cells begin and end with enclose whole rows between them.
+    if any("\n" in content or "\r" in content for content in contents):
+        widths = {line.count("\t") for line in re.split("[\r\n]+", text) if line}
+        if len(widths) == 1:
+            return [], "every line has the same number of cells"
+    needed = any(re.search('["\t\r\n]', content) for content in contents)
+    # Excel also quotes cells with commas.
+    commas = {content for content in contents if "," in content}
+    by_excel = len(commas) > 1 and not bare_comma and all("," in content for content in contents)
+    return (contents if needed or header_quoted or by_excel else []), ""
+
+
+def csv_rows(text: str, where: str) -> Iterator[tuple[int, list[str]]]:
     """Read CSV or TSV of unknown origin: any content gives rows or an `InputError`.
 
     Cells are separated by tabs if the first row has one or the file's ending says so, otherwise by
-    commas or semicolons, whichever the first row has more of.
+    commas or semicolons, whichever the first row has more of. Spaces around cells are dropped.
 
     Args:
         text: the whole file.
         where: the file, for messages.
-        texts: cells are sentences. Spaces around them are kept, quotation marks are plain text in
-            tab-separated files, and misplaced ones are accepted as they are.
 
     Yields:
         The line that a row ends at, counted from 1, and its cells.
 
     Raises:
-        InputError: a cell of more than `MOST_CELL` characters, or not CSV; names file and line.
+        InputError: a cell of more than `MOST_CELL` characters or with a line break, or not CSV;
+            names file and line.
     """
+    return _csv_rows(text, where, _quoting(text, where, texts=False))
+
+
+def _csv_rows(
+    text: str, where: str, quoting: _Quoting, *, texts: bool = False, breaks: bool = False
+) -> Iterator[tuple[int, list[str]]]:
     import csv
 
-    # The first row, usually a header, decides: texts in later rows may contain any separator.
-    first = text.lstrip("\r\n").partition("\n")[0]
-    tabs = _ending(where) in _TABBED or "\t" in first
     csv.field_size_limit(MOST_CELL)
     reader = csv.reader(
         io.StringIO(text, newline=""),
-        delimiter="\t" if tabs else max(",;", key=first.count),
-        quoting=csv.QUOTE_NONE if tabs and texts else csv.QUOTE_MINIMAL,
-        strict=not texts,
+        delimiter=quoting.separator,
+        quoting=csv.QUOTE_MINIMAL if quoting.quoted else csv.QUOTE_NONE,
+        strict=True,
     )
     while True:
         begins = reader.line_num + 1
@@ -245,6 +525,15 @@ def csv_rows(text: str, where: str, *, texts: bool = False) -> Iterator[tuple[in
             if "field larger" in reason:
                 reason = f"a cell of more than {MOST_CELL} characters"
             raise InputError(
-                f"{where}, line {begins}: not CSV ({reason}): is a quotation mark open?"
+                f"{where}, line {begins}: not CSV ({reason}): is a quotation mark open? Double "
+                "those inside a quoted cell"
             ) from None
+        if not breaks and (broken := next((c for c in cells if _BREAK.search(c)), None)):
+            raise InputError(
+                f"{where}, line {begins}: the cell {broken!r:.40} has a line break; expected none: "
+                "is a quotation mark open?"
+            )
         yield reader.line_num, cells if texts else [cell.strip() for cell in cells]
+
+
+_BREAK = re.compile("[\r\n]")

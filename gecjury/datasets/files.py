@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from gecjury.corpus.hub import hub_dataset
+from gecjury.corpus.rows import pyarrow
 from gecjury.datasets.shards import InputFile
-from gecjury.errors import InputError, MissingExtraError, install_hint, nearest
+from gecjury.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from gecjury.runtime import Bar
@@ -255,24 +256,6 @@ def open_lines(path: str) -> IO[bytes]:
         return Path(path).open("rb")
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
-
-
-def pyarrow(what: str = "Parquet files") -> Any:
-    """Return the package pyarrow.
-
-    Args:
-        what: what needs it, for messages.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
-    try:
-        import pyarrow
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"{what} need the package {error.name}, which is not installed: {install_hint('scale')}"
-        ) from None
-    return pyarrow
 
 
 def parquet_file(path: str) -> Any:

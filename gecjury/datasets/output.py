@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.datasets.files import pyarrow
+from gecjury.corpus.rows import pyarrow
 from gecjury.datasets.shards import InputFile, Job, Shard, ShardSummary
 from gecjury.durable import whole_file
 from gecjury.errors import InputError

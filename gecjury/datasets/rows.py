@@ -10,12 +10,12 @@ from typing import IO, Any
 
 from gecjury.corpus.corpus import meant_reference
 from gecjury.corpus.hub import hub_dataset
+from gecjury.corpus.rows import pyarrow
 from gecjury.datasets.files import (
     MOST_LINE,
     damaged,
     open_lines,
     parquet_file,
-    pyarrow,
     unchanged,
 )
 from gecjury.datasets.shards import InputFile, Job, Shard

@@ -19,8 +19,8 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus, Version, meant_references
 from gecjury.corpus.language import unparted_note
+from gecjury.corpus.rows import pyarrow
 from gecjury.corpus.tokens import in_language
-from gecjury.datasets.files import pyarrow
 from gecjury.datasets.output import id_hashes, side_path, write_kept, write_part, written
 from gecjury.datasets.rows import Batch, RowReader
 from gecjury.datasets.shards import Job, Kept, Shard, ShardSummary, Total

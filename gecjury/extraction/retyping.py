@@ -317,12 +317,16 @@ def _rewritten(
 ) -> tuple[M2Sentence, ...]:
     """Return blocks with other edits; an annotator without edits still gets a noop."""
     rewritten = []
-    for block in blocks:
+    for number, block in enumerate(blocks, 1):
         lines: list[M2Annotation] = []
         # In the order of errant's own files, in which the numbers are sorted as text.
         for annotator in sorted(block.annotators, key=str):
             edits = made[block, annotator]
-            if edits or not block.edits(annotator):
-                lines += m2_annotations(edits, annotator)
-        rewritten.append(M2Sentence(block.source.rstrip(), tuple(lines)))
+            # Remarks in place of a correction are not read as one, and may be `-NONE-`.
+            for edit in edits:
+                place = "" if edit.type in DETECTED_TYPES else f"sentence {number}"
+                lines += m2_annotations((edit,), annotator, place)
+            if not edits and not block.edits(annotator):
+                lines += m2_annotations((), annotator)
+        rewritten.append(replace(block, source=block.source.rstrip(), annotations=tuple(lines)))
     return tuple(rewritten)

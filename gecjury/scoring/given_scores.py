@@ -21,7 +21,14 @@ import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.rows import csv_rows, refuse
+from gecjury.corpus.rows import (
+    PARQUET,
+    check_names,
+    csv_rows,
+    looks_like_objects,
+    read_table,
+    refuse,
+)
 from gecjury.errors import InputError, OptionError, nearest
 from gecjury.records import from_record
 from gecjury.runtime import Runtime
@@ -35,7 +42,7 @@ from gecjury.scoring.score_files import ScoreFile
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Setting
-from gecjury.textfiles import read_json, read_lines, read_text
+from gecjury.textfiles import decoded_text, parse_json, read_bytes, read_lines, read_text
 
 _UNSCORED = {"", "nan", "na", "none", "null"}
 _TOTAL = {"total", "corpus"}
@@ -48,7 +55,7 @@ _FORMS = (
     "expected rows of system, line and score, or a header of system names with one number per "
     "line below each"
 )
-# Columns with these names are not scores if they count from 0 or 1.
+# Columns with these names are line numbers if they are whole numbers.
 _COUNTED = {"id", "row", "index", "no", "nr", "#"}
 # Totals and means that differ only by rounding are the same.
 _SAME = 1e-9
@@ -352,8 +359,7 @@ def _of_frame(frame: Any, where: str) -> Any:
     if places is None:
         if len(set(columns)) < len(columns):
             raise InputError(f"{where}: two columns of the same name; expected one per system")
-        listed = {n: frame.iloc[:, at].tolist() for at, n in enumerate(columns)}
-        return {n: column for n, column in listed.items() if not _numbers_lines(n, column)}
+        return {n: frame.iloc[:, at].tolist() for at, n in enumerate(columns)}
     parts = [frame.iloc[:, places[key]].tolist() for key in ("system", "line", "score")]
     return list(zip(*parts, strict=True))
 
@@ -370,14 +376,28 @@ def _read(file: str, digest: str, metric: str) -> Given:
     if path.is_dir():
         parts = _by_system(path).items()
         return _given(file, digest, {name: _of_column(part) for name, part in parts})
-    if read_text(path).lstrip()[:1] not in ("{", "["):
-        _refuse_metric(file, metric)
-        return _given(file, digest, _of_table(path))
-    document = read_json(path, "numbers by system, rows, or a score file", halves=True)
-    if isinstance(document, Mapping) and isinstance(document.get("rows"), list):
-        return _of_written(file, digest, document, metric)
+    data = read_bytes(path)
+    text = "" if data.startswith(PARQUET) else decoded_text(data, path)
+    document: Any = None
+    if not text or _is_json_lines(text):
+        document = [row.cells for row in read_table(path, texts=True).rows]
+    elif text.lstrip()[:1] in ("{", "["):
+        expected = "numbers by system, rows, or a score file"
+        document = parse_json(text, file, expected, halves=True)
+        if isinstance(document, Mapping) and isinstance(document.get("rows"), list):
+            return _of_written(file, digest, document, metric)
     _refuse_metric(file, metric)
-    return _given(file, digest, _of_values(file, document))
+    rows = _of_table(path) if document is None else _of_values(file, document)
+    return _given(file, digest, rows)
+
+
+def _is_json_lines(text: str) -> bool:
+    """Return True for JSON with an object in each of several lines."""
+    first, _, rest = text.strip().partition("\n")
+    try:
+        return bool(rest) and looks_like_objects(text) and isinstance(json.loads(first), Mapping)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _refuse_metric(file: str, metric: str) -> None:
@@ -398,7 +418,7 @@ def _digest(path: Path) -> str:
             raise OptionError(
                 "scores: file=- is standard input, which can be read once: write it to a file"
             )
-        read_text(path)  # raises the usual errors for an unusable file
+        read_bytes(path)  # raises the usual errors for an unusable file
         return _file_hash(path)
     if is_result_folder(path):
         return folder_digest(path)
@@ -440,6 +460,8 @@ def _of_table(path: Path) -> dict[str, SystemRow]:
     file = str(path)
     table = list(csv_rows(read_text(path), file))
     head = table[0][1] if table else []
+    if head and _header(head) is not None:
+        check_names([name.lower() for name in head], f"{file}, line 1")
     # One number per line needs no header, and a header is not a number.
     if len(head) <= 1 and not isinstance(_cell("".join(head)), str):
         return {"": _of_column(path)}
@@ -452,7 +474,11 @@ def _of_table(path: Path) -> dict[str, SystemRow]:
     lower = {name.lower() for name in head}
     if lower & {"system", "score"}:
         lacking = [key for key, names in _NAMES.items() if not lower & {*names}]
-        raise InputError(f"{file}, line 1: no column {' and '.join(lacking)}; {_FORMS}")
+        ours = "; `gecjury score --sentences --format json` writes a form that is read"
+        raise InputError(
+            f"{file}, line 1: no column {' and '.join(lacking)}; {_FORMS}"
+            + (ours if "metric" in lower else "")
+        )
     return _of_wide(file, head, table[1:])
 
 
@@ -475,7 +501,7 @@ def _long_rows(
 def _of_wide(
     file: str, head: Sequence[str], table: Sequence[tuple[int, list[str]]]
 ) -> dict[str, SystemRow]:
-    """Read a table with one column per system; a column of line numbers is ignored."""
+    """Read a table with one column per system."""
     if not all(isinstance(_cell(name), str) for name in head):
         what = "a column has no name" if "" in head else "no names of systems in the first line"
         raise InputError(f"{file}, line 1: {what}; {_FORMS}")
@@ -489,19 +515,48 @@ def _of_wide(
             )
     rows: dict[str, SystemRow] = {}
     for at, name in enumerate(head):
+        # `gecjury pick --scores` writes which system was chosen.
+        if name == "chosen" and all(row and row[at] in head for _, row in table):
+            continue
         column = [
             _number(_cell(row[at] if row else ""), f"{file}, line {number}, column {name}")
             for number, row in table
         ]
-        if not _numbers_lines(name, column):
-            rows[name] = SystemRow(dict(enumerate(column, 1)), len(column))
+        rows[name] = SystemRow(dict(enumerate(column, 1)), len(column))
+    return _placed(file, rows)
+
+
+def _placed(where: str, rows: dict[str, SystemRow]) -> dict[str, SystemRow]:
+    """Put the scores of a table with one column per system at the lines that a column numbers.
+
+    Raises:
+        InputError: numbers are not whole, occur twice, or differ between two such columns.
+    """
+    columns = {name: [*row.cells.values()] for name, row in rows.items()}
+    numbering = {name: values for name, values in columns.items() if _numbers_lines(name, values)}
+    for name, values in numbering.items():
+        first = next(iter(numbering.values()))
+        whole = all(value >= 0 and value % 1 == 0 and value <= _MOST_LINE for value in values)
+        if not whole or len({*values}) < len(values) or values != first:
+            raise InputError(
+                f"{where}, column {name}: expected the number of each line once, from 0 or 1; "
+                "remove the column if the rows are in the order of the texts"
+            )
+        lines = [int(value) + (0 in values) for value in values]
+        if any(len(column) != len(lines) for column in columns.values()):
+            raise InputError(f"{where}, {name}: expected one line number for each score")
+        systems = {n: values for n, values in columns.items() if n not in numbering}
+        rows = {
+            n: SystemRow(dict(sorted(zip(lines, column, strict=True))), max(lines, default=0))
+            for n, column in systems.items()
+        }
     return rows
 
 
 def _numbers_lines(name: str, column: Sequence[float]) -> bool:
     """Return whether a column contains line numbers rather than a system's scores."""
-    counts = any(column == [*range(first, first + len(column))] for first in (0, 1))
-    return name.lower() in _NAMES["line"] or (name.lower() in _COUNTED and counts)
+    whole = all(value % 1 == 0 for value in column)
+    return name.lower() in _NAMES["line"] or (name.lower() in _COUNTED and whole)
 
 
 def _of_written(file: str, digest: str, document: Mapping[str, Any], metric: str) -> Given:
@@ -540,10 +595,16 @@ _Record = tuple[str, object, object, object]
 def _of_values(where: str, data: Any) -> dict[str, SystemRow]:
     """Read numbers by system, or rows, given in Python or JSON."""
     if isinstance(data, Mapping):
-        return {str(n): _of_lines(f"{where}, {n}", values) for n, values in data.items()}
+        rows = {str(n): _of_lines(f"{where}, {n}", values) for n, values in data.items()}
+        return _placed(where, rows)
     if isinstance(data, str) or not isinstance(data, Iterable):
         raise InputError(f"{where}: a {type(data).__name__}; expected numbers by system, or rows")
-    return _of_records(where, _records(where, data))
+    records = list(data)
+    # A table with one column per system.
+    if records and all(isinstance(r, Mapping) and not {"system", "score"} & {*r} for r in records):
+        names = dict.fromkeys(name for record in records for name in record)
+        return _of_values(where, {n: [record.get(n) for record in records] for n in names})
+    return _of_records(where, _records(where, records))
 
 
 def _records(where: str, rows: Iterable[Any]) -> Iterator[_Record]:

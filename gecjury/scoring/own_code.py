@@ -50,6 +50,8 @@ class FunctionScorer(MeanScorer):
                 try:
                     value = type(self).function(*arguments)
                     values[system, row] = math.nan if value is None else float(value)
+                    if math.isinf(values[system, row]):
+                        raise ValueError("returns an infinite number")
                 except Exception as error:  # the user's code may raise anything
                     said = failure_in(type(self).function, error)
                     raise InputError(

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint, nearest
+from gecjury.corpus.rows import pyarrow
+from gecjury.errors import InputError, OptionError, nearest
 from gecjury.records import from_record, read_record
 from gecjury.textfiles import parse_json, read_lines, refuse_special_files
 
@@ -226,13 +227,9 @@ def _table(part: Path, columns: Sequence[str]) -> Mapping[str, list[Any]]:
             for number, line in enumerate(read_lines(part), 1)
         ]
         return {column: [row[column] for row in rows] for column in columns}
-    try:
-        import pyarrow.parquet as parquet
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"Parquet files need the package {error.name}, which is not installed: "
-            f"{install_hint('scale')}"
-        ) from None
+    pyarrow()
+    import pyarrow.parquet as parquet
+
     # Arrow's errors are subclasses of Python's errors for the same faults.
     table = parquet.read_table(part, columns=list(columns))
     return {column: table.column(column).to_pylist() for column in columns}

@@ -353,7 +353,8 @@ def write_table(
         others: rows of other systems or texts that the file already contained.
 
     Raises:
-        OutputError: the file cannot be written; an existing file is kept.
+        OutputError: the file cannot be written, or a score is infinite, which JSON cannot express;
+            an existing file is kept.
     """
     statistics = table.statistics
     rows = []
@@ -373,7 +374,14 @@ def write_table(
         "rows": rows,
     }
     # ASCII, so that a system whose file name is not UTF-8 can be written as well.
-    write_text(path, json.dumps(document, allow_nan=False) + "\n")
+    try:
+        text = json.dumps(document, allow_nan=False)
+    except ValueError:
+        raise OutputError(
+            f"{path}: cannot be written: {table.signature.label} has an infinite score, or details "
+            "that are not finite; a score must be finite, or NaN where there is none"
+        ) from None
+    write_text(path, text + "\n")
 
 
 def _record(system: str, mark: str, row: Statistics) -> dict[str, Any]:

@@ -7,14 +7,13 @@ from pathlib import Path
 
 from gecjury.corpus.aligned import order_by_id, row_ids
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.rows import Row, read_table
+from gecjury.corpus.rows import Row, is_table, read_table
 from gecjury.errors import InputError, OptionError, nearest
 from gecjury.textfiles import read_lines
 
 MOST_GROUPS = 50
 """The largest number of groups; with more, tables are unreadable and groups are too small."""
 
-_TABLES = (".tsv", ".csv", ".jsonl")
 _NONE = "(none)"
 
 
@@ -28,8 +27,8 @@ def read_groups(
     """Read a label for each sentence; return the name of the labels, and the groups.
 
     Args:
-        named: `FILE`, with one label per line, or `FILE:COLUMN`: a table with a header (tabs or
-            commas) or JSON lines, with one row per sentence. Rows with ids are matched by id
+        named: `FILE`, with one label per line, or `FILE:COLUMN`: a table (see
+            `gecjury.corpus.rows`) with one row per sentence. Rows with ids are matched by id
             (`gecjury.corpus.aligned`), others by line.
         corpus: the sentences.
         flag: the option that names the file.
@@ -42,7 +41,7 @@ def read_groups(
     """
     path, column = _split(named)
     # A column has to be named for a table; any other file has one label per line.
-    if column or path.removesuffix(".gz").endswith(_TABLES):
+    if column or is_table(path):
         table = read_table(path, "a header with the names of the columns", texts=True)
         if not column:
             raise OptionError(
@@ -78,7 +77,7 @@ def _in_order(rows: Sequence[Row], column: str, path: str, corpus: Corpus) -> Se
     """Return rows in the order of the corpus, by their ids if they have any."""
     # The column of labels may be called like one of ids.
     cells = [
-        (row.line, {key: value for key, value in row.cells.items() if key != column})
+        (row.line, {key.lower(): value for key, value in row.cells.items() if key != column})
         for row in rows
     ]
     ids = row_ids(cells, path)

@@ -17,6 +17,7 @@ from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.reading import read_corpus
+from gecjury.corpus.rows import check_system_name
 from gecjury.errors import InputError, OptionError, OutputError
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load_all
@@ -190,8 +191,7 @@ def open_study(
     for remark in corpus.remarks(("references",)):
         tell(f"note: {remark}")
     for system in corpus.names:
-        if not system.isprintable() or system != system.strip():
-            raise InputError(f"system {system!r}: cannot be written to a table; rename its file")
+        check_system_name(system)
     items = task_items(corpus, settings, runtime)
     work = Work(corpus, tuple(scorers), runtime) if scorers else None
     choice = chooser(settings, items, corpus, work)

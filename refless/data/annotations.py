@@ -226,10 +226,10 @@ def read_annotations(
     aspects: Sequence[str] | None = None,
     language: Language = ENGLISH,
 ) -> Annotations:
-    """Read ratings from a CSV, TSV or JSON-lines file or from a Hugging Face dataset.
+    """Read ratings from a table (see `gecjury.corpus.rows`) or from a Hugging Face dataset.
 
     Args:
-        path: a file (its suffix determines its format), or `hf:NAME`, `hf:NAME:SPLIT` for a dataset
+        path: a file, or `hf:NAME`, `hf:NAME:SPLIT` for a dataset
             of the `datasets` package: a hub name, or a folder written by `save_to_disk`.
         columns: roles of the columns; by default those of TMU-GFM, GUG or autoJQE, or columns named
             like their roles (`output`, `source`, `split`, `grammaticality`, ...).
@@ -243,7 +243,7 @@ def read_annotations(
         InputError: a column is missing, or a rating is missing, not a number or outside the scale
             (names row and column); no row is left; all ratings of an aspect are equal.
     """
-    rows = _rows(str(path))
+    rows, quoting = _rows(str(path))
     if not rows:
         raise InputError(f"{path}: contains no row; expected one rated sentence per row")
     names = list(rows[0].cells)
@@ -261,6 +261,7 @@ def read_annotations(
         if name not in names:
             raise InputError(f"{path}: has no column {name!r}; it has {', '.join(names)}")
     data = _collect(str(path), rows, columns, scale or Scale(), language)
+    data = replace(data, notes=(*data.notes, *quoting))
     # Correlations with a constant are undefined, so no epoch could be chosen.
     _refuse_constant(str(path), data)
     unused = [a for a in RATED if a in rated and a not in columns.aspects]
@@ -276,10 +277,12 @@ def read_annotations(
     return replace(data, notes=(*data.notes, note))
 
 
-def _rows(path: str) -> Sequence[Row]:
+def _rows(path: str) -> tuple[Sequence[Row], tuple[str, ...]]:
+    """Return the rows of a table or dataset, and notes on how the table was read."""
     if path.startswith("hf:"):
-        return [Row(path, n, dict(row), "row") for n, row in enumerate(hub_dataset(path), 1)]
-    return read_table(path, "a header and one rated sentence per row", texts=True).rows
+        return [Row(path, n, dict(row), "row") for n, row in enumerate(hub_dataset(path), 1)], ()
+    table = read_table(path, "a header and one rated sentence per row", texts=True)
+    return table.rows, table.notes
 
 
 def _collect(

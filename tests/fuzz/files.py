@@ -12,8 +12,9 @@ from tests.fuzz.box import Box, Case, Seed, own_benchmark, texts
 from tests.fuzz.mutate import HOSTILE
 
 __all__ = [
-    "given_scores", "json_corpora", "juries", "loaders", "m2_gold", "model_folders",
-    "own_judgments", "own_toml", "score_files", "text_files", "training_rows",
+    "checker_matches", "given_scores", "json_corpora", "juries", "loaders", "m2_gold",
+    "model_folders", "own_judgments", "own_tables", "own_toml", "score_files", "text_files",
+    "training_rows",
 ]  # fmt: skip
 
 
@@ -90,6 +91,62 @@ def json_corpora(box: Box) -> Case:
     box.lay(seeds)
     argv = _scoring(box, ["source.jsonl", "a.jsonl", "b.jsonl"], "-r", "ref.jsonl")
     return Case(box.tail(*argv), unusable=box.broken)
+
+
+def checker_matches(box: Box) -> Case:
+    """Matches of grammar checkers."""
+    match = {"offset": 5, "length": 3, "replacements": [{"value": "is"}, {"value": "was"}],
+             "context": {"text": "This are a", "offset": 5, "length": 3},
+             "rule": {"id": "SVA", "category": {"id": "GRAMMAR"}}}  # fmt: skip
+    span = {"start": 5, "end": 8}
+    inner = [{"ReplaceWith": ["i", "s"]}, {"InsertAfter": ["!"]}, "Remove"]
+    lint = {"span": span, "problem_text": "are", "rule": "SVA",
+            "inner": {"lint_kind": "Agreement", "suggestions": inner}}  # fmt: skip
+    shown = {"rule": "SVA", "kind": "Agreement", "span": span, "matched_text": "are",
+             "suggestions": ["Replace with: “is”", "Insert “!”", "Remove error"]}  # fmt: skip
+    table = [{"line": 1, "offset": 5, "length": 3, "replacement": "is", "rule": "SVA"},
+             {"line": 2, "offset": 3, "length": 2, "replacement": None}]  # fmt: skip
+    csv_table = b'line,offset,length,replacement\n1,5,3,is\n2,3,2,"goes, ""ok"""\n'
+    name, seed = box.rng.choice((
+        ("m.jsonl", Seed([{"matches": [match]}, *[{"matches": []}] * 3], "jsonl")),
+        ("m.json", Seed({"matches": [match]}, "json")),
+        ("m.jsonl", Seed([{"lints": [lint]}, *[{"lints": []}] * 3], "jsonl")),
+        ("m.json", Seed([{"file": "s", "lint_count": 1, "lints": [shown]}], "json")),
+        ("m.json", Seed(table, "json")), ("m.jsonl", Seed(table, "jsonl")),
+        ("m.csv", Seed(csv_table, separator=",")),
+        ("m.tsv", Seed(csv_table.replace(b"goes,", b"goes").replace(b",", b"\t"), separator="\t")),
+    ))  # fmt: skip
+    sound = {n: Seed(s.data, "keep") for n, s in texts().items()}
+    for other, text in sound.items():
+        box.put(other, text.plain())
+    box.lay({name: seed})
+    argv = box.rng.choice((
+        ["edits", "source.txt", name, "--tagger", "none"],
+        ["score", "source.txt", name, "a.txt", "-r", "ref.txt", "-m", "gleu"],
+    ))  # fmt: skip
+    return Case(box.tail(*argv), verbatim=True, silent=True)
+
+
+def own_tables(box: Box) -> Case:
+    """Texts and judgments in one table."""
+    rows: list[dict[str, object]] = [
+        {"source": source, "output": output, "score": score, "annotator": "anna"}
+        for outputs, score in ((fixtures.A, 5), (fixtures.B, 2.5))
+        for source, output in zip(fixtures.SOURCE, outputs, strict=True)
+    ]
+    rows[0]["output"] = '"This", he said.'
+    name = box.rng.choice(("t.csv", "t.tsv", "t.json", "t.jsonl", "t.txt"))
+    if name in ("t.json", "t.jsonl"):
+        seed = Seed(rows, name.removeprefix("t."))
+    else:
+        cut = "," if name == "t.csv" else "\t"
+        made = io.StringIO()
+        table = csv.DictWriter(made, list(rows[0]), delimiter=cut, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+        seed = Seed(made.getvalue().encode(), separator=cut)
+    box.lay({name: seed})
+    return Case(box.tail("compare", f"./{name}", "-m", "changes", "--resamples", "20"))
 
 
 def _comparing(box: Box, what: str) -> list[str]:
@@ -189,6 +246,9 @@ def given_scores(box: Box) -> Case:
         ("given.json", Seed(fixtures.numbers(), "json")),
         ("given.json", Seed([["a", 1, 0.5], ["a", 2, None], {"system": "b", "line": 1, "score": 1},
                              ["a", 4, 1], ["b", 4, 0]], "json")),
+        ("given.jsonl", Seed([{"system": n, "line": line, "score": score}
+                              for n, row in fixtures.numbers().items()
+                              for line, score in enumerate(row, 1)], "jsonl")),
         ("given/a.txt", Seed(b"0.1\n0.2\nnan\n0.4\n")),
         ("given.json", Seed({"rows": [
             {"system": n, "metric": "x", "sentences": row, "score": 0.5, "signature": "x|data=0"}

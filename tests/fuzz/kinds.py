@@ -14,6 +14,8 @@ KINDS: Mapping[str, Callable[[Box], Case]] = {
     "m2": files.m2_gold,
     "json": files.json_corpora,
     "judgments": files.own_judgments,
+    "matches": files.checker_matches,
+    "tables": files.own_tables,
     "toml": files.own_toml,
     "scores": files.score_files,
     "given": files.given_scores,

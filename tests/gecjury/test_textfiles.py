@@ -19,6 +19,7 @@ from gecjury.textfiles import (
     FileLines,
     file_name,
     lies_in,
+    lines_text,
     read_lines,
     read_text,
     refuse_special_files,
@@ -51,6 +52,19 @@ def made(folder: Path, data: bytes) -> Path:
 def test_lines(tmp_path: Path, data: bytes, lines: list[str]) -> None:
     assert read_lines(made(tmp_path, data)) == lines
     assert read_lines(made(tmp_path, gzip.compress(data, mtime=0))) == lines
+
+
+@given(st.lists(st.text(st.sampled_from("\n\r\x85\u2028\ufeff a"), max_size=4), min_size=1))
+def test_written_lines_are_read_back_or_not_written(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "lines.txt"
+    try:
+        write_text(path, lines_text(lines))
+    except InputError:
+        assert lines[0].startswith("\ufeff") or any(s[-1:] == "\r" or "\n" in s for s in lines)
+        return
+    assert read_lines(path) == lines
 
 
 def lines_or_error(read: Callable[[Path], Sequence[str]], path: Path) -> Sequence[str]:

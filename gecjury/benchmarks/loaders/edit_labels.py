@@ -56,7 +56,8 @@ def load_aqua(request: LoadRequest) -> Benchmark:
     if (path := request.info.path) is None:
         name = _AQUA[request.info.name]
         path = request.folder.paths([name], wanted_by=request.info.name)[name]
-    rows = read_table(path, texts=True).rows
+    table = read_table(path, texts=True)
+    rows = table.rows
     layout = lay_out([row["src"] for row in rows])
     corpus = placed_corpus(request, layout, [row["tgt"] for row in rows])
     verdicts: list[HumanVerdict] = []
@@ -104,6 +105,7 @@ def load_aqua(request: LoadRequest) -> Benchmark:
         f"{len(every)} marked edits by voted label: "
         + ", ".join(f"{label} {voted[label]}" for label in (_TRUE, *_FALSE, "none"))
         + "; at the edit level an edit is valid where most of its votes are TP",
+        *table.notes,
     )
     return _benchmark(request, corpus, layout, verdicts, problems, notes, labels)
 

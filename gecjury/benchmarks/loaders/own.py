@@ -45,7 +45,7 @@ _MOST_TOML = 1_000_000
 _MOST_FILES = 10_000
 _LONGEST = 255  # bytes of a file's name
 _VIEWS: tuple[View, ...] = ("edit", "sentence")
-_KINDS = (".csv", ".tsv", ".xml")
+_KINDS = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xml")
 _SHAPE = (
     "a folder with source.txt, outputs/ (one file a system) and judgments.csv, .tsv or .xml, or a "
     ".toml file that names them"

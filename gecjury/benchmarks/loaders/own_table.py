@@ -26,9 +26,6 @@ from gecjury.corpus.rows import Row, read_table
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError, OptionError
 
-TABLES = (".csv", ".tsv", ".jsonl")
-"""Endings of tables."""
-
 _FORMS = {"score": "ratings", "rank": "rankings"}
 _TEXTS = ("source", "output")
 SHAPE = f"a table with the columns {', '.join(_TEXTS)} and {' or '.join(_FORMS)}"
@@ -123,9 +120,11 @@ def _read(path: Path) -> _Texts:
             f"columns {', '.join(table.columns):.300}; expected {SHAPE}, or a folder with these "
             "judgments, source.txt and outputs/"
         )
-    # Cells of JSON lines may have any type, and quoted cells may contain line breaks.
+    needed, optional = COLUMNS[form]
+    read = {*_TEXTS, *needed, *optional, *NUMBERS, "language"}
+    unread = [column for column in table.columns if column not in read]
     rows = [
-        replace(row, cells={key: _LINE_BREAKS.sub(" ", row.text(key)) for key in row.cells})
+        replace(row, cells={key: _cell(row, key) for key in row.cells if key in read})
         for row in table.rows
     ]
     if not rows:
@@ -156,12 +155,22 @@ def _read(path: Path) -> _Texts:
         )
         for row, key, name in zip(rows, keys, names, strict=True)
     )
-    needed, optional = COLUMNS[form]
-    read = {*_TEXTS, *needed, *optional, *NUMBERS, "language"}
-    unread = [column for column in table.columns if column not in read]
     notes = (f"columns that are not read: {', '.join(unread)}",) if unread else ()
     pairs = tuple((source, output) for _, source, output in corrections)
-    return _Texts(form, placed, pairs, systems, layout, notes)
+    return _Texts(form, placed, pairs, systems, layout, (*table.notes, *notes))
+
+
+def _cell(row: Row, column: str) -> str:
+    """Return a cell as text; line breaks in sentences become spaces.
+
+    Raises:
+        InputError: the cell is a list or an object, or a name or a number has a line break.
+    """
+    # Cells of JSON may have any type, and quoted cells may contain line breaks.
+    text = _LINE_BREAKS.sub(" ", row.text(column))
+    if column not in _TEXTS and text != row.text(column):
+        row.refuse(column, "no line break; is a quotation mark open?")
+    return text
 
 
 _LINE_BREAKS = re.compile(r"\s*[\r\n]\s*")

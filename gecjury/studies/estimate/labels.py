@@ -119,7 +119,7 @@ def read_labels(path: str, corpus: Corpus, aspect: str = "") -> Labels:
     table = read_table(path, "labels", texts=True)
     if {"source", "output"} <= set(table.columns):
         rated, notes = _of_texts(table.rows, table.columns, corpus)
-        return replace(_rated(rated, aspect, path), notes=notes)
+        return replace(_rated(rated, aspect, path), notes=(*table.notes, *notes))
     judged = read_judgments(Path(path), corpus)
     if not judged.raters:
         return _ranked(judged.items, corpus, path, aspect)

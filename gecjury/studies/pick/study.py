@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import csv
+import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.rows import check_system_name
 from gecjury.errors import InputError, OptionError
 from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.registry import Metric, load
@@ -26,7 +28,7 @@ from gecjury.studies.pick.choices import (
 )
 from gecjury.studies.pick.gains import MEASURES, Gains, gains_of
 from gecjury.studies.study import Study, Takes, Work, function_of
-from gecjury.textfiles import write_text
+from gecjury.textfiles import lines_text, write_text
 from gecjury.wording import number
 
 
@@ -96,6 +98,8 @@ class Pick(Study):
         for scorer in work.scorers:
             check_score(scorer, corpus)
         super().check(work)
+        for name in corpus.names if self.scores else ():
+            check_system_name(name)
         if measured and not corpus.references:
             raise InputError("measuring the gain needs references: give them with -r FILE")
 
@@ -195,17 +199,21 @@ class Pick(Study):
 
 
 def score_lines(choice: Choice) -> str:
-    """Return a tab-separated table: the line, the system chosen, every system's score."""
-    names = [json.dumps(name)[1:-1] for name in choice.systems]
-    rows = ["\t".join(("line", "chosen", *names))]
+    """Return a tab-separated table: the line, the system chosen, every system's score.
+
+    `scores:file=FILE` reads it.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter="\t", lineterminator="\n")
+    writer.writerow(["line", "chosen", *choice.systems])
     for row, system in enumerate(choice.chosen):
-        cells = ["" if math.isnan(value) else repr(float(value)) for value in choice.scores[:, row]]
-        rows.append("\t".join((str(row + 1), names[system], *cells)))
-    return "".join(f"{row}\n" for row in rows)
+        cells = ["" if math.isnan(value) else float(value) for value in choice.scores[:, row]]
+        writer.writerow([row + 1, choice.systems[system], *cells])
+    return out.getvalue()
 
 
 def _text(choice: Choice) -> str:
-    return "".join(f"{line}\n" for line in choice.lines)
+    return lines_text(choice.lines)
 
 
 def _said(choice: Choice) -> str:

@@ -45,6 +45,18 @@ def test_edits_writes_typed_m2(capsys: pytest.CaptureFixture[str], files: Path) 
     assert target.read_text().count("|||1\n") == 2
 
 
+@pytest.mark.parametrize("word", ["a||b", "-NONE-", "x|"])
+def test_corrections_that_m2_cannot_express_are_not_written(
+    capsys: pytest.CaptureFixture[str], files: Path, word: str
+) -> None:
+    (files / "fixed.txt").write_text(f"This {word} a sentence .\nHe go home .\n")
+    texts = (str(files / name) for name in ("source.txt", "fixed.txt"))
+    out, err = run(capsys, "edits", *texts, "--tagger", "none", "-o", str(files / "x.m2"), status=2)
+    assert (out, (files / "x.m2").exists()) == ("", False)
+    assert word in err
+    assert "cannot be written as M2" in err
+
+
 def test_m2_apply_text_and_round_trip(capsys: pytest.CaptureFixture[str], files: Path) -> None:
     target = str(files / "x.m2")
     run(

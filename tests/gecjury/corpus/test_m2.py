@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.corpus.edits import Edit
-from gecjury.corpus.m2 import M2Annotation, M2Sentence, format_m2, looks_like_m2, parse_m2, read_m2
+from gecjury.corpus.m2 import (
+    M2Annotation,
+    M2Sentence,
+    format_m2,
+    looks_like_m2,
+    m2_annotations,
+    parse_m2,
+    read_m2,
+)
 from gecjury.errors import InputError
+from gecjury.textfiles import read_lines, write_text
 
 SAMPLE = """\
 S This are a sentence .
@@ -122,34 +132,57 @@ def test_an_annotator_may_be_missing_from_a_block() -> None:
 
 
 ANNOTATORS = st.integers(0, 3)
-FIELD = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="|"), max_size=5)
-WORD = st.text(
-    st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"], exclude_characters="|"),
-    min_size=1,
-    max_size=4,
+# With every separator of the format.
+FIELD = st.one_of(
+    st.sampled_from(["|||", "a||b", "x|", "|x", "-NONE-", "noop", "\nb", "a\rb", "\x85", "S x"]),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
 )
 
 
 @st.composite
 def blocks(draw: st.DrawFn) -> M2Sentence:
-    words = draw(st.lists(WORD, max_size=6))
+    source = draw(st.one_of(FIELD, st.lists(FIELD, max_size=6).map(" ".join)))
+    length = len(source.split())
     annotations = []
     for annotator in sorted(draw(st.sets(ANNOTATORS))):
         if draw(st.booleans()):
             annotations.append(M2Annotation(-1, -1, "noop", "-NONE-", annotator=annotator))
             continue
-        cuts = sorted(draw(st.sets(st.integers(0, len(words)))))
+        cuts = sorted(draw(st.sets(st.integers(0, length))))
         for start, end in itertools.pairwise(cuts):
             fields = [draw(FIELD) for _ in range(4)]
             annotations.append(M2Annotation(start, end, *fields, annotator=annotator))
-    return M2Sentence(" ".join(words), tuple(annotations))
+    return M2Sentence(source, tuple(annotations), ragged=draw(st.booleans()))
 
 
 @given(st.lists(blocks(), min_size=1, max_size=4))
-def test_written_m2_is_read_back(sentences: list[M2Sentence]) -> None:
-    text = format_m2(sentences)
-    assert parse_m2(text.split("\n")) == tuple(sentences)
-    assert format_m2(parse_m2(text.split("\n"))) == text
+def test_written_m2_is_read_back_or_not_written(
+    tmp_path_factory: pytest.TempPathFactory, sentences: list[M2Sentence]
+) -> None:
+    try:
+        text = format_m2(sentences)
+    except InputError:
+        values = [sentence.source for sentence in sentences]
+        for one in (annotation for sentence in sentences for annotation in sentence.annotations):
+            values += [one.type, one.correction, one.required, one.comment]
+        assert any(re.search(r"\n|\|\|\||\|\Z|\r\Z", value) for value in values)
+        return
+    path = tmp_path_factory.getbasetemp() / "written.m2"
+    write_text(path, text)
+    assert looks_like_m2(read_lines(path))
+    assert read_m2(path) == tuple(sentences)
+    assert format_m2(read_m2(path)) == text
+
+
+@given(st.lists(FIELD, min_size=1, max_size=3))
+def test_edits_are_read_back_or_not_written(corrections: list[str]) -> None:
+    edits = tuple(Edit(n, n + 1, " ".join(c.split()), "R") for n, c in enumerate(corrections))
+    try:
+        text = format_m2([M2Sentence("a b c", m2_annotations(edits, 0, "out.txt, line 1"))])
+    except InputError:
+        assert any("|" in edit.correction or edit.correction == "-NONE-" for edit in edits)
+        return
+    assert parse_m2(text.split("\n"))[0].edits(0) == edits
 
 
 @pytest.mark.parametrize(

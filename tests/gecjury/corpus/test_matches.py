@@ -267,14 +267,52 @@ GO = lt(PLAIN[1], "go", "goes")
         ([{"lints": []}, {"lints": [{"span": {"start": 0, "end": 2}}]}], r"match 1: a field is"),
         ([{"lints": []}, {"lints": [{"span": {"start": 0, "end": 2}, "suggestions": [{}]}]}],
          r"match 1: a field is"),
-        ("line,offset,length,replacement\n3,0,1,x", r"lt.jsonl, line 2: line 3 is not one of"),
-        ("line,offset,length,replacement\n1,zero,1,x", r"lt.jsonl, line 2: expected 4 cells, with"),
+        ("line,offset,length,replacement\n3,0,1,x", "line 2, column line: '3'; expected .* 1 to 2"),
+        ("line,offset,length,replacement\n1,zero,1,x", "line 2, column offset: 'zero'; exp"),
         ("line,offset,length,replacement\n1,25,2,x", r"lt.jsonl, line 2: its span 25 to 27 is not"),
     ],
 )  # fmt: skip
 def test_bad_matches(tmp_path: Path, content: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         corpus(tmp_path, content)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("line;offset,length\n1;0,1\n", "no column 'line' among line;offset, length; expected"),
+        ("line,offset,length,Length\n1,0,1,2\n", "column 'length' occurs twice"),
+        ('line,offset,length,replacement\n1,0,3,Two\n2,0,2,"By\n', "line 3: not CSV .*mark open"),
+        ('line,offset,length,rule\n1,0,2,"A\n2,0,1,B"\n', r"line 2: the cell 'A\\n2,0,1,B' has a"),
+        ('[{"line": 1, "offset": 0.5, "length": 1}]', "row 1, column offset: 0.5; expected a w"),
+        ('{"line": 1, "offset": 0, "length": 1, "line": 2}', "'line' occurs twice in an object"),
+        ([{"lints": []}, {"lints": [harper(PLAIN[1], "go", "goes")]}],
+         "line 2, match 1: suggestion 'goes' has an unknown form; expected .*harper-cli"),
+        ([{"lints": []}, {"lints": [harper(PLAIN[1], "go", "替换为：「goes」")]}],
+         "match 1: suggestion '替换为：「goes」' has an unknown form"),
+        ([{"lints": []}, {"lints": [harper(PLAIN[1], "go", {"Swap": ["a"]})]}], "an unknown form"),
+        ([{"lints": []}, {"lints": [{**harper(PLAIN[1], "go"), "problem_text": 7}]}],
+         "match 1: a field is missing or of another type"),
+    ],
+)  # fmt: skip
+def test_ambiguous_matches(tmp_path: Path, content: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        corpus(tmp_path, content)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        '"line","offset","length","replacement"\n2,3,2,"goes"\n2,6,3,""\n',
+        "line\toffset\tlength\treplacement\n2\t3\t2\tgoes\n2\t6\t3\t\n",
+        '[{"line": 2, "offset": 3, "length": 2, "replacement": "goes"},\n'
+        '{"line": 2, "offset": 6, "length": 3, "replacement": ""},\n'
+        '{"line": 1, "offset": 0, "length": 2, "replacement": null}]',
+    ],
+)
+def test_tables_in_every_form(tmp_path: Path, table: str) -> None:
+    version = corpus(tmp_path, table).systems["lt"]
+    assert version.lines == (TOKENS[0], "He goes school every day .")
 
 
 def test_inside_a_surrogate_pair(tmp_path: Path) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from gecjury.corpus.rows import Row, read_table
+from gecjury.corpus.rows import Row, csv_rows, read_table, table_of
 from gecjury.errors import InputError
 
 pytestmark = pytest.mark.security
@@ -54,6 +60,15 @@ def test_sentences_keep_their_quotation_marks_blanks_and_lines(tmp_path: Path) -
         ("a,b\n1,2\n1\n", r"f, line 3: 1 cells; expected 2, as the header has \(a, b\); quote"),
         ("a,A\n1,2\n", "f, line 1: column 'a' occurs twice; rename one of them"),
         ('a,b\n1,"2\n', "f, line 2: not CSV .*: is a quotation mark open?"),
+        ('a,b\n1,"2\n3,4"\n', r"f, line 2: the cell '2\\n3,4' has a line break; expected none"),
+        ('{"a": 1, "A": 2}\n', "f: column 'a' occurs twice"),
+        ('[{"a": 1, "a": 2}]\n', "f: 'a' occurs twice in an object"),
+        ('[{"a": "1\\n2"}]\n', r"f, row 1, column a: '1\\n2'; expected text without a line br"),
+        ('[{"a": 1}, 2]', "f, row 2: '2'; expected a JSON object"),
+        ('{"a": [1, 2], "b": [3, 4]}', "f: is one JSON object with lists .* as a, b; exp.*records"),
+        ('{\n"a": 1\n}', "f: is one JSON object over several lines; expected a list of objects"),
+        ("PK\x03\x04\x14\x00", r"f: is a spreadsheet \(.xlsx, .ods\).* export a table as CSV"),
+        ("PAR1rest", "f: cannot be read as Parquet"),
         (f"a,b\n1,{'2' * 1_000_001}\n", "f, line 2: not CSV .a cell of more than 1000000 char"),
     ],
 )
@@ -74,6 +89,111 @@ def test_lines_that_are_not_objects_are_refused(tmp_path: Path, text: str, messa
     (tmp_path / "f").write_text(text)
     with pytest.raises(InputError, match=message):
         read_table(tmp_path / "f", texts=True)
+
+
+QUOTED = [
+    # pandas, Excel and Miller quote cells with quotation marks, tabs or line breaks.
+    ('a\tb\n"""Yes"" , he say ."\t1\n', '"Yes" , he say .'),
+    ('a\tb\n"Dear Ann,\nhi"\t1\n', "Dear Ann,\nhi"),
+    ('a\tb\n"x\ty"\t1\n', "x\ty"),
+    ('"a"\t"b"\n"Yes ."\t"1"\n', "Yes ."),
+    # Excel also quotes every cell with a comma.
+    ('a\tb\r\n"Yes, I do ."\t1\r\n"No, I see ."\t2\r\n', "Yes, I do ."),
+]
+
+
+@pytest.mark.parametrize(("text", "cell"), QUOTED)
+def test_quoted_cells_of_tab_separated_sentences_are_read_as_spreadsheets_do(
+    text: str, cell: str
+) -> None:
+    table = table_of(text, "f.txt", texts=True, breaks=True)
+    assert (table.columns, table.rows[0]["a"]) == (("a", "b"), cell)
+    (note,) = table.notes
+    assert "in quotation marks, which are not part of the text" in note
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ('a\tb\n"Yes," he says .\t1\n', ""),
+        ('a\tb\nThe "big" one\t1\n', ""),
+        ('a\tb\n"Yes ."\t1\n', "around 1 cells are part of the text"),
+        # An Excel file quotes all cells with commas.
+        ('a\tb\n"Yes, I do ."\t1\nNo, I see .\t2\n', "around 1 cells are part of the text"),
+        # One cell shows that quotation marks are text.
+        (
+            'a\tb\n"""Yes"" , he say ."\t1\n"Yes," he says .\t1\n',
+            "around 1 cells are part of the text, since a cell in line 3 has some that are not",
+        ),
+        # The marks of two cells do not enclose the rows between them.
+        ('a\tb\n"Oh , he says .\t1\nYes .\t2\nhe says , no"\t1\n', ""),
+    ],
+)
+def test_quotation_marks_of_other_tab_separated_sentences_are_text(text: str, note: str) -> None:
+    table = table_of(text, "f.tsv", texts=True, breaks=True)
+    rows = ["\t".join(row.cells.values()) for row in table.rows]
+    assert rows == text.splitlines()[1:]
+    assert [note in one for one in table.notes] == ([True] if note else [])
+
+
+def test_the_remedy_for_a_row_of_another_width_is_the_true_one() -> None:
+    with pytest.raises(InputError, match=r"line 2: 1 cells; .* read as text, since a cell in line"):
+        table_of('a\tb\n"Dear "Ann"\nhi"\t1\n', "f.tsv", texts=True, breaks=True)
+    with pytest.raises(InputError, match=r"3 cells; .* must be its first and last characters"):
+        table_of('a,b\n1, "2,3"\n', "f.csv", texts=True)
+
+
+# With every separator; csv leaves a lone carriage return unquoted.
+CELL = st.text(st.sampled_from(['"', ",", ";", "\n", "\t", " ", "a", "\x85", "é"]), max_size=6)
+
+
+@given(st.lists(st.tuples(CELL, CELL), min_size=1, max_size=4), st.sampled_from(",;\t"))
+def test_tables_of_pythons_writer_are_read_back(
+    rows: list[tuple[str, str]], separator: str
+) -> None:
+    # A cell with line breaks and tabs may look like rows.
+    rows = [tuple(c.replace("\t", " ") if "\n" in c else c for c in row) for row in rows]  # type: ignore[misc]  # two each
+    out = io.StringIO()
+    csv.writer(out, delimiter=separator, lineterminator="\n").writerows([("t0", "t1"), *rows])
+    table = table_of(out.getvalue(), "f", texts=True, breaks=True)
+    assert [tuple(row.cells.values()) for row in table.rows] == rows
+    if any("\n" in cell for row in rows for cell in row):
+        with pytest.raises(InputError, match="has a line break"):
+            list(csv_rows(out.getvalue(), "f"))
+
+
+def test_json_and_parquet_are_read_as_csv_is(tmp_path: Path) -> None:
+    records = [{"System": "x", "n": 3.0, "rest": None}, {"System": "y", "n": 2, "rest": True}]
+    (tmp_path / "list.json").write_text(json.dumps(records, indent=1))
+    (tmp_path / "lines.txt").write_text("\n".join(map(json.dumps, records)))
+    files = ["list.json", "lines.txt"]
+    try:
+        import pyarrow
+        import pyarrow.parquet as parquet
+    except ModuleNotFoundError:
+        pass
+    else:
+        index = [{**record, "__index_level_0__": 7} for record in records]
+        parquet.write_table(pyarrow.Table.from_pylist(index), tmp_path / "wrong.csv")
+        files.append("wrong.csv")
+    for name in files:
+        table = read_table(tmp_path / name)
+        assert table.columns == ("system", "n", "rest")
+        assert [dict(row.cells) for row in table.rows] == [
+            {"system": "x", "n": "3", "rest": ""},
+            {"system": "y", "n": "2", "rest": "true"},
+        ]
+        assert read_table(tmp_path / name, texts=True).rows[0]["n"] == 3
+
+
+def test_numbers_of_parquet_are_plain(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as parquet
+
+    table = pyarrow.Table.from_pylist([{"a": Decimal("1.5"), "b": float("nan")}])
+    parquet.write_table(table, tmp_path / "f")
+    (row,) = read_table(tmp_path / "f", texts=True).rows
+    assert (row["a"], row.number("a", 9), row.text("b"), row.unit) == (1.5, 1.5, "", "row")
 
 
 ROW = Row("f", 7, {"n": "3", "x": "-.5", "word": "No", "comma": "3,5", "far": "9" * 5000})

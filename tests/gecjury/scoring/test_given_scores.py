@@ -60,6 +60,15 @@ FORMS = {
     "semicolon.csv": "y;x\n1;0.5\n2;nan\n3;-1\n",
     "numbers.json": '{"x": [0.5, null, -1], "y": [1, 2, 3]}',
     "nan.json": '{"x": [0.5, NaN, -1], "y": [1, 2, 3]}',
+    "any_order.csv": "line,x,y\n3,-1,3\n1,0.5,1\n2,,2\n",
+    "any_order.json": '{"ID": [2, 0, 1], "x": [-1, 0.5, null], "y": [3, 1, 2]}',
+    "pick.tsv": "line\tchosen\tx\ty\n1\ty\t0.5\t1\n2\tx\t\t2\n3\ty\t-1\t3\n",
+    "wide_rows.json": '[{"x": 0.5, "y": 1}, {"x": null, "y": 2}, {"x": -1, "y": 3}]',
+    "rows.jsonl": "\n".join(
+        f'{{"system": "{system}", "line": {line}, "score": {score}}}'
+        for system, scores in (("x", (0.5, "null", -1)), ("y", (1, 2, 3)))
+        for line, score in enumerate(scores, 1)
+    ),
     "rows.json": json.dumps(
         [{"system": "x", "line": 1, "score": 0.5}, {"system": "x", "line": 2, "score": None},
          ["x", 3, -1], ["y", 1, 1], ["y", 2, 2], ["y", 3, 3]]
@@ -164,6 +173,14 @@ def test_the_output_of_score_is_read(shell: Shell, tmp_path: Path) -> None:
         ("a.tsv", "x\t\n3\t4\n", "line 1: a column has no name"),
         ("a.tsv", "x\ty\n1\t2\n1\t2\n", "has 2 lines of x, but there are 3 sentences"),
         ("a.csv", 'x,"y\n1,2\n', "is a quotation mark open"),
+        ("a.csv", "system,line,score,Score\nx,1,2,3\n", "line 1: column 'score' occurs twice"),
+        ("a.csv", "line,x\n1,2\n1,3\n2,4\n", "column line: expected the number of each line once"),
+        ("a.csv", "id,line,x\n1,2,3\n2,1,4\n", "column line: expected the number of each line"),
+        (
+            "a.tsv",
+            "system\tmetric\tscore\nx\tm\t1\n",
+            "no column line; .*--sentences --format json",
+        ),
         ("a.tsv", "x\ty\n", "contains no score"),
         ("a.tsv", "", "the file is empty"),
         ("a.tsv", "xx\tyy\n1\t2\n1\t2\n1\t2\n", "no score of any system here: it has xx, yy"),

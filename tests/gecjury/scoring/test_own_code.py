@@ -91,6 +91,10 @@ def failing(source, hypothesis):
     return 1 / 0
 
 
+def endless(source, hypothesis):
+    return float("inf")
+
+
 def alone(source):
     return 0
 
@@ -276,9 +280,10 @@ def test_names_that_are_not_metrics_are_refused_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_a_value_that_is_not_a_number_is_reported(file: Path) -> None:
-    with pytest.raises(InputError, match=r"wrong: fails on sentence 1 of x \(ValueError"):
-        load(f"{file}:wrong").score(["a"], {"x": ["a"]})
+@pytest.mark.parametrize("name", ["wrong", "endless"])
+def test_a_value_that_is_not_a_number_is_reported(file: Path, name: str) -> None:
+    with pytest.raises(InputError, match=rf"{name}: fails on sentence 1 of x \(ValueError"):
+        load(f"{file}:{name}").score(["a"], {"x": ["a"]})
 
 
 def test_an_error_in_a_function_is_reported_with_its_line(file: Path) -> None:

@@ -11,12 +11,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import gecjury
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.errors import InputError, OutputError
 from gecjury.runtime import Runtime
-from gecjury.scoring.score_files import check_writable, read_rows, score_with_files
+from gecjury.scoring.given_scores import GivenScores
+from gecjury.scoring.score_files import check_writable, read_rows, score_with_files, write_table
+from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import ScoreTable, Statistics
 from tests.gecjury.scoring.test_scorer import Length, Longest
 
@@ -90,6 +94,50 @@ def test_a_second_run_reads_the_file(runs: Runs) -> None:
     assert again.seconds == 0.0
     same(first, again)
     assert runs.file.read_bytes() == stamp
+
+
+@given(
+    st.dictionaries(
+        st.text(st.sampled_from('ab"\t\n,/\\|\ud800\x85'), min_size=1),
+        st.lists(st.floats(), min_size=2, max_size=2),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_any_scores_and_names_are_read_back_or_not_written(
+    tmp_path_factory: pytest.TempPathFactory, scores: dict[str, list[float]]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "scores.json"
+    corpus = Corpus(("s", "s"), {name: Version((f"{name} a", "b")) for name in scores})
+    given_table = Fixed(scores).score_corpus(corpus, Runtime())
+    try:
+        write_table(path, given_table)
+    except OutputError as error:
+        assert "infinite score" in str(error)  # noqa: PT017  # raised by some draws only
+        assert any(np.isinf([*values, sum(values)]).any() for values in scores.values())
+        return
+    kept = read_rows(path, given_table.signature)
+    stored = GivenScores(file=str(path)).held.rows
+    for name, values in scores.items():
+        np.testing.assert_array_equal(kept[name, given_table.prints[name]].values, [values])
+        np.testing.assert_array_equal(stored[name][0].scores(2), values)
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed(MeanScorer):
+    """Scores by system."""
+
+    name: ClassVar[str] = "fixed"
+    family: ClassVar[str] = "scores"
+    summary: ClassVar[str] = "fixed"
+
+    scores: Any = None
+
+    def settings(self) -> dict[str, Any]:
+        return {}
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        return Statistics(np.array([self.scores[name] for name in corpus.names]))
 
 
 def test_only_new_systems_are_scored(runs: Runs) -> None:

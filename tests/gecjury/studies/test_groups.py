@@ -41,6 +41,14 @@ def test_columns(here: Path, name: str) -> None:
         read_groups(name, sentences(3))
 
 
+def test_rows_may_be_in_another_order_than_the_lines(here: Path) -> None:
+    (here / "f.csv").write_text("Line,domain\n3,mail\n1,news\n2,mail\n", encoding="utf-8")
+    assert read_groups("f.csv:domain", sentences(3)) == ("domain", {"mail": [1, 2], "news": [0]})
+    (here / "f.csv").write_text("line,domain\n3,mail\n3,news\n2,mail\n", encoding="utf-8")
+    with pytest.raises(InputError, match="line 3: line = 3 is in line 2, too"):
+        read_groups("f.csv:domain", sentences(3))
+
+
 def test_a_file_of_labels(here: Path) -> None:
     (here / "a:b.txt").write_text("x\n\ny \n", encoding="utf-8")
     assert read_groups("a:b.txt", sentences(3)) == ("a:b.txt", {"(none)": [1], "x": [0], "y": [2]})
@@ -57,7 +65,7 @@ def test_json_numbers_and_booleans_are_labels(here: Path) -> None:
     [
         ("x\ny\n", "f", "f has 2 lines, but the source has 3 lines: --by needs one for each"),
         ("a\tb\n1\t2\n", "f:a", "f has 1 rows, but the source has 3 lines"),
-        ('{"a": [1]}\n', "f:a", r"f, line 1, column a: \[1\]; expected text or a number"),
+        ('{"a": [1], "b": 2}\n', "f:a", r"f, line 1, column a: \[1\]; expected text or a number"),
         ("x\n", "g:a", "g:a: no such file"),
         ("", "f", "the file is empty"),
     ],

@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from gecjury.benchmarks.own_judgments import read_judgments
-from gecjury.errors import InputError, OutputError
+from gecjury.benchmarks.own_judgments import read_judgments, read_own_verdicts
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.rows import check_system_name
+from gecjury.errors import InputError, OptionError, OutputError
 from gecjury.web import Annotation, answers
-from gecjury.web.answers import ItemAnswer
-from gecjury.web.study import AnnotationStudy, open_study
+from gecjury.web.answers import COLUMNS, ItemAnswer, _csv
+from gecjury.web.study import AnnotationStudy, annotator_name, open_study
 from tests.gecjury.web.conftest import OUTPUTS, Browser
 from tests.shell import REPOSITORY
 
@@ -351,6 +355,26 @@ def test_the_file_is_read_as_judgments(browser: Open, folder: Path, task: str) -
         mine = dict(zip(answer.systems, answer.values, strict=True))
         assert dict(zip(item.groups, item.ranks, strict=True)) == mine
     assert not kept
+
+
+SEPARATED = st.text(st.sampled_from('ab"\t\n\r,;= \x85'), min_size=1)
+
+
+@given(SEPARATED, SEPARATED, SEPARATED)
+def test_any_names_and_corrections_are_read_back_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, system: str, annotator: str, correction: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "verdicts.csv"
+    new = " ".join(correction.split())
+    try:
+        check_system_name(system)
+        name = annotator_name(annotator)
+    except (InputError, OptionError):
+        return
+    answer = ItemAnswer("k", name, "1.1", 1, ((system,),), (1,), ((0, 1, new),))
+    path.write_text(_csv([COLUMNS["edits"], *answer.rows("edits")]), encoding="utf-8")
+    ((verdict,), _, _) = read_own_verdicts(path, Corpus(("x",), {system: Version(("y",))}))
+    assert (verdict.annotator, verdict.new) == (name, new)
 
 
 def test_answers_survive_a_round_trip_through_records() -> None:

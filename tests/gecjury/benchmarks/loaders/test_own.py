@@ -129,10 +129,19 @@ def test_segment_level_of_ratings(
     assert row["acc_exact"] == pytest.approx(expected)
 
 
-def test_aspects_of_ratings(folder: Path) -> None:
-    (folder / "judgments.tsv").write_text(
-        "System\tSentence\tScore\tAspect\n"
-        "good\t1\t4\tfluency\nnone\t1\t2\tfluency\ngood\t1\t3\tmeaning\nnone\t1\t3\tmeaning\n"
+@pytest.mark.parametrize("form", ["tsv", "json"])
+def test_aspects_of_ratings(folder: Path, form: str) -> None:
+    head, *rows = (
+        line.split()
+        for line in (
+            "System Sentence Score Aspect", "good 1 4 fluency", "none 1 2 fluency",
+            "good 1 3 meaning", "none 1 3 meaning",
+        )
+    )  # fmt: skip
+    (folder / f"judgments.{form}").write_text(
+        json.dumps([dict(zip(head, row, strict=True)) for row in rows])
+        if form == "json"
+        else "".join("\t".join(row) + "\n" for row in (head, *rows))
     )
     own = load_benchmark(str(folder))
     assert list(own.rated) == ["fluency", "meaning", "mean"]
@@ -284,7 +293,7 @@ def write_table(folder: Path, text: str) -> None:
         ("outputs = 1", r"outputs is 1; expected a text or a list"),
         ('gold = "g.m2"', r"gold names 'g\.m2'"),
         ('judgments = "j.csv"', r"judgments names 'j\.csv'"),
-        ('judgments = "source.txt"', r"source\.txt: expected judgments as \.csv, \.tsv, \.xml"),
+        ('judgments = "source.txt"', r"source\.txt: expected judgments as \.csv, \.tsv, .*\.xml"),
         ('judgments = {word = "j.csv"}', r"judgments is .*expected a file name, or a table"),
         ('system_sets = {base = ["godo"]}', r"unknown system 'godo' in set 'base': .*mean good"),
         ('system_sets = {base = ["good", "good"]}', r"set 'base' is .*expected names, each once"),

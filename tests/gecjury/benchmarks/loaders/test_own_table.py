@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -55,6 +57,31 @@ def test_ratings_without_systems_are_by_position(tmp_path: Path) -> None:
     assert (first.annotator, first.sentence, first.groups, first.ranks) == (
         "ana", 0, (("output1",), ("output2",)), (1, 2),
     )  # fmt: skip
+
+
+def test_every_form_of_a_table_gives_the_same_benchmark(tmp_path: Path) -> None:
+    names = ["source", "output", "score", "annotator"]
+    rows = [
+        ['"Yes" , he say .', '"Yes" , he says .', 5, "ana"],
+        ['"Yes" , he say .', '"Yes" , he said .', 4.5, "ana"],
+        ["Dear Ann,\nhi .", "Dear Ann,\nhi !", 0, "ana"],
+    ]
+    tabs = io.StringIO()
+    csv.writer(tabs, delimiter="\t").writerows([names, *rows])
+    records = [dict(zip(names, row, strict=True)) for row in rows]
+    written(tmp_path, tabs.getvalue(), "m.tsv")
+    written(tmp_path, tabs.getvalue(), "m.txt")
+    written(tmp_path, json.dumps(records, indent=1), "m.json")
+    written(tmp_path, "\n".join(map(json.dumps, records)), "m.ndjson")
+    made = [load_benchmark(str(path)) for path in sorted(tmp_path.iterdir())]
+    assert made[0].corpus.sources == ('"Yes" , he say .', "Dear Ann, hi .")
+    assert {one.fingerprint for one in made} == {made[0].fingerprint}
+    # A score of 0 is a rating.
+    np.testing.assert_array_equal(made[0].raters["rating"][0], [[5, 0], [4.5, np.nan]])
+    assert "6 cells are in quotation marks" in made[-1].notes[1]
+    (tmp_path / "m.xlsx").write_bytes(b"PK\x03\x04rest")
+    with pytest.raises(InputError, match=r"m.xlsx: is a spreadsheet .* export a table as CSV"):
+        load_benchmark(str(tmp_path / "m.xlsx"))
 
 
 def test_rankings_with_systems_in_a_chosen_language(tmp_path: Path) -> None:
@@ -115,7 +142,12 @@ def test_compare_and_analyse_accept_a_table(
         (RANKED.replace(",gut,", ",,"), "line 2, column system: ''; expected the name"),
         (RATED.replace("es-MX", "de"), "line 4, column language: 'de'; expected es, as above"),
         (RATED.replace("es-MX", "xq"), "line 4, column language: unknown language 'xq'"),
-        ('source,output,score\na,"b,1\n', "line 2: 2 cells; expected 3"),
+        ('source,output,score\na,"b,1\n', "line 2: not CSV .*is a quotation mark open"),
+        (RATED.replace("5,ana,es", '5,ana,"es'), "line 2: not CSV"),
+        (
+            RATED.replace("luis,\n", 'luis,"e\ns"\n'),
+            r"line 8, column language: 'e\\ns'; expected no",
+        ),
     ],
 )
 def test_bad_tables(tmp_path: Path, text: str, words: str) -> None:
