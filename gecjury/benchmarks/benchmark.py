@@ -22,7 +22,15 @@ from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.human_scores import columns_of_rankings
 from gecjury.benchmarks.judgments import RankedItem, judged_entries
 from gecjury.benchmarks.table import BenchmarkInfo, View
-from gecjury.corpus.corpus import Corpus, Group, Version, fingerprint
+from gecjury.corpus.aligned import aligned
+from gecjury.corpus.corpus import (
+    Corpus,
+    Group,
+    Version,
+    filled_references,
+    fingerprint,
+    meant_references,
+)
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.reading import read_versions
 from gecjury.errors import DataError, InputError, OptionError
@@ -373,14 +381,16 @@ class LoadRequest:
         """
         names = self.info.system_sets[self.systems]
         rows = range(len(sources)) if rows is None else rows
-        attributes: dict[str, Any] = {"reference_name": self.reference_name}
+        given = self.collect_references(
+            read_set, rows, lines or len(sources), sources, more.get("source_read")
+        )
+        attributes: dict[str, Any] = {"reference_name": self.reference_name, **given}
         if ranked is not None:
             texts = {name: version.lines for name, version in versions.items()}
             attributes["groups"] = ranked_groups(ranked, names, texts)
         return Corpus(
             tuple(sources),
             {name: versions[name] for name in names},
-            self.collect_references(read_set, rows, lines or len(sources)),
             **(attributes | more),
         )
 
@@ -420,24 +430,34 @@ class LoadRequest:
         read_set: Callable[[str], Sequence[Version]],
         rows: Sequence[int],
         lines: int,
-    ) -> tuple[Version, ...]:
-        """Read the requested reference sets and files.
+        sources: Sequence[str],
+        source_read: Version | None = None,
+    ) -> dict[str, Any]:
+        """Return the requested reference sets and files, as attributes of a `Corpus`.
 
         Args:
             read_set: returns the versions of a named set, already reduced to `rows`.
             rows: the lines of the full files that are loaded.
             lines: the number of lines of the full files; a given file may also have this many.
+            sources: the sentences that are loaded.
+            source_read: their file, if its ids may be named in a given file.
 
         Raises:
-            InputError: a file has neither number of lines.
+            InputError: a file has neither number of lines, or other ids.
         """
+        where = f"the sources of {self.info.name}"
         versions: list[Version] = []
+        names: list[str] = []
+        labels: dict[str, str] = {}
         for reference in self.references:
             if reference in self.info.reference_sets:
                 versions += read_set(str(reference))
+                names += [str(reference)] * (len(versions) - len(names))
                 continue
             for version in read_versions(reference, overlaps="keep"):
                 count = len(version.lines)
+                ordered = source_read or Version(("",) * count)
+                (version,) = aligned(ordered, where, [str(reference)], [version], references=True)
                 # A file as long as the full files is reduced to the lines that are loaded.
                 if count == lines:
                     version = version.take(rows)
@@ -449,8 +469,11 @@ class LoadRequest:
                         f"{reference} has {count} lines; a reference of {self.info.name} must "
                         f"have {either}"
                     )
-                versions.append(version)
-        return tuple(versions)
+                names.append(str(reference))
+                labels[f"reference {len(versions)}"] = str(reference)
+                versions.append(meant_references(version, sources))
+        filled = filled_references(names, versions, where)
+        return {"references": tuple(filled), "_labels": labels}
 
 
 def ranked_groups(

@@ -98,7 +98,7 @@ def placed_corpus(request: LoadRequest, layout: Layout, corrections: Sequence[st
     corpus = Corpus(
         layout.sources,
         layout.versions(corrections),
-        request.collect_references(lambda _: (), lines, len(lines)),
+        **request.collect_references(lambda _: (), lines, len(lines), layout.sources),
         reference_name=request.reference_name,
     )
     return in_language(corpus, request.language)

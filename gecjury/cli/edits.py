@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gecjury.cli.parsers import declares
-from gecjury.cli.streams import write_data
+from gecjury.cli.streams import tell, write_data
 from gecjury.settings import REQUIRED, option
 
 
@@ -51,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
     files = args.corrections
     systems = {f"{n} {system_name(path)}": path for n, path in enumerate(files)}
     corpus = read_corpus(args.source, systems, language=language, source_text=args.source_text)
+    for remark in () if args.quiet else corpus.remarks(()):
+        tell(f"note: {remark}")
     edits = corpus_edits(corpus, language.tagger, args.pos, runtime_from(args))
     blocks = []
     for row, source in enumerate(corpus.sources):

@@ -275,8 +275,15 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
     Raises:
         InputError: a file is missing, or does not have the line.
     """
-    from gecjury.corpus.corpus import Corpus, Version
-    from gecjury.corpus.reading import read_corpus, read_sources, read_version, read_versions
+    from gecjury.corpus.aligned import aligned
+    from gecjury.corpus.corpus import Corpus, Version, filled_references
+    from gecjury.corpus.reading import (
+        align_reference,
+        read_corpus,
+        read_source,
+        read_version,
+        read_versions,
+    )
     from gecjury.corpus.tokens import in_language
     from gecjury.errors import InputError
     from gecjury.textfiles import shown_path
@@ -305,7 +312,10 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
     if args.worst:
         return read_corpus(args.source, [args.hypothesis], references, language=language)
 
-    def at_line(text: str, read: Callable[[str], Sequence[Version]]) -> list[Version]:
+    source = read_source(args.source) if args.source in files else Version((args.source,))
+    where = shown_path(args.source)
+
+    def at_line(text: str, read: Callable[[str], Sequence[Version]]) -> Sequence[Version]:
         if text not in files:
             return [Version((text,))]
         versions = read(text)
@@ -315,11 +325,22 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
             )
         return [version.take([number - 1]) for version in versions]
 
-    (hypothesis,) = at_line(args.hypothesis, lambda path: [read_version(path)])
-    (source,) = at_line(args.source, lambda path: [Version(read_sources(path))])
+    def output(path: str) -> Sequence[Version]:
+        versions = [read_version(path)]
+        # Without a file of sources, there are no ids to match.
+        return aligned(source, where, [path], versions) if args.source in files else versions
+
+    def annotators(path: str) -> Sequence[Version]:
+        versions = read_versions(path)
+        return align_reference(source, where, path, versions) if args.source in files else versions
+
+    (hypothesis,) = at_line(args.hypothesis, output)
+    (one,) = at_line(args.source, lambda _: [source])
     # M2 gives one version per annotator.
-    others = tuple(version for text in references for version in at_line(text, read_versions))
-    return in_language(Corpus(source.lines, {"hypothesis": hypothesis}, others), language)
+    named = [(text, version) for text in references for version in at_line(text, annotators)]
+    others = filled_references([text for text, _ in named], [version for _, version in named])
+    corpus = Corpus(one.lines, {"hypothesis": hypothesis}, tuple(others))
+    return in_language(corpus, language)
 
 
 def language_from(args: argparse.Namespace) -> Language:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import filterfalse
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,8 +54,9 @@ class Version:
         sources: the sentences that those edits belong to, if the file has them.
         text: the lines as they were written, if `lines` were tokenised since; otherwise None.
         marks: marks of a grammar checker's matches (`gecjury.corpus.matches`), one tuple per line.
-        note: how those matches were used.
-        essays: if each line is an essay with an id, the line of the file for each id.
+        note: remark on how the file was read.
+        ids: if each line has an id (`gecjury.corpus.aligned`), the line of the file for each id.
+        key: the key or column of those ids.
         borrowed: numbers of the lines that the file lacks and that come from another reference.
     """
 
@@ -65,7 +66,8 @@ class Version:
     text: tuple[str, ...] | None = None
     marks: tuple[tuple[Mark, ...], ...] | None = None
     note: str = ""
-    essays: Mapping[str, int] | None = None
+    ids: Mapping[str, int] | None = None
+    key: str = ""
     borrowed: tuple[int, ...] = ()
 
     @cached_property
@@ -85,6 +87,10 @@ class Version:
         return Version(
             _taken(self.lines, rows), edits, sources, text, marks, self.note, borrowed=borrowed
         )
+
+    def with_note(self, note: str) -> Version:
+        """Return the version with a further remark on how its file was read."""
+        return replace(self, note="; ".join(filter(None, (self.note, note))))
 
     def as_text(self, language: Language) -> Version:
         """Return the lines as they were written, or tokens joined as in their language."""
@@ -147,6 +153,7 @@ class Corpus:
         source_text: the sources as they were written, if they were tokenised since.
         drawn: the corpus that these sentences were drawn from, and their rows there, for metrics
             that read the sentences around each; None for complete texts.
+        source_read: the file of the sources as it was read, with its ids, if they came from one.
     """
 
     sources: Sequence[str] = field(repr=False)
@@ -162,6 +169,7 @@ class Corpus:
     language: Language = field(default=ENGLISH, repr=False)
     source_text: tuple[str, ...] | None = field(default=None, repr=False)
     drawn: tuple[Corpus, tuple[int, ...]] | None = field(default=None, repr=False)
+    source_read: Version | None = field(default=None, repr=False, compare=False)
     _labels: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     _hypotheses: tuple[Version, ...] | None = field(default=None, repr=False, compare=False)
 
@@ -188,6 +196,11 @@ class Corpus:
                     "must have the same sentences"
                 )
             self._check_sources(gold, [block.source for block in self.gold])
+
+    @property
+    def origin(self) -> Version:
+        """The sources as their file was read, with ids if it has any."""
+        return self.source_read or Version(self.sources)
 
     def label(self, role: str) -> str:
         """Return the name of a text for messages: its file, if it came from one.
@@ -220,14 +233,23 @@ class Corpus:
     def remarks(self, needs: Iterable[str]) -> tuple[str, ...]:
         """Return remarks on these texts that a user needs to interpret their scores.
 
-        The remarks cover the use of a checker's matches, edits of one annotator that overlap,
-        sources in which each line is one token (such as Japanese if no language is set), and
-        Chinese that is written differently from its source.
+        The remarks cover how files were read, lines of references that are empty or come from
+        another reference, edits of one annotator that overlap, sources in which each line is one
+        token (such as Japanese if no language is set), and Chinese that is written differently
+        from its source.
 
         Args:
             needs: the parts among `references` and `gold` that the metric reads.
         """
-        remarks = [f"{name}: {v.note}" for name, v in self.systems.items() if v.note]
+        noted = [] if self.source_read is None else [(self.label("source"), self.source_read)]
+        noted += ((self.label(f"system {name}"), v) for name, v in self.systems.items())
+        if "references" in needs:
+            noted += ((self.label(f"reference {n}"), v) for n, v in enumerate(self.references))
+        files: dict[str, dict[str, None]] = {}
+        for name, version in noted:
+            if version.note:
+                files.setdefault(version.note, {})[name] = None
+        remarks = [f"{', '.join(names)}: {note}" for note, names in files.items()]
         if "gold" in needs and self.gold is not None:
             count = sum(
                 len(overlapping_edits(block.edits(annotator)))
@@ -245,9 +267,13 @@ class Corpus:
                 name = self.label(f"reference {index}")
                 if version.borrowed:
                     remarks.append(
-                        f"{name}: essays that it lacks are taken from another reference: "
+                        f"{name}: texts that it lacks are taken from another reference: "
                         f"{len(version.borrowed)} of {len(self)}"
                     )
+                # Empty lines in the sets of a benchmark are those of their annotators.
+                given = f"reference {index}" in self._labels or not self.reference_name
+                if given and (empty := self._empty_references[index]):
+                    remarks.append(f"{name}: {empty}")
                 if count:
                     remarks.append(
                         f"{name}: edits that overlap another of the same annotator: {count}; where "
@@ -257,6 +283,11 @@ class Corpus:
         if unparted := unparted_note(self.sources, self.language):
             remarks.append(f"{self.label('source')}: {unparted}")
         return (*remarks, *self._chinese_notes)
+
+    @cached_property
+    def _empty_references(self) -> tuple[str, ...]:
+        """Remarks on empty lines of each reference, as `empty_note` gives them."""
+        return tuple(empty_note(version, self.sources) for version in self.references)
 
     @cached_property
     def _chinese_notes(self) -> tuple[str, ...]:
@@ -352,6 +383,7 @@ class Corpus:
                 name: partial(_rows_of, read, rows) for name, read in self.reference_sets.items()
             },
             source_text=None if text is None else tuple(text[row] for row in rows),
+            source_read=None,
             drawn=None,
             _hypotheses=None,
         )
@@ -401,7 +433,10 @@ class Corpus:
                 f"no references are called {name!r}: {hint}; name files with -r {name}=FILE"
             )
         versions = tuple(self.reference_sets[name]())
-        return replace(self, references=versions, reference_name=name)
+        roles = {f"{name} reference {number}": number for number in range(len(versions))}
+        labels = {r: file for r, file in self._labels.items() if not r.startswith("reference ")}
+        labels |= {f"reference {n}": labels[r] for r, n in roles.items() if r in labels}
+        return replace(self, references=versions, reference_name=name, _labels=labels)
 
     @property
     def hypotheses(self) -> tuple[Version, ...]:
@@ -463,6 +498,127 @@ def _rows_of(read: Callable[[], Sequence[Version]], rows: Sequence[int]) -> list
     return [version.take(rows) for version in read()]
 
 
+NO_REFERENCE = "-NONE-"
+"""A line of a reference of this text says that there is no reference of the sentence."""
+
+# MuCGEC writes these instead of a reference: "no error" and "cannot be annotated".
+# `parallel_to_m2.py` of ChERRANT turns them into `noop` and `NA`, and scores no `NA` sentence.
+_NO_ERROR = "没有错误"
+_UNANNOTATED = "无法标注"
+_MARKS = frozenset({NO_REFERENCE, _NO_ERROR, _UNANNOTATED})
+_MOST_MARK = 20  # characters of a line that may be a mark, with blanks between them
+
+
+def meant_reference(text: str | None, source: str) -> str | None:
+    """Return the reference that a line stands for.
+
+    Args:
+        text: the line; None where a file has null.
+        source: the sentence that it corrects.
+
+    Returns:
+        None where there is no reference, the source for a mark of no error, otherwise the line.
+    """
+    if text is None:
+        return None
+    mark = "".join(text.split()) if len(text) <= _MOST_MARK else ""
+    if mark not in _MARKS or mark == "".join(source.split()):
+        return text
+    return source if mark == _NO_ERROR else None
+
+
+def meant_references(version: Version, sources: Sequence[str]) -> Version:
+    """Return a reference with the meaning of its lines; see `meant_reference`.
+
+    Args:
+        version: the reference, in the order of the sources.
+        sources: the sentences that it corrects.
+
+    Returns:
+        The reference; lines without a reference are unchanged and among its `borrowed` ones.
+    """
+    # An M2 file has its own ways to say this.
+    if version.edits is not None or len(version.lines) != len(sources):
+        return version
+    changed: dict[int, str | None] = {}
+    for row, line in enumerate(version.lines):
+        if len(line) <= _MOST_MARK and "".join(line.split()) in _MARKS:
+            meant = meant_reference(line, sources[row])
+            if meant is None or meant != line:
+                changed[row] = meant
+    if not changed:
+        return version
+    lines = [*_held(version.lines)]
+    for row, text in changed.items():
+        lines[row] = lines[row] if text is None else text
+    absent = [row for row, text in changed.items() if text is None]
+    same = [row + 1 for row, text in changed.items() if text is not None]
+    borrowed = tuple(sorted({*version.borrowed, *absent}))
+    version = replace(version, lines=tuple(lines), borrowed=borrowed)
+    if not same:
+        return version
+    return version.with_note(
+        f"{len(same)} of {len(lines)} lines are {_NO_ERROR} (no error) and are read as their "
+        f"source ({named_lines(same)})"
+    )
+
+
+def filled_references(
+    names: Sequence[str], versions: Sequence[Version], where: str = "the source"
+) -> list[Version]:
+    """Return references in which each text that one lacks comes from the first that has it.
+
+    Args:
+        names: the file of each reference, for messages.
+        versions: references of the same sentences.
+        where: the file of the sources, for messages.
+
+    Raises:
+        InputError: no reference has a text; names file and line.
+    """
+    if not any(version.borrowed for version in versions):
+        return list(versions)
+    # Texts come before M2, whose lines are tokens.
+    lenders = [
+        (version.lines, frozenset(version.borrowed))
+        for version in sorted(versions, key=lambda version: version.edits is not None)
+    ]
+    filled = []
+    for name, version in zip(names, versions, strict=True):
+        lines = dict(enumerate(version.lines)) if version.borrowed else {}
+        for row in version.borrowed:
+            lender = next((of for of, lacks in lenders if row not in lacks and row < len(of)), None)
+            if lender is None:
+                place = f"{name}, line {row + 1}"
+                if version.ids is not None:
+                    one, line = list(version.ids.items())[row]
+                    place = f"{name}: {version.key} = {one:.60} is missing, which {where} has in "
+                    place += f"line {line}"
+                raise InputError(
+                    f"{place}: no file has a reference of this text; expected at least one (a text "
+                    "without errors is repeated), or leave the text out of every file"
+                )
+            lines[row] = lender[row]
+        filled.append(replace(version, lines=tuple(lines.values())) if lines else version)
+    return filled
+
+
+def empty_note(version: Version, sources: Sequence[str]) -> str:
+    """Return a remark on the empty lines of a reference; empty where it has none."""
+    # In M2, a deleted sentence is an edit that somebody made.
+    if version.edits is not None:
+        return ""
+    lines = enumerate(version.lines)
+    blank = (row for row, line in lines if not line or line.isspace())
+    empty = [row + 1 for row in blank if sources[row].strip()]
+    if not empty:
+        return ""
+    return (
+        f"{len(empty)} of {len(sources)} lines are empty ({named_lines(empty)}), which counts as "
+        f"a deleted sentence; {NO_REFERENCE} says that there is no reference"
+    )
+
+
 def corpus_of_texts(
     sources: Sequence[str],
     hypotheses: Mapping[str, Sequence[str]] | Sequence[str],
@@ -475,7 +631,8 @@ def corpus_of_texts(
         sources: N tokenised sentences.
         hypotheses: system name → N sentences; or the N sentences of one system, which is then
             called `hypothesis`.
-        references: R lists of N sentences; one list of strings counts as one reference.
+        references: R lists of N sentences, with None or `-NONE-` where an annotator gave none
+            (see `meant_reference`); one list of strings counts as one reference.
         gold: N M2 blocks, for metrics that match gold edits; they also give the references if
             there are none.
 
@@ -487,11 +644,15 @@ def corpus_of_texts(
         hypotheses = {"hypothesis": hypotheses}
     if len(references) and isinstance(references[0], str):
         references = [references]  # type: ignore[list-item]  # a single list of sentences
-    versions = tuple(Version(_texts(f"references[{i}]", r)) for i, r in enumerate(references))
+    names = [f"references[{number}]" for number in range(len(references))]
+    versions = [
+        meant_references(Version(_texts(name, lines, none=NO_REFERENCE)), texts)
+        for name, lines in zip(names, references, strict=True)
+    ]
     return Corpus(
         texts,
         {n: Version(_texts(f"hypotheses[{n!r}]", lines)) for n, lines in hypotheses.items()},
-        versions or gold_versions(gold or ()),
+        tuple(filled_references(names, versions)) or gold_versions(gold or ()),
         None if gold is None else tuple(gold),
     )
 
@@ -523,13 +684,21 @@ def gold_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
     )
 
 
-def _texts(what: str, lines: Sequence[str]) -> tuple[str, ...]:
-    """Return sentences given from Python, each of which must be a text."""
+def _texts(what: str, lines: Sequence[str | None], none: str | None = None) -> tuple[str, ...]:
+    """Return sentences given from Python, each of which must be a text.
+
+    Args:
+        what: what they are, for messages.
+        lines: the sentences.
+        none: text for None; by default None is refused.
+    """
     if isinstance(lines, str):
         raise InputError(
             f"{what} is one text; expected a list of sentences (gecjury.read_corpus reads files)"
         )
-    texts = tuple(lines)
+    texts: tuple[Any, ...] = tuple(lines)
+    if none is not None and None in texts:
+        texts = tuple(none if text is None else text for text in texts)
     if not all(issubclass(kind, str) for kind in set(map(type, texts))):
         number = next(n for n, line in enumerate(texts) if not isinstance(line, str))
         raise InputError(f"{what}[{number}] is {texts[number]!r}; expected a text ('' for none)")

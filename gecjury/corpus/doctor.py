@@ -5,18 +5,25 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from gecjury.corpus.corpus import Version, named_lines
+from gecjury.corpus.aligned import aligned
+from gecjury.corpus.corpus import NO_REFERENCE, Version, filled_references, named_lines
 from gecjury.corpus.edits import overlapping_edits
-from gecjury.corpus.essays import aligned_essays
 from gecjury.corpus.gold import have_types, named_types, other_types
 from gecjury.corpus.language import chinese_notes, script_code, unparted_note
 from gecjury.corpus.matches import looks_like_matches
-from gecjury.corpus.reading import read_corpus, read_source, read_versions, system_name
+from gecjury.corpus.reading import (
+    align_reference,
+    read_corpus,
+    read_source,
+    read_version,
+    read_versions,
+    system_name,
+)
 from gecjury.errors import GecjuryError, InputError
 from gecjury.textfiles import read_lines, read_text, standard_input_kept
 
@@ -123,37 +130,30 @@ def _examine(
         source_read = read_source(source)
         sources = source_read.lines
         reports.append(_report("source", source, sources, ()))
-        add(source, *_encoding(source), *_writing(sources))
+        note = source_read.note
+        add(source, *_encoding(source), *_writing(sources), *([note] if note else []))
     except InputError as error:
         add(source, ("error", str(error)))
     files: list[tuple[Role, str | Path]] = [("hypothesis", path) for path in hypotheses]
     files += [("reference", path) for path in references]
     for role, path in files:
         try:
+            versions: Sequence[Version]
             if role == "hypothesis" and looks_like_matches(read_lines(path)):
                 read_systems = read_corpus(source, [path], source_text=source_text).systems
                 versions = tuple(read_systems.values())
-                add(path, *(version.note for version in versions))
-            else:
-                overlaps = "keep" if role == "reference" else "reject"
-                versions = read_versions(path, overlaps=overlaps)
+            elif role == "hypothesis":
+                versions = (read_version(path),)
                 if source_read is not None:
-                    # Essays that a reference lacks may be taken from those before it.
-                    earlier = [v for of_file in read[role].values() for v in of_file]
-                    every = [*(earlier if role == "reference" else ()), *versions]
-                    names = [str(path)] * len(every)
-                    aligned = aligned_essays(
-                        source_read, str(source), names, every, shared=role == "reference"
-                    )
-                    versions = tuple(aligned[len(every) - len(versions) :])
+                    versions = aligned(source_read, str(source), [str(path)], versions)
+            else:
+                versions = read_versions(path, overlaps="keep")
+                if source_read is not None:
+                    versions = align_reference(source_read, str(source), str(path), versions)
         except InputError as error:
             add(path, ("error", str(error)))
             continue
-        add(path, *_encoding(path))
-        if role == "hypothesis" and len(versions) != 1:
-            message = f"M2 of {len(versions)} annotators; a hypothesis has the edits of one"
-            add(path, ("error", message))
-            continue
+        add(path, *_encoding(path), *(version.note for version in versions if version.note))
         over = sum(len(overlapping_edits(e)) for v in versions for e in v.edits or ())
         if over:
             message = (
@@ -161,8 +161,10 @@ def _examine(
                 "sentences at edits refuse the file, others use them as they are"
             )
             add(path, ("warning", message))
-        read[role][str(path)] = versions
-        for version in versions:
+        read[role][str(path)] = tuple(versions)
+    _fill(read["reference"], str(source), add)
+    for role, path in files:
+        for version in read[role].get(str(path), ()):
             reports.append(_report(role, path, version.lines, sources))
             add(path, *_writing(version.lines, sources))
             if sources:
@@ -173,6 +175,23 @@ def _examine(
         for file, versions in read["reference"].items():
             add(file, *_other_scheme(versions))
     return reports, errors_first(findings)
+
+
+def _fill(read: dict[str, tuple[Version, ...]], source: str, add: Callable[..., None]) -> None:
+    """Put texts of other references where a reference lacks one, and report both."""
+    places = [(path, version) for path, versions in read.items() for version in versions]
+    try:
+        filled = filled_references(
+            [path for path, _ in places], [version for _, version in places], source
+        )
+    except InputError as error:
+        add(next(path for path, version in places if version.borrowed), ("error", str(error)))
+        return
+    for (path, version), whole in zip(places, filled, strict=True):
+        read[path] = tuple(whole if one is version else one for one in read[path])
+        if whole.borrowed:
+            count = f"{len(whole.borrowed)} of {len(whole.lines)}"
+            add(path, f"texts that it lacks are taken from another reference: {count}")
 
 
 def _other_scheme(versions: Sequence[Version]) -> Iterator[str]:
@@ -244,7 +263,12 @@ def _against_source(report: FileReport, sources: Sequence[str]) -> _Remarks:
     deleted = [i for i in empty if sources[i].strip()]
     if deleted:
         where = named_lines([i + 1 for i in deleted])
-        yield "warning", f"{len(deleted)} empty lines where the source has a sentence ({where})"
+        remedy = f"; {NO_REFERENCE} says that there is no reference"
+        yield (
+            "warning",
+            f"{len(deleted)} empty lines where the source has a sentence ({where})"
+            + remedy * (report.role == "reference"),
+        )
     if len(empty) > len(deleted):
         yield "note", f"{len(empty) - len(deleted)} empty lines, as in the source"
     shares = [_likeness(a, b) for a, b in zip(lines, sources, strict=True)]

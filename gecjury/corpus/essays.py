@@ -12,9 +12,9 @@ and an essay that a further reference lacks is taken from the first reference.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
+from gecjury.corpus.aligned import ESSAY
 from gecjury.corpus.corpus import Version
 from gecjury.errors import InputError
 
@@ -66,62 +66,6 @@ def parse_essays(lines: Sequence[str], where: str) -> Version:
     order = sorted(starts, key=lambda key: (len(key), key) if key.isdecimal() else (0, key))
     return Version(
         tuple(" ".join(texts[essay]) for essay in order),
-        essays={essay: starts[essay] for essay in order},
+        ids={essay: starts[essay] for essay in order},
+        key=ESSAY,
     )
-
-
-def aligned_essays(
-    source: Version,
-    where: str,
-    names: Sequence[str],
-    versions: Sequence[Version],
-    *,
-    shared: bool = False,
-) -> list[Version]:
-    """Return versions with a text for each essay of the source.
-
-    Args:
-        source: the essays that were corrected, or plain lines.
-        where: its file, for messages.
-        names: the file of each version, for messages.
-        versions: corrections; those of M2 files contain their own sentences.
-        shared: True if an essay that a version lacks is taken from the first one that has it.
-
-    Raises:
-        InputError: only one side has essays, or their ids differ; names file, line and id.
-    """
-    texts = [dict(zip(one.essays or {}, one.lines, strict=False)) for one in versions]
-    return [
-        version
-        if version.essays is None and (source.essays is None or version.sources is not None)
-        else _aligned(source, where, name, version, [own, *(texts if shared else ())])
-        for name, version, own in zip(names, versions, texts, strict=True)
-    ]
-
-
-def _aligned(
-    source: Version, where: str, name: str, version: Version, texts: Sequence[Mapping[str, str]]
-) -> Version:
-    """Return a version with the source's essays, each taken from the first texts that have it."""
-    if source.essays is None or version.essays is None:
-        essays, lines = (name, where) if source.essays is None else (where, name)
-        raise InputError(
-            f"{essays} has essays by id, and {lines} does not; expected both in one layout, "
-            f"{_SHAPE}"
-        )
-    for essay, line in version.essays.items():
-        if essay not in source.essays:
-            raise InputError(
-                f"{name}, line {line}: essay_id = {essay:.60} is not in {where}; expected its ids"
-            )
-    lines_of = []
-    for essay, line in source.essays.items():
-        text = next((of_one[essay] for of_one in texts if essay in of_one), None)
-        if text is None:
-            raise InputError(
-                f"{name}: essay_id = {essay:.60} is missing, which {where} has in line {line}; "
-                "expected every essay (one without changes is repeated)"
-            )
-        lines_of.append(text)
-    borrowed = tuple(n for n, essay in enumerate(source.essays) if essay not in version.essays)
-    return replace(version, lines=tuple(lines_of), essays=source.essays, borrowed=borrowed)

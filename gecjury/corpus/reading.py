@@ -8,13 +8,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any, Literal
 
-from gecjury.corpus.corpus import Corpus, Version, gold_versions
-from gecjury.corpus.essays import aligned_essays, looks_like_essays, parse_essays
+from gecjury.corpus.aligned import ESSAY, aligned, row_ids
+from gecjury.corpus.corpus import (
+    NO_REFERENCE,
+    Corpus,
+    Version,
+    filled_references,
+    gold_versions,
+    meant_references,
+)
+from gecjury.corpus.essays import looks_like_essays, parse_essays
 from gecjury.corpus.gold import join_annotators
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence, looks_like_m2, parse_m2
 from gecjury.corpus.matches import corrected_version, looks_like_matches, read_matches
+from gecjury.corpus.rows import Table, read_table
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError
 from gecjury.textfiles import MOST_JSON, FileLines, parse_json, read_lines, shown_path
@@ -33,13 +43,27 @@ def system_name(path: str | Path) -> str:
     return name
 
 
+_Role = Literal["source", "hypothesis", "reference"]
+
+# Keys and columns of the texts, in order of precedence.
+_TEXT_KEYS: Mapping[_Role, tuple[str, ...]] = {
+    "source": ("source", "text"),
+    "hypothesis": ("text", "hypothesis", "output"),
+    "reference": ("text", "reference", "references", "hypothesis", "output"),
+}
+_JSON = (".jsonl", ".ndjson", ".json")
+_TABLES = (".csv", ".tsv", ".tab")
+
+
 def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Version, ...]:
-    """Read a text, M2 or JSON-lines file, or essays; the content shows the kind.
+    """Read references: a text, M2 or JSON-lines file, a table, or essays.
 
     Args:
         path: the file. Text gives one version, M2 one for each annotator (an annotator without
             lines on a sentence left it unchanged), JSON lines one from the strings or from the
-            objects' `text` fields, essays one with an essay per line (`gecjury.corpus.essays`).
+            objects' `text` fields, or several from lists of texts under `references`. A table
+            (`.csv`, `.tsv`) has columns of these names. Essays give one version with an essay per
+            line (`gecjury.corpus.essays`).
         overlaps: a choice of `gecjury.corpus.m2.read_m2`.
 
     Raises:
@@ -49,12 +73,12 @@ def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Versio
 
 
 def read_version(path: str | Path) -> Version:
-    """Read a hypothesis as `read_versions` does; an M2 file must have a single annotator."""
+    """Read a hypothesis as `read_versions` does; it must be a single version."""
     return _hypothesis(path, read_lines(path))
 
 
 def _hypothesis(path: str | Path, lines: Sequence[str]) -> Version:
-    versions, _ = _versions_of(path, lines, "reject")
+    versions, _ = _versions_of(path, lines, "hypothesis", "reject")
     if len(versions) != 1:
         raise InputError(
             f"{shown_path(path)}: an M2 file of {len(versions)} annotators; "
@@ -67,23 +91,52 @@ def _read_reference(
     path: str | Path, read: _Reader = read_lines, *, overlaps: str = "reject"
 ) -> tuple[tuple[Version, ...], tuple[M2Sentence, ...]]:
     """Return the versions of a file (see `read_versions`) and the blocks of an M2 file."""
-    return _versions_of(path, read(path), overlaps)
+    return _versions_of(path, read(path), "reference", overlaps)
 
 
 def _versions_of(
-    path: str | Path, lines: Sequence[str], overlaps: str
+    path: str | Path, lines: Sequence[str], role: _Role, overlaps: str
 ) -> tuple[tuple[Version, ...], tuple[M2Sentence, ...]]:
+    """Return the versions of a file's lines, and the blocks of an M2 file."""
     if looks_like_m2(lines):
         blocks = parse_m2(lines, shown_path(path), overlaps=overlaps)
-        return gold_versions(blocks), blocks
-    if looks_like_matches(lines):
+        versions: tuple[Version, ...] = (Version(tuple(block.source for block in blocks)),)
+        if role != "source":
+            versions = gold_versions(blocks)
+        if _ending(path) == ".m2":
+            return versions, blocks
+        return tuple(version.with_note("read as M2") for version in versions), blocks
+    if role != "source" and looks_like_matches(lines):
         raise InputError(
             f"{shown_path(path)}: matches of a grammar checker, expected sentences; `gecjury edits "
             "SOURCE MATCHES -o FILE.m2` writes them as M2"
         )
     if looks_like_essays(lines):
         return (parse_essays(lines, shown_path(path)),), ()
-    return (Version(_texts(path, lines, ("text", "hypothesis"))),), ()
+    return _texts(path, lines, role), ()
+
+
+def align_reference(
+    source: Version, where: str, name: str, versions: Sequence[Version]
+) -> list[Version]:
+    """Return the versions of a reference file by the ids of the source, with their meaning.
+
+    Lines without a reference are among `Version.borrowed`: see
+    `gecjury.corpus.corpus.meant_references` and `filled_references`.
+
+    Args:
+        source: the texts that were corrected.
+        where: its file, for messages.
+        name: the file of the versions, for messages.
+        versions: the versions, as `read_versions` returns them.
+
+    Raises:
+        InputError: as `gecjury.corpus.aligned.aligned`.
+    """
+    return [
+        meant_references(version, source.lines)
+        for version in aligned(source, where, [name] * len(versions), versions, references=True)
+    ]
 
 
 def read_gold(path: str | Path, *, overlaps: str = "keep") -> tuple[M2Sentence, ...]:
@@ -124,8 +177,8 @@ def read_corpus(
 
     Args:
         source: the sentences to correct: text, JSON lines (strings, or objects with `source`),
-            M2, whose S lines are used, or essays by id, whose order need not be that of the
-            other files.
+            a table with such a column, M2, whose S lines are used, or essays. Rows with ids and
+            essays are matched by id, so their order need not be that of the other files.
         hypotheses: one file per system, which is named after its file unless names are given.
         references: text or M2 files, in order. `NAME=FILE` adds the file to a further set of
             references of that name; see `Corpus.with_references`.
@@ -166,8 +219,9 @@ def read_corpus(
             for number in range(1, suggestions + 1) if suggestions else (0,):
                 name = first if number < 2 else f"{first}-{number}"
                 checkers[name] = partial(corrected_version, matches, texts, language, number)
-                # Matches refer to lines of the source, so essays are in the source's order.
-                made[name] = replace(checkers[name](sources), essays=source_read.essays)
+                # Matches refer to lines of the source, so texts are in the source's order.
+                version = checkers[name](sources)
+                made[name] = replace(version, ids=source_read.ids, key=source_read.key)
         else:
             made = {first: _hypothesis(path, content)}
         for name, version in made.items():
@@ -179,9 +233,9 @@ def read_corpus(
                 )
             systems[name] = version
             labels[label] = shown_path(path)
-    aligned = partial(aligned_essays, source_read, labels["source"])
     files = [labels[f"system {name}"] for name in systems]
-    systems = dict(zip(systems, aligned(files, [*systems.values()]), strict=True))
+    outputs_read = aligned(source_read, labels["source"], files, [*systems.values()])
+    systems = dict(zip(systems, outputs_read, strict=True))
     lists: list[Version] = []
     named: dict[str, list[Version]] = {}
     gold_files: list[tuple[M2Sentence, ...]] = []
@@ -191,20 +245,24 @@ def read_corpus(
         if edited and not name:
             gold_files.append(edited)
             labels.setdefault("gold", shown_path(path))
-        for version in versions:
+        for version in align_reference(source_read, labels["source"], shown_path(path), versions):
             # Named sets are kept separate: a metric uses one only if that set is requested.
             if name:
-                (version,) = aligned([shown_path(path)], [version])
                 if (lines := len(version.lines)) != len(sources):
                     raise InputError(
                         f"{shown_path(path)} has {lines} lines, but {labels['source']} has "
                         f"{len(sources)}"
                     )
-                named.setdefault(name, []).append(version)
+                labels[f"{name} reference {len(named.setdefault(name, []))}"] = shown_path(path)
+                named[name].append(version)
                 continue
             labels[f"reference {len(lists)}"] = shown_path(path)
             lists.append(version)
-    lists = aligned([labels[f"reference {n}"] for n in range(len(lists))], lists, shared=True)
+    files = [labels[f"reference {n}"] for n in range(len(lists))]
+    lists = filled_references(files, lists, labels["source"])
+    for name, of_set in named.items():
+        files = [labels[f"{name} reference {n}"] for n in range(len(of_set))]
+        named[name] = filled_references(files, of_set, labels["source"])
     if gold is not None:
         # A file named as gold replaces those among the references.
         gold_files = [read_gold(gold)]
@@ -224,7 +282,8 @@ def read_corpus(
         tuple(lists),
         blocks,
         # An essay is a whole document, so the neighbouring lines are not its context.
-        None if source_read.essays is None else (("", ""),) * len(sources),
+        (("", ""),) * len(sources) if source_read.key == ESSAY else None,
+        source_read=source_read,
         _labels=labels,
         reference_name=f"{len(lists)} given" if lists else "",
         reference_sets={name: partial(tuple, versions) for name, versions in named.items()},
@@ -241,7 +300,8 @@ def read_corpus(
 
 def _checked_text(path: str | Path, sources: Sequence[str], source_name: str) -> Sequence[str]:
     """Read the text that checkers read: the lines of the source with other spaces."""
-    texts = _texts(path, read_lines(path), ("text", "source"))
+    (version,) = _texts(path, read_lines(path), "source")
+    texts = version.lines
     if len(texts) != len(sources):
         raise InputError(
             f"{shown_path(path)} has {len(texts)} lines, but {source_name} has {len(sources)}: "
@@ -284,7 +344,7 @@ def _left_on_disk(path: str | Path) -> Sequence[str]:
         looks_like_m2(lines)
         or looks_like_matches(lines)
         or looks_like_essays(lines)
-        or _is_json_lines(path, lines)
+        or _form(path, lines)
     ):
         return lines.held()
     return lines
@@ -299,48 +359,83 @@ def _name_of(reference: str | Path) -> tuple[str, str | Path]:
 
 
 def read_sources(path: str | Path) -> Sequence[str]:
-    """Read sources: text lines, the S lines of an M2 file, JSON lines, or essays."""
+    """Read sources: text lines, the S lines of an M2 file, JSON lines, a table, or essays."""
     return read_source(path).lines
 
 
 def read_source(path: str | Path, read: _Reader = read_lines) -> Version:
-    """Read sources as `read_sources`, with the ids of essays."""
-    lines = read(path)
-    if looks_like_m2(lines):
-        blocks = parse_m2(lines, shown_path(path), overlaps="keep")
-        return Version(tuple(block.source for block in blocks))
-    if looks_like_essays(lines):
-        return parse_essays(lines, shown_path(path))
-    return Version(_texts(path, lines, ("source", "text")))
+    """Read sources as `read_sources`, with their ids."""
+    (version,), _ = _versions_of(path, read(path), "source", "keep")
+    return version
 
 
-def _texts(path: str | Path, lines: Sequence[str], keys: Sequence[str]) -> Sequence[str]:
-    """Return the lines of a text file, or the texts of JSON lines under the first of the keys."""
-    if not _is_json_lines(path, lines):
-        return lines if isinstance(lines, FileLines) else tuple(lines)
-    return tuple(
-        _json_text(line, f"{shown_path(path)}, line {n}", keys) for n, line in enumerate(lines, 1)
-    )
+def _texts(path: str | Path, lines: Sequence[str], role: _Role) -> tuple[Version, ...]:
+    """Return the lines of a text file, or the texts of JSON lines or of a table."""
+    where, form = shown_path(path), _form(path, lines)
+    if not form:
+        version = Version(lines if isinstance(lines, FileLines) else tuple(lines))
+        if all(len(line) > 1 and line[0] == line[-1] == '"' for line in lines):
+            version = version.with_note(
+                "every line is in quotation marks, which are read as part of the text (a file of "
+                "JSON strings ends in .jsonl)"
+            )
+        return (version,)
+    notes: Sequence[str] = ()
+    if form == "table":
+        table = _table(path, role)
+        values: list[tuple[int, Any]] = [(row.line, row.cells) for row in table.rows]
+        notes = table.notes
+    else:
+        values = _json_values(lines, where, form)
+        if _ending(path) not in _JSON:
+            notes = ("read as JSON lines",)
+    values = [(line, _lower_keys(value)) for line, value in values]
+    rows = [(line, value) for line, value in values if isinstance(value, dict)]
+    ids = Version(()) if len(rows) < len(values) else row_ids(rows, where)
+    texts = [_row_texts(value, f"{where}, line {line}", role) for line, value in values]
+    # Where a row has fewer references than another, the others are absent.
+    most = max(map(len, texts), default=1) or 1
+    columns = zip(*(row + [NO_REFERENCE] * (most - len(row)) for row in texts), strict=True)
+    return tuple(replace(ids, lines=column, note="; ".join(notes)) for column in columns)
 
 
-def _is_json_lines(path: str | Path, lines: Sequence[str]) -> bool:
-    """Return True for JSON lines: the first line is an object, or every line is a string.
+def _lower_keys(value: Any) -> Any:
+    """Return a row with lower-case names of its columns; another value as it is."""
+    if not isinstance(value, Mapping):
+        return value
+    return {name.lower(): cell for name, cell in value.items()}
 
-    One line in quotation marks proves nothing, since `" Yes . "` is a sentence as well. A file that
-    is one JSON list is refused.
+
+def _ending(path: str | Path) -> str:
+    return Path(str(path).removesuffix(".gz")).suffix.lower()
+
+
+def _form(path: str | Path, lines: Sequence[str]) -> Literal["", "lines", "list", "table"]:
+    """Return the form of a file of texts: JSON lines, a JSON list, a table, or "" for plain text.
+
+    The ending decides. Without one of these endings, a first line that is an object shows that the
+    file is JSON lines. Other lines may be JSON by chance: `" Yes . "` and `[1]` are sentences, too.
+
+    Raises:
+        InputError: the file is one JSON list of texts, and its ending does not say so.
     """
+    ending = _ending(path)
+    if ending in _TABLES:
+        return "table"
     whole = None
-    if lines[0].startswith("[") and sum(map(len, lines)) <= MOST_JSON:
+    if lines[0].lstrip().startswith("[") and sum(map(len, lines)) <= MOST_JSON:
         whole = _json_or_none("\n".join(lines))
+    if isinstance(whole, list) and ending == ".json":
+        return "list"
     if isinstance(whole, list) and whole and all(isinstance(value, str | dict) for value in whole):
         raise InputError(
-            f"{shown_path(path)}: one JSON list; expected one value a line, e.g. `jq -c '.[]'`"
+            f"{shown_path(path)}: one JSON list; expected one value a line, e.g. `jq -c '.[]'`, "
+            "or a file whose name ends in .json"
         )
-    if lines[0].lstrip().startswith("{"):
-        return isinstance(_json_or_none(lines[0]), dict)
-    if len(lines) < 2 or not lines[0].startswith('"'):
-        return False
-    return all(isinstance(_json_or_none(line), str) for line in lines)
+    if ending in _JSON:
+        return "lines"
+    first = lines[0].lstrip()
+    return "lines" if first.startswith("{") and isinstance(_json_or_none(first), dict) else ""
 
 
 def _json_or_none(text: str) -> object:
@@ -353,14 +448,45 @@ def _json_or_none(text: str) -> object:
         return {}
 
 
-def _json_text(line: str, where: str, keys: Sequence[str]) -> str:
-    value = parse_json(line, where, "one value a line")
-    if isinstance(value, dict):
-        value = next((value[key] for key in keys if key in value), None)
-    if not isinstance(value, str):
+def _json_values(lines: Sequence[str], where: str, form: str) -> list[tuple[int, Any]]:
+    """Return the values of JSON lines, or of a list, each with its number."""
+    if form == "list":
+        return [*enumerate(parse_json("\n".join(lines), where, "one list of texts"), 1)]
+    return [
+        (number, parse_json(line, f"{where}, line {number}", "one value a line"))
+        for number, line in enumerate(lines, 1)
+    ]
+
+
+def _table(path: str | Path, role: _Role) -> Table:
+    """Return a table with a column of texts."""
+    keys = _TEXT_KEYS[role]
+    table = read_table(path, f"a header with a column {keys[0]}", texts=True)
+    if not {*keys} & {name.lower() for name in table.columns}:
         raise InputError(
-            f"{where}: expected a string or an object with the string field `{keys[0]}`"
+            f"{table.path}, line 1: no column of texts among {', '.join(table.columns):.300}; "
+            f"expected {' or '.join(keys[:3])}, or plain text in a file that does not end in "
+            f"{_ending(path)}"
         )
-    if "\n" in value:
-        raise InputError(f"{where}: the text contains a line break; a sentence is one line")
-    return value
+    return table
+
+
+def _row_texts(value: Any, where: str, role: _Role) -> list[str]:
+    """Return the texts of a row: one, or those of a list of references."""
+    keys = _TEXT_KEYS[role]
+    if isinstance(value, dict):
+        key = next((key for key in keys if key in value), None)
+        value = value[key] if key is not None else 0
+    texts = [value]
+    if role == "reference":
+        # `null` says that there is no reference, as the mark does in text files.
+        texts = value if isinstance(value, list) else texts
+        texts = [NO_REFERENCE if text is None else text for text in texts]
+    for text in texts:
+        if not isinstance(text, str):
+            raise InputError(
+                f"{where}: expected a string or an object with the string field `{keys[0]}`"
+            )
+        if "\n" in text:
+            raise InputError(f"{where}: the text contains a line break; a sentence is one line")
+    return texts

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 
+from gecjury.corpus.corpus import meant_reference
 from gecjury.corpus.hub import hub_dataset
 from gecjury.corpus.rows import pyarrow
 from gecjury.datasets.files import (
@@ -268,7 +269,7 @@ def _batch(
     texts = [_texts(cells[c], c, bad) for c in (job.source, *job.hypotheses.values())]
     references: list[tuple[str, ...]] = [()] * count
     for row, value in enumerate(cells[job.references] if job.references else ()):
-        references[row] = _references(value, job.references, row, bad)
+        references[row] = _references(value, job.references, texts[0][row], row, bad)
     # The texts of a bad row must not be scored.
     for row in bad:
         references[row] = ()
@@ -299,21 +300,29 @@ def _wrong(value: object, column: str) -> str:
     return f"{column} is null" if value is None else f"{column} is {_kind(value)}, not text"
 
 
-def _references(value: Any, column: str, row: int, bad: dict[int, str]) -> tuple[str, ...]:
-    """Return the references of a row; if they cannot be used, none, and the reason in `bad`."""
+def _references(
+    value: Any, column: str, source: str, row: int, bad: dict[int, str]
+) -> tuple[str, ...]:
+    """Return the references of a row; if they cannot be used, none, and the reason in `bad`.
+
+    Null and the marks of `meant_reference` say that an annotator gave no reference.
+    """
     if isinstance(value, list):
         wrong = "" if value else f"{column} is an empty list"
         for text in value:
-            what = "null" if text is None else type(text).__name__
-            no_text = "" if isinstance(text, str) else f"{column} contains {what}, not text"
-            wrong = wrong or no_text or _wrong(text, column)
+            odd = "" if text is None or isinstance(text, str) else type(text).__name__
+            no_text = f"{column} contains {odd}, not text" if odd else ""
+            wrong = wrong or no_text or ("" if text is None else _wrong(text, column))
     elif value is None or value is _ABSENT or isinstance(value, str):
         value, wrong = [value], _wrong(value, column)
     else:
         wrong = f"{column} is not a list of texts, but {type(value).__name__}"
+    texts = () if wrong else tuple(t for t in value if meant_reference(t, source) is not None)
+    if not wrong and not texts:
+        wrong = f"{column} contains no reference"
     if wrong:
         bad.setdefault(row, wrong)
-    return () if row in bad else tuple(value)
+    return () if row in bad else texts
 
 
 def _kind(value: object) -> str:

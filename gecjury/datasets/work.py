@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version, meant_references
 from gecjury.corpus.language import unparted_note
 from gecjury.corpus.rows import pyarrow
 from gecjury.corpus.tokens import in_language
@@ -232,7 +232,9 @@ class Worker:
             for system, lines in zip(self._systems, batch.hypotheses, strict=True)
         }
         references = zip(*(batch.references[row] for row in rows), strict=True)
-        made = Corpus(chosen(batch.sources), systems, tuple(map(Version, references)))
+        sources = chosen(batch.sources)
+        versions = tuple(meant_references(Version(lines), sources) for lines in references)
+        made = Corpus(sources, systems, versions)
         return in_language(made, self._language)
 
     def _tell(

@@ -88,12 +88,12 @@ class Alarms(Study):
             InputError: every sentence needs a change.
         """
         corpus = work.corpus
-        by, groups = read_groups(self.by, len(corpus)) if self.by else (None, {})
+        by, groups = read_groups(self.by, corpus) if self.by else (None, {})
         lines = _good_lines(corpus)
         good = replace(corpus.take(lines), references=(), gold=None)
         edits = corpus_edits(good, "embedded", "spacy2", work.runtime)
         counted = [[counted_edits(line) for line in of_one] for of_one in edits.systems.values()]
-        counts = _Counts.of(good, counted, self._documents(len(corpus), lines))
+        counts = _Counts.of(good, counted, self._documents(corpus, lines))
         rows, significance = self._rows(good.names, counts)
         place = {line: row for row, line in enumerate(lines)}
         parts = {
@@ -133,12 +133,12 @@ class Alarms(Study):
             verdict=(self._verdict(rows, significance[0], counts),),
         )
 
-    def _documents(self, sentences: int, lines: Sequence[int]) -> IntArray | None:
+    def _documents(self, corpus: Corpus, lines: Sequence[int]) -> IntArray | None:
         """Return the document number of each good sentence; None if no documents are named."""
         if self.documents is None:
             return None
-        _, groups = read_groups(self.documents, sentences, "--documents", sentences)
-        of_line = np.empty(sentences, dtype=np.int64)
+        _, groups = read_groups(self.documents, corpus, "--documents", len(corpus))
+        of_line = np.empty(len(corpus), dtype=np.int64)
         for document, members in enumerate(groups.values()):
             of_line[members] = document
         documents = of_line[list(lines)]
@@ -423,7 +423,8 @@ def _good_lines(corpus: Corpus) -> list[int]:
 def _remarks(
     corpus: Corpus, lines: Sequence[int], groups: Groups, parts: Mapping[str, IntArray]
 ) -> Iterator[str]:
-    """Yield notes on what was left out."""
+    """Yield notes on how files were read, and on what was left out."""
+    yield from corpus.remarks(("references",))
     if corpus.references:
         yield (
             f"good text: the {len(lines)} of {len(corpus)} sentences that no reference changes "

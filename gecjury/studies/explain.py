@@ -77,13 +77,16 @@ class Explain(Study):
             title = f"{scorer.name}: {one.hypothesis}"
             # The plan of the reference that counts is drawn.
             plan = None if one.chosen is None else one.explanations[one.chosen].heat_map
+            notes = corpus.remarks(scorer.needs)
+            shown_text = _sentence_table(one, corpus.language)
             return Result(
                 tuple(self._tables(one)),
                 {"metric": next(iter(work.typed), scorer.name), **_facts(one)},
+                notes,
                 status=int(one.missing),
                 language=corpus.language.code,
                 title=title,
-                above=(_sentence_table(one, corpus.language),),
+                above=(replace(shown_text, notes=[*shown_text.notes, *notes]),),
                 # If there was nothing to correct, the plan has no cells.
                 draw=None if plan is None or not plan.values.size else partial(heat_map, plan),
             )
@@ -98,9 +101,10 @@ class Explain(Study):
             shown.append(replace(_sentence_table(one, corpus.language), title=where))
             shown += [replace(t, title=f"{where}, {t.title}") for t in self._tables(one)]
             records.append({**sentence, **_facts(one)})
+        worst, notes = costly_table(records), table.statistics.notes
         return Result(
-            (costly_table(records), *shown),
-            notes=table.statistics.notes,
+            (replace(worst, notes=[*worst.notes, *notes]), *shown),
+            notes=notes,
             status=int(missing or table.unanswered > 0),
             language=corpus.language.code,
             title=f"{scorer.name}: sentences that cost most",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from gecjury.corpus.rows import Row, Table, is_table, read_table
+from gecjury.corpus.aligned import order_by_id, row_ids
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.rows import Row, is_table, read_table
 from gecjury.errors import InputError, OptionError, nearest
 from gecjury.textfiles import read_lines
 
@@ -20,20 +22,21 @@ Groups = dict[str, list[int]]
 
 
 def read_groups(
-    named: str, sentences: int, flag: str = "--by", most: int = MOST_GROUPS
+    named: str, corpus: Corpus, flag: str = "--by", most: int = MOST_GROUPS
 ) -> tuple[str, Groups]:
     """Read a label for each sentence; return the name of the labels, and the groups.
 
     Args:
         named: `FILE`, with one label per line, or `FILE:COLUMN`: a table (see
-            `gecjury.corpus.rows`) with one row per sentence.
-        sentences: the number of sentences.
+            `gecjury.corpus.rows`) with one row per sentence. Rows with ids are matched by id
+            (`gecjury.corpus.aligned`), others by line.
+        corpus: the sentences.
         flag: the option that names the file.
         most: the largest number of groups.
 
     Raises:
-        InputError: the file does not exist, has another number of rows, is not a table, or lacks a
-            header; names file and line.
+        InputError: the file does not exist, has another number of rows or other ids than the
+            source, is not a table, or lacks a header; names file and line.
         OptionError: no such column, or more than `most` groups.
     """
     path, column = _split(named)
@@ -50,14 +53,14 @@ def read_groups(
                 f"{flag} {named}: no column is called {column!r:.60}: "
                 f"{nearest(column, table.columns)}"
             )
-        labels = [row.text(column) for row in _in_line_order(table, column)]
+        labels = [row.text(column) for row in _in_order(table.rows, column, path, corpus)]
     else:
         labels = [line.strip() for line in read_lines(path)]
-    if len(labels) != sentences:
+    if len(labels) != len(corpus):
         what = "rows" if column else "lines"
         raise InputError(
-            f"{path} has {len(labels)} {what}, but the source has {sentences} lines: {flag} needs "
-            "one for each source line"
+            f"{path} has {len(labels)} {what}, but the source has {len(corpus)} lines: {flag} "
+            "needs one for each source line"
         )
     groups: Groups = {}
     for row, label in enumerate(labels):
@@ -70,23 +73,18 @@ def read_groups(
     return column or Path(path).name, dict(sorted(groups.items()))
 
 
-def _in_line_order(table: Table, column: str) -> Sequence[Row]:
-    """Return the rows of a table in the order of the lines that a column of it numbers, from 1.
-
-    Raises:
-        InputError: a number is not that of a line, or occurs twice.
-    """
-    names = (name for name in table.columns if name.lower() in ("line", "sentence"))
-    number = next((name for name in names if name != column), "")
-    # Such a column may also have texts.
-    if not number or not all(row.text(number).isdecimal() for row in table.rows):
-        return table.rows
-    rows: dict[int, Row] = {}
-    for row in table.rows:
-        line = row.whole(number, 1, len(table.rows))
-        if rows.setdefault(line, row) is not row:
-            row.refuse(number, "the number of each line once")
-    return [rows[line] for line in sorted(rows)]
+def _in_order(rows: Sequence[Row], column: str, path: str, corpus: Corpus) -> Sequence[Row]:
+    """Return rows in the order of the corpus, by their ids if they have any."""
+    # The column of labels may be called like one of ids.
+    cells = [
+        (row.line, {key.lower(): value for key, value in row.cells.items() if key != column})
+        for row in rows
+    ]
+    ids = row_ids(cells, path)
+    if ids.ids is None or len(rows) != len(corpus):
+        return rows
+    order = order_by_id(corpus.origin, corpus.label("source"), path, ids)
+    return [rows[place] for place in order if place is not None]
 
 
 def _split(named: str) -> tuple[str, str]:

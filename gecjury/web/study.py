@@ -188,6 +188,8 @@ def open_study(
     # Watched before they are read, so that no change in between is missed.
     watched = Watched(files)
     corpus = read_corpus(settings.source, settings.outputs, settings.references, language=language)
+    for remark in corpus.remarks(("references",)):
+        tell(f"note: {remark}")
     for system in corpus.names:
         check_system_name(system)
     items = task_items(corpus, settings, runtime)

@@ -24,7 +24,7 @@ from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.edits import Edit, apply_edits, counted_edits
 from gecjury.corpus.language import ENGLISH, Language, language_of
 from gecjury.corpus.m2 import looks_like_m2, parse_m2
-from gecjury.corpus.reading import read_sources, read_versions
+from gecjury.corpus.reading import align_reference, read_source, read_versions
 from gecjury.corpus.tokens import folded
 from gecjury.errors import InputError, OptionError
 from gecjury.models.networks import cut_length, refuse_wordless
@@ -170,17 +170,20 @@ def _corrected(source: str, target: str, language: Language = ENGLISH) -> Correc
 def _read_texts(
     source: str | Path, references: Sequence[str | Path], language: Language = ENGLISH
 ) -> list[Correction]:
-    sources = read_sources(source)
+    read = read_source(source)
+    sources = read.lines
     corrections = []
     for path in references:
-        for version in read_versions(path, overlaps="keep"):
+        versions = read_versions(path, overlaps="keep")
+        for version in align_reference(read, str(source), str(path), versions):
             if len(version.lines) != len(sources):
                 raise InputError(
                     f"{path} has {len(version.lines)} lines, but {source} has {len(sources)}: "
                     "line n of one must correct line n of the other"
                 )
+            pairs = enumerate(zip(sources, version.lines, strict=True))
             corrections += [
-                _corrected(s, t, language) for s, t in zip(sources, version.lines, strict=True)
+                _corrected(s, t, language) for row, (s, t) in pairs if row not in version.borrowed
             ]
     return corrections
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.human_scores import columns_by_draws
 from gecjury.benchmarks.judgments import read_rankings
-from gecjury.corpus.corpus import Version
+from gecjury.corpus.corpus import Version, meant_reference
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError
 from gecjury.textfiles import read_lines
@@ -29,11 +29,6 @@ _TEXTS: Mapping[str, Mapping[str, str]] = {
     for name, kind in (("official", "minimal"), ("fluency", "fluency"))
 }
 _PARTS = ("mucgec", "yaclc")
-
-# MuCGEC writes these instead of a reference: "no error" and "cannot be annotated".
-# `parallel_to_m2.py` of ChERRANT turns them into `noop` and `NA`, and scores no `NA` sentence.
-_NO_ERROR = "没有错误"
-_NO_REFERENCE = "无法标注"
 
 
 def load_cgec_zh(request: LoadRequest) -> Benchmark:
@@ -140,7 +135,8 @@ def _by_id(path: Path, ids: Path) -> list[tuple[int, list[str]]]:
 def _references(cells: Sequence[str]) -> list[str]:
     """Return the references among the cells of a sentence; none where annotators gave none."""
     source, *references = cells
-    return [source if text == _NO_ERROR else text for text in references if text != _NO_REFERENCE]
+    meant = [meant_reference(text, source) for text in references]
+    return [text for text in meant if text is not None]
 
 
 def _in_turn(references: Sequence[Sequence[str]]) -> list[Version]:

@@ -166,6 +166,7 @@ def load_own(request: LoadRequest) -> Benchmark:
         ranked=judged[request.view].items if judged else None,
         gold=whole.gold,
         source_text=whole.source_text,
+        source_read=whole.source_read,
     )
     corpus = in_language(corpus, request.language)
     return request.benchmark(

@@ -2,7 +2,8 @@
 
 A row has `source`, `output` and a `score` or `rank`, and optionally `system`, `annotator`,
 `language` and the other columns of that form of judgments. Without systems, corrections are
-compared within a source. Tables with AQUA's columns are read like AQUA.
+compared within a source. Equal sources are one sentence, unless a column `sentence` or `line`
+numbers them. Tables with AQUA's columns are read like AQUA.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from gecjury.benchmarks.loaders.own import check_overlap, check_own_name, human_
 from gecjury.benchmarks.own_judgments import COLUMNS, judgments_of_rows
 from gecjury.benchmarks.places import Layout, lay_out, placed_benchmark, placed_corpus
 from gecjury.benchmarks.table import BenchmarkInfo
+from gecjury.corpus.aligned import NUMBERS
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.language import language_of
 from gecjury.corpus.rows import Row, read_table
@@ -119,7 +121,7 @@ def _read(path: Path) -> _Texts:
             "judgments, source.txt and outputs/"
         )
     needed, optional = COLUMNS[form]
-    read = {*_TEXTS, *needed, *optional, "language"}
+    read = {*_TEXTS, *needed, *optional, *NUMBERS, "language"}
     unread = [column for column in table.columns if column not in read]
     rows = [
         replace(row, cells={key: _cell(row, key) for key in row.cells if key in read})
@@ -130,25 +132,32 @@ def _read(path: Path) -> _Texts:
     for row in rows:
         if not row["source"]:
             row.refuse("source", "the sentence that was corrected")
-    corrections = tuple(dict.fromkeys((row["source"], row["output"]) for row in rows))
-    layout = lay_out([source for source, _ in corrections])
-    sources = {source: number for number, source in enumerate(layout.sources)}
+    keys = _sentence_keys(rows, table.columns)
+    corrections = tuple(
+        dict.fromkeys((*key, row["output"]) for key, row in zip(keys, rows, strict=True))
+    )
+    layout = lay_out(
+        [source for _, source, _ in corrections], [(n, source) for n, source, _ in corrections]
+    )
+    sources = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     systems: dict[str, tuple[str, ...]] = {}
     if "system" in table.columns:
-        systems = _outputs(rows, sources)
+        systems = _outputs(rows, keys)
         names = [row["system"] for row in rows]
     else:
         cells = dict(zip(corrections, layout.cells, strict=True))
-        names = [layout.names[cells[row["source"], row["output"]][0]] for row in rows]
+        places = ((*key, row["output"]) for key, row in zip(keys, rows, strict=True))
+        names = [layout.names[cells[place][0]] for place in places]
     placed = tuple(
         replace(
             row,
-            cells={**row.cells, "sentence": str(sources[row["source"]] + 1), "system": name},
+            cells={**row.cells, "sentence": str(sources[key] + 1), "system": name},
         )
-        for row, name in zip(rows, names, strict=True)
+        for row, key, name in zip(rows, keys, names, strict=True)
     )
     notes = (f"columns that are not read: {', '.join(unread)}",) if unread else ()
-    return _Texts(form, placed, corrections, systems, layout, (*table.notes, *notes))
+    pairs = tuple((source, output) for _, source, output in corrections)
+    return _Texts(form, placed, pairs, systems, layout, (*table.notes, *notes))
 
 
 def _cell(row: Row, column: str) -> str:
@@ -167,34 +176,58 @@ def _cell(row: Row, column: str) -> str:
 _LINE_BREAKS = re.compile(r"\s*[\r\n]\s*")
 
 
-def _outputs(rows: Sequence[Row], sources: dict[str, int]) -> dict[str, tuple[str, ...]]:
+_Key = tuple[str, str]
+"""The number of a sentence, empty where the table has none, and its source."""
+
+
+def _sentence_keys(rows: Sequence[Row], columns: Sequence[str]) -> list[_Key]:
+    """Return the key of each row's sentence.
+
+    Raises:
+        InputError: a row has no number where others have one, or a number has two sources.
+    """
+    column = next((name for name in NUMBERS if name in columns), "")
+    first: dict[str, Row] = {}
+    for row in rows if column else ():
+        if not row[column]:
+            row.refuse(column, "the number of the sentence, as in other rows")
+        earlier = first.setdefault(row[column], row)
+        if earlier["source"] != row["source"]:
+            row.refuse(
+                column,
+                f"one source for each {column}; line {earlier.line} has another source with it",
+            )
+    return [(row[column] if column else "", row["source"]) for row in rows]
+
+
+def _outputs(rows: Sequence[Row], keys: Sequence[_Key]) -> dict[str, tuple[str, ...]]:
     """Return the output of each system for each source.
 
     Raises:
         InputError: a row names no system, a system has two outputs for a source, or none.
     """
-    outputs: dict[str, dict[str, Row]] = {}
-    for row in rows:
+    outputs: dict[str, dict[_Key, Row]] = {}
+    for row, key in zip(rows, keys, strict=True):
         if not row["system"]:
             row.refuse("system", "the name of a system; omit this column if systems are unknown")
-        first = outputs.setdefault(row["system"], {}).setdefault(row["source"], row)
+        first = outputs.setdefault(row["system"], {}).setdefault(key, row)
         if first["output"] != row["output"]:
             row.refuse(
                 "output",
                 f"the output of {row['system']} for this source in line {first.line}; a system has "
                 "one output for a source",
             )
-    first_rows = {row["source"]: row for row in reversed(rows)}
+    first_rows = dict(zip(reversed(keys), reversed(rows), strict=True))
     for name, of_system in outputs.items():
-        if missing := next((source for source in sources if source not in of_system), None):
+        if missing := next((key for key in dict.fromkeys(keys) if key not in of_system), None):
             row = first_rows[missing]
             raise InputError(
-                f"{row.place('source')}: no output of system {name:.60} for {missing!r:.60}; "
+                f"{row.place('source')}: no output of system {name:.60} for {missing[1]!r:.60}; "
                 "expected a row for each system and source, with an empty score where nobody rated "
                 "it, or no column system"
             )
     return {
-        name: tuple(of_system[source]["output"] for source in sources)
+        name: tuple(of_system[key]["output"] for key in dict.fromkeys(keys))
         for name, of_system in outputs.items()
     }
 

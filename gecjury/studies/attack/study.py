@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from gecjury.corpus.aligned import aligned
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.reading import read_versions
+from gecjury.corpus.reading import read_version
 from gecjury.errors import InputError, OptionError, nearest
 from gecjury.metaeval.effort import duration
 from gecjury.report.result import Column, Record, Result, Table
@@ -202,9 +203,12 @@ class Attack(Study):
                 )
             if any(one.attack == name for one in damaged):
                 raise OptionError(f"{called}: the name {name} is taken")
-            lines = (
-                read_versions(source)[0].lines if isinstance(source, str | Path) else tuple(source)
-            )
+            if isinstance(source, str | Path):
+                names, read = [str(source)], [read_version(source)]
+                (version,) = aligned(corpus.origin, corpus.label("source"), names, read)
+                lines = version.lines
+            else:
+                lines = tuple(source)
             if len(lines) != len(corpus):
                 raise InputError(
                     f"{source if file else called} has {len(lines)} lines, but there are "

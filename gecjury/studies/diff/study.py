@@ -131,7 +131,7 @@ class Diff(Study):
             InputError: a score that a condition of the gate needs is missing.
         """
         corpus = work.corpus
-        by, groups = read_groups(self.by, len(corpus)) if self.by else (None, {})
+        by, groups = read_groups(self.by, corpus) if self.by else (None, {})
         # One seed for all, so that every figure uses the same resamples and the same swaps.
         how = (self.resampling, self.seed)
         try:

@@ -13,6 +13,7 @@ from gecjury.benchmarks.benchmark import Benchmark, CorrectionLabels
 from gecjury.benchmarks.judgments import RankedItem, read_rankings
 from gecjury.benchmarks.own_judgments import read_judgments
 from gecjury.benchmarks.table import View
+from gecjury.corpus.aligned import ID_KEYS, NUMBERS
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.rows import Row, read_table
 from gecjury.errors import InputError, OptionError, nearest_of
@@ -98,7 +99,7 @@ def read_labels(path: str, corpus: Corpus, aspect: str = "") -> Labels:
     The file is one of `gecjury annotate` (ratings or rankings), your own judgments with columns of
     the same names, Appraise rankings in XML, or rated texts as `gecjury train some` reads them:
     columns `source` and `output` with `quality`, or with some of `grammaticality`, `fluency` and
-    `meaning`.
+    `meaning`. In rated texts, `sentence`, `line` or `id` may say which sentence a row is of.
 
     Args:
         path: path of the file.
@@ -201,11 +202,12 @@ def _of_texts(
     for row in rows:
         key = _plain(row.text("source")), _plain(row.text("output"))
         strange += key not in cells
+        places = _named_places(row, cells[key], corpus) if key in cells else []
         for name in aspects:
             # An empty cell is not a rating.
-            if key in cells and row.text(name):
+            if places and row.text(name):
                 value = row.number(name, _LARGEST)
-                for cell in cells[key]:
+                for cell in places:
                     sums[name][cell] += value
                     counts[name][cell] += 1
     if strange == len(rows):
@@ -218,6 +220,32 @@ def _of_texts(
         rated["mean"] = np.mean(list(rated.values()), axis=0)
     note = f"{strange} of {len(rows)} labels match no output and are left out"
     return rated, (note,) if strange else ()
+
+
+def _named_places(
+    row: Row, places: Sequence[tuple[int, int]], corpus: Corpus
+) -> Sequence[tuple[int, int]]:
+    """Return the places of a rated text, only those in the sentence that its row names if any.
+
+    Raises:
+        InputError: the named sentence has another source or no such output.
+    """
+    origin = corpus.origin
+    for column in ID_KEYS:
+        named = row.text(column)
+        numbers = column in NUMBERS and origin.key not in NUMBERS
+        # Ids of rows that the source does not have are those of the ratings.
+        if not named or (origin.ids is None and not numbers):
+            continue
+        if numbers and not named.isdecimal():
+            continue
+        ids = list(map(str, range(1, len(corpus) + 1))) if numbers else list(origin.ids or ())
+        there = [(system, line) for system, line in places if ids[line] == named]
+        if not there:
+            one = ids[places[0][1]]
+            row.refuse(column, f"the {column} of a sentence with this source and output ({one})")
+        return there
+    return places
 
 
 def _plain(text: str) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gecjury.benchmarks.data_folder import open_data
-from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.aligned import aligned
+from gecjury.corpus.corpus import Corpus, Version, filled_references, meant_references
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.essays import looks_like_essays
 from gecjury.corpus.language import ENGLISH, Language, language_of
@@ -212,14 +213,17 @@ def _from_files(
 ) -> References:
     """Return text or M2 files as references, with gold edits only if all of them are M2."""
     versions: list[Version] = []
+    every = Version(("",) * lines)
     for path in paths:
-        for version in read_versions(path, overlaps="keep"):
+        read = read_versions(path, overlaps="keep")
+        for version in aligned(every, "the corpus", [str(path)] * len(read), read, references=True):
             if len(version.lines) != lines:
                 raise InputError(
                     f"{path} has {len(version.lines)} lines, but the corpus has {lines} "
                     "sentences: a reference must have a line for each"
                 )
-            versions.append(version.take(corpus.rows))
+            versions.append(meant_references(version.take(corpus.rows), corpus.sources))
+    versions = filled_references([name] * len(versions), versions, "the corpus")
     texts = tuple(
         tuple(folded(line, language.fold) for line in version.lines) for version in versions
     )

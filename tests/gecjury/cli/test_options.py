@@ -117,12 +117,18 @@ def test_a_package_that_is_missing_when_scoring_is_reported_with_its_extra(
     assert err.endswith(f"which is not installed: {install_hint('refless')}\n")
 
 
-def test_a_single_json_list_is_not_a_file_of_lines(shell: Shell) -> None:
-    for name, indent in (("flat.json", None), ("deep.json", 2)):
-        shell.write(name, json.dumps(FIXED, indent=indent))
-        status, _, err = shell("score", "source.txt", name, "-r", "ref.txt", "-m", "green")
-        assert status == 2
-        assert f"{name}: one JSON list; expected one value a line" in err
+def test_a_single_json_list_is_read_if_its_name_says_so(shell: Shell) -> None:
+    for name, indent in (("flat", None), ("deep", 2)):
+        for ending, expected in ((".json", 0), (".txt", 2)):
+            shell.write(f"{name}{ending}", json.dumps(FIXED, indent=indent))
+            words = ("source.txt", f"{name}{ending}", "-r", "ref.txt", "-m", "green")
+            status, out, err = shell("score", *words, "--format", "json")
+            assert status == expected
+            if status:
+                assert f"{name}.txt: one JSON list; expected one value a line" in err
+            else:
+                # FIXED equals the reference.
+                assert json.loads(out)["rows"][0]["score"] == 1
     # A sentence in brackets is a sentence.
     shell.write("one.txt", '[ "a" ] .\n[ 1 ]\n[]\n')
     assert shell("score", "source.txt", "one.txt", "-r", "ref.txt", "-m", "green")[0] == 0

@@ -50,7 +50,7 @@ def test_text_m2_and_json_lines_are_recognised_by_content(files: Path) -> None:
     "lines",
     [
         ['"a b"', '"c \\u00e9"'],
-        ['{"text": "a b"}', '{"text": "c é", "id": 7}'],
+        ['{"text": "a b"}', '{"text": "c é", "other": 7}'],
         ['{"hypothesis": "a b"}', '"c é"'],
     ],
 )

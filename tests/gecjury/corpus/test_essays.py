@@ -60,7 +60,7 @@ def test_essays_are_in_the_order_of_their_ids() -> None:
     read = parse_essays(ORIG.split("\n"), "orig.md")
     # Numeric ids are sorted by value; paragraphs are joined to one line.
     assert read.lines == ("All is well.", "We eats here.", "He go home. Then he sleep.")
-    assert read.essays == {"a1": 9, "2": 6, "10": 1}
+    assert read.ids == {"a1": 9, "2": 6, "10": 1}
 
 
 def test_files_are_aligned_by_id_and_essays_are_documents(essays: Shell) -> None:
@@ -76,7 +76,7 @@ def test_a_second_reference_may_lack_essays(essays: Shell) -> None:
     out, _ = essays.ended("score", *words, "--tokens", "intl", "--format", "json")
     document = json.loads(out)
     assert document["notes"] == [
-        "ref2.md: essays that it lacks are taken from another reference: 2 of 3"
+        "ref2.md: texts that it lacks are taken from another reference: 2 of 3"
     ]
     corpus = read_corpus(
         essays.folder / "orig.md", [], [essays.folder / "ref1.md", essays.folder / "ref2.md"]

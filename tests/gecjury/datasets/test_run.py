@@ -103,7 +103,7 @@ BAD = [
     ({"hypothesis": None}, "hypothesis is null"),
     ({"references": None}, "references is null"),
     ({"references": []}, "references is an empty list"),
-    ({"references": ["a", None]}, "references contains null, not text"),
+    ({"references": [None, "-NONE-"]}, "references contains no reference"),
     ({"source": "x" * 200_000}, "source is too long"),
     ({"id": None}, "id is null; expected text or a whole number"),
 ]

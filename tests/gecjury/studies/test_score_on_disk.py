@@ -194,7 +194,7 @@ def test_which_texts_stay_on_disk(files: dict[str, Path], shell: Shell) -> None:
     assert corpus.held().held().system_prints == corpus.system_prints
     # M2 files, JSON lines and essays are read into memory.
     m2 = "".join(f"S {line}\nA 0 1|||R:X|||It|||REQUIRED|||-NONE-|||0\n\n" for line in "ab" * 20)
-    for text in (m2, '"a b"\n' * 40, "### essay_id = 1\na b\n" + "c d\n" * 40):
+    for text in (m2, '{"text": "a b"}\n' * 40, "### essay_id = 1\na b\n" + "c d\n" * 40):
         path = shell.write("other.txt", text)
         assert not read_corpus(path, [path], on_disk=True).on_disk
 
