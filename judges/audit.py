@@ -20,7 +20,7 @@ from gecjury.judges.asking.models import model_table
 from gecjury.judges.asking.store import ASIDE
 from gecjury.judges.replies.reply import Failure, ignores_schema, read_reason
 from gecjury.runtime import Runtime
-from gecjury.wording import number
+from gecjury.wording import number, visible
 
 Scored = tuple[Question, Sequence[float]]
 """A question with the score at each position."""
@@ -34,6 +34,8 @@ _COINCIDE = 0.5
 _FEW_SETS = 20
 # Failures that are counted separately; all others are replies that cannot be read.
 _TOLD_APART = ("refused", "truncated", TOO_LONG)
+# Failures whose details are our own words.
+_IN_OUR_WORDS = ("empty", "truncated")
 # Efforts at which a model reasons on most questions.
 _SHOWING = ("medium", "high")
 _KINDS = (("reasoning", "of them for reasoning"), ("cached", "read from the server's cache"))
@@ -461,10 +463,11 @@ def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
             f"{_lines(aside)}); they were set aside in {Path(store['file']).with_suffix(ASIDE)} "
             "and asked again"
         )
-    if unread := [entry["line"] for entry in missing if entry["kind"] != TOO_LONG]:
+    if unread := [entry for entry in missing if entry["kind"] != TOO_LONG]:
         yield (
             f"{name}: {len(unread)} verdicts are missing after all retries (lines "
-            f"{_lines(unread)}); they are left out, and count neither as zero nor as a tie"
+            f"{_lines(entry['line'] for entry in unread)}): {_faults(unread)}. They are left out, "
+            "and count neither as zero nor as a tie"
         )
     # Prompts next: a verdict on less context is not the verdict that was asked for.
     if cut := audit.get("cut"):
@@ -543,6 +546,16 @@ def _settings_notes(audit: Mapping[str, Any]) -> Iterator[str]:
             f"{reasoning['of']} replies, whose questions are asked again with twice the cap; a "
             "lower effort (effort=low) costs less"
         )
+
+
+def _faults(missing: Iterable[Mapping[str, Any]]) -> str:
+    """Return what is wrong with replies that cannot be read, and how often, the commonest first."""
+    # The other kinds' details quote the replies, which may quote learners.
+    counts = Counter(
+        visible(entry["detail"][:60]) if entry["kind"] in _IN_OUR_WORDS else entry["kind"]
+        for entry in missing
+    )
+    return "; ".join(f"{fault} ({count})" for fault, count in counts.most_common())
 
 
 def _lines(numbers: Iterable[int]) -> str:

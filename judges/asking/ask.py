@@ -23,8 +23,16 @@ from gecjury.judges.asking.models import FREE, model_table, reasoning_range
 from gecjury.judges.asking.store import Identity, Replies, Store, read_store, store_path
 from gecjury.judges.asking.tokens import TokenCounter, counter_for
 from gecjury.judges.backends.backend import Assignment, Backend, connect
-from gecjury.judges.backends.completion import MALFORMED
-from gecjury.judges.replies.reply import Failure, Verdict, verdict_from_json, verdict_to_json
+from gecjury.judges.backends.completion import MALFORMED, THOUGHTS
+from gecjury.judges.replies.reply import (
+    ONLY_REASONING,
+    UNENDED,
+    Failure,
+    Verdict,
+    begins_with_answer,
+    verdict_from_json,
+    verdict_to_json,
+)
 from gecjury.runtime import Bar, Runtime, SilentBar
 from gecjury.scoring.scores import Plan
 
@@ -93,17 +101,23 @@ def read_reply(question: Question, reply: Reply) -> Verdict:
         return Failure("empty", "no choices")
     if reply.finish == MALFORMED:
         return Failure("malformed", reply.text[:60])
+    if reply.finish == THOUGHTS:
+        return ONLY_REASONING
     verdict = question.read(reply)
-    if not isinstance(verdict, Failure):
-        return verdict
-    if reply.finish == "length":
+    # In a text that was cut off, an object after other words may be a draft.
+    if reply.finish == "length" and (
+        isinstance(verdict, Failure) or not begins_with_answer(reply.text)
+    ):
+        if verdict == UNENDED:
+            return verdict
         if thoughts_only(reply):
             return Failure("truncated", "reasoning used up the token cap")
         blank = not reply.text.strip() or len(reply.text.rstrip()) < len(reply.text) / 2
         return Failure(
             "truncated", "blanks fill the reply" if blank else "the token cap is reached"
         )
-    if verdict.kind == "no-json" and reply.text.strip().lower().startswith(_REFUSAL):
+    refuses = reply.text.strip().lower().startswith(_REFUSAL)
+    if isinstance(verdict, Failure) and verdict.kind == "no-json" and refuses:
         return Failure("refused", verdict.detail)
     return verdict
 

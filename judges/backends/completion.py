@@ -14,9 +14,12 @@ from gecjury.judges.asking.exchange import (
     check_logprobs,
 )
 from gecjury.judges.asking.models import Price
+from gecjury.judges.replies.reply import is_answer
 
 MALFORMED = "malformed"
 """The finish reason of a reply whose parts have an unexpected shape; its text says which part."""
+THOUGHTS = "reasoning"
+"""The finish reason of a reply that stops in its reasoning, which the server sends separately."""
 
 # More tokens than any context or bill has.
 _MOST_TOKENS = 1_000_000_000
@@ -63,10 +66,10 @@ def read_completion(
         written += thoughts
     cost = None if price is None else price.cost(read, written, cached)
     try:
-        text, finish, top, hidden = _said(record, bool(attempt.sampling.get("logprobs")))
+        text, finish, top, hidden = _said(record, attempt)
     except _Malformed as error:
         text, finish, top, hidden = str(error), MALFORMED, None, False
-    if hidden and not text.strip():
+    if hidden and not text:
         thoughts = written  # if no answer followed, all tokens are thoughts
     text, finish = _whole(text), _whole(finish)
     kept, ended = (masked(part, secrets, addresses=False) for part in (text, finish))
@@ -83,7 +86,7 @@ def _details(usage: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _said(
-    record: Mapping[str, Any], logprobs: bool
+    record: Mapping[str, Any], attempt: Attempt
 ) -> tuple[str, str, tuple[TokenLogprob, ...] | None, bool]:
     """Return text, finish reason, probabilities, and whether there are separate thoughts."""
     choices = record.get("choices")
@@ -95,14 +98,18 @@ def _said(
     message = _mapping(choice.get("message") or {}, "message")
     if message.get("refusal"):
         return str(message["refusal"]), "refusal", None, False
-    text = _content(message.get("content"))
+    content = message.get("content")
+    text = _content(content)
     finish = str(choice.get("finish_reason") or "stop")
     hidden = _content(message.get("reasoning_content") or message.get("reasoning"))
-    # Some servers put the whole answer in the field for thinking. If that was cut off, it contains
-    # thoughts, in which scores may be discussed.
-    if not text.strip() and "{" in hidden and finish != "length":
-        text = hidden
-    return text, finish, _logprobs(choice) if logprobs else None, bool(hidden.strip())
+    thought = bool(hidden.strip()) or (isinstance(content, list) and bool(content))
+    if thought and not text.strip():
+        # Some servers put the whole answer in the field for reasoning. Anything else there is
+        # reasoning, in which scores may be discussed and rejected.
+        text = hidden if finish != "length" and is_answer(hidden, attempt.request.expect) else ""
+        finish = finish if text or finish == "length" else THOUGHTS
+    top = _logprobs(choice) if attempt.sampling.get("logprobs") else None
+    return text, finish, top, thought
 
 
 def _mapping(value: Any, name: str) -> Mapping[str, Any]:
@@ -129,7 +136,13 @@ def _whole(text: str) -> str:
 
 def _content(content: Any) -> str:
     if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
+        # Parts may also be reasoning, in a form that depends on the server.
+        parts = [part for part in content if isinstance(part, Mapping) and not part.get("thought")]
+        return "".join(
+            str(part.get("text", ""))
+            for part in parts
+            if part.get("type", "text") in ("text", "output_text")
+        )
     return "" if content is None else str(content)
 
 

@@ -235,6 +235,45 @@ def test_the_answer_may_be_in_the_reasoning_field(
     assert np.array_equal(table.sentences, expected(corpus))
 
 
+JUDGES: list[dict[str, Any]] = [{}, {"protocol": "pointwise"}, {"protocol": "pairwise"}]
+
+
+@pytest.mark.parametrize("options", [*JUDGES, {"reason": True}])
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "content", "part", "marked"])
+def test_a_draft_in_the_reasoning_is_no_verdict(
+    serve: Serve,
+    judge: Make,
+    corpus: Corpus,
+    runtime: Runtime,
+    options: dict[str, Any],
+    field: str,
+) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said:
+        draft = f"Could it be {sound_reply(body)}? No, I will say something else."
+        if field == "content":
+            return completion(body, f"<think>{draft}")
+        if field == "marked":
+            return completion(body, f"<|channel|>analysis<|message|>{draft}<|end|>")
+        if field == "part":
+            said = completion(body, "")
+            part = {"type": "reasoning", "text": draft}
+            said.body["choices"][0]["message"]["content"] = [part]
+            return said
+        return completion(body, "", **{field: draft})
+
+    server = serve(behave)
+    table = judge(server, tries=2, **options).score_corpus(corpus, runtime)
+    assert np.isnan(table.sentences).all()
+    audit = table.statistics.details["audit"]["members"][0]
+    assert (audit["valid"], audit["requests"]["asked"]) == (0, 2 * audit["requests"]["distinct"])
+    (note,) = (note for note in table.statistics.notes if "verdicts are missing" in note)
+    inside = field in ("content", "marked")
+    assert ("the reasoning never ends" if inside else "only reasoning") in note
+    # What is stored is read in the same way.
+    again = judge(server, tries=2, **options).score_corpus(corpus, runtime)
+    assert np.isnan(again.sentences).all()
+
+
 FATAL = [
     (Said(401, {"error": {"message": "Incorrect key sk-test-key-of-nobody"}}), "requires a key"),
     (Said(403, {"error": {"message": "not for you"}}), r"does not allow this \(403\)"),
