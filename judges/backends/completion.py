@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,17 @@ MALFORMED = "malformed"
 THOUGHTS = "reasoning"
 """The finish reason of a reply that stops in its reasoning, which the server sends separately."""
 
+# Words for errors that have no number, and the status that other servers send with them.
+_ERROR_WORDS = tuple(
+    (re.compile(words, re.IGNORECASE), status)
+    for words, status in (
+        ("rate.?limit|too.?many|exhausted|insufficient_quota", 429),
+        ("overloaded|unavailable", 503),
+        ("server.?error|internal|upstream|gateway|timeout|deadline", 500),
+        ("authentication|invalid_api_key|unauthorized", 401),
+        ("permission|forbidden", 403),
+    )
+)
 # More tokens than any context or bill has.
 _MOST_TOKENS = 1_000_000_000
 
@@ -78,6 +90,41 @@ def read_completion(
     settings = {**attempt.overrides, **sent} or NOTHING
     thoughts = min(thoughts, written)
     return Reply(kept, ended, read, written, top, cost, latency, settings, thoughts, cached)
+
+
+def error_in(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the error that a server sent in place of a completion; empty if there is none.
+
+    Gateways send the errors of the servers behind them with status 200.
+    """
+    choices = record.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    choice = first if isinstance(first, Mapping) else {}
+    if error := record.get("error") or choice.get("error"):
+        return error if isinstance(error, Mapping) else {"message": str(error)}
+    if record.get("object") == "error":
+        return record
+    if choice.get("finish_reason") == "error":
+        return {"message": "finish_reason is error", "code": 502}
+    return {}
+
+
+def error_status(error: Mapping[str, Any]) -> int:
+    """Return the HTTP status that fits an error by its code, number or word; 400 if none does."""
+    for name in ("code", "status", "status_code"):
+        if 400 <= _count(error.get(name)) < 600:
+            return _count(error.get(name))
+    words = " ".join(str(error.get(name, "")) for name in ("code", "status", "type"))
+    fitting = (status for pattern, status in _ERROR_WORDS if pattern.search(words))
+    return next(fitting, 400)
+
+
+def error_message(error: Mapping[str, Any]) -> str:
+    """Return the message of an error, with that of the server behind a gateway."""
+    metadata = error.get("metadata")
+    behind = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    said = str(error.get("message") or error.get("code") or "")
+    return f"{said}: {behind}" if isinstance(behind, str) and behind else said
 
 
 def _details(usage: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -19,7 +19,7 @@ from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionErro
 from gecjury.judges.asking.exchange import Attempt, Model, key_of
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.bounded import Limits, Moved, Unusable, run_to_end
-from gecjury.judges.backends.completion import read_completion
+from gecjury.judges.backends.completion import error_in, error_message, read_completion
 from gecjury.judges.backends.openai import ServerBackend, request_body
 from gecjury.textfiles import parse_json
 
@@ -176,14 +176,13 @@ class BatchBackend(ServerBackend):
         response = _mapping(line.get("response"))
         if name not in waiting:
             return
-        if response.get("status_code") != 200 or not isinstance(response.get("body"), Mapping):
-            body = _mapping(response.get("body"))
-            error = _mapping(line.get("error") or body.get("error"))
-            reason = str(error.get("message") or error.get("code") or "")
-            self._refused = self._clean(reason)[:120]
+        body = _mapping(response.get("body"))
+        error = error_in(line) or error_in(body)
+        if error or response.get("status_code") != 200 or not body:
+            self._refused = self._clean(error_message(error))[:120]
             return
         attempt = waiting.pop(name)
-        reply = read_completion(response["body"], attempt, work.price, self._secrets, batch=True)
+        reply = read_completion(body, attempt, work.price, self._secrets, batch=True)
         following = work.deliver(attempt, reply)
         if following is not None:
             waiting[following.name] = following

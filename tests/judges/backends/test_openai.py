@@ -304,6 +304,63 @@ def test_permanent_faults_end_the_run_with_one_line(
     assert sorted(answered) == [1, 1, 2]
 
 
+def choice_with(**more: Any) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "message": {"content": ""}, **more}]}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": "slow down", "code": 429}},
+        {"error": {"message": "x", "code": "502"}, "choices": []},
+        {"error": {"message": "x", "type": "rate_limit_error"}},
+        {"error": {"message": "x", "code": 429, "status": "RESOURCE_EXHAUSTED"}},
+        {"error": {"message": "x", "code": "server_error"}},
+        choice_with(error={"message": "x", "code": 503}),
+        choice_with(finish_reason="error"),
+        {"object": "error", "message": "x", "code": 500},
+    ],
+)
+def test_an_error_with_status_200_is_waited_for_like_any_other(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, body: dict[str, Any]
+) -> None:
+    server = serve(lambda n, _: Said(body=body) if n in (0, 2) else None)
+    table = judge(server).score_corpus(corpus, replace(runtime, concurrency=1))
+    assert np.array_equal(table.sentences, expected(corpus))
+    assert sorted(server.asked.values()) == [1, 2, 2]
+    audit = table.statistics.details["audit"]["members"][0]
+    assert audit["requests"]["retried"] == 0  # an error is no reply
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"error": {"message": "no\x1b[2J credits", "code": 402}}, r"\(402\): no.*credits"),
+        ({"error": "you may not"}, "refuses the request .*you may not"),
+        (choice_with(error={"message": "bad input", "code": 400}), "bad input"),
+        ({"error": {"message": "quota", "code": "insufficient_quota"}}, "quota is used up"),
+        ({"error": {"message": "no such", "code": "model_not_found"}}, "has no model 'tiny'"),
+        (
+            {"error": {"message": "Provider", "code": 400, "metadata": {"raw": "own words"}}},
+            "Provider: own words",
+        ),
+        ({"error": {"message": f"bad sk-test-key-of-nobody {'x' * 900}"}}, "bad "),
+    ],
+)
+def test_another_error_with_status_200_ends_the_run(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, body: dict[str, Any], message: str
+) -> None:
+    server = serve(lambda n, _: Said(body=body))
+    named = replace(runtime, concurrency=1, api_key_env="OPENAI_API_KEY")
+    with pytest.raises(GecjuryError, match=message) as caught:
+        judge(server).score_corpus(corpus, named)
+    assert caught.value.exit_status == 2
+    assert len(server.bodies) == 1
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 500
+    assert "sk-test" not in str(caught.value)
+
+
 UNKNOWN = [
     (404, {"message": "The model `tiny` does not exist or you do not have access to it."}),
     (404, {"message": "model 'tiny' not found", "type": "not_found_error"}),

@@ -164,6 +164,7 @@ ODD_LINES = [
     {"custom_id": "HERE", "response": {"status_code": 400, "body": "x"}, "error": "y"},
     {"custom_id": "HERE", "response": {"status_code": 400, "body": {"error": [5]}}},
     {"custom_id": "HERE", "error": 7},
+    {"custom_id": "HERE", "response": {"status_code": 200, "body": {"error": {"code": 429}}}},
     {"custom_id": ["HERE"]},
     {"response": None},
 ]
