@@ -14,7 +14,7 @@ from scipy.stats.contingency import association
 
 from gecjury.benchmarks.annotators import krippendorff_alpha
 from gecjury.corpus.corpus import Group
-from gecjury.judges.asking.ask import Asked, Question, thoughts_only
+from gecjury.judges.asking.ask import NO_USAGE, Asked, Question, thoughts_only
 from gecjury.judges.asking.exchange import CUT, TOO_LONG, WINDOW, Model, Reply, Request
 from gecjury.judges.asking.models import model_table
 from gecjury.judges.asking.store import ASIDE
@@ -78,6 +78,7 @@ def audit_of(
     # Retries were paid for as well.
     replies = [reply for answer in answers.values() for reply in answer.replies]
     costs = [reply.cost for reply in replies]
+    estimated = sum(bool(reply.cost) and not reply.counted for reply in replies)
     # Expected scores are counted at the nearest half.
     halves = Counter(round(2 * score) / 2 for _, scores in scored for score in scores)
     table = model_table(runtime)
@@ -127,6 +128,7 @@ def audit_of(
             "amount": None if None in costs else math.fsum(c for c in costs if c is not None),
             "currency": table.currency,
             "prices": table.source,
+            **({"estimated": estimated} if estimated else {}),
         },
         "seconds": seconds,
         "store": {
@@ -604,7 +606,8 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
         "cost": (
             "no price known"
             if cost["amount"] is None
-            else f"{cost['amount']:.4f} {cost['currency']} (prices: {cost['prices']})"
+            else f"{cost['amount']:.4f} {cost['currency']} (prices: {cost['prices']}"
+            + (f"; an estimate: {NO_USAGE})" if "estimated" in cost else ")")
         ),
         "wall time": f"{audit['seconds']:.1f} s",
     }

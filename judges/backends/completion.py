@@ -9,6 +9,7 @@ from typing import Any
 from gecjury.addresses import masked
 from gecjury.judges.asking.exchange import (
     NOTHING,
+    THOUGHTS,
     Attempt,
     Reply,
     TokenLogprob,
@@ -19,8 +20,6 @@ from gecjury.judges.replies.reply import is_answer
 
 MALFORMED = "malformed"
 """The finish reason of a reply whose parts have an unexpected shape; its text says which part."""
-THOUGHTS = "reasoning"
-"""The finish reason of a reply that stops in its reasoning, which the server sends separately."""
 
 # Words for errors that have no number, and the status that other servers send with them.
 _ERROR_WORDS = tuple(

@@ -198,9 +198,11 @@ class OpenAIBackend(ServerBackend):
 
     async def _all(self, work: Assignment) -> None:
         attempts = work.attempts
-        # If probabilities are requested, the first question is sent alone: if the server returns
-        # none, the run ends before the others are paid for.
-        first = 1 if attempts and attempts[0].sampling.get("logprobs") else len(attempts)
+        # The first question is sent alone if its reply decides whether the others are paid for: a
+        # server may return no probabilities, or count more tokens than estimated.
+        capped = work.runtime.max_cost is not None
+        alone = attempts and (attempts[0].sampling.get("logprobs") or capped)
+        first = 1 if alone else len(attempts)
         waiting = deque(attempts[:first])
         self.pace = Pace(work.runtime.concurrency)
         clients = self._connect(work, limits_for(self.limits, work.attempts))

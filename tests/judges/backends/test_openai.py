@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.backends.backend import Assignment
@@ -545,12 +545,13 @@ def test_the_cost_cap_is_respected(
     assert plan is not None
     assert plan.requests == 3
     assert not server.bodies
-    # room for one of three prompts of about 275 tokens at 1 EUR each, with a margin of 30%
-    capped = Runtime(concurrency=4, cache=runtime.cache, prices=prices, max_cost=500.0)
-    with pytest.raises(IncompleteError, match=r"stopped before --max-cost 500.*2 of 3 questions"):
+    # Room for one of three prompts of 190 tokens at 1 EUR each, held as 194 · 1.3 = 252.2:
+    # 190 + 252.2 > 400.
+    capped = Runtime(concurrency=4, cache=runtime.cache, prices=prices, max_cost=400.0)
+    with pytest.raises(IncompleteError, match=r"stopped before --max-cost 400.*2 of 3 questions"):
         scorer.score_corpus(corpus, capped)
     assert len(server.bodies) == 1
-    assert 0 < capped.spending.amount <= 500
+    assert 0 < capped.spending.amount <= 400
     # with a higher cap the run continues where it stopped
     higher = Runtime(concurrency=4, cache=runtime.cache, prices=prices, max_cost=5000.0)
     table = scorer.score_corpus(corpus, higher)
@@ -558,6 +559,61 @@ def test_the_cost_cap_is_respected(
     cost = table.statistics.details["audit"]["members"][0]["cost"]
     assert math.isclose(cost["amount"], capped.spending.amount + higher.spending.amount)
     assert cost["currency"] == "EUR"
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None, {}, {"prompt_tokens": None, "completion_tokens": None},
+        {"prompt_tokens": -275, "completion_tokens": -40},
+        {"prompt_tokens": 0, "completion_tokens": 0},
+        {"prompt_tokens": "many", "completion_tokens": "few"}, {"completion_tokens": 20}, "275",
+        {"prompt_tokens": 275, "completion_tokens": 0},
+    ],
+)  # fmt: skip
+def test_the_cost_cap_holds_where_a_server_reports_no_tokens(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, usage: Any
+) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said:
+        said = completion(body, sound_reply(body))
+        said.body["usage"] = usage
+        return said
+
+    server = serve(behave)
+    # Room for two of three prompts, each counted as 194 tokens · 1.3 = 252.2 USD.
+    capped = replace(runtime, price=(1e6, 0.0), max_cost=750.0, spending=Spending())
+    with pytest.raises(IncompleteError, match=r"50[45]\.\d+ USD \(an estimate: .*1 of 3 questions"):
+        judge(server).score_corpus(corpus, capped)
+    assert len(server.bodies) == 2
+    table = judge(server).score_corpus(corpus, replace(capped, max_cost=2e3, spending=Spending()))
+    audit = table.statistics.details["audit"]
+    assert audit["members"][0]["cost"]["estimated"] == 3
+    assert audit["members"][0]["cost"]["amount"] == pytest.approx(3 * 252.2, abs=3)
+    (cost,) = (row["value"] for row in audit["rows"] if row["what"] == "cost")
+    assert "an estimate: the server reports no tokens" in cost
+
+
+@pytest.mark.parametrize("times", [1.0, 3.0, 9.0])
+@pytest.mark.parametrize("line", ["I likes cats .", "私は学校に行くました。", "Я ходил в школа ."])
+def test_the_cost_cap_holds_where_an_estimate_is_too_low(
+    serve: Serve, judge: Make, runtime: Runtime, line: str, times: float
+) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said:
+        said = completion(body, sound_reply(body))
+        prompt = body["messages"][0]["content"]
+        # Up to a fifth more tokens for some of the prompts, and more tokens than the cap allows.
+        read = times * (1 + number % 3 / 10) * len(prompt.encode()) / 4
+        said.body["usage"] = {"prompt_tokens": int(read), "completion_tokens": 2 * int(times) * 60}
+        return said
+
+    server = serve(behave, latency=0.01)
+    lines = [f"{line} {number}" for number in range(60)]
+    cap = 15_000.0 * times
+    capped = replace(runtime, concurrency=16, price=(1e6, 1e6), max_cost=cap, spending=Spending())
+    with pytest.raises(IncompleteError, match="stopped before --max-cost"):
+        judge(server).score_corpus(corpus_of_texts(lines, lines), capped)
+    assert 0.5 * cap < capped.spending.amount <= cap
+    assert server.most_under_way > 1
 
 
 def test_without_a_cap_no_tokenizer_is_loaded(
@@ -585,9 +641,9 @@ def test_the_cost_cap_uses_a_given_price(
     plan = judge(server).plan(corpus, priced)
     assert plan is not None
     assert plan.cost == {"amount": plan.tokens["input"], "currency": "USD", "prices": "--price"}
-    # room for one of three prompts of about 275 tokens at 1 USD each, with a margin of 30%
-    with pytest.raises(IncompleteError, match=r"stopped before --max-cost 500.*2 of 3 questions"):
-        judge(server).score_corpus(corpus, replace(priced, max_cost=500.0, spending=Spending()))
+    # Room for one of three prompts, as in the test above.
+    with pytest.raises(IncompleteError, match=r"stopped before --max-cost 400.*2 of 3 questions"):
+        judge(server).score_corpus(corpus, replace(priced, max_cost=400.0, spending=Spending()))
     assert len(server.bodies) == 1
     table = judge(server).score_corpus(corpus, replace(priced, spending=Spending()))
     cost = table.statistics.details["audit"]["members"][0]["cost"]
