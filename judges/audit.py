@@ -14,13 +14,13 @@ from scipy.stats.contingency import association
 
 from gecjury.benchmarks.annotators import krippendorff_alpha
 from gecjury.corpus.corpus import Group
-from gecjury.judges.asking.ask import Asked, Question, thoughts_only
+from gecjury.judges.asking.ask import NO_USAGE, Asked, Question, thoughts_only
 from gecjury.judges.asking.exchange import CUT, TOO_LONG, WINDOW, Model, Reply, Request
 from gecjury.judges.asking.models import model_table
 from gecjury.judges.asking.store import ASIDE
 from gecjury.judges.replies.reply import Failure, ignores_schema, read_reason
 from gecjury.runtime import Runtime
-from gecjury.wording import number
+from gecjury.wording import number, visible
 
 Scored = tuple[Question, Sequence[float]]
 """A question with the score at each position."""
@@ -34,6 +34,8 @@ _COINCIDE = 0.5
 _FEW_SETS = 20
 # Failures that are counted separately; all others are replies that cannot be read.
 _TOLD_APART = ("refused", "truncated", TOO_LONG)
+# Failures whose details are our own words.
+_IN_OUR_WORDS = ("empty", "truncated")
 # Efforts at which a model reasons on most questions.
 _SHOWING = ("medium", "high")
 _KINDS = (("reasoning", "of them for reasoning"), ("cached", "read from the server's cache"))
@@ -76,6 +78,7 @@ def audit_of(
     # Retries were paid for as well.
     replies = [reply for answer in answers.values() for reply in answer.replies]
     costs = [reply.cost for reply in replies]
+    estimated = sum(bool(reply.cost) and not reply.counted for reply in replies)
     # Expected scores are counted at the nearest half.
     halves = Counter(round(2 * score) / 2 for _, scores in scored for score in scores)
     table = model_table(runtime)
@@ -125,6 +128,7 @@ def audit_of(
             "amount": None if None in costs else math.fsum(c for c in costs if c is not None),
             "currency": table.currency,
             "prices": table.source,
+            **({"estimated": estimated} if estimated else {}),
         },
         "seconds": seconds,
         "store": {
@@ -461,10 +465,11 @@ def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
             f"{_lines(aside)}); they were set aside in {Path(store['file']).with_suffix(ASIDE)} "
             "and asked again"
         )
-    if unread := [entry["line"] for entry in missing if entry["kind"] != TOO_LONG]:
+    if unread := [entry for entry in missing if entry["kind"] != TOO_LONG]:
         yield (
             f"{name}: {len(unread)} verdicts are missing after all retries (lines "
-            f"{_lines(unread)}); they are left out, and count neither as zero nor as a tie"
+            f"{_lines(entry['line'] for entry in unread)}): {_faults(unread)}. They are left out, "
+            "and count neither as zero nor as a tie"
         )
     # Prompts next: a verdict on less context is not the verdict that was asked for.
     if cut := audit.get("cut"):
@@ -545,6 +550,16 @@ def _settings_notes(audit: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
+def _faults(missing: Iterable[Mapping[str, Any]]) -> str:
+    """Return what is wrong with replies that cannot be read, and how often, the commonest first."""
+    # The other kinds' details quote the replies, which may quote learners.
+    counts = Counter(
+        visible(entry["detail"][:60]) if entry["kind"] in _IN_OUR_WORDS else entry["kind"]
+        for entry in missing
+    )
+    return "; ".join(f"{fault} ({count})" for fault, count in counts.most_common())
+
+
 def _lines(numbers: Iterable[int]) -> str:
     lines = sorted(set(numbers))
     return ", ".join(map(str, lines[:_LISTED])) + (", …" if len(lines) > _LISTED else "")
@@ -591,7 +606,8 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
         "cost": (
             "no price known"
             if cost["amount"] is None
-            else f"{cost['amount']:.4f} {cost['currency']} (prices: {cost['prices']})"
+            else f"{cost['amount']:.4f} {cost['currency']} (prices: {cost['prices']}"
+            + (f"; an estimate: {NO_USAGE})" if "estimated" in cost else ")")
         ),
         "wall time": f"{audit['seconds']:.1f} s",
     }

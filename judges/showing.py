@@ -28,6 +28,7 @@ from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.edits import ARROW, Edit, Edits, counted_edits, marked_edits
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import InputError, MissingExtraError, install_hint
+from gecjury.judges.replies.reasoning import MARK
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_lines
 from gecjury.wording import letters
@@ -247,8 +248,11 @@ _BACKTICKS = re.compile(r"`{3,}")
 
 _HEADING = re.compile(r"^(\s*)(#+\s)")
 
-# Marks that begin or end a turn in common chat templates; a tokenizer may read them as such.
-_TURN = re.compile(r"<\|([^|<>]{0,40})\|>|<(/?)(think|start_of_turn|end_of_turn|s)>|\[(/?)INST\]")
+# Marks that begin or end a turn or reasoning in common chat formats: a tokenizer may read them as
+# such, and so may the reader of a reply that quotes them.
+_TURN = re.compile(
+    rf"<\|[^|<>]{{0,40}}\|>|</?(?:start_of_turn|end_of_turn|s)>|\[/?INST\]|(?i:{MARK.pattern})"
+)
 
 
 def one_line(text: str) -> str:

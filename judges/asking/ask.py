@@ -12,23 +12,33 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 from gecjury.errors import GecjuryError, IncompleteError, OptionError
-from gecjury.judges.asking.exchange import TOO_LONG, Attempt, Model, Reply, Request
+from gecjury.judges.asking.exchange import THOUGHTS, TOO_LONG, Attempt, Model, Reply, Request
 from gecjury.judges.asking.models import FREE, model_table, reasoning_range
 from gecjury.judges.asking.store import Identity, Replies, Store, read_store, store_path
 from gecjury.judges.asking.tokens import TokenCounter, counter_for
 from gecjury.judges.backends.backend import Assignment, Backend, connect
 from gecjury.judges.backends.completion import MALFORMED
-from gecjury.judges.replies.reply import Failure, Verdict, verdict_from_json, verdict_to_json
+from gecjury.judges.replies.reply import (
+    ONLY_REASONING,
+    UNENDED,
+    Failure,
+    Verdict,
+    begins_with_answer,
+    verdict_from_json,
+    verdict_to_json,
+)
 from gecjury.runtime import Bar, Runtime, SilentBar
 from gecjury.scoring.scores import Plan
 
 _REFUSAL = ("i'm sorry", "i am sorry", "i can't", "i cannot", "i’m sorry", "i can’t")
+NO_USAGE = "the server reports no tokens, so the most that replies may cost is counted"
+"""Why a cost is an estimate."""
 # An estimate may be too low, but the budget must not be exceeded.
 _MARGIN = 1.3
 
@@ -93,17 +103,23 @@ def read_reply(question: Question, reply: Reply) -> Verdict:
         return Failure("empty", "no choices")
     if reply.finish == MALFORMED:
         return Failure("malformed", reply.text[:60])
+    if reply.finish == THOUGHTS:
+        return ONLY_REASONING
     verdict = question.read(reply)
-    if not isinstance(verdict, Failure):
-        return verdict
-    if reply.finish == "length":
+    # In a text that was cut off, an object after other words may be a draft.
+    if reply.finish == "length" and (
+        isinstance(verdict, Failure) or not begins_with_answer(reply.text)
+    ):
+        if verdict == UNENDED:
+            return verdict
         if thoughts_only(reply):
             return Failure("truncated", "reasoning used up the token cap")
         blank = not reply.text.strip() or len(reply.text.rstrip()) < len(reply.text) / 2
         return Failure(
             "truncated", "blanks fill the reply" if blank else "the token cap is reached"
         )
-    if verdict.kind == "no-json" and reply.text.strip().lower().startswith(_REFUSAL):
+    refuses = reply.text.strip().lower().startswith(_REFUSAL)
+    if isinstance(verdict, Failure) and verdict.kind == "no-json" and refuses:
         return Failure("refused", verdict.detail)
     return verdict
 
@@ -184,7 +200,10 @@ class _Run:
         fresh: replies of this run, counted by key.
         verdicts: by key, the verdict on the last reply.
         unfit: by key, prompts that do not fit the model.
-        held: the most that each attempt in progress may cost.
+        held: tokens that each attempt in progress is estimated to read, and its token cap.
+        excess: how many times as many tokens as estimated a reply read, and as many as its cap it
+            wrote, at most; at least 1.
+        estimated: replies of this run whose cost is an estimate, as the server reports no tokens.
         exhausted: whether an attempt was not sent because it might exceed the budget.
     """
 
@@ -202,7 +221,9 @@ class _Run:
         self.fresh = Counter[str]()
         self.verdicts: dict[str, Verdict] = {}
         self.unfit: dict[str, Failure] = {}
-        self.held: dict[str, float] = {}
+        self.held: dict[str, tuple[int, int]] = {}
+        self.excess = (1.0, 1.0)
+        self.estimated = 0
         self.exhausted = False
 
     @cached_property
@@ -221,14 +242,38 @@ class _Run:
         cap = self.runtime.max_cost
         if cap is None or self.price is None:
             return True
-        read = self.counter.input(attempt.request)
-        read = read if self.counter.exact else round(read * _MARGIN)
-        worst = self.price.cost(read, attempt.sampling["max_tokens"])
-        if self.runtime.spending.amount + sum(self.held.values()) + worst > cap:
+        claim = self._claim(attempt)
+        if self.runtime.spending.amount + self._most(*self.held.values(), claim) > cap:
             self.exhausted = True
             return False
-        self.held[attempt.name] = worst
+        self.held[attempt.name] = claim
         return True
+
+    def _claim(self, attempt: Attempt) -> tuple[int, int]:
+        """Return how many tokens an attempt is estimated to read, and its token cap."""
+        return self.counter.input(attempt.request), int(attempt.sampling["max_tokens"])
+
+    def _most(self, *claims: tuple[int, int]) -> float:
+        """Return the most that attempts may cost, as far as the replies so far show."""
+        assert self.price is not None
+        margin = 1 if self.counter.exact else _MARGIN
+        read = margin * self.excess[0] * sum(read for read, _ in claims)
+        return self.price.cost(read, self.excess[1] * sum(written for _, written in claims))
+
+    def _charge(self, attempt: Attempt, reply: Reply) -> Reply:
+        """Add the cost of a reply to the run's, and return the reply with its cost."""
+        claim = self.held.pop(attempt.name, None)
+        if reply.counted and claim:
+            read, written = (max(tokens, 1) for tokens in claim)
+            self.excess = (
+                max(self.excess[0], reply.input_tokens / read),
+                max(self.excess[1], reply.output_tokens / written),
+            )
+        elif not reply.counted and self.price is not None and self.price != FREE:
+            self.estimated += 1
+            reply = replace(reply, cost=self._most(claim or self._claim(attempt)))
+        self.runtime.spending.amount += reply.cost or 0.0
+        return reply
 
     def deliver(self, attempt: Attempt, reply: Reply) -> Attempt | None:
         """Store and read a reply, and return the attempt to make next because of it, if any."""
@@ -245,14 +290,13 @@ class _Run:
             self.verdicts[key] = read_reply(self.questions[key], reply)
         verdict = self.verdicts.get(key)
         kept = None if verdict is None else verdict_to_json(verdict)
+        reply = self._charge(attempt, reply)
         self.store.append(attempt.request, reply, kept)
         self.fresh[key] += 1
-        self.held.pop(attempt.name, None)
-        self.runtime.spending.amount += reply.cost or 0.0
         following = self._next(self.questions[key])
         self.bar.advance(0 if following else 1)
         if self.price is not None and self.price.output:
-            self.bar.note(f"{self.runtime.spending.amount:.4f} {self.table.currency}")
+            self.bar.note(self._spent)
         return following
 
     def _next(self, question: Question) -> Attempt | None:
@@ -274,6 +318,11 @@ class _Run:
             self.verdicts[key] = read_reply(question, replies[-1]) if kept is None else kept
         return self.verdicts[key]
 
+    @property
+    def _spent(self) -> str:
+        shown = f"{self.runtime.spending.amount:.4f} {self.table.currency}"
+        return f"{shown} (an estimate: {NO_USAGE})" if self.estimated else shown
+
     def finish(self) -> None:
         """Report questions that did not fit the budget.
 
@@ -286,7 +335,7 @@ class _Run:
             )
             raise IncompleteError(
                 f"stopped before --max-cost {self.runtime.max_cost:g} was exceeded: "
-                f"{self.runtime.spending.amount:.4f} {self.table.currency} spent, {left} of "
+                f"{self._spent} spent, {left} of "
                 f"{len(self.questions)} questions left. Everything answered is kept: run the same "
                 "command with a higher cap to continue"
             )

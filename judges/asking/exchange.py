@@ -26,6 +26,8 @@ CUT, WINDOW = "context_words", "window"
 TOO_LONG: Literal["too-long"] = "too-long"
 """The finish reason of a reply that replaces a missing one: the prompt does not fit the model, even
 without context."""
+THOUGHTS: Literal["reasoning"] = "reasoning"
+"""The finish reason of a reply that stops in its reasoning, which the server sends separately."""
 
 
 def key_of(parts: Mapping[str, Any]) -> str:
@@ -135,7 +137,8 @@ class Reply:
             count them.
         cached_tokens: tokens read that the server had read before, if it counts them.
         logprobs: the tokens with their alternatives; None if not requested or not returned.
-        cost: in the price table's currency; None if the price is unknown.
+        cost: in the price table's currency; None if the price is unknown. If the tokens are not
+            `counted`, this is the most that the reply may cost.
         latency: seconds from sending the request to having the whole answer.
         sent: settings that differed from the request, e.g. a raised token cap on a retry, or
             context that was cut (`CUT`) to fit the model (`WINDOW`).
@@ -151,6 +154,12 @@ class Reply:
     sent: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     reasoning_tokens: int = 0
     cached_tokens: int = 0
+
+    @property
+    def counted(self) -> bool:
+        """Whether the backend reported how many tokens it read and wrote."""
+        silent = not self.text and self.finish != THOUGHTS
+        return self.input_tokens > 0 and (self.output_tokens > 0 or silent)
 
     @property
     def left_out(self) -> tuple[str, ...]:

@@ -220,7 +220,20 @@ def stored_lines(path: Path) -> Iterator[StoredLine | Damage]:
             yield Damage(number, start, end, reason)
         start = end
     if identity is None:
-        raise InputError(f"{path}: not a store of judgments (no head line of {STORE_FORMAT})")
+        raise InputError(
+            f"{path}: not a store of judgments (no head line of {STORE_FORMAT})"
+            f"{_other_form(path)}; expected JSON lines as `gecjury judgments export` writes them"
+        )
+
+
+def _other_form(path: Path) -> str:
+    """Return in which other form a file may contain replies; empty if it is none of ours."""
+    head = next((line.strip() for line in _lines(path) if line.strip()), b"")[:10_000]
+    if head.startswith(b"["):
+        return ", but a JSON list"
+    if b'"custom_id"' in head:
+        return ", but the output of a batch, which the judge's own command collects with --batch"
+    return ""
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -322,14 +335,23 @@ def _fault(path: Path, number: int, identity: Identity, record: Mapping[str, Any
     try:
         parts = record["parts"]
         mine = {key: parts[key] for key in identity.parts}
-        sound = record["key"] == key_of(parts)
+        stated, key = record["key"], key_of(parts)
         Reply.from_json(record["reply"])
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         return f"not a judgment ({_shown(error)})"
-    if mine != identity.parts or not sound:
+    wrong = [
+        (name, mine[name], expected)
+        for name, expected in identity.parts.items()
+        if mine[name] != expected
+    ]
+    if stated != key:
+        wrong.append(("key", stated, key))
+    if wrong:
+        name, value, expected = wrong[0]
         raise InputError(
-            f"{path}, line {number}: a judgment of another model or prompt; stores are never "
-            "mixed: remove the line or move the file away"
+            f"{path}, line {number}: a judgment of another model or prompt ({name} is "
+            f"{_shown(value)}; expected {_shown(expected)}); stores are never mixed: remove the "
+            "line or move the file away"
         )
     return ""
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import atexit
 import functools
+import math
 import threading
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +22,15 @@ from gecjury.processes import SpawnedProcess, WorkerDied
 
 # English prose has 4 to 4.6 characters per token in the tokenizers of current models; tokenised
 # text, with blanks around punctuation, is at the lower end. The lower bound overestimates tokens.
-_CHARACTERS_A_TOKEN = 4.0
+_CHARACTERS_A_TOKEN = 4
+# Tokens per character of other letters, by the first word of their Unicode name: at least as many
+# as Qwen's and Mistral's tokenizers need for prose.
+_TOKENS_A_CHARACTER = {
+    **dict.fromkeys(("LATIN", "GREEK", "HEBREW", "CJK", "HIRAGANA", "KATAKANA", "HANGUL"), 1.0),
+    "CYRILLIC": 0.6,
+    "ARABIC": 0.8,
+    **dict.fromkeys(("DEVANAGARI", "BENGALI", "TAMIL", "THAI"), 1.5),
+}
 # Tokens that a chat format adds to every message (role, begin and end marks).
 _MESSAGE_TOKENS = 4
 
@@ -74,7 +84,7 @@ def counter_for(model: str, thinking: bool | None = None) -> TokenCounter:
     tokenizer = _Tokenizer(model) if at_hand(model) else None
     if tokenizer is None or not tokenizer.has_template:
         return TokenCounter(
-            f"estimate, {_CHARACTERS_A_TOKEN:g} characters a token",
+            f"estimate by script, {_CHARACTERS_A_TOKEN} English characters a token",
             False,
             lambda messages: sum(_MESSAGE_TOKENS + _estimate(m["content"]) for m in messages),
             _estimate,
@@ -150,4 +160,15 @@ class _Tokenizer:
 
 
 def _estimate(text: str) -> int:
-    return -(-len(text) // int(_CHARACTERS_A_TOKEN))
+    other = [character for character in text if not character.isascii()]
+    return math.ceil((len(text) - len(other)) / _CHARACTERS_A_TOKEN + sum(map(_tokens, other)))
+
+
+@functools.lru_cache(maxsize=65_536)
+def _tokens(character: str) -> float:
+    """Return how many tokens a character outside ASCII is assumed to need."""
+    if unicodedata.category(character)[0] in "PZ":
+        return 1.0
+    script = unicodedata.name(character, "").partition(" ")[0]
+    # Tokenizers encode a character that they do not know as its bytes.
+    return _TOKENS_A_CHARACTER.get(script) or len(character.encode("utf-8", "surrogatepass"))

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gecjury.addresses import masked
 from gecjury.judges.asking.exchange import (
     NOTHING,
+    THOUGHTS,
     Attempt,
     Reply,
     TokenLogprob,
     check_logprobs,
 )
 from gecjury.judges.asking.models import Price
+from gecjury.judges.replies.reply import is_answer
 
 MALFORMED = "malformed"
 """The finish reason of a reply whose parts have an unexpected shape; its text says which part."""
 
+# Words for errors that have no number, and the status that other servers send with them.
+_ERROR_WORDS = tuple(
+    (re.compile(words, re.IGNORECASE), status)
+    for words, status in (
+        ("rate.?limit|too.?many|exhausted|insufficient_quota", 429),
+        ("overloaded|unavailable", 503),
+        ("server.?error|internal|upstream|gateway|timeout|deadline", 500),
+        ("authentication|invalid_api_key|unauthorized", 401),
+        ("permission|forbidden", 403),
+    )
+)
 # More tokens than any context or bill has.
 _MOST_TOKENS = 1_000_000_000
 
@@ -63,10 +77,10 @@ def read_completion(
         written += thoughts
     cost = None if price is None else price.cost(read, written, cached)
     try:
-        text, finish, top, hidden = _said(record, bool(attempt.sampling.get("logprobs")))
+        text, finish, top, hidden = _said(record, attempt)
     except _Malformed as error:
         text, finish, top, hidden = str(error), MALFORMED, None, False
-    if hidden and not text.strip():
+    if hidden and not text:
         thoughts = written  # if no answer followed, all tokens are thoughts
     text, finish = _whole(text), _whole(finish)
     kept, ended = (masked(part, secrets, addresses=False) for part in (text, finish))
@@ -77,13 +91,48 @@ def read_completion(
     return Reply(kept, ended, read, written, top, cost, latency, settings, thoughts, cached)
 
 
+def error_in(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the error that a server sent in place of a completion; empty if there is none.
+
+    Gateways send the errors of the servers behind them with status 200.
+    """
+    choices = record.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    choice = first if isinstance(first, Mapping) else {}
+    if error := record.get("error") or choice.get("error"):
+        return error if isinstance(error, Mapping) else {"message": str(error)}
+    if record.get("object") == "error":
+        return record
+    if choice.get("finish_reason") == "error":
+        return {"message": "finish_reason is error", "code": 502}
+    return {}
+
+
+def error_status(error: Mapping[str, Any]) -> int:
+    """Return the HTTP status that fits an error by its code, number or word; 400 if none does."""
+    for name in ("code", "status", "status_code"):
+        if 400 <= _count(error.get(name)) < 600:
+            return _count(error.get(name))
+    words = " ".join(str(error.get(name, "")) for name in ("code", "status", "type"))
+    fitting = (status for pattern, status in _ERROR_WORDS if pattern.search(words))
+    return next(fitting, 400)
+
+
+def error_message(error: Mapping[str, Any]) -> str:
+    """Return the message of an error, with that of the server behind a gateway."""
+    metadata = error.get("metadata")
+    behind = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    said = str(error.get("message") or error.get("code") or "")
+    return f"{said}: {behind}" if isinstance(behind, str) and behind else said
+
+
 def _details(usage: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     details = usage.get(name)
     return details if isinstance(details, Mapping) else {}
 
 
 def _said(
-    record: Mapping[str, Any], logprobs: bool
+    record: Mapping[str, Any], attempt: Attempt
 ) -> tuple[str, str, tuple[TokenLogprob, ...] | None, bool]:
     """Return text, finish reason, probabilities, and whether there are separate thoughts."""
     choices = record.get("choices")
@@ -95,14 +144,18 @@ def _said(
     message = _mapping(choice.get("message") or {}, "message")
     if message.get("refusal"):
         return str(message["refusal"]), "refusal", None, False
-    text = _content(message.get("content"))
+    content = message.get("content")
+    text = _content(content)
     finish = str(choice.get("finish_reason") or "stop")
     hidden = _content(message.get("reasoning_content") or message.get("reasoning"))
-    # Some servers put the whole answer in the field for thinking. If that was cut off, it contains
-    # thoughts, in which scores may be discussed.
-    if not text.strip() and "{" in hidden and finish != "length":
-        text = hidden
-    return text, finish, _logprobs(choice) if logprobs else None, bool(hidden.strip())
+    thought = bool(hidden.strip()) or (isinstance(content, list) and bool(content))
+    if thought and not text.strip():
+        # Some servers put the whole answer in the field for reasoning. Anything else there is
+        # reasoning, in which scores may be discussed and rejected.
+        text = hidden if finish != "length" and is_answer(hidden, attempt.request.expect) else ""
+        finish = finish if text or finish == "length" else THOUGHTS
+    top = _logprobs(choice) if attempt.sampling.get("logprobs") else None
+    return text, finish, top, thought
 
 
 def _mapping(value: Any, name: str) -> Mapping[str, Any]:
@@ -129,7 +182,13 @@ def _whole(text: str) -> str:
 
 def _content(content: Any) -> str:
     if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
+        # Parts may also be reasoning, in a form that depends on the server.
+        parts = [part for part in content if isinstance(part, Mapping) and not part.get("thought")]
+        return "".join(
+            str(part.get("text", ""))
+            for part in parts
+            if part.get("type", "text") in ("text", "output_text")
+        )
     return "" if content is None else str(content)
 
 

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 from gecjury.addresses import (
     KEY_VARIABLE,
@@ -43,7 +43,12 @@ from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.asking.models import Price, capabilities
 from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.bounded import Limits, Moved, Unusable, bounded_client, run_to_end
-from gecjury.judges.backends.completion import read_completion
+from gecjury.judges.backends.completion import (
+    error_in,
+    error_message,
+    error_status,
+    read_completion,
+)
 from gecjury.judges.backends.pacing import Pace, backoff, retry_after
 from gecjury.judges.backends.window import (
     listed_models,
@@ -193,9 +198,11 @@ class OpenAIBackend(ServerBackend):
 
     async def _all(self, work: Assignment) -> None:
         attempts = work.attempts
-        # If probabilities are requested, the first question is sent alone: if the server returns
-        # none, the run ends before the others are paid for.
-        first = 1 if attempts and attempts[0].sampling.get("logprobs") else len(attempts)
+        # The first question is sent alone if its reply decides whether the others are paid for: a
+        # server may return no probabilities, or count more tokens than estimated.
+        capped = work.runtime.max_cost is not None
+        alone = attempts and (attempts[0].sampling.get("logprobs") or capped)
+        first = 1 if alone else len(attempts)
         waiting = deque(attempts[:first])
         self.pace = Pace(work.runtime.concurrency)
         clients = self._connect(work, limits_for(self.limits, work.attempts))
@@ -342,7 +349,6 @@ class OpenAIBackend(ServerBackend):
             data = raw.http_response.content
         except openai.APIStatusError as error:
             self._raise_status(error, body)
-            raise
         except openai.APITimeoutError:
             # Desktop servers process one request at a time, and the others wait in a queue.
             self.pace.slow_down(0.0)
@@ -361,14 +367,18 @@ class OpenAIBackend(ServerBackend):
             raise _Transient(f"not JSON but {shown!r}" if text else "an empty reply") from None
         if not isinstance(record, dict):
             raise _Transient(f"not a completion but {self._clean(text)[:40]!r}")
+        if said := error_in(record):
+            error = openai.APIStatusError("", response=raw.http_response, body=said)
+            error.status_code = error_status(said)
+            self._raise_status(error, body)
         seconds = time.perf_counter() - start
         return read_completion(record, attempt, price, self._secrets, seconds, **left_out)
 
-    def _raise_status(self, error: Any, body: Mapping[str, Any]) -> None:
+    def _raise_status(self, error: Any, body: Mapping[str, Any]) -> NoReturn:
         """Turn an error status into a retry, a request without a setting, or the end."""
         body_said = error.body if isinstance(error.body, dict) else {}
         status = error.status_code
-        text = self._clean(str(body_said.get("message") or error.message))
+        text = self._clean(error_message(body_said) or error.message)
         lowered = text.lower()
         # The order matters: several refusals share a status, and only their words differ.
         if status == 429 and error.code != "insufficient_quota":
@@ -390,7 +400,8 @@ class OpenAIBackend(ServerBackend):
             raise _Unknown(f"({status}): {text}") from None
         if status in (408, 409, 425) or status >= 500:
             wait = retry_after(error.response.headers)
-            raise _Transient(f"status {status}", wait, limited=status == 503) from None
+            reason = f"status {status}: {text}" if body_said else f"status {status}"
+            raise _Transient(reason, wait, limited=status == 503) from None
         if status == 400 and "chat template" in lowered:
             raise InputError(no_template(self.model.name)) from None
         if status in (400, 422):

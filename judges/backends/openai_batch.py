@@ -3,7 +3,7 @@
 No state is kept here: every batch carries the run's mark in its metadata and every line the
 request's key as `custom_id`, so that the next run finds the batches of a run that was killed.
 Requests that an expired or partial batch leaves unanswered are submitted again. Lines may come in
-any order, and the first of several answers to one request counts.
+any order; of several equal answers to one request the first counts, and different ones are none.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionErro
 from gecjury.judges.asking.exchange import Attempt, Model, key_of
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.bounded import Limits, Moved, Unusable, run_to_end
-from gecjury.judges.backends.completion import read_completion
+from gecjury.judges.backends.completion import error_in, error_message, read_completion
 from gecjury.judges.backends.openai import ServerBackend, request_body
 from gecjury.textfiles import parse_json
 
@@ -48,6 +48,8 @@ class BatchBackend(ServerBackend):
             raise OptionError("--batch accepts one base_url: a batch is on one server")
         super().__init__(model, limits)
         self._pause, self._refused = pause, ""
+        self._submitted: set[str] = set()  # batches of this run
+        self._asked: set[str] = set()  # names of the requests in them
 
     def run(self, work: Assignment) -> None:
         """Answer all attempts in batches; see `Backend.run`."""
@@ -88,6 +90,7 @@ class BatchBackend(ServerBackend):
                 running = await self._collect(client, mark, waiting, work)
                 todo = [attempt for name, attempt in waiting.items() if name not in running]
                 allowed = [attempt for attempt in todo if work.may_send(attempt)]
+                self._asked.update(attempt.name for attempt in allowed)
                 for part in _parts([self._line(attempt) for attempt in allowed]):
                     await self._submit(client, mark, part)
                 if not allowed and not running:
@@ -118,12 +121,13 @@ class BatchBackend(ServerBackend):
             file = await client.files.create(file=("gecjury.jsonl", data), purpose="batch")
             if not _name(file, "id"):
                 raise self._failed("the server returned no file id for the requests")
-            await client.batches.create(
+            batch = await client.batches.create(
                 input_file_id=file.id,
                 endpoint="/v1/chat/completions",
                 completion_window="24h",
                 metadata={_MARK: mark},
             )
+        self._submitted.add(_name(batch, "id"))
 
     async def _batches(self, client: Any, mark: str) -> list[Any]:
         """Return the batches that carry a run's mark."""
@@ -166,9 +170,33 @@ class BatchBackend(ServerBackend):
             self._refused = self._clean(refusal)[:120] or self._refused
             for kind in ("output_file_id", "error_file_id"):
                 if file := _name(batch, kind):
-                    for line in await self._lines(client, file):
+                    lines = await self._lines(client, file)
+                    if _name(batch, "id") in self._submitted:
+                        self._check_names(lines)
+                    for line in self._undisputed(lines):
                         self._take(line, waiting, work)
         return running
+
+    def _check_names(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        """Refuse the output of a batch of this run in which no line names a request of the run."""
+        names = [str(line.get("custom_id")) for line in lines]
+        if names and self._asked.isdisjoint(names):
+            raise InputError(
+                f"batch: the server's output has the custom_id {self._clean(names[0])[:60]!r}, but "
+                f"requests such as {min(self._asked)!r} were sent, and replies are matched by it; "
+                "try without --batch"
+            )
+
+    def _undisputed(self, lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the lines of a file, without requests that several lines answer differently."""
+        said: dict[str, list[Any]] = {}
+        for line in lines:
+            body = _mapping(_mapping(line.get("response")).get("body"))
+            said.setdefault(str(line.get("custom_id")), []).append(body.get("choices"))
+        disputed = {name for name, choices in said.items() if any(c != choices[0] for c in choices)}
+        if ours := sorted(disputed & self._asked):
+            self._refused = f"the output has different answers to {ours[0]!r}"
+        return [line for line in lines if str(line.get("custom_id")) not in disputed]
 
     def _take(self, line: Mapping[str, Any], waiting: dict[str, Attempt], work: Assignment) -> None:
         """Deliver one line, unless its request is answered already or the line is an error."""
@@ -176,14 +204,13 @@ class BatchBackend(ServerBackend):
         response = _mapping(line.get("response"))
         if name not in waiting:
             return
-        if response.get("status_code") != 200 or not isinstance(response.get("body"), Mapping):
-            body = _mapping(response.get("body"))
-            error = _mapping(line.get("error") or body.get("error"))
-            reason = str(error.get("message") or error.get("code") or "")
-            self._refused = self._clean(reason)[:120]
+        body = _mapping(response.get("body"))
+        error = error_in(line) or error_in(body)
+        if error or response.get("status_code") != 200 or not body:
+            self._refused = self._clean(error_message(error))[:120]
             return
         attempt = waiting.pop(name)
-        reply = read_completion(response["body"], attempt, work.price, self._secrets, batch=True)
+        reply = read_completion(body, attempt, work.price, self._secrets, batch=True)
         following = work.deliver(attempt, reply)
         if following is not None:
             waiting[following.name] = following

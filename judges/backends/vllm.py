@@ -193,6 +193,8 @@ class _Engine:
             "temperature": sampling.get("temperature", 0.0),
             "max_tokens": sampling["max_tokens"],
             "seed": sampling.get("seed"),
+            # Some models mark their reasoning with special tokens; a grammar allows no reasoning.
+            "skip_special_tokens": schema is not None,
         }
         if sampling.get("logprobs"):
             settings["logprobs"] = sampling["logprobs"]

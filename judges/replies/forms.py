@@ -23,6 +23,7 @@ from gecjury.judges.replies.reply import (
     REASON_CHARACTERS,
     Failure,
     Verdict,
+    answer_text,
     read_choice,
     read_score,
     read_scores,
@@ -170,8 +171,10 @@ def _at(reply: Reply, key: str, values: Mapping[str, float], reasoned: bool) -> 
             "use another model or server, or scoring=argmax"
         )
     text = "".join(token for token, _ in reply.logprobs)
+    # Blanks replace reasoning and reason, so that all other positions stay the same.
+    answer = answer_text(text, reasoned=reasoned)
+    text = text if isinstance(answer, Failure) else answer
     if reasoned:
-        # Blanks replace the reason, so that all other positions stay the same.
         text = _REASON_TEXT.sub(lambda match: " " * len(match[0]), text[: text.rfind("}") + 1])
     place = _last_value(text, key, "|".join(values))
     if place is None:

@@ -1,7 +1,7 @@
 """Pure functions that turn the text of a model's reply into scores or a named failure.
 
 A reply may be bare or fenced JSON, with prose around it, comments, trailing commas, single quotes,
-scores as strings or floats, keys in any order, or a thinking block before it. A reply is read if
+scores as strings or floats, keys in any order, or reasoning before it. A reply is read if
 it can be read in only one way; everything else is a `Failure` that says what is wrong. Nothing is
 ever guessed, clipped into range or filled in.
 
@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeVar
 from gecjury.errors import InputError
 from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.replies.json_reader import TooTangled, Value, read_objects
+from gecjury.judges.replies.reasoning import OBJECT_FIRST, without_reasoning
 from gecjury.records import from_record
 from gecjury.textfiles import parse_json
 
@@ -39,7 +40,6 @@ REASON = "reason"
 REASON_CHARACTERS = 300
 """The maximum length of a reason, both requested and shown."""
 
-_OBJECT_FIRST = re.compile(r"\s*(?:```(?:json)?\s*)?\{")
 _NUMBER = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*(?:/\s*5(?:\.0)?\s*)?(?:points?\s*)?")
 
 
@@ -56,6 +56,10 @@ class Failure:
     detail: str = ""
 
 
+ONLY_REASONING = Failure("empty", "only reasoning, no answer")
+"""A reply without text outside its reasoning."""
+UNENDED = Failure("truncated", "the reasoning never ends")
+"""A reply without the mark that closes its reasoning."""
 Verdict = list[float] | Failure
 """A score for each correction in a question, or what is wrong with its reply."""
 
@@ -100,22 +104,50 @@ def target_key(number: int) -> str:
     return f"target{number}_score"
 
 
-def answer_text(text: str) -> str | Failure:
-    """Return a reply without its thinking block.
+def answer_text(text: str, *, reasoned: bool = False) -> str | Failure:
+    """Return a reply with blanks in place of its reasoning.
 
-    Some chat templates open the block in the prompt, so that only its end is in the reply.
+    Args:
+        text: the reply.
+        reasoned: the answer has a reason, which may quote marks of reasoning.
     """
-    # A regular expression would take quadratic time on many opening tags.
-    parts, at = [], 0
-    while (start := text.find("<think>", at)) >= 0 and (end := text.find("</think>", start)) >= 0:
-        parts.append(text[at:start])
-        at = end + len("</think>")
-    rest = "".join((*parts, text[at:])).rpartition("</think>")[2]
-    if "<think>" in rest:
-        return Failure("truncated", "the thinking block never ends")
+    rest = without_reasoning(text, quoting=reasoned)
+    if rest is None:
+        return UNENDED
     if not rest.strip():
-        return Failure("empty", "no text" if not text.strip() else "nothing after the thinking")
+        return ONLY_REASONING if text.strip() else Failure("empty", "no text")
     return rest
+
+
+def is_answer(text: str, typical: str) -> bool:
+    """Return whether a text consists of an answer alone, bare or fenced.
+
+    Args:
+        text: what a model wrote.
+        typical: a typical answer, whose keys the answer must have.
+    """
+    keys = _lone_keys(text)
+    return keys is not None and keys == _lone_keys(typical)
+
+
+def _lone_keys(text: str) -> set[str] | None:
+    """Return the keys of the object that a text consists of; None if it is not one object."""
+    body = text.strip()
+    if body.startswith("```"):
+        body = body.strip("`").removeprefix("json").strip()
+    if not (body.startswith("{") and body.endswith("}")):
+        return None
+    try:
+        objects, _ = read_objects(body, strict=True)
+    except TooTangled:
+        return None
+    return {key.strip().lower() for key in objects[0]} if len(objects) == 1 else None
+
+
+def begins_with_answer(text: str) -> bool:
+    """Return whether a reply, after its reasoning, begins with an object."""
+    rest = without_reasoning(text, quoting=True)
+    return rest is not None and OBJECT_FIRST.match(rest) is not None
 
 
 def ignores_schema(request: Request, reply: Reply) -> bool | None:
@@ -124,11 +156,11 @@ def ignores_schema(request: Request, reply: Reply) -> bool | None:
     A model that obeys the schema cannot complete a reply of another form.
 
     Returns:
-        None if this cannot be decided: there was no schema, or the reply was cut off.
+        None if this cannot be decided: there was no schema, or the reply has no whole answer.
     """
     if request.schema is None or "response_format" in reply.left_out:
         return None
-    if reply.finish != "stop" or not reply.text.strip():
+    if reply.finish != "stop" or isinstance(answer_text(reply.text), Failure):
         return None
     return not has_form(reply.text, request.schema)
 
@@ -143,7 +175,7 @@ def has_form(text: str, schema: Mapping[str, Any]) -> bool:
         text: the reply.
         schema: the schema of an object whose fields all have a `type` and possibly an `enum`.
     """
-    answer = answer_text(text)
+    answer = answer_text(text, reasoned=REASON in schema["properties"])
     if isinstance(answer, Failure):
         return False
     try:
@@ -245,10 +277,7 @@ def _find(
     text: str, wanted: Callable[[Mapping[str, list[Value]]], _T | None], reasoned: bool = False
 ) -> _T | Failure:
     """Return what `wanted` returns for the object that has it; several objects must agree."""
-    # A reason may quote the end tag of a thinking block; a reply that begins with an object has no
-    # such block.
-    whole = reasoned and _OBJECT_FIRST.match(text)
-    answer = text if whole else answer_text(text)
+    answer = answer_text(text, reasoned=reasoned)
     if isinstance(answer, Failure):
         return answer
     try:

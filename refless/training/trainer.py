@@ -418,6 +418,11 @@ class _Progress:
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.bar.advance()
 
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        # A logged loss is the mean since the last one, which a checkpoint does not contain. So a
+        # run that resumes at the end of an epoch logs the same losses as an uninterrupted one.
+        control.should_log = True
+
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
         logs = logs or {}
         if "loss" in logs:

@@ -74,7 +74,8 @@ class History:
             for entry in log
             if "loss" in entry
         ]
-        dev = dev_figures(log)
+        # Checkpoints sort the keys, so the log of a resumed run has another order.
+        dev = [dict(sorted(entry.items())) for entry in dev_figures(log)]
         # The first epoch among equal scores, which is the one that the Trainer keeps.
         best = max(range(len(dev)), key=lambda row: dev[row]["score"], default=None)
         self.content["models"][model] = {

@@ -239,7 +239,8 @@ def _judge_costs(document: Mapping[str, Any]) -> dict[str, str]:
         amounts = [float(cost["amount"]) for cost in spent if cost.get("amount") is not None]
         # A sum without all members would be too low.
         if amounts and len(amounts) == len(spent):
-            costs[signature] = f"{sum(amounts):.2f} {spent[0].get('currency', '')}".strip()
+            about = "≤ " if any("estimated" in cost for cost in spent) else ""
+            costs[signature] = f"{about}{sum(amounts):.2f} {spent[0].get('currency', '')}".strip()
     return costs
 
 

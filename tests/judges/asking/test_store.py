@@ -319,8 +319,42 @@ def test_a_record_of_another_model_inside_is_refused(path: Path, tmp_path: Path)
         store.append(foreign, REPLY)
     line = (tmp_path / "t.jsonl").read_bytes().split(b"\n")[1] + b"\n"
     path.write_bytes(path.read_bytes() + line)
-    with pytest.raises(InputError, match="line 5: a judgment of another model or prompt"):
+    other = r"line 5: a judgment of another model or prompt \(model is 'other'; expected 'tiny'\)"
+    with pytest.raises(InputError, match=other):
         Store(path, IDENTITY)
+
+
+def test_a_reply_under_the_key_of_another_question_is_refused_with_both(path: Path) -> None:
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    wrong = {**lines[2], "key": lines[3]["key"]}
+    del wrong["sum"]
+    text = json.dumps(wrong, sort_keys=True, separators=(",", ":"))
+    wrong["sum"] = hashlib.sha256(text.encode()).hexdigest()[:8]
+    path.write_text("".join(json.dumps(line) + "\n" for line in (lines[0], lines[1], wrong)))
+    both = rf"line 3: .*{lines[3]['key']}'; expected '{lines[2]['key']}'"
+    with pytest.raises(InputError, match=both):
+        import_stores(path, path.parent / "new")
+    assert not (path.parent / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (
+            '[{"format": "gecjury-judgments/1"}, {"key": "a"}]',
+            "but a JSON list; expected JSON lines",
+        ),
+        ('\n{"id": "x", "custom_id": "a", "response": {}}\n', "the output of a batch, .*--batch"),
+        ("a,b\n", "gecjury judgments export"),
+    ],
+)
+def test_replies_in_another_form_are_refused_with_the_right_one(
+    tmp_path: Path, text: str, form: str
+) -> None:
+    file = tmp_path / "replies.json"
+    file.write_text(text)
+    with pytest.raises(InputError, match=form):
+        import_stores(file, tmp_path / "new")
 
 
 def test_two_runs_cannot_write_one_store(path: Path) -> None:

@@ -22,6 +22,25 @@ def test_an_estimate_says_that_it_is_one() -> None:
     assert counter.prompt([{"role": "user", "content": "x" * 400}]) == 104
 
 
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    # The larger of the counts of two tokenizers: qwen.tiktoken (dashscope 2.0.2) and tekken
+    # (mistral-common 1.13.1).
+    [
+        ("昨日、私は学校に行きました。なぜなら日本語の大切な試験があったからです。", 24),
+        ("昨天我去了学校，因为我有一个重要的中文考试，然后我回家了。", 24),
+        ("어제 나는 중요한 한국어 시험이 있어서 학교에 갔다가 집으로 돌아왔습니다.", 23),
+        ("Вчера я пошёл в школу, потому что у меня был важный экзамен.", 22),
+        ("Χθες πήγα στο σχολείο γιατί είχα ένα σημαντικό διαγώνισμα.", 51),
+        ("कल मैं स्कूल गया क्योंकि मेरी हिंदी की परीक्षा थी।", 45),
+        ("ትናንት ወደ ትምህርት ቤት ሄድኩ።", 51),
+        ("ម្សិលមិញខ្ញុំបានទៅសាលារៀន។", 78),
+    ],
+)
+def test_an_estimate_depends_on_the_script(text: str, tokens: int) -> None:
+    assert tokens <= 1.3 * counter_for("no/such-model").text(text) <= 3 * tokens
+
+
 def test_a_model_without_local_files_costs_no_import() -> None:
     """Importing transformers takes seconds, and a hosted model has no tokenizer here."""
     code = (

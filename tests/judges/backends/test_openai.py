@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.backends.backend import Assignment
@@ -235,6 +235,45 @@ def test_the_answer_may_be_in_the_reasoning_field(
     assert np.array_equal(table.sentences, expected(corpus))
 
 
+JUDGES: list[dict[str, Any]] = [{}, {"protocol": "pointwise"}, {"protocol": "pairwise"}]
+
+
+@pytest.mark.parametrize("options", [*JUDGES, {"reason": True}])
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "content", "part", "marked"])
+def test_a_draft_in_the_reasoning_is_no_verdict(
+    serve: Serve,
+    judge: Make,
+    corpus: Corpus,
+    runtime: Runtime,
+    options: dict[str, Any],
+    field: str,
+) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said:
+        draft = f"Could it be {sound_reply(body)}? No, I will say something else."
+        if field == "content":
+            return completion(body, f"<think>{draft}")
+        if field == "marked":
+            return completion(body, f"<|channel|>analysis<|message|>{draft}<|end|>")
+        if field == "part":
+            said = completion(body, "")
+            part = {"type": "reasoning", "text": draft}
+            said.body["choices"][0]["message"]["content"] = [part]
+            return said
+        return completion(body, "", **{field: draft})
+
+    server = serve(behave)
+    table = judge(server, tries=2, **options).score_corpus(corpus, runtime)
+    assert np.isnan(table.sentences).all()
+    audit = table.statistics.details["audit"]["members"][0]
+    assert (audit["valid"], audit["requests"]["asked"]) == (0, 2 * audit["requests"]["distinct"])
+    (note,) = (note for note in table.statistics.notes if "verdicts are missing" in note)
+    inside = field in ("content", "marked")
+    assert ("the reasoning never ends" if inside else "only reasoning") in note
+    # What is stored is read in the same way.
+    again = judge(server, tries=2, **options).score_corpus(corpus, runtime)
+    assert np.isnan(again.sentences).all()
+
+
 FATAL = [
     (Said(401, {"error": {"message": "Incorrect key sk-test-key-of-nobody"}}), "requires a key"),
     (Said(403, {"error": {"message": "not for you"}}), r"does not allow this \(403\)"),
@@ -263,6 +302,63 @@ def test_permanent_faults_end_the_run_with_one_line(
     judge(server).score_corpus(corpus, runtime)
     answered = list(server.asked.values())
     assert sorted(answered) == [1, 1, 2]
+
+
+def choice_with(**more: Any) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "message": {"content": ""}, **more}]}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": "slow down", "code": 429}},
+        {"error": {"message": "x", "code": "502"}, "choices": []},
+        {"error": {"message": "x", "type": "rate_limit_error"}},
+        {"error": {"message": "x", "code": 429, "status": "RESOURCE_EXHAUSTED"}},
+        {"error": {"message": "x", "code": "server_error"}},
+        choice_with(error={"message": "x", "code": 503}),
+        choice_with(finish_reason="error"),
+        {"object": "error", "message": "x", "code": 500},
+    ],
+)
+def test_an_error_with_status_200_is_waited_for_like_any_other(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, body: dict[str, Any]
+) -> None:
+    server = serve(lambda n, _: Said(body=body) if n in (0, 2) else None)
+    table = judge(server).score_corpus(corpus, replace(runtime, concurrency=1))
+    assert np.array_equal(table.sentences, expected(corpus))
+    assert sorted(server.asked.values()) == [1, 2, 2]
+    audit = table.statistics.details["audit"]["members"][0]
+    assert audit["requests"]["retried"] == 0  # an error is no reply
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"error": {"message": "no\x1b[2J credits", "code": 402}}, r"\(402\): no.*credits"),
+        ({"error": "you may not"}, "refuses the request .*you may not"),
+        (choice_with(error={"message": "bad input", "code": 400}), "bad input"),
+        ({"error": {"message": "quota", "code": "insufficient_quota"}}, "quota is used up"),
+        ({"error": {"message": "no such", "code": "model_not_found"}}, "has no model 'tiny'"),
+        (
+            {"error": {"message": "Provider", "code": 400, "metadata": {"raw": "own words"}}},
+            "Provider: own words",
+        ),
+        ({"error": {"message": f"bad sk-test-key-of-nobody {'x' * 900}"}}, "bad "),
+    ],
+)
+def test_another_error_with_status_200_ends_the_run(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, body: dict[str, Any], message: str
+) -> None:
+    server = serve(lambda n, _: Said(body=body))
+    named = replace(runtime, concurrency=1, api_key_env="OPENAI_API_KEY")
+    with pytest.raises(GecjuryError, match=message) as caught:
+        judge(server).score_corpus(corpus, named)
+    assert caught.value.exit_status == 2
+    assert len(server.bodies) == 1
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 500
+    assert "sk-test" not in str(caught.value)
 
 
 UNKNOWN = [
@@ -449,12 +545,13 @@ def test_the_cost_cap_is_respected(
     assert plan is not None
     assert plan.requests == 3
     assert not server.bodies
-    # room for one of three prompts of about 275 tokens at 1 EUR each, with a margin of 30%
-    capped = Runtime(concurrency=4, cache=runtime.cache, prices=prices, max_cost=500.0)
-    with pytest.raises(IncompleteError, match=r"stopped before --max-cost 500.*2 of 3 questions"):
+    # Room for one of three prompts of 190 tokens at 1 EUR each, held as 194 · 1.3 = 252.2:
+    # 190 + 252.2 > 400.
+    capped = Runtime(concurrency=4, cache=runtime.cache, prices=prices, max_cost=400.0)
+    with pytest.raises(IncompleteError, match=r"stopped before --max-cost 400.*2 of 3 questions"):
         scorer.score_corpus(corpus, capped)
     assert len(server.bodies) == 1
-    assert 0 < capped.spending.amount <= 500
+    assert 0 < capped.spending.amount <= 400
     # with a higher cap the run continues where it stopped
     higher = Runtime(concurrency=4, cache=runtime.cache, prices=prices, max_cost=5000.0)
     table = scorer.score_corpus(corpus, higher)
@@ -462,6 +559,61 @@ def test_the_cost_cap_is_respected(
     cost = table.statistics.details["audit"]["members"][0]["cost"]
     assert math.isclose(cost["amount"], capped.spending.amount + higher.spending.amount)
     assert cost["currency"] == "EUR"
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None, {}, {"prompt_tokens": None, "completion_tokens": None},
+        {"prompt_tokens": -275, "completion_tokens": -40},
+        {"prompt_tokens": 0, "completion_tokens": 0},
+        {"prompt_tokens": "many", "completion_tokens": "few"}, {"completion_tokens": 20}, "275",
+        {"prompt_tokens": 275, "completion_tokens": 0},
+    ],
+)  # fmt: skip
+def test_the_cost_cap_holds_where_a_server_reports_no_tokens(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, usage: Any
+) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said:
+        said = completion(body, sound_reply(body))
+        said.body["usage"] = usage
+        return said
+
+    server = serve(behave)
+    # Room for two of three prompts, each counted as 194 tokens · 1.3 = 252.2 USD.
+    capped = replace(runtime, price=(1e6, 0.0), max_cost=750.0, spending=Spending())
+    with pytest.raises(IncompleteError, match=r"50[45]\.\d+ USD \(an estimate: .*1 of 3 questions"):
+        judge(server).score_corpus(corpus, capped)
+    assert len(server.bodies) == 2
+    table = judge(server).score_corpus(corpus, replace(capped, max_cost=2e3, spending=Spending()))
+    audit = table.statistics.details["audit"]
+    assert audit["members"][0]["cost"]["estimated"] == 3
+    assert audit["members"][0]["cost"]["amount"] == pytest.approx(3 * 252.2, abs=3)
+    (cost,) = (row["value"] for row in audit["rows"] if row["what"] == "cost")
+    assert "an estimate: the server reports no tokens" in cost
+
+
+@pytest.mark.parametrize("times", [1.0, 3.0, 9.0])
+@pytest.mark.parametrize("line", ["I likes cats .", "私は学校に行くました。", "Я ходил в школа ."])
+def test_the_cost_cap_holds_where_an_estimate_is_too_low(
+    serve: Serve, judge: Make, runtime: Runtime, line: str, times: float
+) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said:
+        said = completion(body, sound_reply(body))
+        prompt = body["messages"][0]["content"]
+        # Up to a fifth more tokens for some of the prompts, and more tokens than the cap allows.
+        read = times * (1 + number % 3 / 10) * len(prompt.encode()) / 4
+        said.body["usage"] = {"prompt_tokens": int(read), "completion_tokens": 2 * int(times) * 60}
+        return said
+
+    server = serve(behave, latency=0.01)
+    lines = [f"{line} {number}" for number in range(60)]
+    cap = 15_000.0 * times
+    capped = replace(runtime, concurrency=16, price=(1e6, 1e6), max_cost=cap, spending=Spending())
+    with pytest.raises(IncompleteError, match="stopped before --max-cost"):
+        judge(server).score_corpus(corpus_of_texts(lines, lines), capped)
+    assert 0.5 * cap < capped.spending.amount <= cap
+    assert server.most_under_way > 1
 
 
 def test_without_a_cap_no_tokenizer_is_loaded(
@@ -489,9 +641,9 @@ def test_the_cost_cap_uses_a_given_price(
     plan = judge(server).plan(corpus, priced)
     assert plan is not None
     assert plan.cost == {"amount": plan.tokens["input"], "currency": "USD", "prices": "--price"}
-    # room for one of three prompts of about 275 tokens at 1 USD each, with a margin of 30%
-    with pytest.raises(IncompleteError, match=r"stopped before --max-cost 500.*2 of 3 questions"):
-        judge(server).score_corpus(corpus, replace(priced, max_cost=500.0, spending=Spending()))
+    # Room for one of three prompts, as in the test above.
+    with pytest.raises(IncompleteError, match=r"stopped before --max-cost 400.*2 of 3 questions"):
+        judge(server).score_corpus(corpus, replace(priced, max_cost=400.0, spending=Spending()))
     assert len(server.bodies) == 1
     table = judge(server).score_corpus(corpus, replace(priced, spending=Spending()))
     cost = table.statistics.details["audit"]["members"][0]["cost"]

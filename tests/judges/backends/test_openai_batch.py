@@ -73,6 +73,40 @@ def test_duplicated_and_reordered_lines(
     assert len(store.read_text().splitlines()) == 1 + 3
 
 
+def test_different_answers_to_one_request_are_none(
+    serve: Serve, judge: Make, corpus: Corpus, batched: Runtime
+) -> None:
+    def finish(server: FaultServer, batch: dict[str, Any]) -> None:
+        lines = batch_lines(server, batch)
+        if len(server.batches) == 1:
+            # The answer to the second request has the name of the first.
+            lines[1]["custom_id"] = lines[0]["custom_id"]
+            lines[1]["response"]["body"]["choices"][0]["message"]["content"] = '{"score": 1}'
+        finish_with(server, batch, lines)
+
+    server = serve()
+    server.finish_batch = finish
+    table = judge(server).score_corpus(corpus, batched)
+    assert np.array_equal(table.sentences, expected(corpus))
+    assert [len(server.files[b["input_file_id"]].splitlines()) for b in server.batches] == [3, 2]
+
+
+def test_an_output_without_our_names_is_refused_with_both(
+    serve: Serve, judge: Make, corpus: Corpus, batched: Runtime
+) -> None:
+    def finish(server: FaultServer, batch: dict[str, Any]) -> None:
+        lines = batch_lines(server, batch)
+        finish_with(
+            server, batch, [{**line, "custom_id": f"request-{n}"} for n, line in enumerate(lines)]
+        )
+
+    server = serve()
+    server.finish_batch = finish
+    with pytest.raises(InputError, match=r"custom_id 'request-0', but requests such as '\w{32}-0'"):
+        judge(server).score_corpus(corpus, batched)
+    assert len(server.batches) == 1
+
+
 def test_an_expired_batch_keeps_its_part_and_the_rest_is_resubmitted(
     serve: Serve, judge: Make, corpus: Corpus, batched: Runtime
 ) -> None:
@@ -164,6 +198,7 @@ ODD_LINES = [
     {"custom_id": "HERE", "response": {"status_code": 400, "body": "x"}, "error": "y"},
     {"custom_id": "HERE", "response": {"status_code": 400, "body": {"error": [5]}}},
     {"custom_id": "HERE", "error": 7},
+    {"custom_id": "HERE", "response": {"status_code": 200, "body": {"error": {"code": 429}}}},
     {"custom_id": ["HERE"]},
     {"response": None},
 ]

@@ -24,6 +24,7 @@ from gecjury.refless.training.trainer import (
     answer_loss,
     answer_shares,
 )
+from gecjury.refless.training.watching import HISTORY_FILE
 from gecjury.runtime import Runtime
 from tests.judges.tinymodel import make_tiny_model
 
@@ -228,7 +229,7 @@ def test_manifests_of_other_models_are_not_read_as_a_judge(tmp_path: Path) -> No
 def test_an_interrupted_training_resumes_to_the_same_judge(
     tiny: Path, tmp_path: Path, lora: int
 ) -> None:
-    """A run stopped at its first checkpoint and resumed has the weights of an uninterrupted run."""
+    """A run stopped at its first checkpoint and resumed is like an uninterrupted one."""
     if lora:
         pytest.importorskip("peft")
     whole, broken = tmp_path / "whole", tmp_path / "broken"
@@ -244,5 +245,5 @@ def test_an_interrupted_training_resumes_to_the_same_judge(
     told: list[str] = []
     train_judge(replace(job(tiny, broken, data, lora=lora), told=told.append))
     assert any("resumes after step" in line for line in told)
-    name = "model.safetensors"
-    assert (broken / name).read_bytes() == (whole / name).read_bytes()
+    for name in ("model.safetensors", HISTORY_FILE):
+        assert (broken / name).read_bytes() == (whole / name).read_bytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,14 @@ def test_an_interrupted_run_resumes_to_the_same_weights(start: str, tmp_path: Pa
     def score(model: Any) -> dict[str, float]:
         return {"score": float(model.classifier.bias.detach().sum())}
 
+    def curve(folder: Path) -> list[tuple[int, float]]:
+        (last,) = folder.glob("checkpoint-18")  # 22 rows in batches of 4, three times
+        log = json.loads((last / "trainer_state.json").read_text())["log_history"]
+        return [(entry["step"], entry["loss"]) for entry in log if "loss" in entry]
+
     whole = weights(run(start, tmp_path / "whole", score).model)
+    # Every tenth step, and the end of every epoch, from where a run may resume.
+    assert [step for step, _ in curve(tmp_path / "whole")] == [6, 10, 12, 18]
     for broken_at in (2, 3):
         folder = tmp_path / f"broken{broken_at}"
         calls = 0
@@ -134,6 +142,7 @@ def test_an_interrupted_run_resumes_to_the_same_weights(start: str, tmp_path: Pa
         (torn / "trainer_state.json").write_text('{"epoch": ')
         resumed = weights(run(start, folder, score).model)
         assert all(torch.equal(resumed[name], whole[name]) for name in whole)
+        assert curve(folder) == curve(tmp_path / "whole")
 
 
 def test_checkpoints_of_another_run_are_refused(start: str, tmp_path: Path) -> None:
