@@ -61,8 +61,8 @@ class Interval:
 
     Attributes:
         value: the estimate.
-        low: lower bound; NaN for a difference that is the same on all labelled sources.
-        high: upper bound, or NaN.
+        low: lower bound.
+        high: upper bound.
         error: standard error.
         gain: how many times more labelled sources labels alone would need for this error.
         weight: λ, the weight of the predictions; 0 for labels alone.
@@ -242,7 +242,8 @@ class Moments:
 
         Wilson's interval is that of as many 0/1 labels as have the same variance; for 0/1 labels
         alone, one per source, that is their own number. It does not leave the scale. Student's
-        interval, which differences have, is too narrow for means near an end of the scale.
+        interval, which differences have, is too narrow for means near an end of the scale, and has
+        no width for a difference that is the same on all labelled sources.
         """
         from gecjury.stats.special import ndtri, stdtrit
 
@@ -263,15 +264,14 @@ class Moments:
             gain = before / variance if variance else math.inf
         error = math.sqrt(variance)
         middle, half = value, quantile * error
-        if not self.paired:
+        constant = error <= _ROUNDING * max(abs(self.labels.value), 1.0)
+        if not self.paired or constant:
             alone = float(self.labels.parts @ self.labels.parts)
             if alone:
                 error *= math.sqrt(alone / before)
             span = high - low
             middle, half = _wilson((value - low) / span, self._size * gain, quantile)
             middle, half = low + middle * span, half * span
-        elif error <= _ROUNDING * max(abs(self.labels.value), 1.0):
-            return Interval(value, math.nan, math.nan, math.nan, weight, gain, parts)
         bounds = max(low, min(middle - half, value)), min(high, max(middle + half, value))
         return Interval(value, *bounds, error, weight, gain, parts)
 
@@ -310,13 +310,16 @@ class Moments:
 
     def forecast(self, confidence: float = 0.95) -> Forecast:
         """Return a forecast of the width of intervals with other numbers of labels."""
+        from gecjury.stats.special import stdtrit
+
         count = int(np.count_nonzero(self.labelled))
         alone, helped = (self.estimate(confidence, weight) for weight in (0, None))
         # 1 − 1/gain is R² · (1 − n/N); if all N are labelled, R² cannot be measured.
         left = 1 - count / self.scored
         explained = (1 - 1 / helped.gain) / left if left > 0 else 0.0
         low, high = self.scale
-        deviation, share = alone.error * math.sqrt(count), math.nan
+        quantile = float(stdtrit(count - 1, (1 + confidence) / 2))
+        deviation, share = alone.width / (2 * quantile) * math.sqrt(count), math.nan
         if not self.paired:
             # Few labels near an end of the scale often show less variance than there is. One more
             # label, half of it at each end, makes forecasts right or slightly too wide.

@@ -377,12 +377,13 @@ class _Part:
 
     def _check_drawn_at_random(self, groups: Sequence[tuple[Outputs, FloatArray, int]]) -> None:
         """Note labelled outputs whose scores differ from those of the others."""
-        every = Outputs(
-            *(
-                np.concatenate([getattr(outputs, name) for outputs, _, _ in groups])
-                for name in ("labels", "predictions", "sources")
+        labels, predictions, sources = (
+            np.concatenate(parts)
+            for parts in zip(
+                *((one.labels, one.predictions, one.sources) for one, _, _ in groups), strict=True
             )
         )
+        every = Outputs(labels, predictions, sources)
         control = Moments.of(every).control
         if abs(control.value) > _ODD * float(np.linalg.norm(control.parts)) > 0:
             self.notes.append(
@@ -481,7 +482,7 @@ class _Part:
                 if labelled < LEAST:
                     continue
                 widths = [
-                    float(np.nanmedian([one.width(labelled, alone=alone) for one in forecasts]))
+                    float(np.median([one.width(labelled, alone=alone) for one in forecasts]))
                     for alone in (True, False)
                 ]
                 yield {

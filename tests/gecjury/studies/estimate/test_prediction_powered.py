@@ -54,7 +54,7 @@ def test_a_share_of_labels_alone_has_wilsons_interval(
     one = share_of(good, labelled).estimate(weight=0)
     assert one.value == good / labelled
     assert (one.low, one.high) == pytest.approx((low, high), abs=1e-5)
-    assert 0 <= one.low
+    assert one.low >= 0
     assert one.high <= 1
 
 
@@ -157,7 +157,8 @@ def test_constant_predictions_and_fully_labelled_outputs_gain_nothing() -> None:
 
 def test_outputs_for_one_source_are_one_observation() -> None:
     once = outputs(HALVES, [*HALVES, *[1.0] * 8, 0.0, 0.0])
-    twice = Outputs(*(np.concatenate([part, part]) for part in vars(once).values()))
+    parts = once.labels, once.predictions, once.sources
+    twice = Outputs(*(np.concatenate([part, part]) for part in parts))
     for weight in (0, None):
         one, other = (Moments.of(data).estimate(weight=weight) for data in (once, twice))
         assert other.error == pytest.approx(one.error)
@@ -189,7 +190,7 @@ def test_too_few_labels_are_refused() -> None:
         Moments.of(outputs(HALVES[:9], HALVES))
 
 
-def test_equal_labels_have_an_interval_if_their_scale_is_known() -> None:
+def test_equal_labels_have_an_interval_by_their_scale() -> None:
     # As 10 good ones of 10: 1 / (1 + q²/10), with t of 9 degrees for ratings, which may vary less.
     good = Moments.of(outputs([1.0] * 10, HALVES * 2)).estimate()
     assert (good.low, good.high) == (pytest.approx(1 / 1.384146), 1)
@@ -199,9 +200,15 @@ def test_equal_labels_have_an_interval_if_their_scale_is_known() -> None:
     gap = Moments.of(outputs([1.0] * 10, HALVES), outputs([1.0] * 10, HALVES)).estimate()
     assert (gap.value, gap.error) == (0, pytest.approx(0.1))
     assert gap.high == pytest.approx(0.226216, abs=1e-5)
-    # Ratings that differ by 1 on every source say nothing about other sources.
-    ratings = [outputs([place % 3 + more for place in range(10)], HALVES) for more in (1.0, 2.0)]
-    assert math.isnan(Moments.of(*ratings).estimate().low)
+    # Differences of 2 on the scale of −4 to 4, ¾ of the way: as 7.5 good ones of 10.
+    always = Moments.of(*(outputs([mark] * 10, HALVES, (1, 5)) for mark in (4.0, 2.0)))
+    q = 2.26216
+    middle = (0.75 + q**2 / 20) / (1 + q**2 / 10)
+    half = q * math.sqrt(0.75 * 0.25 / 10 + q**2 / 400) / (1 + q**2 / 10)
+    one = always.estimate()
+    assert (one.low, one.high) == pytest.approx(
+        (8 * (middle - half) - 4, 8 * (middle + half) - 4), abs=1e-4
+    )
 
 
 def test_outputs_without_a_score_count_as_average() -> None:
