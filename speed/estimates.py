@@ -6,6 +6,10 @@
   latent quality, rounded to a scale or to good and bad; half of it is that of the source, equal for
   both systems. A metric's scores have a correlation r with the latent quality, and a bias for one
   system. The truth is the mean of 300,000 sources.
+- Shares: one system, labels of 20, 40 or 100 of 400 sources; a metric's scores, or its verdicts, as
+  often good as the labels, have a latent correlation r with the labels. Clopper and Pearson's
+  interval of the labels is the measure of widths.
+- Forecasts of widths with more labels than there are, against the intervals of so many labels.
 - Rogan and Gladen: four systems; verdicts err with one sensitivity and specificity, and on half of
   the sources in the same way for all systems.
 - SEEDA (with data): its judgments of 50 or 100 sources, drawn again in each trial, are the labels;
@@ -23,6 +27,7 @@ from gecjury.arrays import FloatArray
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
+from gecjury.stats.special import ndtri
 from gecjury.studies.estimate.labels import labels_of_benchmark
 from gecjury.studies.estimate.prediction_powered import (
     Interval,
@@ -39,7 +44,7 @@ TRIALS = 1000
 _SOURCES = 400
 _LABELLED = (50, 100, 200)
 _MANY = 300_000
-_LEAST, _MOST = 0.93, 0.97
+_LEAST, _MOST = 0.93, 0.98  # few labels of 0 or 1 can only be covered in steps
 
 _SCALES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "ratings 1 to 5": lambda quality: np.clip(np.round(3.6 + quality), 1, 5),
@@ -47,6 +52,11 @@ _SCALES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "84% good": lambda quality: (quality > -0.9).astype(np.float64),
 }
 _QUALITIES = (0.3, 0.8)
+_SHARES = (0.5, 0.9, 0.98, 0.02)
+_FEW = (20, 40, 100)
+_FOLLOWED = (0.0, 0.5, 0.8)
+_FORECAST = (0.5, 0.8, 0.9, 0.95, 0.98)
+_WIDEST = 1.15  # of Clopper and Pearson's widths
 _ERRORS = ((0.75, 0.75), (0.9, 0.6), (0.95, 0.9))
 _METRICS = ("gleu", "changes")
 
@@ -60,6 +70,10 @@ def measure(options: Options) -> list[Claim]:
         for labelled in _LABELLED
         for r in _QUALITIES
     ]
+    claims += [
+        _shares(share, few, r, 4 * trials) for share in _SHARES for few in _FEW for r in _FOLLOWED
+    ]
+    claims += [_forecasts(share, few, trials // 2) for share in _FORECAST for few in (20, 40, 100)]
     claims += [_corrected(*rates, n, trials) for rates in _ERRORS for n in _LABELLED]
     if options.data is not None:
         claims += [_of_seeda(str(options.data), name, trials) for name in _METRICS]
@@ -137,6 +151,65 @@ def _means(scale: str, labelled: int, r: float, trials: int) -> Claim:
             tally.add(f"{name} by labels alone", moments.estimate(weight=0), truth)
     what = f"coverage of 95% intervals: {scale}, {labelled} of {_SOURCES} labelled, r {r:g}"
     return tally.claim(what, ("mean", "difference"))
+
+
+def _share(
+    rng: np.random.Generator, share: float, r: float, *, verdicts: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return labels, 1 for a share of the sources, and the scores or verdicts of a metric."""
+    limit = float(ndtri(share))
+    latent, noise = rng.normal(size=(2, _SOURCES))
+    scores = r * latent + np.sqrt(1 - r * r) * noise
+    labels = (latent < limit).astype(np.float64)
+    return labels, (scores < limit).astype(np.float64) if verdicts else -scores
+
+
+def _shares(share: float, labelled: int, r: float, trials: int) -> Claim:
+    from scipy.stats import binomtest
+
+    rng = np.random.default_rng(3)
+    exact = [binomtest(good, labelled).proportion_ci() for good in range(labelled + 1)]
+    told, met, chosen = [], True, np.arange(labelled)
+    for verdicts in (False, True):
+        tally, measure, widest = _Tally(), 0.0, 0.0
+        for _ in range(trials):
+            labels, predictions = _share(rng, share, r, verdicts=verdicts)
+            moments = Moments.of(_labelled(labels, predictions, chosen))
+            one, alone = moments.estimate(), moments.estimate(weight=0)
+            tally.add("share", one, share)
+            tally.add("share by labels alone", alone, share)
+            bounds = exact[int(labels[:labelled].sum())]
+            measure += bounds.high - bounds.low
+            widest = max(widest, one.width / alone.width)
+        names = ("share", "share by labels alone")
+        met &= all(_LEAST <= tally.coverage(name) <= _MOST for name in names)
+        met &= widest <= 1 and tally.widths[names[1]] <= _WIDEST * measure
+        told.append(
+            f"{'verdicts' if verdicts else 'scores'}: {tally.told(('share',))}, at most × "
+            f"{widest:.2f}; labels alone × {tally.widths[names[1]] / measure:.2f} of the exact one"
+        )
+    what = (
+        f"coverage of 95% intervals: {share:.0%} good, {labelled} of {_SOURCES} labelled, r {r:g}"
+    )
+    return checked(what, told[0], f"{_LEAST} to {_MOST}", met, lines=told[1:])
+
+
+def _forecasts(share: float, labelled: int, trials: int) -> Claim:
+    rng, more, r = np.random.default_rng(4), 200, 0.8
+    told = []
+    for alone in (True, False):
+        width = real = 0.0
+        for _ in range(trials):
+            labels, predictions = _share(rng, share, r, verdicts=False)
+            few, many = (
+                Moments.of(_labelled(labels, predictions, np.arange(size)))
+                for size in (labelled, more)
+            )
+            width += few.forecast().width(more, alone=alone)
+            real += many.estimate(weight=0 if alone else None).width
+        told.append(f"{width / trials:.3f} for {real / trials:.3f}")
+    what = f"forecast and width with {more} labels, from {labelled}: {share:.0%} good, r {r:g}"
+    return checked(what, f"{told[0]} by labels alone, {told[1]} with the metric")
 
 
 def _corrected(sensitivity: float, specificity: float, labelled: int, trials: int) -> Claim:

@@ -35,6 +35,7 @@ class Labels:
         origin: the file or the benchmark.
         notes: remarks for the reader.
         relative: whether a label compares an output with others of its source.
+        binary: whether labels can only be 0 or 1.
     """
 
     values: FloatArray
@@ -42,6 +43,14 @@ class Labels:
     origin: str
     notes: tuple[str, ...] = ()
     relative: bool = False
+    binary: bool = False
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The least and the greatest possible label; of ratings, the least and greatest given."""
+        if self.relative or self.binary:
+            return 0.0, 1.0
+        return float(np.nanmin(self.values)), float(np.nanmax(self.values))
 
     def predictions(self, scores: FloatArray) -> FloatArray:
         """Return a metric's predictions of the labels, shape (systems, sentences).
@@ -57,7 +66,8 @@ class Labels:
     def of_good(self, least: float) -> Labels:
         """Return labels that are 1 if they are at least a value, and 0 otherwise."""
         values = np.where(np.isnan(self.values), np.nan, self.values >= least)
-        return replace(self, values=values, kind=f"1 for a {self.kind} of at least {least:g}")
+        kind = f"1 for a {self.kind} of at least {least:g}"
+        return replace(self, values=values, kind=kind, binary=True)
 
 
 def labels_of_benchmark(benchmark: Benchmark, view: View | None = None, aspect: str = "") -> Labels:
@@ -85,7 +95,8 @@ def labels_of_benchmark(benchmark: Benchmark, view: View | None = None, aspect: 
         raise OptionError(f"--aspect {aspect}: {origin} has no ratings")
     if benchmark.labels is not None:
         values = _of_words(benchmark.labels)
-        return Labels(values, f"1 for {benchmark.labels.true}, 0 for others", origin)
+        kind = f"1 for {benchmark.labels.true}, 0 for others"
+        return Labels(values, kind, origin, binary=True)
     items = benchmark.rankings.get(view or benchmark.view, ())
     if not items:
         raise InputError(f"{origin}: people judged no whole corrections; name a file with --labels")

@@ -20,17 +20,12 @@ import numpy as np
 
 from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.errors import InputError, OptionError
-from gecjury.stats.sizes import needed_for_width
 
 LEAST = 10
 """The smallest number of labelled sources for which an interval is computed."""
 
-FEW = 30
-"""With fewer labelled sources, intervals of skewed labels are too narrow in simulations."""
-
-_SPREAD = 0.25  # share of a label for each combination of a binary label and a binary prediction
+_MOST = 10**15  # labelled sources; no forecast asks for more
 _ROUNDING = 1e-12  # rounding error of sums of equal labels
-_SKEWED = 1e-6  # skewness below this is rounding
 
 
 @dataclass(frozen=True)
@@ -41,11 +36,13 @@ class Outputs:
         labels: people's verdicts, shape (n,); NaN where nobody judged.
         predictions: the metric's scores, shape (n,), on any scale, without NaN; see `filled`.
         sources: the number of each output's source, from 0, shape (n,).
+        scale: the least and the greatest possible label; labels outside of it widen it.
     """
 
     labels: FloatArray
     predictions: FloatArray
     sources: IntArray
+    scale: tuple[float, float] = (0.0, 1.0)
 
     @property
     def labelled(self) -> BoolArray:
@@ -64,9 +61,10 @@ class Interval:
 
     Attributes:
         value: the estimate.
-        low: lower bound; NaN if the labels do not vary.
-        high: upper bound; NaN if the labels do not vary.
+        low: lower bound.
+        high: upper bound.
         error: standard error.
+        gain: how many times more labelled sources labels alone would need for this error.
         weight: λ, the weight of the predictions; 0 for labels alone.
         parts: the share of each source in the error, shape (sources,), see `Mean`.
     """
@@ -76,6 +74,7 @@ class Interval:
     high: float
     error: float
     weight: float = 0.0
+    gain: float = 1.0
     parts: FloatArray = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
 
     @property
@@ -132,22 +131,6 @@ def _mean(values: FloatArray, kept: BoolArray, sources: IntArray, size: int) -> 
     return Mean(value, sums * math.sqrt(clusters / max(clusters - 1, 1)))
 
 
-def _unseen(one: Outputs) -> FloatArray:
-    """Return `Moments.unseen` of one system.
-
-    If verdicts are mostly right, a few labels hardly show any error. Without one additional label,
-    half right and half wrong, intervals from 50 labels contain the true value in only .91 of
-    simulations.
-    """
-    judged = one.labelled
-    labels, predictions = one.labels[judged], one.predictions[judged]
-    if not (np.isin(labels, (0, 1)).all() and np.isin(one.predictions, (0, 1)).all()):
-        return np.zeros((2, 0))
-    cells = np.array([(0, 0, 1, 1), (0, 1, 0, 1)], dtype=np.float64)
-    means = np.array([[labels.mean()], [predictions.mean()]])
-    return np.asarray((cells - means) * math.sqrt(_SPREAD) / one.labelled_sources)
-
-
 @dataclass(frozen=True)
 class Moments:
     """Means behind an estimate, of one system or of the difference of two.
@@ -158,17 +141,22 @@ class Moments:
             for chance.
         labelled: True for sources with a label, shape (sources,).
         scored: number of sources with an output.
+        scale: the least and the greatest possible mean, or difference of means.
+        binary: whether every label is at an end of the scale.
         paired: whether this is a difference.
-        unseen: for binary labels and predictions, what one additional label would add to the error
-            of either mean, spread over the combinations of the two, shape (2, combinations).
+        unseen: for binary labels, what two additional labels, one at each end of the scale, with
+            predictions that have nothing to do with them, would add to the variances of the mean
+            label and of the mean prediction; otherwise 0.
     """
 
     labels: Mean
     control: Mean
     labelled: BoolArray
     scored: int
+    scale: tuple[float, float] = (0.0, 1.0)
+    binary: bool = False
     paired: bool = False
-    unseen: FloatArray = field(default_factory=lambda: np.zeros((2, 0)))
+    unseen: tuple[float, float] = (0.0, 0.0)
 
     @classmethod
     def of(cls, first: Outputs, second: Outputs | None = None) -> Moments:
@@ -184,7 +172,12 @@ class Moments:
         pair = (first,) if second is None else (first, second)
         size = 1 + max(int(one.sources.max(initial=0)) for one in pair)
         labelled, scored = np.zeros((2, size), dtype=np.bool_)
-        sides, unseen = [], []
+        sides = []
+        values = np.concatenate([one.labels[one.labelled] for one in pair])
+        ends = [*values.tolist(), *(end for one in pair for end in one.scale)]
+        low, high = min(ends), max(ends)
+        binary = bool(np.isin(values, (low, high)).all())
+        unseen = np.zeros(2)
         for one in pair:
             if (count := one.labelled_sources) < LEAST:
                 raise InputError(f"{count} labelled sources; an interval needs at least {LEAST}")
@@ -198,24 +191,33 @@ class Moments:
                     _mean(one.predictions, ~judged, one.sources, size)
                 )
             sides.append((_mean(one.labels, judged, one.sources, size), control))
-            unseen.append(_unseen(one))
+            unseen += 2 * np.array([(high - low) ** 2 / 4, one.predictions.var()]) / count**2
         labels, control = sides[0]
         for other in sides[1:]:
             labels, control = labels.minus(other[0]), control.minus(other[1])
-        more = np.concatenate(unseen, axis=1)
-        return cls(labels, control, labelled, int(scored.sum()), second is not None, more)
+        return cls(
+            labels,
+            control,
+            labelled,
+            int(scored.sum()),
+            (low, high) if second is None else (low - high, high - low),
+            binary,
+            second is not None,
+            (float(unseen[0]), float(unseen[1])) if binary else (0.0, 0.0),
+        )
 
     @property
     def tuned(self) -> float:
         """The weight λ with the least variance; 0 where the predictions do not vary."""
         square = float(self.control.parts @ self.control.parts)
-        return float(self.labels.parts @ self.control.parts) / square if square > 0 else 0.0
+        covariance = float(self.labels.parts @ self.control.parts)
+        return covariance / (square + self.unseen[1]) if square > 0 else 0.0
 
     def estimate(self, confidence: float = 0.95, weight: float | None = None) -> Interval:
         """Return the mean label by PPI++, mean label − λ · control, with its interval.
 
-        With λ tuned this is the regression estimator of double sampling. Degrees of freedom are
-        Satterthwaite's, since the labelled sources are few and the others many.
+        With λ tuned this is the regression estimator of double sampling. If the predictions do not
+        make the interval narrower, λ is 0.
 
         Args:
             confidence: of the interval, above 0 and below 1.
@@ -225,67 +227,126 @@ class Moments:
         Raises:
             OptionError: a weight below 0 or above 1.
         """
-        if weight is not None and not 0 <= weight <= 1:
-            raise OptionError(f"weight {weight:g}: expected 0 (labels alone) to 1")
-        chosen = self.tuned if weight is None else weight
-        parts = self.labels.parts - chosen * self.control.parts
-        squares = np.square(parts)
+        if weight is not None:
+            if not 0 <= weight <= 1:
+                raise OptionError(f"weight {weight:g}: expected 0 (labels alone) to 1")
+            return self._interval(weight, confidence)
+        alone = self._interval(0.0, confidence)
+        if not self.tuned:
+            return alone
+        helped = self._interval(self.tuned, confidence, tuned=True)
+        return helped if helped.gain > 1 and helped.width < alone.width else alone
+
+    def _interval(self, weight: float, confidence: float, *, tuned: bool = False) -> Interval:
+        """Return the estimate with a weight: a mean with Wilson's interval, or a difference.
+
+        Wilson's interval is that of as many 0/1 labels as have the same variance; for 0/1 labels
+        alone, one per source, that is their own number. It does not leave the scale. Student's
+        interval, which differences have, is too narrow for means near an end of the scale, and has
+        no width for a difference that is the same on all labelled sources.
+        """
+        from gecjury.stats.special import ndtri, stdtrit
+
+        level = (1 + confidence) / 2
+        before, degrees = self._variance(0.0)
+        variance = before
+        if weight:
+            variance, degrees = self._variance(weight, tuned=tuned)
+        quantile = float(stdtrit(degrees, level))
+        if self.binary and not self.paired and not weight:
+            # The variance of 0/1 labels follows from their mean, so the normal quantile is right.
+            quantile = float(ndtri(level))
+        low, high = self.scale
+        value = min(max(self.labels.value - weight * self.control.value, low), high)
+        parts = self.labels.parts - weight * self.control.parts
+        gain = 1.0
+        if before:
+            gain = before / variance if variance else math.inf
+        error = math.sqrt(variance)
+        middle, half = value, quantile * error
+        constant = error <= _ROUNDING * max(abs(self.labels.value), 1.0)
+        if not self.paired or constant:
+            alone = float(self.labels.parts @ self.labels.parts)
+            if alone:
+                error *= math.sqrt(alone / before)
+            span = high - low
+            middle, half = _wilson((value - low) / span, self._size * gain, quantile)
+            middle, half = low + middle * span, half * span
+        bounds = max(low, min(middle - half, value)), min(high, max(middle + half, value))
+        return Interval(value, *bounds, error, weight, gain, parts)
+
+    @property
+    def _size(self) -> float:
+        """The number of 0/1 labels whose mean has the same variance as the mean label.
+
+        If all labels are equal, it is the number of labelled sources: no labels on the scale vary
+        more than 0/1 labels.
+        """
+        count = int(np.count_nonzero(self.labelled))
+        low, high = self.scale
+        share = (self.labels.value - low) / (high - low)
+        variance = float(self.labels.parts @ self.labels.parts) / (high - low) ** 2
+        if self.binary:
+            variance *= (count - 1) / count
+        return share * (1 - share) / variance if variance > _ROUNDING**2 else float(count)
+
+    def _variance(self, weight: float, *, tuned: bool = False) -> tuple[float, float]:
+        """Return the variance of the mean and its degrees of freedom.
+
+        The degrees are Satterthwaite's, since the labelled sources are few and the others many.
+        """
+        squares = np.square(self.labels.parts - weight * self.control.parts)
         by_labels, by_others = squares[self.labelled].sum(), squares[~self.labelled].sum()
-        third = (parts**3).sum()
-        if chosen:
-            rare = self.unseen[0] - chosen * self.unseen[1]
-            by_labels, third = by_labels + rare @ rare, third + (rare**3).sum() / math.sqrt(_SPREAD)
+        by_labels += self.unseen[0] + weight**2 * self.unseen[1]
         freedom = np.count_nonzero(self.labelled) - 1
-        if weight is None and chosen:
+        if tuned:
             # The slope λ was also fitted to the labels.
             by_labels *= freedom / (freedom - 1)
             freedom -= 1
-        variance = float(by_labels + by_others)
         rest = max(np.count_nonzero(~self.labelled) - 1, 1)
         spent = float(by_labels**2 / freedom + by_others**2 / rest)
-        degrees = variance**2 / spent if spent > 0 else float(freedom)
-        value = self.labels.value - chosen * self.control.value
-        error = math.sqrt(variance)
-        if np.abs(self.labels.parts).max() <= _ROUNDING * max(abs(self.labels.value), 1.0):
-            return Interval(value, math.nan, math.nan, math.nan, chosen, parts)
-        # The skewness of two systems cancels in a difference, and its estimate would be noise.
-        skewness = 0.0 if self.paired or not error else float(third) / error**3
-        low, high = _reach(degrees, confidence, skewness)
-        return Interval(value, value - low * error, value + high * error, error, chosen, parts)
+        variance = float(by_labels + by_others)
+        return variance, variance**2 / spent if spent > 0 else float(freedom)
 
     def forecast(self, confidence: float = 0.95) -> Forecast:
         """Return a forecast of the width of intervals with other numbers of labels."""
-        count = np.count_nonzero(self.labelled)
-        alone, helped = self.estimate(weight=0).error ** 2, self.estimate().error ** 2
-        # 1 − ratio is R² · (1 − n/N); if all N are labelled, R² cannot be measured.
+        from gecjury.stats.special import stdtrit
+
+        count = int(np.count_nonzero(self.labelled))
+        alone, helped = (self.estimate(confidence, weight) for weight in (0, None))
+        # 1 − 1/gain is R² · (1 − n/N); if all N are labelled, R² cannot be measured.
         left = 1 - count / self.scored
-        explained = (1 - helped / alone) / left if left > 0 and alone > 0 else 0.0
-        explained = min(max(explained, 0.0), 1.0)
-        return Forecast(math.sqrt(alone * count), explained, self.scored, confidence)
+        explained = (1 - 1 / helped.gain) / left if left > 0 else 0.0
+        low, high = self.scale
+        quantile = float(stdtrit(count - 1, (1 + confidence) / 2))
+        deviation, share = alone.width / (2 * quantile) * math.sqrt(count), math.nan
+        if not self.paired:
+            # Few labels near an end of the scale often show less variance than there is. One more
+            # label, half of it at each end, makes forecasts right or slightly too wide.
+            share = ((alone.value - low) * self._size / (high - low) + 0.5) / (self._size + 1)
+            deviation = (high - low) * math.sqrt(share * (1 - share) * count / self._size)
+        return Forecast(
+            deviation,
+            min(max(explained, 0.0), 1.0),
+            self.scored,
+            confidence,
+            share,
+            high - low,
+            self.binary,
+        )
 
 
-def _reach(degrees: float, confidence: float, skewness: float) -> tuple[float, float]:
-    """Return how many standard errors a mean's interval reaches below and above it.
-
-    Labels often cluster at one end of their scale. Hall's transformation (1992) of Student's t is
-    solved for the mean: for shares and ratings near the end of the scale, 50 labels give intervals
-    that contain the true value in .94 to .97 of simulations, symmetric intervals in .85 to .92.
+def _wilson(share: float, size: float, quantile: float) -> tuple[float, float]:
+    """Return the middle and half the width of Wilson's score interval (1927) of a share.
 
     Args:
-        degrees: degrees of freedom.
-        confidence: above 0 and below 1.
-        skewness: skewness of the distribution of the mean.
+        share: 0 to 1.
+        size: number of 0/1 labels, which need not be whole.
+        quantile: of the normal distribution or of Student's t.
     """
-    from gecjury.stats.special import stdtrit
-
-    t = float(stdtrit(degrees, (1 + confidence) / 2))
-    if abs(skewness) < _SKEWED:
-        return t, t
-    low, high = (
-        3 / skewness * (float(np.cbrt(1 + skewness * (side - skewness / 6))) - 1)
-        for side in (t, -t)
-    )
-    return low, -high
+    more = quantile**2 / size
+    half = quantile * math.sqrt(share * (1 - share) / size + more / size / 4)
+    return (share + more / 2) / (1 + more), half / (1 + more)
 
 
 @dataclass(frozen=True)
@@ -297,28 +358,42 @@ class Forecast:
         explained: R², the share of their variance that the predictions explain, 0 to 1.
         sources: number of sources with scores.
         confidence: confidence of the intervals.
+        share: where the mean is on the scale of the labels, 0 to 1; NaN for a difference.
+        span: length of the scale.
+        binary: whether the labels are 0 or 1.
     """
 
     deviation: float
     explained: float
     sources: int
     confidence: float = 0.95
+    share: float = math.nan
+    span: float = 1.0
+    binary: bool = False
 
     def width(self, labelled: int, *, alone: bool = False) -> float:
         """Return the width with a number of labelled sources.
 
         The variance is σ²/n for labels alone and σ²/n · (1 − R²(1 − n/N)) with predictions of N
-        sources, of which n are labelled.
+        sources, of which n are labelled. The intervals are those of `Moments.estimate`.
 
         Args:
             labelled: n, at least 3; with predictions at most N.
             alone: use the labels alone.
         """
-        from gecjury.stats.special import stdtrit
+        from gecjury.stats.special import ndtri, stdtrit
 
+        level = (1 + self.confidence) / 2
         saved = 0.0 if alone else self.explained * (1 - min(labelled / self.sources, 1.0))
-        quantile = float(stdtrit(labelled - (1 if alone else 2), (1 + self.confidence) / 2))
-        return 2 * quantile * self.deviation * math.sqrt((1 - saved) / labelled)
+        quantile = float(stdtrit(labelled - (2 if saved else 1), level))
+        variance = self.deviation**2 * (1 - saved) / labelled
+        if math.isnan(self.share):
+            return 2 * quantile * math.sqrt(variance)
+        if self.binary and not saved:
+            quantile = float(ndtri(level))
+        size = self.share * (1 - self.share) * self.span**2 / variance
+        middle, half = _wilson(self.share, size, quantile)
+        return self.span * (min(middle + half, 1.0) - max(middle - half, 0.0))
 
     def needed(self, width: float, *, alone: bool = False) -> int | None:
         """Return how many labelled sources give an interval of that width.
@@ -331,12 +406,12 @@ class Forecast:
             At least `LEAST`; None if the labels of all sources would not suffice. Labels alone may
             need more sources than there are.
         """
-        # Bisection: more labels never make an interval wider.
         least, most = LEAST, self.sources
-        if alone:
-            most = LEAST + 2 * needed_for_width(self.deviation, width, 1 - self.confidence)
+        while alone and most < _MOST and self.width(most, alone=True) > width:
+            most *= 2
         if most < least or self.width(most, alone=alone) > width:
             return None
+        # Bisection: more labels never make an interval wider.
         while least < most:
             middle = (least + most) // 2
             if self.width(middle, alone=alone) <= width:

@@ -21,7 +21,6 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.settings import check_needs, option
 from gecjury.studies.estimate.labels import Labels, labels_of_benchmark, read_labels
 from gecjury.studies.estimate.prediction_powered import (
-    FEW,
     LEAST,
     Forecast,
     Interval,
@@ -38,7 +37,6 @@ _MOST_PAIRED = 200  # systems; with more, only neighbours are compared instead o
 _SIZES = (25, 50, 100, 200, 400, 800, 1600, 3200)  # labelled sources of the curve
 _ODD = 3.3  # standard errors; beyond them, labelled outputs were hardly drawn at random
 _ALL = "all corrections"
-_BOUNDS = ("interval", "labels_alone_interval")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,10 +175,12 @@ class Estimate(Study):
         present = values[~np.isnan(values)]
         if not len(present):
             raise InputError(f"{labels.origin}: no label matches an output")
-        if present.min() == present.max():
+        out_of_reach = self.good is not None and present.max() == 0
+        if labels.scale[0] == labels.scale[1] or out_of_reach:
             raise InputError(
                 f"{labels.origin}: all {len(present)} labels are {present[0]:g}; expected labels "
-                "that differ between good outputs and bad ones"
+                "that differ between good outputs and bad ones, or --good R, the lowest label of a "
+                "good output, for the share of good outputs"
             )
         odd = present[(present != 0) & (present != 1)]
         if self.binary is not None and len(odd):
@@ -294,6 +294,7 @@ class _Part:
         rows: records of systems.
         differences: records of pairs of systems.
         notes: remarks for the reader.
+        gains: gains of the systems, see `Interval.gain`.
     """
 
     study: Estimate
@@ -305,6 +306,7 @@ class _Part:
     rows: list[dict[str, Any]] = field(default_factory=list)
     differences: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    gains: list[float] = field(default_factory=list)
     _forecasts: dict[str, list[Forecast]] = field(default_factory=dict)
     _verdicts: Verdicts | None = None
 
@@ -356,7 +358,9 @@ class _Part:
         chosen = list(rows)
         cells = kept[chosen]
         sources = np.broadcast_to(np.arange(cells.shape[1]), cells.shape)[cells]
-        outputs = Outputs(self.drawn[chosen][cells], predictions[chosen][cells], sources)
+        outputs = Outputs(
+            self.drawn[chosen][cells], predictions[chosen][cells], sources, self.labels.scale
+        )
         return outputs, self.labels.values[chosen][cells]
 
     def _without_few(
@@ -369,23 +373,17 @@ class _Part:
             self.notes.append(
                 f"left out because fewer than {LEAST} sources have labels: {listed(left_out)}"
             )
-        kept = {name: group for name, group in groups.items() if counts[name] >= LEAST}
-        least = min(counts[name] for name in kept)
-        if least < FEW:
-            self.notes.append(
-                f"labels of {least} sources are few: intervals of skewed labels are too narrow "
-                f"below {FEW}"
-            )
-        return kept
+        return {name: group for name, group in groups.items() if counts[name] >= LEAST}
 
     def _check_drawn_at_random(self, groups: Sequence[tuple[Outputs, FloatArray, int]]) -> None:
         """Note labelled outputs whose scores differ from those of the others."""
-        every = Outputs(
-            *(
-                np.concatenate([getattr(outputs, name) for outputs, _, _ in groups])
-                for name in ("labels", "predictions", "sources")
+        labels, predictions, sources = (
+            np.concatenate(parts)
+            for parts in zip(
+                *((one.labels, one.predictions, one.sources) for one, _, _ in groups), strict=True
             )
         )
+        every = Outputs(labels, predictions, sources)
         control = Moments.of(every).control
         if abs(control.value) > _ODD * float(np.linalg.norm(control.parts)) > 0:
             self.notes.append(
@@ -404,7 +402,7 @@ class _Part:
         for name in order:
             outputs, every, number_of = groups[name]
             # With all scores as labels, this is the mean score with its interval.
-            alone = Moments.of(replace(outputs, labels=outputs.predictions))
+            alone = Moments.of(Outputs(outputs.predictions, outputs.predictions, outputs.sources))
             row = {
                 "metric": self.table.signature.label,
                 "family": self.family,
@@ -416,11 +414,15 @@ class _Part:
             }
             if study.draw is not None:
                 row["all_labels"] = float(np.nanmean(every))
-            equal += [name] * math.isnan(row["interval"][0])
+            judged = outputs.labels[outputs.labelled]
+            equal += [name] * bool((judged == judged[0]).all())
             strange += [name] * row.pop("_strange", False)
             self.rows.append(row)
         if equal:
-            self.notes.append(f"no interval, since all labels are equal: {listed(equal)}")
+            self.notes.append(
+                "all labels are equal, so the interval follows only from their number and scale: "
+                f"{listed(equal)}"
+            )
         if strange:
             self.notes.append(
                 f"{self.table.signature.label}: Rogan-Gladen and PPI++ differ significantly for "
@@ -453,7 +455,8 @@ class _Part:
         forecast = moments.forecast(study.confidence)
         self._forecasts.setdefault(kind, []).append(forecast)
         labelled = np.count_nonzero(moments.labelled)
-        worth = labelled * (alone.error / powered.error) ** 2 if powered.error else math.inf
+        if second is None:
+            self.gains.append(powered.gain)
         figures: dict[str, Any] = {
             **_figure("estimate", powered),
             "error": powered.error,
@@ -461,13 +464,13 @@ class _Part:
             **_figure("labels_alone", alone),
             "labelled": int(labelled),
             "explained": forecast.explained,
-            "worth": round(worth) if math.isfinite(worth) else None,
+            "worth": round(labelled * powered.gain) if math.isfinite(powered.gain) else None,
         }
         if self._verdicts is not None:
             corrected = self._verdicts.estimate(first, second, study.confidence)
             nothing = Interval(math.nan, math.nan, math.nan, math.nan)
             figures |= _figure("rogan_gladen", corrected or nothing)
-            if corrected is not None and second is None and not math.isnan(powered.error):
+            if corrected is not None and second is None and powered.parts.any():
                 figures["_strange"] = disagree(corrected, powered, level)
         return figures
 
@@ -479,7 +482,7 @@ class _Part:
                 if labelled < LEAST:
                     continue
                 widths = [
-                    float(np.nanmedian([one.width(labelled, alone=alone) for one in forecasts]))
+                    float(np.median([one.width(labelled, alone=alone) for one in forecasts]))
                     for alone in (True, False)
                 ]
                 yield {
@@ -521,26 +524,28 @@ class _Part:
     def sentences(self) -> Iterator[str]:
         """Yield what the metric gains, and which system leads by how much."""
         label, confidence = self.table.signature.label, self.study.confidence
-        widths = np.array([[row[key] for row in self.rows] for key in _BOUNDS]) @ [-1, 1]
-        # Widths are not defined for systems whose labels are all equal.
-        ratios = [helped / alone for helped, alone in widths.T.tolist() if alone > 0]
         labelled = round(float(np.median([row["labelled"] for row in self.rows])))
         worth = _median([row["worth"] for row in self.rows])
-        if ratios:
-            ratio = float(np.median(ratios))
-            change = "narrower" if ratio <= 1 else "wider"
-            yield (
-                f"{label}: intervals are {abs(1 - ratio):.0%} {change} than those of labels alone "
-                f"(median): {labelled} labelled sources are worth {worth or 'any number'}."
-            )
+        smaller = 1 - 1 / math.sqrt(float(np.median(self.gains)))
+        change = "smaller" if smaller >= 0 else "larger"
+        yield (
+            f"{label}: standard errors are {abs(smaller):.0%} {change} than those of labels alone "
+            f"(median): {labelled} labelled sources are worth {worth or 'any number'}."
+        )
         if not self.differences:
             return
         top, gap = self.rows[0], self.differences[0]
         bounds = [number(bound) for bound in (*top["interval"], *gap["interval"])]
+        estimate = f"{number(top['estimate'])} ({confidence:.0%}: {bounds[0]} to {bounds[1]})"
+        low, high = gap["interval"]
+        if low > 0:
+            verb, compared = "leads", "is significantly better"
+        else:
+            verb = "has the highest estimate"
+            compared = f"is {'significantly worse' if high < 0 else 'not significantly better'}"
         yield (
-            f"{label}: {top['system']} leads: {number(top['estimate'])} ({confidence:.0%}: "
-            f"{bounds[0]} to {bounds[1]}), {number(gap['estimate'])} ahead of {gap['second']} "
-            f"({bounds[2]} to {bounds[3]})."
+            f"{label}: {top['system']} {verb}: {estimate}. Paired by source, it {compared} than "
+            f"{gap['second']}: {number(gap['estimate'])} ({bounds[2]} to {bounds[3]})."
         )
 
 

@@ -315,6 +315,25 @@ pairs = st.integers(1, 25).flatmap(
 )
 
 
+def test_calibration_does_not_tell_differences_apart_that_differ_by_rounding() -> None:
+    def fitted(human: list[int], first: list[float], second: list[float]) -> tuple[float, float]:
+        sides = np.array(human), np.array(first), np.array(second)
+        found = preference_agreement(*sides, ties="calibrated")
+        return found.accuracy, found.epsilon
+
+    # .3 − .2 and .2 − .1 are 2e-17 and more apart. People tie only one of the two pairs, so one
+    # of them is wrong whatever ε is.
+    assert fitted([0, 1], [0.3, 0.2], [0.2, 0.1]) == (0.5, 0.0)
+    # .1 + .2 and .3 are equal, so they are a tie without any ε, and infinite scores are not.
+    assert fitted([0, 1], [0.1 + 0.2, np.inf], [0.3, 0.2]) == (1.0, 0.0)
+    # Neither one huge score nor a small scale merges differences: .1 and .2 of any unit.
+    for unit in (1.0, 1e-9):
+        human, first = [0, 1, 1], [0.1 * unit, 0.2 * unit, 1e300]
+        accuracy, epsilon = fitted(human, first, [0.0, 0.0, 0.0])
+        assert accuracy == 1
+        assert epsilon == pytest.approx(0.1 * unit, rel=1e-9)
+
+
 @given(pairs, st.sampled_from(["half", "loss", "drop", "calibrated"]))
 def test_no_rule_but_the_official_one_depends_on_the_order(
     pair: tuple[np.ndarray, np.ndarray, np.ndarray], ties: TieRule

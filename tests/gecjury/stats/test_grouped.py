@@ -111,12 +111,17 @@ def test_published_thresholds() -> None:
 
 
 def thresholds(human: np.ndarray, metric: np.ndarray) -> tuple[Fraction, list[float]]:
-    """Return the exact best mean accuracy over rows and all thresholds that reach it, ascending."""
+    """Return the exact best mean accuracy over rows and all thresholds that reach it, ascending.
+
+    Args:
+        human: ratings.
+        metric: scores with few digits.
+    """
     groups = []
     for h, m in zip(human, metric, strict=True):
         both = combinations(np.flatnonzero(~(np.isnan(h) | np.isnan(m))).tolist(), 2)
         pairs = [
-            (abs(m[i] - m[j]), np.sign(h[i] - h[j]) == np.sign(m[i] - m[j]), h[i] == h[j])
+            (round(abs(m[i] - m[j]), 6), np.sign(h[i] - h[j]) == np.sign(m[i] - m[j]), h[i] == h[j])
             for i, j in both
         ]
         groups += [pairs] if pairs else []
@@ -140,7 +145,7 @@ def test_epsilon_is_the_smallest_of_those_that_fit_best() -> None:
         best, reached = thresholds(human, metric)
         found = accuracy(human, metric, "system")
         assert found.accuracy == pytest.approx(float(best), abs=1e-12)
-        assert found.epsilon == reached[0]
+        assert found.epsilon == pytest.approx(reached[0])
         several += len(reached) > 1
     assert several > 10
 

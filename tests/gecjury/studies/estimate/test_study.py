@@ -182,8 +182,30 @@ def test_systems_with_few_or_equal_labels_are_named(shell: Shell, files: list[st
     assert {row["system"] for row in document["rows"]} == {"best", "middle"}
     notes = "\n".join(document["notes"])
     assert "left out because fewer than 10 sources have labels: worst (5)" in notes
-    assert "no interval, since all labels are equal: best" in notes
-    assert "labels of 20 sources are few" in notes
+    assert "all labels are equal, so the interval follows only from their number" in notes
+    best = document["rows"][0]
+    # q² = 3.84146: 1 / (1 + q²/60)
+    assert best["labels_alone_interval"] == pytest.approx([0.93983, 1], abs=1e-5)
+
+
+def test_the_leader_is_told_by_the_difference_that_is_paired_by_source(
+    shell: Shell, files: list[str]
+) -> None:
+    argv = ["estimate", *files, "-m", "changes", "--labels", "ratings.csv", "--format", "json"]
+
+    def told(rows: list[str]) -> str:
+        shell.write("ratings.csv", "\n".join(["sentence,system,score", *rows]) + "\n")
+        return str(json.loads(shell.ended(*argv)[0])["verdict"][1])
+
+    # Ten ratings of 4 and twenty of 3 each.
+    close = [f"{line},best,{3 + (line % 3 == 0)}" for line in range(1, 31)]
+    close += [f"{line},worst,{3 + (line % 3 == 1)}" for line in range(1, 31)]
+    assert "not significantly better than" in told(close)
+    assert "leads" not in told(close)
+    clear = [f"{line},best,{4 + line % 2}" for line in range(1, 31)]
+    clear += [f"{line},worst,{1 + line % 3 // 2}" for line in range(1, 31)]
+    assert "best leads" in told(clear)
+    assert "is significantly better than worst" in told(clear)
 
 
 def test_labels_that_were_not_drawn_at_random_are_noticed(shell: Shell, files: list[str]) -> None:
