@@ -80,7 +80,7 @@ class World:
 
 def measure(options: Options) -> list[Claim]:
     """Run all simulations."""
-    trials = 20 if options.quick else TRIALS
+    trials = 4 if options.quick else TRIALS
     claims = [_tested(what, world, trials) for what, world in _TESTED]
     claims += [_shaped(*shapes, trials) for shapes in _SHAPES]
     claims += [_covered(over, world, trials) for over, world in _COVERED]

@@ -72,8 +72,8 @@ _PEER = """
         )
     result["TrueSkill"] = skills
 
-    # The spread of the draws, from a separate pass that is not timed. class
-    Recorder(get_metric("gleu")):
+    # The spread of the draws, from a separate pass that is not timed.
+    class Recorder(get_metric("gleu")):
         def aggregate_score(self, *arguments, **named):
             score = super().aggregate_score(*arguments, **named)
             recorded.append(score)

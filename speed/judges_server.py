@@ -103,7 +103,7 @@ def apart(kind: str, count: int, url: str, concurrency: int = _AT_ONCE) -> dict[
 def measure(options: Options) -> list[Claim]:
     """Measure requests per second at concurrency 64 and 1, and the memory of many questions."""
     needs("openai")
-    few, many, most = (20, 200, 1_000) if options.quick else (60, 3_000, 100_000)
+    few, many, most = (4, 20, 50) if options.quick else (60, 3_000, 100_000)
     with served(_LATENCY) as url:
         one = apart("score", few, url, 1)
         all_at_once = apart("score", many, url)

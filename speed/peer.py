@@ -27,6 +27,12 @@ _INSTALLS = ("torch==2.13.0", "gec-metrics")
 
 _REPORTED = ("gec-metrics", "trueskill", "errant", "spacy", "numpy", "scipy", "torch")
 
+_VERSIONS = """\
+import json, platform, sys
+from importlib.metadata import version
+versions = {name: version(name) for name in sys.argv[1:]}
+print(json.dumps({"Python": platform.python_version(), **versions}))
+"""
 _READ = """\
 import json, sys
 from pathlib import Path
@@ -65,14 +71,8 @@ def peer_python(folder: Path) -> Path:
 
 def peer_versions(python: Path) -> dict[str, str]:
     """Return the versions that affect the peer's figures; empty if the peer is not installed."""
-    code = (
-        "import json, platform; from importlib.metadata import version; "
-        f"print(json.dumps({{'Python': platform.python_version(), "
-        f"**{{name: version(name) for name in {_REPORTED!r}}}}}))"
-    )
-    done = subprocess.run(
-        [str(python), "-c", code], env=_environment(), capture_output=True, text=True, check=False
-    )
+    command = [str(python), "-c", _VERSIONS, *_REPORTED]
+    done = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=False)
     versions: dict[str, str] = json.loads(done.stdout) if done.returncode == 0 else {}
     return versions
 

@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gecjury.report.citations import citations
+from gecjury.report.citations import CITED, Entry, citations
 from gecjury.scoring.options import options_of
-from gecjury.scoring.registry import load, scorer_class
+from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.signature import Signature
 
@@ -132,7 +132,7 @@ def command(found: type[Scorer]) -> str:
 
 @cache
 def told() -> Mapping[str, Mapping[str, Any]]:
-    """Return the texts about every metric in `metrics.toml`."""
+    """Return the texts of `metrics.toml` by metric; a metric needs none."""
     return tomllib.loads(Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8"))
 
 
@@ -150,14 +150,17 @@ def agreement(name: str) -> tuple[str, ...]:
 
 def metric_page(name: str) -> str:
     """Return the Markdown of a metric's page."""
-    page, scorer, more = read(name), load(name), told()[name]
+    page, scorer, more = read(name), load(name), told().get(name, {})
     signature = Signature(name, scorer.family, scorer.settings(), scorer.version)
     lines = [f"# {name}", "", f"**{page.summary[0].upper()}{page.summary[1:]}.**", ""]
-    lines += [f'<p class="formula">{more["formula"]}</p>', "", page.about, ""]
-    lines += ["## When to use it", "", f"- **Use it if:** {more['use']}"]
-    lines += [f"- **Do not use it if:** {more['avoid']}", ""]
+    if more:
+        lines += [f'<p class="formula">{more["formula"]}</p>', ""]
+    lines += [page.about, ""]
+    if more:
+        lines += ["## When to use it", "", f"- **Use it if:** {more['use']}"]
+        lines += [f"- **Do not use it if:** {more['avoid']}", ""]
     lines += ["## Use", "", "```", page.command, "```", ""]
-    lines += [f"- {_titled(guide)}" for guide in more["guides"]]
+    lines += [f"- {_titled(guide)}" for guide in more.get("guides", ())]
     lines += ["", "## Agreement with people", "", *_agreement(name, more), ""]
     lines += ["## Cost", "", more.get("cost", "Not measured for this metric alone."), ""]
     lines += ["## Options", ""]
@@ -181,13 +184,9 @@ def metric_page(name: str) -> str:
     lines += [
         "With the defaults. A score adds the references that were read, a hash of the data, the "
         "versions above and gecjury's own.",
-        "",
-        "## Citation",
-        "",
-        "```bibtex",
-        "\n\n".join(str(entry) for entry, _ in citations([name])),
-        "```",
     ]
+    if entries := _entries(name):
+        lines += ["", "## Citation", "", "```bibtex", "\n\n".join(map(str, entries)), "```"]
     return "\n".join(lines) + "\n"
 
 
@@ -221,8 +220,9 @@ def _agreement(name: str, more: Mapping[str, Any]) -> list[str]:
 def metrics_index() -> str:
     """Return the Markdown of the list of all metrics, by group."""
     groups: dict[str, list[str]] = {}
-    for name in told():
-        groups.setdefault(told()[name]["group"], []).append(name)
+    for name in dict.fromkeys([*told(), *METRICS]):
+        group = told().get(name, {}).get("group", "Other metrics")
+        groups.setdefault(group, []).append(name)
     lines = [
         "# Metrics",
         "",
@@ -237,11 +237,14 @@ def metrics_index() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _entries(name: str) -> list[Entry]:
+    """Return the entries to cite for a metric; none if the bibliography has none."""
+    return [entry for entry, _ in citations([name])] if name in CITED else []
+
+
 def _paper(found: type[Scorer]) -> str:
     """Return a metric's paper, with a link if there is one; empty for metrics of this package."""
-    addresses = [
-        entry.fields["url"] for entry, _ in citations([found.name]) if "url" in entry.fields
-    ]
+    addresses = [e.fields["url"] for e in _entries(found.name) if "url" in e.fields]
     if not re.search(r"\d{4}", found.paper):
         return ""
     return f" ([{found.paper}]({addresses[0]}))" if addresses else f" ({found.paper})"

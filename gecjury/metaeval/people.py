@@ -20,10 +20,10 @@ from gecjury.benchmarks.judgments import judged_entries
 from gecjury.benchmarks.table import View
 from gecjury.metaeval.ratings import against_rest
 from gecjury.metaeval.resampled import resampled_human_scores
-from gecjury.metaeval.study import LEAST_SENTENCES, Study, mean_by_rater
+from gecjury.metaeval.study import LEAST_SENTENCES, Figures, Study, mean_by_rater
 from gecjury.metaeval.uncertainty import LEAST_SYSTEMS, Uncertainty
 from gecjury.stats.bootstrap import Interval, interval
-from gecjury.stats.correlation import correlations
+from gecjury.stats.correlation import MEASURES, correlations
 from gecjury.stats.counts import ratio
 from gecjury.stats.permutation import cluster_ranks, holm_matrix, perm_systems
 from gecjury.stats.preferences import (
@@ -38,21 +38,19 @@ PEOPLE = "two annotators"
 
 
 @dataclass(frozen=True, kw_only=True)
-class AmongPeople:
+class AmongPeople(Figures):
     """One metric, or people, against single annotators; a figure without data is NaN.
+
+    Of its `values`, those of systems (`pearson`, `spearman`, ...) compare scores with the others'
+    scores and are means over annotators; `accuracy`, 0 to 1, is that on the pairs that two
+    annotators judged, and `relative` is `accuracy` divided by that of two annotators.
 
     Attributes:
         label: the metric with its settings, or `two annotators`.
         family: the metric's family, `chance`, or `humans`.
         view: the view of the judgments.
         annotators: number of annotators whose system scores are compared with the others'.
-        pearson: Pearson's r with the others' scores of systems, −1 to 1, mean over annotators.
-        spearman: Spearman's ρ of the same.
-        kendall: Kendall's τ-b of the same.
-        pairwise_accuracy: share of pairs of systems in the others' order, mean over annotators.
         system_cluster: significance cluster, 1 is best; None without tests.
-        accuracy: accuracy on the pairs that two annotators judged, 0 to 1.
-        relative: `accuracy` divided by that of two annotators.
         judgments: number of judgments for `accuracy`: two for each pair.
         sentence_cluster: significance cluster by `accuracy`.
         intervals: interval of each figure, if sentences or systems were drawn.
@@ -62,13 +60,7 @@ class AmongPeople:
     family: str
     view: View
     annotators: int = 0
-    pearson: float = math.nan
-    spearman: float = math.nan
-    kendall: float = math.nan
-    pairwise_accuracy: float = math.nan
     system_cluster: int | None = None
-    accuracy: float = math.nan
-    relative: float = math.nan
     judgments: int = 0
     sentence_cluster: int | None = None
     intervals: Mapping[str, Interval]
@@ -117,9 +109,11 @@ def _rows(
             for name, (_, drawn) in figures.items()
             if drawn is not None
         }
-        record: dict[str, Any] = {"label": label, "family": family, "view": view, **values}
-        record |= {name: column[row] for name, column in fields.items()}
-        yield AmongPeople(**record, intervals=bounds)
+        counts: dict[str, Any] = {name: column[row] for name, column in fields.items()}
+        values = dict.fromkeys((*MEASURES, "accuracy", "relative"), math.nan) | values
+        yield AmongPeople(
+            values=values, label=label, family=family, view=view, intervals=bounds, **counts
+        )
 
 
 def _over_systems(

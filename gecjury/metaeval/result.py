@@ -25,8 +25,9 @@ from gecjury.metaeval.study import Result, Study
 from gecjury.metaeval.uncertainty import Difference, Drawn, DrawnLevel, Significance
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
+from gecjury.stats.correlation import MEASURES
 
-SYSTEM_STATISTICS = ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa")
+SYSTEM_STATISTICS = (*MEASURES, "spa")
 """Statistics of the system level, as attributes of `SystemAgreement`."""
 SENTENCE_STATISTICS = ("accuracy", "kendall")
 """Statistics of the sentence level, as attributes of `PreferenceAgreement`.

@@ -41,7 +41,7 @@ from gecjury.metaeval.chance import chance_scores, sentence_table, sentinel_scor
 from gecjury.metaeval.settings import HumanKind, Settings
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, interval, sentence_counts
-from gecjury.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
+from gecjury.stats.correlation import correlations
 from gecjury.stats.counts import ratio
 from gecjury.stats.grouped import human_ranks, window_correlations
 from gecjury.stats.preferences import (
@@ -69,24 +69,37 @@ Agreement = TypeVar("Agreement")
 
 
 @dataclass(frozen=True)
-class SystemAgreement:
-    """Agreement with human scores over systems; each figure is NaN where it is not defined.
+class Figures:
+    """Figures by name, which are attributes as well: `figures.pearson`.
 
     Attributes:
-        pearson: Pearson's r.
-        spearman: Spearman's ρ.
-        kendall: Kendall's τ-b.
-        pairwise_accuracy: share of pairs of systems in the humans' order.
-        spa: soft pairwise accuracy.
+        values: each figure by its name; NaN where it is not defined.
+    """
+
+    values: Mapping[str, float]
+
+    def __getattr__(self, name: str) -> float:
+        """Return a figure by its name."""
+        # A copy looks for its special methods before it has any values.
+        values: Mapping[str, float] = vars(self).get("values", {})
+        if name not in values:
+            raise AttributeError(f"{type(self).__name__} has no figure {name!r}")
+        return values[name]
+
+
+@dataclass(frozen=True)
+class SystemAgreement(Figures):
+    """Agreement with human scores over systems, as `values`.
+
+    The figures are Pearson's r (`pearson`), Spearman's ρ (`spearman`), Kendall's τ-b (`kendall`),
+    the share of pairs of systems in the humans' order (`pairwise_accuracy`) and soft pairwise
+    accuracy (`spa`).
+
+    Attributes:
         ci95: interval by statistic; empty without resampling.
         cluster: significance cluster among the metrics compared, 1 is best; None without tests.
     """
 
-    pearson: float
-    spearman: float
-    kendall: float
-    pairwise_accuracy: float
-    spa: float = float("nan")
     ci95: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     cluster: int | None = None
 
@@ -292,17 +305,11 @@ class Study:
             sentences: the metric's sentence scores, which soft pairwise accuracy needs.
         """
         human = self.human(view)
-        tau = kendall(human, scores)
-        if np.count_nonzero(~np.isnan(human + scores)) < 3:
-            # τ of two points is defined but always ±1, so it does not measure agreement.
-            tau = float("nan")
-        return SystemAgreement(
-            pearson(human, scores),
-            spearman(human, scores),
-            tau,
-            pairwise_accuracy(human, scores),
-            float("nan") if sentences is None else self.soft_accuracy(sentences, view),
-        )
+        scored = ~(np.isnan(human) | np.isnan(scores))
+        measured = correlations(human[None, scored], scores[None, scored])
+        values = {name: float(one[0]) for name, one in measured.items()}
+        soft = float("nan") if sentences is None else self.soft_accuracy(sentences, view)
+        return SystemAgreement({**values, "spa": soft})
 
     def soft_accuracy(self, sentences: FloatArray, view: View) -> float:
         """Return soft pairwise accuracy; NaN without judgments or with fewer than three systems.

@@ -498,6 +498,8 @@ def drawn_differences(
                     float(statistics.observed[statistic][i] - statistics.observed[statistic][j]),
                 )[0]
                 for over, statistics in drawn.items()
+                # A statistic that is not computed on draws has no interval.
+                if statistic in statistics.values
             }
             gap = float(values[i] - values[j])
             rows.append(Difference(level, human, statistic, labels[i], labels[j], gap, bounds))

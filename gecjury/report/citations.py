@@ -15,7 +15,8 @@ from pathlib import Path
 from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.errors import OptionError, nearest
 from gecjury.runtime import __version__
-from gecjury.scoring.registry import METRICS
+from gecjury.scoring.options import is_own_file, split_name
+from gecjury.scoring.registry import METRICS, metric_names, origin, paper_of
 
 _FILE = Path(__file__).with_name("citations.bib")
 _ENTRY = re.compile(r"^@(\w+)\{([\w-]+),\n(.*?)^\}$", re.MULTILINE | re.DOTALL)
@@ -72,7 +73,10 @@ CITED: Mapping[str, tuple[str, ...]] = {
     "pevdata": ("zhan-etal-2026-jelv",),
     "sample": _OWN,
 }
-"""Keys of entries by metric or benchmark; the paper that introduced it comes first."""
+"""Keys of entries by metric or benchmark; the paper that introduced it comes first.
+
+A metric or benchmark needs no line here: without one, pages name its paper without an address.
+"""
 
 
 @dataclass(frozen=True)
@@ -117,19 +121,39 @@ def citations(names: Iterable[str]) -> list[tuple[Entry, list[str]]]:
         names: metrics (options after a colon are ignored) and benchmarks.
 
     Raises:
-        OptionError: a name is neither; the message suggests the nearest.
+        OptionError: a name is neither, and the message suggests the nearest; or there is no entry
+            for it, and the message names its paper.
     """
     cited: dict[str, list[str]] = {}
     for label in dict.fromkeys(names):
-        name = label.partition(":")[0].partition("@")[0].lower()
+        plain = split_name(label)[0].partition("@")[0]
+        name = plain.lower()
         if name not in CITED:
-            citable = sorted({*CITED, *METRICS, *BENCHMARKS})
-            raise OptionError(
-                f"nothing to cite for {label[:60]!r}, not a metric or benchmark of this package: "
-                f"{nearest(name[:60], citable)}"
-            )
+            raise OptionError(_nothing_to_cite(label[:60], plain))
         for key in CITED[name]:
             cited_for = cited.setdefault(key, [])
             if name not in cited_for:
                 cited_for.append(name)
     return [(entries()[key], cited_for) for key, cited_for in cited.items()]
+
+
+def address_of(metric: str) -> str:
+    """Return the address of the paper of one of gecjury's metrics; "" if there is no entry."""
+    # A metric of another package may have the name of a benchmark.
+    keys = CITED.get(metric, ()) if metric in METRICS else ()
+    return entries()[keys[0]].address if keys else ""
+
+
+def _nothing_to_cite(label: str, name: str) -> str:
+    """Return why nothing can be cited for a name that is not in `CITED`, and what to do."""
+    citable = {*CITED, *metric_names(), *BENCHMARKS}
+    if not is_own_file(name) and name not in citable:
+        return (
+            f"nothing to cite for {label!r}, not a metric or benchmark: "
+            f"{nearest(name[:60], sorted(citable))}"
+        )
+    paper = BENCHMARKS[name].citation if name in BENCHMARKS else paper_of(name)
+    return (
+        f"{label}: gecjury has no BibTeX entry for it; leave it out, and cite "
+        f"{paper or f'what {origin(name)} says of it'}"
+    )

@@ -546,8 +546,8 @@ def _agreed(row: Rated | Segmented | Labelled | Decided | Bias | Drift) -> dict[
 
 def _person(row: AmongPeople) -> dict[str, Any]:
     record = {"metric": row.label, "family": row.family, "human": row.view, **asdict(row)}
-    del record["label"], record["view"]
-    return {**record, "ci95": record.pop("intervals")}
+    del record["label"], record["view"], record["values"]
+    return {**record, **row.values, "ci95": record.pop("intervals")}
 
 
 def _people_table(comparison: Comparison) -> Table:

@@ -244,7 +244,7 @@ def _other_leaders(standing: Standing, leaders: Sequence[str]) -> str:
         if measure != standing.measure and values:
             names, top = _best(values)
             if not set(names) & set(leaders):
-                word = "SPA" if measure == "spa" else SHOWN_MEASURES[measure]
+                word = "SPA" if measure == "spa" else SHOWN_MEASURES.get(measure, measure)
                 others.setdefault(listed(names), []).append(f"{word} {number(top)}")
     parts = [f"{name} leads by {listed(measures)}" for name, measures in others.items()]
     return f"But {'; '.join(parts)}." if parts else ""

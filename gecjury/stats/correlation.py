@@ -16,7 +16,7 @@ scores of a comparison.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -374,10 +374,22 @@ def _untied(values: FloatArray) -> int:
     return math.comb(len(values), 2) - int((counts * (counts - 1) // 2).sum())
 
 
+MEASURES: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "pearson": pearsons,
+    "spearman": spearmans,
+    "kendall": taus,
+    "pairwise_accuracy": pairwise_accuracies,
+}
+"""The statistics of systems: human scores and a metric's, both B × S, in, and B values out.
+
+A function that is added here has its figure, interval and differences in every result.
+"""
+
+
 def correlations(
     human: FloatArray, metric: FloatArray, systems: IntArray | None = None
 ) -> dict[str, FloatArray]:
-    """Return all system-level correlations of every draw.
+    """Return every one of `MEASURES` for every draw.
 
     Args:
         human: B × S, or 1 × S if the scores are the same in every draw.
@@ -396,8 +408,13 @@ def correlations(
     if systems is not None:
         x, y = np.take_along_axis(x, systems, 1), np.take_along_axis(y, systems, 1)
         few = (draw_weights(systems, width) > 0).sum(axis=1) < 3
-    by_name = {"pearson": pearsons(x, y), "spearman": spearmans(x, y)}
-    by_name["kendall"], by_name["pairwise_accuracy"] = _of_pairs(x, y, None)
+    # Two of them count the same pairs.
+    tau, accuracy = _of_pairs(x, y, None)
+    counted = {"kendall": tau, "pairwise_accuracy": accuracy}
+    by_name = {
+        name: counted[name] if name in counted else measure(x, y)
+        for name, measure in MEASURES.items()
+    }
     for values in by_name.values():
         values[few] = np.nan
     return by_name

@@ -13,19 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks, settled
-from gecjury.stats.correlation import pairwise_accuracies, pearsons, spearmans, taus
+from gecjury.stats.correlation import MEASURES
 from gecjury.stats.counts import defined_mean, ratio
 from gecjury.stats.resampling import PERMUTATIONS
 
 SystemStatistic = Literal["pearson", "spearman", "kendall", "pairwise_accuracy", "spa"]
 """The statistics that tests between metrics compare at system level; SPA has its own test."""
 
-MEASURES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
-    "pearson": pearsons,
-    "spearman": spearmans,
-    "kendall": taus,
-    "pairwise_accuracy": pairwise_accuracies,
-}
 _CHUNK = 1000  # permutations of cells whose random bits are drawn together
 _TAIL = 10
 """p comes from a normal curve if no more permutations than this exceed the observed difference."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 from pathlib import Path
 
 import pytest
@@ -181,8 +180,3 @@ def test_missing_requirements_are_reported_and_are_not_a_failure(tmp_path: Path)
 
 def test_the_readme_lists_all_scripts() -> None:
     assert listing() in (FOLDER / "README.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("name", ["many-systems", "trueskill-draws", "trueskill", "uncertainty"])
-def test_scripts_can_import_what_they_need_from_the_package(name: str) -> None:
-    importlib.import_module(f"speed.{SCRIPTS[name].module}")

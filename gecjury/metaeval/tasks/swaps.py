@@ -21,8 +21,9 @@ from typing import Protocol
 import numpy as np
 
 from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
+from gecjury.stats.correlation import MEASURES
 from gecjury.stats.counts import defined_mean, ratio
-from gecjury.stats.permutation import MEASURES, standardise
+from gecjury.stats.permutation import standardise
 from gecjury.stats.preferences import TieRule, outcomes_by_pair, pair_outcomes
 from gecjury.stats.soft_accuracy import Differences, normal_confidence
 
@@ -55,7 +56,7 @@ class CorrelationSwaps:
     Attributes:
         human: shape (S,), NaN for systems that nobody judged.
         scores: system scores of both metrics, 2 × S, NaN where not scored.
-        statistic: one of `gecjury.stats.permutation.MEASURES`.
+        statistic: one of `gecjury.stats.correlation.MEASURES`.
     """
 
     human: FloatArray

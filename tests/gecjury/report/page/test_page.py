@@ -23,7 +23,7 @@ from gecjury.corpus.language import language_of
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.study import Study
-from gecjury.report.citations import CITED, entries
+from gecjury.report.citations import address_of
 from gecjury.report.page.browser import Part, mark_edits
 from gecjury.report.page.glossary import NAMES, TERMS, metric_names
 from gecjury.report.page.markup import render
@@ -34,7 +34,7 @@ from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 from gecjury.wording import number
 
-ADDRESSES = {name: entries()[CITED[name][0]].address for name in METRICS}
+ADDRESSES = {name: address_of(name) for name in METRICS}
 JAPANESE = language_of("ja")
 EVIL = '<script>alert("x")</script>'
 SOURCE = "He go </script><img src=x onerror=alert(1)> & home \u202e\x00 ."
