@@ -116,7 +116,7 @@ def refuse_code(model: str | Path, *, download: bool = True) -> None:
         # Also within the settings of a part, such as `text_config`.
         while parts:
             part = parts.pop()
-            if isinstance(part, dict) and "auto_map" in part:
+            if isinstance(part, dict) and part.get("auto_map"):
                 raise InputError(
                     f"{file}: names code of the model (auto_map), which is never run; if "
                     "transformers knows this type of model, remove the entry auto_map from a copy "
