@@ -515,6 +515,14 @@ def refuse_special_files(*folders: Path, remedy: str) -> None:
             raise InputError(f"{path}: is a pipe or a device; expected a file: {remedy}")
 
 
+def user_path(name: str | Path) -> Path:
+    """Return the path of a file or folder that a user names, with `~` as the home folder.
+
+    The name of an unknown user is left as it is; `Path.expanduser` fails on it.
+    """
+    return Path(os.path.expanduser(name))  # noqa: PTH111
+
+
 def lies_in(path: Path, folder: Path) -> bool:
     """Return whether a path is in a folder once links are followed.
 

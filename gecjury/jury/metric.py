@@ -35,7 +35,7 @@ from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Setting, Signature
 from gecjury.stats.permutation import standardise
-from gecjury.textfiles import read_lines
+from gecjury.textfiles import read_lines, user_path
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class Jury(MeanScorer):
             f"{self.file or self.equal}: the member {member.label} reads {value}"
             for member in self.members
             for value in parse(member.metric)[1].values()
-            if ("/" in value or "model=" in member.metric) and Path(value).expanduser().exists()
+            if ("/" in value or "model=" in member.metric) and user_path(value).exists()
         ]
 
     @property

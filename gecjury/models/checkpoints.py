@@ -27,7 +27,7 @@ from gecjury.errors import (
     OptionError,
     install_hint,
 )
-from gecjury.textfiles import lies_in, read_json, refuse_special_files
+from gecjury.textfiles import lies_in, read_json, refuse_special_files, user_path
 
 EMBEDDED = "embedded"
 """Name of the small packaged encoder (all-MiniLM-L6-v2), which needs no download."""
@@ -82,7 +82,7 @@ def resolve(name: str, revision: str | None = None, *, packaged: bool = True) ->
         DataError: the hub does not know the model, or cannot be reached and the cache lacks it.
         MissingExtraError: a package is not installed.
     """
-    folder = _embedded_folder() if name == EMBEDDED else Path(name).expanduser()
+    folder = _embedded_folder() if name == EMBEDDED else user_path(name)
     if not folder.is_dir():
         _refuse_no_name(name, packaged)
         return _from_hub(name, revision, packaged)
@@ -104,7 +104,7 @@ def refuse_code(model: str | Path, *, download: bool = True) -> None:
     Raises:
         InputError: a file of the configuration names code, or is not JSON.
     """
-    folder = Path(model).expanduser()
+    folder = user_path(model)
     if not folder.is_dir():
         try:
             patterns = {"allow_patterns": [_CONFIGURATION]}
@@ -128,7 +128,7 @@ def refuse_code(model: str | Path, *, download: bool = True) -> None:
 
 def is_folder(name: str) -> bool:
     """Return True if a model's name is a folder on this machine; `embedded` never is."""
-    return name != EMBEDDED and Path(name).expanduser().is_dir()
+    return name != EMBEDDED and user_path(name).is_dir()
 
 
 def repository(name: str) -> tuple[Path, str]:
@@ -141,7 +141,7 @@ def repository(name: str) -> tuple[Path, str]:
     Raises:
         OptionError, DataError, MissingExtraError: as `resolve`.
     """
-    folder = Path(name).expanduser()
+    folder = user_path(name)
     if folder.is_dir():
         return folder, weights_print(folder)
     _refuse_no_name(name, packaged=False)
@@ -228,7 +228,7 @@ def weights_identity(name: str) -> str:
     Raises:
         OptionError, DataError, MissingExtraError: see `resolve`.
     """
-    folder = Path(name).expanduser()
+    folder = user_path(name)
     if folder.is_dir():
         return weights_print(folder)
     return resolve(name, packaged=False).identity

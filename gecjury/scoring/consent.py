@@ -17,7 +17,7 @@ from gecjury.addresses import default_server, public_address
 from gecjury.errors import OptionError
 from gecjury.scoring.options import is_own_file, nested, parse, split_name
 from gecjury.scoring.registry import load, metric_names, scorer_class
-from gecjury.textfiles import lies_in
+from gecjury.textfiles import lies_in, user_path
 from gecjury.wording import listed
 
 _OWN_TAGGERS = ("embedded", "cherrant", "none")
@@ -114,9 +114,8 @@ def _is_metric(name: str) -> bool:
     return is_own_file(name) or name in metric_names()
 
 
-def _place(value: str) -> str:
-    # Unlike `Path.expanduser`, this leaves the name of an unknown user as it is.
-    return os.path.expanduser(value.removeprefix("spacy:"))  # noqa: PTH111
+def _place(value: str) -> Path:
+    return user_path(value.removeprefix("spacy:"))
 
 
 def _is_path(value: str) -> bool:
@@ -129,7 +128,7 @@ def is_outside(value: str, home: Path) -> bool:
 
     Links are followed, and relative paths begin in the working directory.
     """
-    return _is_path(value) and not lies_in(Path(_place(value)), home)
+    return _is_path(value) and not lies_in(_place(value), home)
 
 
 def home_of(file: str | Path) -> Path:

@@ -28,6 +28,7 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Statistics
 from gecjury.scoring.signature import OWN_MODULES, file_digest, file_of, is_own_code
+from gecjury.textfiles import user_path
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def object_in_file(name: str) -> object:
         OptionError: there is no such file, it cannot be imported, or it has nothing of that name.
     """
     file, _, attribute = name.rpartition(":")
-    path = Path(file).expanduser().resolve()
+    path = user_path(file).resolve()
     if not path.is_file():
         raise OptionError(f"{name}: there is no file {file}; expected FILE.py:NAME")
     main = sys.modules["__main__"]

@@ -22,6 +22,7 @@ from gecjury.textfiles import (
     read_lines,
     read_text,
     refuse_special_files,
+    user_path,
     write_text,
 )
 
@@ -294,3 +295,8 @@ def test_a_link_that_the_user_names_is_followed_and_others_are_replaced(tmp_path
     write_text(tmp_path / "named", "third")
     assert not (tmp_path / "named").is_symlink()
     assert target.read_text() == "second"
+
+
+def test_the_name_of_an_unknown_user_is_a_name() -> None:
+    assert user_path("~no-such-user/x") == Path("~no-such-user/x")
+    assert user_path("~/x") == Path.home() / "x"

