@@ -33,7 +33,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def whole_file(
-    path: Path, unfinished: Path | None = None, *, synced: bool = True
+    path: Path, unfinished: Path | None = None, *, synced: bool = True, follow: bool = False
 ) -> Iterator[IO[bytes]]:
     """Open a file that appears in its place only when the context ends: complete or not at all.
 
@@ -42,10 +42,14 @@ def whole_file(
         unfinished: folder of the unfinished file, in the same file system; by default that of
             `path`.
         synced: True if the file is on the disk at the end, even if the machine loses power then.
+        follow: True to write to the target of a link, as a shell redirection does: for a file that
+            the user named. In a folder, which may come from somebody else, a link is replaced.
 
     Raises:
         OutputError: it cannot be written, or its folder cannot be created.
     """
+    if follow:
+        path = Path(os.path.realpath(path))
     folder = unfinished or path.parent
     # Two runs that write the same file must not share one unfinished file.
     partial = folder / f".{path.name}.{secrets.token_hex(4)}"

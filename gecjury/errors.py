@@ -99,7 +99,23 @@ def known_name(what: str, name: str, names: Sequence[str]) -> str:
     raise OptionError(f"unknown {what} {name!r}: {nearest_of(name, names)}")
 
 
-def failure_in(code: object, error: Exception) -> str:
+def raised_by_code(error: BaseException) -> bool:
+    """Return whether code raised an error itself: not if the user interrupted it (Ctrl-C).
+
+    `sys.exit` and `raise KeyboardInterrupt` in the user's code are errors of that code.
+    """
+    import dis
+
+    trace = error.__traceback__
+    if not isinstance(error, KeyboardInterrupt) or trace is None:
+        return isinstance(error, Exception | SystemExit)
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    # A signal arrives between the statements of the code, never in a `raise`.
+    return dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
+
+
+def failure_in(code: object, error: BaseException) -> str:
     """Describe an error of the user's code, with the last line of its file that was run.
 
     Args:
@@ -110,7 +126,10 @@ def failure_in(code: object, error: Exception) -> str:
     from pathlib import Path
 
     named = getattr(getattr(code, "__code__", None), "co_filename", code)
-    said = f"{type(error).__name__}: {error!s:.200}"
+    try:
+        said = f"{type(error).__name__}: {error!s:.200}"
+    except Exception:  # an error of the user's own class may fail at that too
+        said = type(error).__name__
     calls = [call for call in traceback.extract_tb(error.__traceback__) if call.filename == named]
     return f"{said}, line {calls[-1].lineno} of {Path(calls[-1].filename).name}" if calls else said
 

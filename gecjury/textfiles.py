@@ -27,6 +27,7 @@ MOST_LINES = 20_000_000
 """The most lines of a text read at once: an empty line takes eight bytes of memory, not one."""
 
 MOST_JSON = 128_000_000
+_MOST_TOML = 1_000_000  # bytes
 """The most bytes of JSON read at once: values may take twenty times the memory of their text."""
 
 MOST_DEPTH = 100
@@ -515,6 +516,49 @@ def read_json(
     return parse_json(read_text(path, most=most), str(path), expected, halves=halves)
 
 
+def read_toml(path: str | Path, expected: str) -> dict[str, Any]:
+    """Read a TOML file from an untrusted source: any content gives a table or an `InputError`.
+
+    Args:
+        path: see `read_text`.
+        expected: the expected content, for messages ("a study").
+
+    Raises:
+        InputError: see `read_text`; or the file is not TOML, is nested deeper than `MOST_DEPTH`, or
+            has a number that does not fit into 64 bits.
+    """
+    import tomllib
+
+    text, where = read_text(path, most=_MOST_TOML), shown_path(path)
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{where}: is not TOML: {error}; expected {expected}") from None
+    except RecursionError:
+        raise InputError(_too_deep(where, expected)) from None
+    except ValueError:
+        # Python refuses to read integers of more than 4,300 digits, and invalid dates.
+        raise InputError(
+            f"{where}: has a number or date that cannot be read; expected {expected}"
+        ) from None
+    if _deeper(table, MOST_DEPTH):
+        raise InputError(_too_deep(where, expected))
+    # Hexadecimal integers have no limit in Python, and cannot be printed beyond that of others.
+    level: list[Any] = [table]
+    while level:
+        if any(type(part) is int and not -(2**63) <= part < 2**63 for part in level):
+            raise InputError(
+                f"{where}: has an integer that does not fit into 64 bits; expected {expected}"
+            )
+        level = [
+            part
+            for whole in level
+            if isinstance(whole, dict | list)
+            for part in (whole.values() if isinstance(whole, dict) else whole)
+        ]
+    return table
+
+
 def refuse_special_files(*folders: Path, remedy: str) -> None:
     """Refuse folders that contain a pipe, a device, or a link to one.
 
@@ -533,6 +577,14 @@ def refuse_special_files(*folders: Path, remedy: str) -> None:
             raise InputError(f"{path}: is a pipe or a device; expected a file: {remedy}")
 
 
+def user_path(name: str | Path) -> Path:
+    """Return the path of a file or folder that a user names, with `~` as the home folder.
+
+    The name of an unknown user is left as it is; `Path.expanduser` fails on it.
+    """
+    return Path(os.path.expanduser(name))  # noqa: PTH111
+
+
 def lies_in(path: Path, folder: Path) -> bool:
     """Return whether a path is in a folder once links are followed.
 
@@ -542,10 +594,15 @@ def lies_in(path: Path, folder: Path) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
-def write_text(path: str | Path, text: str) -> None:
+def write_text(path: str | Path, text: str, *, follow: bool = False) -> None:
     """Write a whole file or nothing: a failure leaves the existing file unchanged.
 
     A device or a pipe (`/dev/stdout`, `>(less)`) is written to, never replaced by a file.
+
+    Args:
+        path: path of the file.
+        text: its new content.
+        follow: True to write to the target of a link; see `gecjury.durable.whole_file`.
 
     Raises:
         OutputError: the folder cannot be created or the file cannot be written.
@@ -561,7 +618,7 @@ def write_text(path: str | Path, text: str) -> None:
             "a file name that is not UTF-8 leads to this: rename the file"
         ) from None
     if not _is_special(target):
-        with whole_file(target, synced=False) as file:
+        with whole_file(target, synced=False, follow=follow) as file:
             file.write(data)
         return
     # A device or a pipe is written to: replacing /dev/null by a file would do harm.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -32,6 +31,7 @@ from gecjury.refless.some import ModelScorer, distinct_pairs
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Statistics
+from gecjury.textfiles import user_path
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class IMPARA(ModelScorer, MeanScorer):
         manifest = _manifest(self.model)
         if manifest is None:
             return "bert-base-cased"
-        return named_within(Path(self.model).expanduser(), manifest.encoder)
+        return named_within(user_path(self.model), manifest.encoder)
 
     def _similarity(
         self, encoder: str, sources: Sequence[str], hypotheses: Sequence[str], runtime: Runtime

@@ -176,9 +176,20 @@ def _run(arguments: Sequence[str]) -> int:
         _check(args)
         _complete_metrics(args)
         status = int(args.run(args))
-    except SystemExit:
+    except SystemExit as stop:
         sys.stdout.flush()
-        raise
+        frame = stop.__traceback__
+        while frame is not None and frame.tb_next is not None:
+            frame = frame.tb_next
+        # The parser ends a command in this way, and code of a user's metric must not.
+        if frame is None or frame.tb_frame.f_globals.get("__name__") == "argparse":
+            raise
+        from gecjury.errors import InputError, failure_in
+
+        said = failure_in(frame.tb_frame.f_code.co_filename, stop)
+        raise InputError(
+            f"the code of a metric ended the command ({said}); remove the exit"
+        ) from None
     # Flushed here, where a missing reader can be handled, and not at Python's exit.
     sys.stdout.flush()
     return status

@@ -199,12 +199,12 @@ def _sample(folder: Path, form: str) -> int:
     from gecjury.textfiles import write_text
 
     files = sample_files()
-    # Checked before any file is written, so that a refusal leaves the folder unchanged.
-    for name in files:
-        if (folder / name).exists():
-            raise OutputError(
-                f"{folder / name}: already exists; name a folder without files of this name"
-            )
+    # Checked before any file is written, so that a refusal leaves the folder unchanged. Files of an
+    # interrupted call are what this one would write.
+    for name, text in files.items():
+        place = folder / name
+        if place.exists() and not (place.is_file() and place.read_bytes() == text.encode()):
+            raise OutputError(f"{place}: already exists; name a folder without files of this name")
     for name, text in files.items():
         write_text(folder / name, text)
     rows = [{"file": str(folder / name), "lines": text.count("\n")} for name, text in files.items()]

@@ -136,7 +136,7 @@ def _show(args: argparse.Namespace, folder: Path) -> int:
 
         if listening is None:
             read()
-            write_text(args.html, saved_page(review, args.benchmark or ""))
+            write_text(args.html, saved_page(review, args.benchmark or ""), follow=True)
             return 0
         # The first page does not wait until all replies are read and compared.
         threading.Thread(target=read, daemon=True).start()

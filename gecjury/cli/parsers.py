@@ -17,7 +17,7 @@ from gecjury.cli.numbers import decimal, whole
 from gecjury.cli.options import add_options
 from gecjury.cli.streams import tell
 from gecjury.errors import OptionError, nearest
-from gecjury.settings import check, option, options_of
+from gecjury.settings import Option, check, option, options_of
 from gecjury.wording import listed, visible
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ class Shared:
         api_key_env: judges: environment variable with the key for servers that are not OpenAI's; by
             default they get no key.
         base_url: judges: server for judges that name none, also in a jury.
-        allow_judges: juries: use members that query a server or download a model.
+        allow_judges: allow what metrics named in a file (a study, a jury) need your consent for:
+            code, servers, files elsewhere, fetched models, judges.
         quiet: show no progress bars.
     """
 
@@ -142,11 +143,16 @@ class CommandParser(argparse.ArgumentParser):
         readers = {"", *self.needs, *(n for need in self.needs for n in _IMPLIED.get(need, ()))}
         for shared in options_of(Shared):
             # With defaults for the rest, code that reads options need not check which the command
-            # has. A command may declare its own option with the name of a shared one that it does
-            # not read.
-            if shared.reader not in readers and shared.flags[0] not in self._option_string_actions:
+            # has.
+            if shared.reader not in readers and not self._declares(shared):
                 self.set_defaults(**{shared.name: shared.default})
-        add_options(self, Shared, wanted=lambda shared: shared.reader in readers)
+        add_options(
+            self, Shared, wanted=lambda one: one.reader in readers and not self._declares(one)
+        )
+
+    def _declares(self, shared: Option) -> bool:
+        """Return whether a command declares its own option with the name of a shared one."""
+        return shared.flags[0] in self._option_string_actions
 
     def parse_known_args(  # type: ignore[override]  # argparse's has overloads
         self, args: Sequence[str] | None = None, namespace: Any = None

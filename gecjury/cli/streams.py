@@ -44,7 +44,7 @@ def write_data(text: str, path: str | None) -> None:
         return
     from gecjury.textfiles import write_text
 
-    write_text(path, text)
+    write_text(path, text, follow=True)
 
 
 class _ClosedOutput(io.TextIOBase):

@@ -210,7 +210,7 @@ def run(args: argparse.Namespace) -> int:
     if page:
         from gecjury.textfiles import write_text
 
-        write_text(page, study.html(result))
+        write_text(page, study.html(result), follow=True)
     if figure:
         if result.draw is None:
             raise OptionError(f"{study.draws} {figure}: there is nothing to draw in this result")

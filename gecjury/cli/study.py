@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import argparse
 import time
-import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.inputs import named_benchmark, present_names, print_plans, runtime_from
+from gecjury.cli.inputs import (
+    named_benchmark,
+    present_names,
+    print_plans,
+    runtime_from,
+    with_servers,
+)
 from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import tell
 from gecjury.errors import InputError, known_name
 from gecjury.settings import options_of, settings_from
-from gecjury.textfiles import read_text, write_text
+from gecjury.textfiles import read_toml, write_text
+
+if TYPE_CHECKING:
+    from gecjury.metaeval.tasks.comparison import TaskComparison
 
 _KEYS = ("title", "benchmarks", "metrics", "settings", "weights")
 
@@ -41,12 +50,14 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.studies.study import Work
 
     record = read_study(args.file)
+    _require_consent(args, record)
     settings = settings_from(Compare, {**record["settings"], "weights": record["weights"]})
     names = [str(name) for name in record["benchmarks"]]
+    metrics = with_servers(present_names(record["metrics"]), args.base_url, args.allow_judges)
     work = Work.of(
         settings,
         lambda: tuple(named_benchmark(args, name, settings.view) for name in names),
-        present_names(record["metrics"]),
+        metrics,
         runtime_from(args),
         Path(args.output, "scores"),
         names,
@@ -66,10 +77,48 @@ def run(args: argparse.Namespace) -> int:
     page = tasks_page(result.comparison, [*made.items()], title=record["title"])
     write_text(Path(args.output, "study.json"), to_json({**result.document(), "made": made}) + "\n")
     write_text(Path(args.output, "index.html"), page)
-    for sentence in result.sentences():
+    for sentence in (*result.sentences(), *_incomplete(result.comparison)):
         tell(sentence)
     tell(f"page: {Path(args.output, 'index.html').absolute()}")
     return result.status
+
+
+def _incomplete(compared: TaskComparison) -> list[str]:
+    """Return which metrics lack scores of outputs, and which have no figure for a task."""
+    from gecjury.report.tasks import absences
+
+    unanswered = [
+        f"warning: {table.signature.label}: {table.unanswered} scores are missing on {name}"
+        for name, comparison in compared.comparisons.items()
+        for table in comparison.tables
+        if table.unanswered
+    ]
+    return unanswered + [f"note: {line}" for line in absences(compared)]
+
+
+def _require_consent(args: argparse.Namespace, record: Mapping[str, Any]) -> None:
+    """Refuse what the file's metrics, benchmarks and settings do without the user's consent."""
+    from gecjury.benchmarks.loaders.own import outside_of
+    from gecjury.scoring.consent import Power, home_of, is_outside, powers_of, require_consent
+
+    home = home_of(args.file)
+    read = [
+        Power(f"reads {file}, outside {home}", who=f"the benchmark {name}")
+        for name in record["benchmarks"]
+        for file in outside_of(name, home)
+    ] + [
+        Power(f"reads {value}, outside {home}", who=f"the setting {key}")
+        for key, value in record["settings"].items()
+        if isinstance(value, str) and is_outside(value, home)
+    ]
+    named = [power for text in record["metrics"] for power in powers_of(text, home, args.base_url)]
+    require_consent(
+        args.file,
+        [*named, *read],
+        allowed=args.allow_judges,
+        key=args.api_key_env,
+        servers=(args.base_url,),
+    )
 
 
 def read_study(path: str) -> dict[str, Any]:
@@ -82,10 +131,7 @@ def read_study(path: str) -> dict[str, Any]:
     """
     from gecjury.studies.compare import Compare
 
-    try:
-        record = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: is not TOML: {error}") from None
+    record = read_toml(path, "a study")
     for key in record:
         known_name(f"key of {path}", key, _KEYS)
     usual: dict[str, Any] = {"title": "", "settings": {}, "weights": {}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.addresses import default_server, public_address
+from gecjury.addresses import public_address
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, OptionError
@@ -25,18 +25,17 @@ from gecjury.jury.model import (
     identity,
     placeless,
     read_jury,
+    without_server,
 )
-from gecjury.models.checkpoints import EMBEDDED
 from gecjury.runtime import Runtime
-from gecjury.scoring.options import is_own_file, nested, parse
-from gecjury.scoring.registry import METRICS
+from gecjury.scoring.consent import Power, home_of, powers_of, require_consent
+from gecjury.scoring.options import nested, parse
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Setting, Signature
 from gecjury.stats.permutation import standardise
-from gecjury.textfiles import lies_in, read_lines
-from gecjury.wording import listed
+from gecjury.textfiles import read_lines, user_path
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,8 @@ class Jury(MeanScorer):
         file: the JSON file that `gecjury train jury` wrote.
         equal: instead of a file, members of a plain sum: `gleu@10refs+changes`, or the name of a
             text file with one member per line, which may have options.
-        allow_judges: allow members that ask a server, fetch a model, run a spaCy pipeline or read a
-            file elsewhere; the jury's file alone cannot allow them.
+        allow_judges: allow what members need your consent for: asking a server, running code,
+            fetching a model, files elsewhere; the jury's file alone cannot allow it.
         base_url: the server for members that are judges; the file never names one.
     """
 
@@ -113,71 +112,50 @@ class Jury(MeanScorer):
         """True if the members are given on the command line and not in a file."""
         return bool(self.equal) and not Path(self.equal).is_file()
 
+    @classmethod
+    def named_metrics(cls, options: Mapping[str, str], home: Path) -> Iterable[tuple[str, Path]]:
+        """Return the members of the file or the sum, each with the folder that names it."""
+        equal, file = options.get("equal"), options.get("file", "")
+        if equal:
+            place = home_of(equal) if Path(equal).is_file() else home
+            return [(member.metric, place) for member in _summed(equal)]
+        members = read_jury(file).members if file else ()
+        return [(member.metric, home_of(file)) for member in members]
+
     def _check_members(self) -> None:
         """Refuse members that would send or fetch something without the user's consent.
 
         Raises:
-            OptionError: there are such members, all of which it lists: judges, models that would
-                be fetched, spaCy pipelines that are packages, and files outside the jury's folder;
-                or a member names a server or a file of sentences, which a jury's file must not
-                choose.
+            OptionError: there are such members, all of which it lists; or a member names a server,
+                a judge of edits or a file of sentences, which a jury's file must not choose.
         """
         # A user who typed the members has consented to them.
         if self._typed:
             return
-        asking = []
-        name_of_file = self.file or self.equal
-        home = Path(name_of_file).resolve().parent
+        file = self.file or self.equal
+        powers: list[Power] = []
         for member in self.members:
             with _naming(member):
-                name, typed = parse(member.metric)
+                _, typed = parse(member.metric)
                 options = {key.replace("-", "_"): value for key, value in typed.items()}
                 if nested(options.get("valid", "")) is not None:
                     raise OptionError(
-                        f"{name_of_file} names a judge of edits (valid={options['valid']:.100}); a "
-                        "jury's file cannot choose that"
+                        f"{file} names a judge of edits (valid={options['valid']:.100}); a jury's "
+                        "file cannot choose that"
                     )
-                judge = METRICS.get(name, "").startswith("gecjury.judges.")
                 if options.get("context", "none") not in ("corpus", "neighbours", "none"):
                     raise OptionError(
-                        f"{name_of_file} names a file whose lines would be sent "
+                        f"{file} names a file whose lines would be sent "
                         f"(context={options['context']}); a jury's file cannot choose that"
                     )
                 if options.get("base_url") and not self.base_url:
                     raise OptionError(
-                        f"{name_of_file} names a server ({public_address(options['base_url'])}); a "
-                        "jury's file cannot choose that: name the server with --base-url URL (in "
-                        "Python base_url=...)"
+                        f"{file} names a server ({public_address(options['base_url'])}); a jury's "
+                        "file cannot choose that: name the server with --base-url URL (in Python "
+                        "base_url=...)"
                     )
-            if judge:
-                usual = "" if options.get("backend") == "vllm" else default_server()
-                server = public_address(self.base_url or usual) or "where its backend runs"
-                asking.append(f"{member.label} sends the sentences to a language model ({server})")
-                continue
-            if is_own_file(name):
-                asking.append(f"{member.label} runs the code of that file")
-                continue
-            # Loaded with the defaults, which the file need not name.
-            scorer = _loaded(member, self.base_url)
-            models = [m for m in scorer.loaded_models if m and not _is_at_hand(m)]
-            if models:
-                asking.append(f"{member.label} fetches {', '.join(models)} if it is not cached")
-            tagger = options.get("tagger", "none").removeprefix("spacy:")
-            if tagger not in ("embedded", "none") and not _is_at_hand(tagger):
-                asking.append(f"{member.label} runs the installed package {tagger}")
-            files = [Path(value).expanduser() for value in options.values() if "\0" not in value]
-            elsewhere = [
-                str(file) for file in files
-                if (file.is_file() or (name == "scores" and file.exists()))
-                and not lies_in(file, home)
-            ]  # fmt: skip
-            if elsewhere:
-                asking.append(f"{member.label} reads {listed(elsewhere)}, outside {home}")
-        if asking and not self.allow_judges:
-            raise OptionError(
-                f"{name_of_file} has members that need your consent: {'; '.join(asking)}. To allow "
-                "them, add --allow-judges (in Python allow_judges=True)"
-            )
+                powers += powers_of(without_server(member.metric), home_of(file), self.base_url)
+        require_consent(file, powers, allowed=self.allow_judges)
 
     def _folder_notes(self) -> list[str]:
         """Return a note for each folder and file of this machine that a member names."""
@@ -185,7 +163,7 @@ class Jury(MeanScorer):
             f"{self.file or self.equal}: the member {member.label} reads {value}"
             for member in self.members
             for value in parse(member.metric)[1].values()
-            if ("/" in value or "model=" in member.metric) and Path(value).expanduser().exists()
+            if ("/" in value or "model=" in member.metric) and user_path(value).exists()
         ]
 
     @property
@@ -315,11 +293,6 @@ class Jury(MeanScorer):
 def member_scores(member: Member, scorer: Scorer, corpus: Corpus, runtime: Runtime) -> ScoreTable:
     """Return a member's score table, from score files if the runtime has a folder of them."""
     return score_with_files(scorer, member.corpus(corpus), runtime.scores, runtime)
-
-
-def _is_at_hand(name: str) -> bool:
-    """Return whether a model is a folder on this machine, or the packaged encoder."""
-    return name == EMBEDDED or Path(name).expanduser().is_dir()
 
 
 @contextmanager

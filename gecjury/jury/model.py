@@ -209,7 +209,7 @@ class JuryModel:
         """Return the jury as it is written to a file: no member names its server."""
         # Neither the address nor traces of it are kept, because files are passed on.
         members = (
-            replace(m, metric=_without_server(m.metric), identity=placeless(m.identity))
+            replace(m, metric=without_server(m.metric), identity=placeless(m.identity))
             for m in self.members
         )
         return replace(self, members=tuple(members))
@@ -236,10 +236,11 @@ def write_jury(path: str | Path, model: JuryModel) -> None:
     Raises:
         OutputError: the file cannot be written; an existing one is kept.
     """
-    write_text(path, json.dumps(asdict(model.placeless()), indent=1, allow_nan=False) + "\n")
+    text = json.dumps(asdict(model.placeless()), indent=1, allow_nan=False) + "\n"
+    write_text(path, text, follow=True)
 
 
-def _without_server(metric: str) -> str:
+def without_server(metric: str) -> str:
     """Return a metric as a jury's file names it, which is without its server."""
     name, options = parse(metric)
     kept = [f"{k}={v}".replace(",", "\\,") for k, v in options.items()

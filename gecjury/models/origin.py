@@ -11,7 +11,7 @@ from gecjury.corpus.leakage import corpus_texts, sentence_key
 from gecjury.errors import InputError
 from gecjury.models.checkpoints import inside
 from gecjury.records import from_record
-from gecjury.textfiles import read_json, read_text
+from gecjury.textfiles import read_json, read_text, user_path
 
 MANIFEST = "gecjury.json"
 KEYS_FILE = "training-sentences.txt"
@@ -43,7 +43,7 @@ def taught_judge(folder: str) -> TaughtJudge | None:
     Raises:
         InputError: the manifest is damaged.
     """
-    path = Path(folder).expanduser() / MANIFEST
+    path = user_path(folder) / MANIFEST
     if not path.is_file():
         return None
     record = read_json(inside(path.parent, MANIFEST), "the manifest of a taught judge")

@@ -129,7 +129,7 @@ def _save(figure: Any, path: str | Path) -> None:
     try:
         _with_fonts(figure)
         # A viewer that watches the file must never see it half-written.
-        with warnings.catch_warnings(), whole_file(Path(path), synced=False) as file:
+        with warnings.catch_warnings(), whole_file(Path(path), synced=False, follow=True) as file:
             warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from", UserWarning)
             kind = Path(path).suffix[1:].lower()
             figure.savefig(file, format=kind, dpi=150, bbox_inches="tight")

@@ -1,10 +1,10 @@
-"""Scores of single edits: credit, verdicts, explanations."""
+"""Scores of single edits: credit, verdicts, explanations; and counts of edits by error type."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
@@ -16,6 +16,9 @@ from gecjury.scoring.signature import Signature
 
 if TYPE_CHECKING:  # the scorer's module imports this one
     from gecjury.scoring.scores import Plan
+
+TypeLevel = Literal[1, 2, 3]
+"""Level of detail of error types: 1 operation (M, R, U), 2 category, 3 both."""
 
 
 @dataclass(frozen=True)
@@ -126,3 +129,15 @@ class Explanation:
 def edit_label(edit: Edit) -> str:
     """Return an edit as the paper writes it: `[27,29] → their`."""
     return f"[{edit.start},{edit.end}] → {edit.correction or '∅'}"
+
+
+def merged_type(kind: str, level: TypeLevel) -> str:
+    """Return the part of an error type that a level distinguishes."""
+    operation, _, category = kind.partition(":")
+    return {1: operation, 2: category or kind, 3: kind}[level]
+
+
+def whole_counts(counts: Iterable[float]) -> tuple[float, float, float]:
+    """Return TP, FP and FN, as integers if they are whole numbers; sums of weights stay floats."""
+    tp, fp, fn = (int(v) if float(v).is_integer() else float(v) for v in counts)
+    return tp, fp, fn

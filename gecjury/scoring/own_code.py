@@ -12,6 +12,7 @@ import inspect
 import math
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
@@ -22,11 +23,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import InputError, OptionError, failure_in, nearest
+from gecjury.errors import InputError, OptionError, failure_in, nearest, raised_by_code
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Statistics
 from gecjury.scoring.signature import OWN_MODULES, file_digest, file_of, is_own_code
+from gecjury.textfiles import user_path
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,9 @@ class FunctionScorer(MeanScorer):
                     values[system, row] = math.nan if value is None else float(value)
                     if math.isinf(values[system, row]):
                         raise ValueError("returns an infinite number")
-                except Exception as error:  # the user's code may raise anything
+                except BaseException as error:  # the user's code may raise anything
+                    if not raised_by_code(error):
+                        raise
                     said = failure_in(type(self).function, error)
                     raise InputError(
                         f"{self.name}: fails on sentence {row + 1} of {name} ({said}); expected a "
@@ -109,7 +113,7 @@ def object_in_file(name: str) -> object:
         OptionError: there is no such file, it cannot be imported, or it has nothing of that name.
     """
     file, _, attribute = name.rpartition(":")
-    path = Path(file).expanduser().resolve()
+    path = user_path(file).resolve()
     if not path.is_file():
         raise OptionError(f"{name}: there is no file {file}; expected FILE.py:NAME")
     main = sys.modules["__main__"]
@@ -118,8 +122,12 @@ def object_in_file(name: str) -> object:
         module = main
     else:
         try:
-            module = _imported(path, file_digest(path))
-        except Exception as error:  # the user's code may raise anything
+            # Results go to stdout, so what the code prints goes to stderr.
+            with redirect_stdout(sys.stderr):
+                module = _imported(path, file_digest(path))
+        except BaseException as error:  # the user's code may raise anything
+            if not raised_by_code(error):
+                raise
             raise OptionError(
                 f"{name}: {file} cannot be imported ({failure_in(str(path), error)})"
             ) from error

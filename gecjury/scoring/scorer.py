@@ -19,10 +19,13 @@ hypotheses of a source side by side.
 from __future__ import annotations
 
 import re
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import MISSING, dataclass, fields, replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -34,7 +37,7 @@ from gecjury.corpus.edits import Edit
 from gecjury.corpus.language import ENGLISH
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.corpus.tokens import language_signature
-from gecjury.errors import GecjuryError, InputError, OptionError, failure_in
+from gecjury.errors import GecjuryError, InputError, OptionError, failure_in, raised_by_code
 from gecjury.runtime import Runtime, SilentProgress
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
 from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
@@ -284,6 +287,19 @@ class Scorer(ABC):
         """
         return ()
 
+    @classmethod
+    def named_metrics(cls, options: Mapping[str, str], home: Path) -> Iterable[tuple[str, Path]]:
+        """Return the metrics that the metric's options name, e.g. the members of a jury.
+
+        Args:
+            options: as texts, by name.
+            home: folder of the file that names the metric.
+
+        Returns:
+            Each as on the command line, with the folder of the file that names it.
+        """
+        return ()
+
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """Return other facts that affect scores, e.g. a tagger's version or a checkpoint's hash."""
         return {}
@@ -422,11 +438,15 @@ class Scorer(ABC):
             InputError: the code fails, or its values have the wrong shape.
         """
         try:
-            statistics = self.statistics(corpus, runtime)
+            # Results go to stdout, so what the code prints goes to stderr.
+            with redirect_stdout(sys.stderr):
+                statistics = self.statistics(corpus, runtime)
             shape = statistics.values.shape
         except GecjuryError:
             raise
-        except Exception as error:  # the user's code may raise anything
+        except BaseException as error:  # the user's code may raise anything
+            if not raised_by_code(error):
+                raise
             said = failure_in(type(self).statistics, error)
             raise InputError(f"{self.name}: its statistics cannot be computed ({said})") from error
         if shape[:2] != (len(corpus.systems), len(corpus)):

@@ -16,7 +16,7 @@ from gecjury.errors import OptionError
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.tables import audit_tables, crossed
 from gecjury.runtime import Runtime
-from gecjury.scoring.error_types import TypeLevel, merged_type, whole_counts
+from gecjury.scoring.by_edit import TypeLevel, merged_type, whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.settings import option

@@ -435,7 +435,7 @@ class Journal:
 
     def _write_output(self) -> None:
         try:
-            write_text(self.output, self.csv())
+            write_text(self.output, self.csv(), follow=True)
             self.behind = ""
         finally:
             self._mark = file_mark(self.output)

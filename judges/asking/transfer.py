@@ -129,7 +129,7 @@ def export_stores(folder: Path, file: Path, names: Sequence[str] = ()) -> int:
         # A line that was set aside is replaced by blanks.
         parts += [line + b"\n" for line in lines if line.strip()]
         count += len(store.records)
-    write_text(file, b"".join(parts).decode("ascii"))
+    write_text(file, b"".join(parts).decode("ascii"), follow=True)
     return count
 
 

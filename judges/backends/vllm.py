@@ -19,6 +19,7 @@ from gecjury.errors import InputError, MissingExtraError, OptionError, install_h
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.window import fitted, less_context, too_long
+from gecjury.models.checkpoints import refuse_code
 from gecjury.textfiles import parse_json
 
 OPTIONS_VARIABLE = "GECJURY_VLLM"
@@ -86,12 +87,13 @@ class _Engine:
         arguments: dict[str, Any] = {
             "model": model.name,
             "enable_prefix_caching": True,
-            "trust_remote_code": False,
             # Set for the engine as well as for each request; only xgrammar respects both.
             "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True},
             **dict(model.options),
             **_more_arguments(),
+            "trust_remote_code": False,
         }
+        refuse_code(model.name)
         try:
             self.llm = vllm.LLM(**arguments)
         except Exception as error:  # vLLM raises any error of its parts

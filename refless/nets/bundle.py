@@ -43,6 +43,7 @@ from gecjury.refless.nets.manifest import (
 from gecjury.refless.nets.probe import Probe, open_probe
 from gecjury.refless.nets.regressor import Regressor
 from gecjury.runtime import Runtime
+from gecjury.textfiles import user_path
 
 PACKAGED = {
     name: Path(__file__).parents[1] / "packaged" / name for name in ("embedded", "features")
@@ -288,7 +289,7 @@ def bundle_models(location: str) -> tuple[str, ...]:
     """
     if location in PACKAGED:
         location = str(PACKAGED[location])
-    folder = Path(location).expanduser()
+    folder = user_path(location)
     manifest = _manifest(folder) if folder.is_dir() else None
     named = () if manifest is None else _encoders_elsewhere(folder, manifest).values()
     return (location, *named)

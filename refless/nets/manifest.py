@@ -17,7 +17,7 @@ from gecjury.models.origin import MANIFEST
 from gecjury.records import from_record
 from gecjury.refless.data.annotations import QUALITY, RATED
 from gecjury.refless.nets.features import Linear
-from gecjury.textfiles import read_json
+from gecjury.textfiles import read_json, user_path
 
 BUNDLE_FORMAT = "gecjury-some/1"
 IMPARA_FORMAT = "gecjury-impara/1"
@@ -140,7 +140,7 @@ def folder_of(location: str, train: str) -> Path:
     Raises:
         InputError: a path without a folder.
     """
-    folder = Path(location).expanduser()
+    folder = user_path(location)
     if location.startswith((".", "/", "~")) and not folder.is_dir():
         raise InputError(
             f"{location}: no such folder. Train a model, e.g. with `gecjury train {train} -o "

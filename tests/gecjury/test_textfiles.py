@@ -23,6 +23,7 @@ from gecjury.textfiles import (
     read_lines,
     read_text,
     refuse_special_files,
+    user_path,
     write_text,
 )
 
@@ -294,3 +295,22 @@ def test_links_are_followed_to_decide_whether_a_file_is_in_a_folder(
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "link").symlink_to(target)
     assert lies_in(tmp_path / "folder" / "link", tmp_path / "folder") is expected
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a special privilege")
+def test_a_link_that_the_user_names_is_followed_and_others_are_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "elsewhere" / "page.html"
+    (tmp_path / "named").symlink_to("elsewhere/page.html")
+    for text in ("first", "second"):  # the target is created, then replaced
+        write_text(tmp_path / "named", text, follow=True)
+        assert target.read_text() == text
+    assert (tmp_path / "named").is_symlink()
+    assert [path.name for path in target.parent.iterdir()] == ["page.html"]
+    write_text(tmp_path / "named", "third")
+    assert not (tmp_path / "named").is_symlink()
+    assert target.read_text() == "second"
+
+
+def test_the_name_of_an_unknown_user_is_a_name() -> None:
+    assert user_path("~no-such-user/x") == Path("~no-such-user/x")
+    assert user_path("~/x") == Path.home() / "x"

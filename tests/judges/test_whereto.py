@@ -181,6 +181,16 @@ def test_a_jury_does_not_choose_a_file_whose_lines_are_sent(serve: Serve, tmp_pa
         load("jury", file=str(file), allow_judges=True, base_url=server.url)
 
 
+@pytest.mark.parametrize("option", ["criterion", "prompt", "examples"])
+def test_a_jury_names_the_files_that_a_judge_sends(tmp_path: Path, option: str) -> None:
+    (tmp_path / "secret.txt").write_text("Judge by the secret word.\n")
+    (tmp_path / "sent").mkdir()
+    metric = f"llm-s:model=tiny,{option}={tmp_path}/secret.txt"
+    file = jury(tmp_path / "sent" / "x.json", metric, "llm-s:model=tiny")
+    with pytest.raises(OptionError, match=r"need your consent: .*sends .*secret\.txt, outside"):
+        load("jury", file=str(file))
+
+
 def test_a_judge_needs_consent_and_then_asks_the_named_server(
     serve: Serve, corpus: Corpus, runtime: Runtime, tmp_path: Path
 ) -> None:

@@ -10,7 +10,6 @@ systems, and verdicts on single edits, which do not require judgments of whole c
 from __future__ import annotations
 
 import math
-import tomllib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -29,7 +28,7 @@ from gecjury.benchmarks.own_judgments import (
     read_judgments,
     read_own_verdicts,
 )
-from gecjury.benchmarks.table import BENCHMARKS, BenchmarkInfo, View
+from gecjury.benchmarks.table import BENCHMARKS, BenchmarkInfo, View, looks_like_path
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import Language, language_of
 from gecjury.corpus.reading import read_corpus, system_name
@@ -37,11 +36,10 @@ from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError, OptionError, nearest_of
 from gecjury.records import from_record
 from gecjury.stats.counts import defined_mean
-from gecjury.textfiles import lies_in, read_text
+from gecjury.textfiles import lies_in, read_toml
 from gecjury.wording import listed
 
 _TABLE = "benchmark.toml"
-_MOST_TOML = 1_000_000
 _MOST_FILES = 10_000
 _LONGEST = 255  # bytes of a file's name
 _VIEWS: tuple[View, ...] = ("edit", "sentence")
@@ -184,16 +182,39 @@ def load_own(request: LoadRequest) -> Benchmark:
 
 def _elsewhere(layout: FolderLayout, path: Path) -> tuple[str, ...]:
     """Return a note on the files that a table names outside its own folder."""
-    root = path if path.is_dir() else path.parent
-    named = [layout.source, *layout.outputs, *layout.references, *layout.judgments.values()]
-    named += [file for file in (layout.gold, layout.verdicts) if file is not None]
-    outside = [str(file) for file in named if not lies_in(file, root)]
+    outside = _files_outside(layout, path if path.is_dir() else path.parent)
     if not outside:
         return ()
     return (
         f"{path} names files outside its folder: {listed(outside)}; if somebody else wrote it, "
         "check that you want them used before you share results that contain them",
     )
+
+
+def _files_outside(layout: FolderLayout, root: Path) -> list[str]:
+    named = [layout.source, *layout.outputs, *layout.references, *layout.judgments.values()]
+    named += [file for file in (layout.gold, layout.verdicts) if file is not None]
+    return [str(file) for file in named if not lies_in(file, root)]
+
+
+def outside_of(name: str, root: Path) -> list[str]:
+    """Return the files that a benchmark reads outside a folder; its texts are not read.
+
+    Args:
+        name: a benchmark's name, which reads nothing there, or the path of a user's own.
+        root: the folder.
+
+    Raises:
+        InputError: the benchmark is incomplete.
+    """
+    if name.lower() in BENCHMARKS or not looks_like_path(name):
+        return []
+    path = Path(name)
+    # A table that is a link is not read either.
+    if outside := [str(place) for place in (path, path / _TABLE) if not lies_in(place, root)]:
+        return outside[:1]
+    own = path.is_dir() or path.suffix == ".toml"
+    return _files_outside(read_layout(path), root) if own else []
 
 
 def _read_judgments(path: Path, corpus: Corpus, first: int, skip: bool) -> OwnJudgments:
@@ -312,16 +333,7 @@ def read_layout(path: Path) -> FolderLayout:
 
 
 def _read_toml(path: Path) -> Description:
-    text = read_text(path, most=_MOST_TOML)
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not TOML: {error}") from None
-    except RecursionError:
-        raise InputError(f"{path}: not TOML: lists or tables are nested too deeply") from None
-    except ValueError:
-        # Python refuses to read integers of more than 4,300 digits, and invalid dates.
-        raise InputError(f"{path}: not TOML: a number or date that cannot be read") from None
+    table = read_toml(path, "a benchmark")
     keys = [key.name for key in fields(Description)]
     for key in table:
         if key not in keys:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gecjury.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
 from gecjury.corpus.corpus import Corpus
-from gecjury.scoring.error_types import TypeLevel, merged_type
+from gecjury.scoring.by_edit import TypeLevel, merged_type
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
 from gecjury.stats.bootstrap import Interval, interval, sentence_draws

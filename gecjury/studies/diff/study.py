@@ -19,7 +19,7 @@ from gecjury.errors import IncompleteError, InputError, MissingExtraError, Optio
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.tables import LEAST_P, audit_tables
 from gecjury.runtime import Runtime
-from gecjury.scoring.error_types import TypeLevel, whole_counts
+from gecjury.scoring.by_edit import TypeLevel, whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.settings import option

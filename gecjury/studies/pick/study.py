@@ -137,9 +137,9 @@ class Pick(Study):
         )
         # `check` lets output be written for one way only; several ways are only measured.
         if self.output:
-            write_text(self.output, _text(first))
+            write_text(self.output, _text(first), follow=True)
         if self.scores and self.scores != "-":
-            write_text(self.scores, score_lines(first))
+            write_text(self.scores, score_lines(first), follow=True)
         facts: dict[str, Any] = {
             "inputs": work.inputs,
             "sentences": len(corpus),

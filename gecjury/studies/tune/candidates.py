@@ -21,6 +21,7 @@ from gecjury.benchmarks.table import View
 from gecjury.corpus.leakage import normalise
 from gecjury.errors import OptionError
 from gecjury.metaeval.study import Study
+from gecjury.scoring.consent import home_of, powers_of, require_consent
 from gecjury.scoring.options import parse
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, group_counts, interval
@@ -32,7 +33,9 @@ from gecjury.textfiles import read_lines
 _SAME = 1e-12  # accuracies that differ by less are equal
 
 
-def candidate_metrics(metric: str, candidates: Sequence[str]) -> list[str]:
+def candidate_metrics(
+    metric: str, candidates: Sequence[str], *, allowed: bool = False, key: str | None = None
+) -> list[str]:
     """Return the metric itself and each candidate as command-line names, without duplicates.
 
     Args:
@@ -40,23 +43,32 @@ def candidate_metrics(metric: str, candidates: Sequence[str]) -> list[str]:
         candidates: options that are added to the metric's or replace them
             (`criterion=fluency,orders=2`), a metric with its options, or a file with one of these
             per line; blank lines and lines that begin with `#` are skipped.
+        allowed: whether candidates of a file may do what needs consent.
+        key: the variable with the key for servers that are not OpenAI's.
 
     Raises:
-        OptionError: a candidate has none of these forms; names the file and line.
+        OptionError: a candidate has none of these forms (names the file and line), or a candidate
+            of a file needs consent to something that the metric itself does not do.
         InputError: a file cannot be read.
     """
-    lines: list[tuple[str, str]] = []
+    metrics = [metric]
     for candidate in candidates:
-        if _is_file(candidate):
-            numbered = enumerate(map(str.strip, read_lines(candidate)), 1)
-            lines += [
-                (f"{candidate}, line {number}: ", line)
-                for number, line in numbered
-                if line and not line.startswith("#")
-            ]
-        else:
-            lines.append(("", candidate))
-    return list(dict.fromkeys([metric, *(_typed(metric, line, place) for place, line in lines)]))
+        if not _is_file(candidate):
+            metrics.append(_typed(metric, candidate, ""))
+            continue
+        lines = [
+            _typed(metric, line, f"{candidate}, line {number}: ")
+            for number, line in enumerate(map(str.strip, read_lines(candidate)), 1)
+            if line and not line.startswith("#")
+        ]
+        home = home_of(candidate)
+        # The user named the metric, and so consented to what it does.
+        typed = powers_of(metric, home)
+        powers = [power for line in lines for power in powers_of(line, home) if power not in typed]
+        servers = [power.server for power in typed]
+        require_consent(candidate, powers, allowed=allowed, key=key, servers=servers)
+        metrics += lines
+    return list(dict.fromkeys(metrics))
 
 
 def _is_file(name: str) -> bool:

@@ -87,6 +87,7 @@ class Tune(Study):
         curve: also show the figures of every value.
         prompt: choose among candidates by accuracy on judged pairs: options added to the metric's
             (criterion=fluency), whole metrics, or a file with one per line.
+        allow_judges: allow what candidates of a file need your consent for.
     """
 
     takes: ClassVar[Takes] = "benchmark"
@@ -111,6 +112,7 @@ what to tune:
     seed: int = option(0, least=0)
     curve: bool = option(False, needs=_NOT_CHOOSING)
     prompt: tuple[str, ...] = option((), metavar="CANDIDATE", several=True)
+    allow_judges: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -161,7 +163,7 @@ what to tune:
         (what,) = work.typed
         scorers: Sequence[Scorer] = work.scorers
         if self.prompt:
-            scorers = self._candidates(what)
+            scorers = self._candidates(what, work.runtime.api_key_env)
         elif (grid := _grid(what)) is not None:
             scorers = [grid.scorer(value) for value in grid.values]
         for scorer in scorers:
@@ -238,13 +240,19 @@ what to tune:
         said = tuple(f"warning: {warning}" for warning in warnings)
         return Result(tuple(tables), facts, tuple(warnings), said=said)
 
-    def _candidates(self, what: str) -> list[Scorer]:
+    def _candidates(self, what: str, key: str | None = None) -> list[Scorer]:
         """Return the metric as named and the candidates, without duplicates.
 
+        Args:
+            what: the metric.
+            key: the variable with the key for servers that are not OpenAI's.
+
         Raises:
-            OptionError: a candidate is not a metric, or there is none except the metric itself.
+            OptionError: a candidate is not a metric or needs consent, or there is none except the
+                metric itself.
         """
-        scorers = dict.fromkeys(load(one) for one in candidate_metrics(what, self.prompt))
+        names = candidate_metrics(what, self.prompt, allowed=self.allow_judges, key=key)
+        scorers = dict.fromkeys(map(load, names))
         if len(scorers) < 2:
             raise OptionError(
                 f"--prompt: no candidate differs from {masked(what)}; expected at least one, e.g. "

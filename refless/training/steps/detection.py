@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,7 +23,7 @@ from gecjury.refless.nets.probe import plain_text
 from gecjury.refless.nets.regressor import batch_logits
 from gecjury.refless.training.recipe import TrainSettings
 from gecjury.runtime import Runtime
-from gecjury.textfiles import read_text
+from gecjury.textfiles import read_text, user_path
 
 LABELS = ("c", "i")
 """Names of the two outputs, as in MultiGED's files: correct, incorrect."""
@@ -267,7 +266,7 @@ def detection_keys(text: LabelledText | None, detector: str) -> set[str]:
     keys = set()
     if text is not None:
         keys = {sentence_key(s.text) for part in (text.train, text.dev) for s in part}
-    path = Path(detector).expanduser() / KEYS_FILE
+    path = user_path(detector) / KEYS_FILE
     if detector and path.is_file():
         keys |= set(read_text(path).split())
     return keys

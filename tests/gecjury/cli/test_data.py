@@ -19,7 +19,7 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import command_parser, data
 from gecjury.cli.parsers import CommandParser
 from gecjury.errors import DataError, OptionError, OutputError
-from gecjury.textfiles import read_lines
+from gecjury.textfiles import read_lines, write_text
 
 
 def run(*arguments: str, data_folder: Path | None = None, form: str = "json") -> int:
@@ -180,6 +180,26 @@ def test_the_sample_is_never_written_over_files(
     with pytest.raises(OutputError):
         run("sample", str(tmp_path / "ref1.txt"))
     assert (tmp_path / "ref1.txt").read_text() == "mine\n"
+
+
+def test_the_sample_is_completed_after_an_interrupted_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[object] = []
+
+    def fill(path: Path, text: str) -> None:
+        if len(written) == 3:
+            raise OutputError(f"{path}: cannot be written (No space left on device)")
+        written.append(path)
+        write_text(path, text)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("gecjury.textfiles.write_text", fill)
+        with pytest.raises(OutputError, match="No space left"):
+            run("sample", str(tmp_path))
+    assert len([*tmp_path.iterdir()]) == 3
+    assert run("sample", str(tmp_path)) == 0
+    assert len([*tmp_path.iterdir()]) > 3
 
 
 @pytest.mark.parametrize(

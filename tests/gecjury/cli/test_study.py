@@ -10,6 +10,7 @@ import pytest
 from gecjury.cli import main
 from gecjury.cli.study import read_study
 from gecjury.errors import InputError, OptionError
+from tests.judges.faultserver import FaultServer, Said
 
 
 def written(place: Path, text: str) -> str:
@@ -96,3 +97,27 @@ def test_the_example_is_a_study() -> None:
     record = read_study(str(example))
     assert record["settings"] == {"preset": "wmt", "limit": 200}
     assert len(record["benchmarks"]) == 5
+
+
+def test_a_judge_without_verdicts_is_reported(
+    tmp_path: Path, own_benchmark: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("openai")
+    with FaultServer(lambda number, body: Said(400, {"error": {"message": "no"}})) as server:
+        study = written(
+            tmp_path,
+            f"""benchmarks = ["sample", "{own_benchmark}"]
+            metrics = ["changes", "llm-s:model=x,base_url={server.url}"]
+            [settings]
+            limit = 5
+            over = "none"
+            """,
+        )
+        argv = ["study", study, "-o", str(tmp_path / "out"), "-q", "--cache", str(tmp_path / "c")]
+        assert main([*argv, "--allow-judges"]) == 1
+    said = capsys.readouterr().err
+    assert "llm-s" in said
+    assert (
+        f"missing in sample:system, sample:sentence, own:system and own:sentence: {server.url}"
+        in said
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -197,6 +198,27 @@ def test_a_folder_cannot_name_an_implementation_from_the_hub(
     network = opened(changed(tmp_path / "model", "config.json", **{key: value}))
     assert network.config._attn_implementation in ("eager", "sdpa")
     assert getattr(network.config, "_experts_implementation", None) in (None, "eager")
+
+
+@pytest.mark.security
+@pytest.mark.parametrize(
+    ("file", "entries"),
+    [
+        ("config.json", {"auto_map": {"AutoModel": "evil.Model"}}),
+        ("config.json", {"text_config": {"auto_map": {"AutoConfig": "evil.Config"}}}),
+        ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["evil.Tokenizer", None]}}),
+        ("processor_config.json", {"auto_map": {"AutoProcessor": "owner/evil--evil.Processor"}}),
+        ("config.4.0.0.json", {"auto_map": {"AutoModel": "evil.Model"}}),
+    ],
+)
+def test_a_folder_cannot_name_code(tmp_path: Path, file: str, entries: dict[str, Any]) -> None:
+    folder = tiny.encoder(tmp_path / "model")
+    (folder / "evil.py").write_text("from pathlib import Path\nPath('PWNED').touch()\n")
+    path = folder / file
+    path.write_text(json.dumps((json.loads(path.read_text()) if path.exists() else {}) | entries))
+    with pytest.raises(InputError, match=rf"{re.escape(file)}: names code .*auto_map.*remove"):
+        resolve(str(folder))
+    assert cached_tokenizer(str(folder)) is None
 
 
 @pytest.mark.security

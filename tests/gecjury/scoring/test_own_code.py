@@ -320,3 +320,46 @@ def test_no_file_of_results_or_juries_runs_code(file: Path, shell: Shell) -> Non
     listed = shell.write("members.txt", f"gleu\n{file}:f\n")
     with pytest.raises(OptionError, match=r"need your consent: .*own\.py:f runs the code"):
         load("jury", equal=str(listed))
+
+
+@pytest.mark.security
+@pytest.mark.parametrize(
+    ("code", "name", "parts"),
+    [
+        ("import sys\nsys.exit(0)", "f", ["cannot be imported (SystemExit: 0, line 2 of own.py)"]),
+        ("def f(a, b):\n    raise SystemExit", "f", ["fails on sentence 1", "line 2 of own.py"]),
+        ("def f(a, b):\n    raise KeyboardInterrupt", "f", ["fails on sentence 1", "line 2"]),
+        (
+            "class E(Exception):\n    def __str__(self): raise self\ndef f(a, b):\n    raise E",
+            "f",
+            ["fails on sentence 1 of", "(E, line 4 of own.py)"],
+        ),
+        (
+            f"{CODE}\n@dataclass(frozen=True)\nclass Ends(Words):\n    name = 'ends'\n"
+            "    def corpus_scores(self, statistics, draws=None): raise SystemExit(0)\n",
+            "Ends",
+            ["code of a metric ended the command (SystemExit: 0", "of own.py"],
+        ),
+    ],
+)
+def test_code_cannot_end_the_command(
+    shell: Shell, tmp_path: Path, code: str, name: str, parts: list[str]
+) -> None:
+    (tmp_path / "own.py").write_text(code)
+    (tmp_path / "a.txt").write_text("a b\n")
+    status, out, err = shell("score", "a.txt", "a.txt", "-m", f"own.py:{name}")
+    assert (status, out) == (2, "")
+    for part in parts:
+        assert part in err
+
+
+@pytest.mark.security
+def test_what_code_prints_is_not_among_the_results(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(
+        "print('noise')\ndef f(a, b):\n    print('noise')\n    return 1.0\n"
+    )
+    (tmp_path / "a.txt").write_text("a b\n")
+    status, out, err = shell("score", "a.txt", "a.txt", "-m", "own.py:f", "--format", "json")
+    assert status == 0
+    assert json.loads(out)["rows"][0]["score"] == 1.0
+    assert err.count("noise") == 2

@@ -176,3 +176,25 @@ def test_an_engine_without_memory_is_reported_with_the_remedy(
     pattern += f"; .*{re.escape(remedy)}" if remedy else "$"
     with pytest.raises(InputError, match=pattern):
         judge.score_corpus(corpus_of_texts(["a"], ["b"]), Runtime(cache=tmp_path))
+
+
+@pytest.mark.security
+def test_a_model_that_names_code_is_not_given_to_vllm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[dict[str, Any]] = []
+
+    def record(**arguments: Any) -> None:
+        given.append(arguments)
+        raise RuntimeError("enough")
+
+    monkeypatch.setitem(sys.modules, "vllm", SimpleNamespace(LLM=record))
+    monkeypatch.setenv("GECJURY_VLLM", '{"trust_remote_code": true}')
+    for number, entries in enumerate(({}, {"auto_map": {"AutoModel": "evil.Model"}})):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps(entries))
+        judge = load("llm-s", backend="vllm", model=str(folder))
+        with pytest.raises(InputError, match="auto_map" if entries else "enough"):
+            judge.score_corpus(corpus_of_texts(["a"], ["b"]), Runtime(cache=tmp_path / "cache"))
+    assert [arguments["trust_remote_code"] for arguments in given] == [False]

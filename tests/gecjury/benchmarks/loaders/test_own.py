@@ -283,7 +283,7 @@ def write_table(folder: Path, text: str) -> None:
     ("text", "message"),
     [
         ("name = 3", r"benchmark\.toml: name is 3; expected a text"),
-        ("name = x", r"benchmark\.toml: not TOML: .*line 1"),
+        ("name = x", r"benchmark\.toml: is not TOML: .*line 1"),
         ('judgment = "x"', r"unknown key 'judgment': did you mean judgments"),
         ('name = "seeda"', r"'seeda' is the name of a benchmark"),
         ("first_sentence = 2", r"first_sentence is 2; expected 1 or 0"),

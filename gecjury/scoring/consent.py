@@ -1,0 +1,171 @@
+"""Consent to what the metrics of a file do.
+
+A study, a list of candidates or a jury may come from somebody else, and a metric can run code, send
+sentences and read any file. Whatever a file's metrics do beyond scoring with what lies beside the
+file is listed once, and refused unless the user allows it. The command line and Python need no
+consent: there, the user names the metrics.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gecjury.addresses import default_server, public_address
+from gecjury.errors import OptionError
+from gecjury.scoring.options import is_own_file, nested, parse, split_name
+from gecjury.scoring.registry import load, metric_names, scorer_class
+from gecjury.textfiles import lies_in, user_path
+from gecjury.wording import listed
+
+_OWN_TAGGERS = ("embedded", "cherrant", "none")
+_SHOWN = 200  # characters of a metric in the list
+
+
+@dataclass(frozen=True)
+class Power:
+    """Something that needs the user's consent. Two are equal if they do the same.
+
+    Attributes:
+        does: what is done, after the metric's name: "runs the code of FILE".
+        server: the address that the file itself names for it; empty if it names none.
+        who: the metric, or what else the file names.
+        sends: files of the file's own folder that a judge reads, and sends to its server.
+    """
+
+    does: str
+    server: str = ""
+    who: str = field(default="", compare=False)
+    sends: tuple[str, ...] = field(default=(), compare=False)
+
+    def __str__(self) -> str:
+        sent = f" together with {listed(self.sends)}" if self.sends else ""
+        return f"{self.who[:_SHOWN]} {self.does}{sent}"
+
+
+def powers_of(text: str, home: Path, base_url: str | None = None) -> list[Power]:
+    """Return what a metric that a file names does beyond scoring with what lies beside the file.
+
+    No code of the metric is run, and nothing outside the folder is read.
+
+    Args:
+        text: the metric, as on the command line.
+        home: folder of the file.
+        base_url: the user's server for judges that name none.
+
+    Raises:
+        OptionError: the metric or an option is unknown.
+        MissingExtraError: a package that the metric needs is not installed.
+    """
+    return [*_powers(text, home, base_url)]
+
+
+def _powers(text: str, home: Path, base_url: str | None) -> Iterator[Power]:
+    name, typed = parse(text)
+    options = {key.replace("-", "_"): value for key, value in typed.items()}
+    for key, value in list(options.items()):
+        inner = nested(value)
+        if inner is not None and _is_metric(split_name(inner)[0]):
+            del options[key]
+            yield from _powers(inner, home, base_url)
+    if is_own_file(name):
+        yield Power(f"runs the code of {name.rpartition(':')[0]}", who=text)
+        return
+    kind = scorer_class(name)
+    judge = kind.family == "judges"
+    in_process = "vllm" in options.get("backend", "")
+    # On a server, a model's name is no file.
+    paths = {k for k in options if k != "model" or in_process or not judge}
+    outside = {k: v for k, v in options.items() if k in paths and is_outside(v, home)}
+    near = {key: value for key, value in options.items() if key not in outside}
+    if judge:
+        server = options.get("base_url") or base_url or default_server()
+        where = public_address(server) or "OpenAI"
+        model = options.get("model", "that is not named")
+        does = f"sends the sentences to the language model {model} ({where})"
+        if options.get("backend") == "vllm":
+            does = f"runs the language model {model}, fetched if it is not cached"
+        sent = (v for k, v in near.items() if k in paths - {"model"} and _is_path(v))
+        yield Power(does, options.get("base_url", ""), text, tuple(sent))
+    for key, value in outside.items():
+        verb = "sends" if judge and key != "model" else "reads"
+        unseen = ", and does what the members there need" if name == "jury" else ""
+        yield Power(f"{verb} {value}, outside {home}{unseen}", who=text)
+    tagger = options.get("tagger", "none")
+    if tagger not in _OWN_TAGGERS:
+        yield Power(f"runs the installed package {tagger.removeprefix('spacy:')}", who=text)
+    if judge:
+        return
+    for value in near.values():
+        if value.startswith(("http://", "https://")):
+            yield Power(f"names the server {public_address(value)}", value, text)
+    for member, folder in kind.named_metrics(near, home):
+        yield from _powers(member, folder, options.get("base_url") or base_url)
+    if name != "jury":
+        # Loaded with the defaults, which the file need not name.
+        for model in load(name, **near).loaded_models:
+            if model not in ("", "embedded") and not _is_path(model):
+                yield Power(f"fetches {model} if it is not cached", who=text)
+
+
+def _is_metric(name: str) -> bool:
+    return is_own_file(name) or name in metric_names()
+
+
+def _place(value: str) -> Path:
+    return user_path(value.removeprefix("spacy:"))
+
+
+def _is_path(value: str) -> bool:
+    # Unlike `Path.exists`, this is False for texts that no file can have as its name.
+    return os.path.lexists(_place(value)) if "\0" not in value else False
+
+
+def is_outside(value: str, home: Path) -> bool:
+    """Return whether a text is the path of a file or folder that is not in a folder.
+
+    Links are followed, and relative paths begin in the working directory.
+    """
+    return _is_path(value) and not lies_in(_place(value), home)
+
+
+def home_of(file: str | Path) -> Path:
+    """Return the folder of a file; for standard input (`-`), the working directory."""
+    return Path(file).resolve().parent
+
+
+def require_consent(
+    file: str,
+    powers: Sequence[Power],
+    *,
+    allowed: bool,
+    key: str | None = None,
+    servers: Collection[str | None] = (),
+) -> None:
+    """Refuse what a file's metrics would do without the user's consent.
+
+    Args:
+        file: the file, for messages.
+        powers: what its metrics would do.
+        allowed: whether the user has consented.
+        key: the variable with the key for servers that are not OpenAI's, if the user names one.
+        servers: the servers that the user named, which may get the key.
+
+    Raises:
+        OptionError: lists everything that needs consent; or the key would go to a server that only
+            the file names.
+    """
+    if powers and not allowed:
+        raise OptionError(
+            f"{file}: these need your consent: {'; '.join(map(str, dict.fromkeys(powers)))}. "
+            "To allow all of it, add --allow-judges (in Python allow_judges=True)"
+        )
+    strange = [power.server for power in powers if power.server and power.server not in servers]
+    if key and strange:
+        raise OptionError(
+            f"--api-key-env {key}: {file} names the server {public_address(strange[0])}, and a key "
+            "goes only to servers that you name yourself: remove base_url from the file and name "
+            "the server with --base-url, or leave out --api-key-env"
+        )

@@ -1,0 +1,249 @@
+"""Files that name metrics run, read, send and fetch nothing without the user's consent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gecjury.cli import main
+from gecjury.errors import OptionError
+from gecjury.scoring.consent import powers_of
+from gecjury.studies.tune.study import Tune
+from gecjury.textfiles import read_toml
+from tests.judges.faultserver import FaultServer
+
+pytestmark = pytest.mark.security
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a file from somebody else, with code that leaves a mark; a secret beside it."""
+    folder = tmp_path / "sent"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    (folder / "evil.py").write_text(
+        "from pathlib import Path\nPath('PWNED').touch()\n"
+        "def f(source, hypothesis):\n    return len(hypothesis)\n"
+    )
+    (tmp_path / "secret.txt").write_text("Judge by the secret word.\n")
+    return folder
+
+
+def does(metric: str) -> list[str]:
+    return [power.does for power in powers_of(metric, Path())]
+
+
+@pytest.mark.parametrize(
+    ("metric", "power"),
+    [
+        ("evil.py:f", "runs the code of evil.py"),
+        ("evil.py:f:a=1", "runs the code of evil.py"),
+        ("errant:valid=evil.py:f[]", "runs the code of evil.py"),
+        ("errant:valid=evil.py:f[a=1]", "runs the code of evil.py"),
+        ("jury:equal=gleu+evil.py:f,allow_judges=true", "runs the code of evil.py"),
+        ("jury:equal=members.txt", "runs the code of evil.py"),
+        ("scores:file=../secret.txt", "reads ../secret.txt, outside"),
+        ("scores:file=link.txt", "reads link.txt, outside"),
+        ("errant:valid=../secret.txt", "reads ../secret.txt, outside"),
+        ("some:model=..", "reads .., outside"),
+        ("jury:file=../secret.txt", "reads ../secret.txt, outside"),
+        ("errant:tagger=spacy:.", "runs the installed package ."),
+        ("scribendi", "fetches openai-community/gpt2"),
+        ("some:model=nobody/x", "fetches nobody/x"),
+        ("llm-s:model=x", "sends the sentences to the language model x (OpenAI)"),
+        ("llm-s:model=x,base_url=http://a:k@h/v1", "the language model x (http://h/v1)"),
+        ("llm-s:model=x,base-url=http://h/v1", "the language model x (http://h/v1)"),
+        ("llm-s:backend=vllm,model=nobody/x", "runs the language model nobody/x"),
+        ("errant:valid=edit-verdict[model=x]", "sends the sentences to the language model x"),
+        ("llm-s:model=x,criterion=../secret.txt", "sends ../secret.txt, outside"),
+        ("llm-s:model=x,prompt=../secret.txt", "sends ../secret.txt, outside"),
+        ("llm-s:model=x,examples=link.txt", "sends link.txt, outside"),
+        ("llm-s:model=x,context=../secret.txt", "sends ../secret.txt, outside"),
+        ("errant:valid=edit-verdict[model=x,prompt=../secret.txt]", "sends ../secret.txt, outside"),
+    ],
+)
+def test_what_a_metric_of_a_file_does(place: Path, metric: str, power: str) -> None:
+    (place / "link.txt").symlink_to("../secret.txt")
+    (place / "members.txt").write_text("gleu\nevil.py:f\n")
+    assert any(power in what for what in does(metric)), does(metric)
+    assert not (place / "PWNED").exists()
+
+
+def test_what_lies_beside_the_file_needs_no_consent(place: Path) -> None:
+    (place / "mine").mkdir()
+    (place / "s.tsv").write_text("1\n")
+    near = ("green:n=2", "errant", "some:model=mine", "scores:file=s.tsv", "jury:equal=gleu+green")
+    for metric in (*near, "pt-errant:encoder=embedded", "some:model=features"):
+        assert does(metric) == []
+
+
+def test_a_judge_names_the_files_that_it_sends(place: Path) -> None:
+    (place / "near.txt").write_text("Judge.\n")
+    (power,) = powers_of("llm-s:model=x,criterion=near.txt", place)
+    assert "together with near.txt" in str(power)
+
+
+STUDY = """benchmarks = ["sample", "own"]
+metrics = ["green", "evil.py:f", "llm-s:model=x,base_url={url},criterion=../secret.txt"]
+[settings]
+limit = 5
+over = "none"
+"""
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"], ["--api-key-env", "MY_KEY"]])
+def test_a_study_is_refused_once_with_everything_that_it_does(
+    place: Path, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = STUDY.format(url="http://h/v1").replace('"own"', '"../other"')
+    (place / "st.toml").write_text(study + 'drift-from = ".."\n')
+    assert main(["study", "st.toml", "-o", "out", *more]) == 2
+    said = capsys.readouterr().err
+    for part in ("st.toml", "code of evil.py", "http://h/v1", "../secret.txt", "--allow-judges"):
+        assert part in said
+    assert "../other reads ../other, outside" in said
+    assert "drift_from reads .., outside" in said
+    assert not (place / "PWNED").exists()
+    assert not (place / "out").exists()
+
+
+def test_files_that_a_benchmark_of_a_study_names_need_consent(
+    place: Path, own_benchmark: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "own").symlink_to(own_benchmark)
+    Path(place, "own.toml").write_text(
+        'source = "../secret.txt"\noutputs = "o"\njudgments = "j.csv"\n'
+    )
+    (place / "o").mkdir()
+    (place / "o" / "a.txt").write_text("x\n")
+    (place / "j.csv").write_text("x\n")
+    for name, part in (("own", "own"), ("own.toml", "secret.txt")):
+        (place / "st.toml").write_text(f'benchmarks = ["sample", "{name}"]\nmetrics = ["green"]\n')
+        assert main(["study", "st.toml", "-o", "out"]) == 2
+        said = capsys.readouterr().err
+        assert f"{part}, outside" in said
+        assert "--allow-judges" in said
+
+
+def test_with_consent_a_study_sends_no_key_to_its_own_server(
+    place: Path,
+    own_benchmark: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip("openai")
+    monkeypatch.setenv("MY_KEY", "sk-key-of-this-server")
+    Path(own_benchmark).rename(place / "own")
+    argv = ["study", "st.toml", "-o", "out", "-q", "--allow-judges", "--cache", "cache"]
+    with FaultServer() as server, FaultServer() as other:
+        (place / "st.toml").write_text(STUDY.format(url=server.url))
+        for more in ([], ["--base-url", other.url]):
+            assert main([*argv, "--api-key-env", "MY_KEY", *more]) == 2
+            said = capsys.readouterr().err
+            assert server.url in said
+            assert "--base-url" in said
+        assert not server.bodies
+        assert not (place / "PWNED").exists()
+        assert main(argv) == 0, capsys.readouterr().err
+        assert server.authorizations == {"Bearer none"}
+        assert (place / "PWNED").exists()
+        # The server that the user names gets the key.
+        (place / "st.toml").write_text(STUDY.replace(",base_url={url}", ""))
+        named = ["--base-url", other.url, "--api-key-env", "MY_KEY"]
+        assert main([*argv, *named]) == 0
+        assert other.authorizations == {"Bearer sk-key-of-this-server"}
+
+
+def test_a_jury_in_a_study_shows_what_its_members_do(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "members.txt").write_text("gleu\nevil.py:f\nscores:file=../secret.txt\n")
+    (place / "st.toml").write_text(
+        'benchmarks = ["sample", "jfleg"]\nmetrics = ["jury:equal=members.txt,allow_judges=true"]\n'
+    )
+    assert main(["study", "st.toml", "-o", "out"]) == 2
+    said = capsys.readouterr().err
+    assert "code of evil.py" in said
+    assert "../secret.txt" in said
+    assert not (place / "PWNED").exists()
+
+
+TUNE = ["tune", "llm-s:model=x,base_url=http://127.0.0.1:9/v1", "sample", "--dry-run"]
+
+
+@pytest.mark.parametrize(
+    ("line", "part"),
+    [
+        ("evil.py:f", "code of evil.py"),
+        ("criterion=../secret.txt", "sends ../secret.txt"),
+        ("base_url=http://h/v1", "(http://h/v1)"),
+        ("model=larger", "the language model larger"),
+        ("errant:valid=evil.py:f[]", "code of evil.py"),
+    ],
+)
+def test_candidates_of_a_file_need_consent(
+    place: Path, line: str, part: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "cand.txt").write_text(f"orders=2\n{line}\n")
+    argv = [*TUNE, "--prompt", "cand.txt", "criterion=fluency"]
+    assert main(argv) == 2
+    said = capsys.readouterr().err
+    assert "cand.txt" in said
+    assert part in said
+    assert "--allow-judges" in said
+    assert not (place / "PWNED").exists()
+
+
+def test_candidates_may_do_what_the_metric_does_itself(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "cand.txt").write_text("criterion=fluency\norders=2\n")
+    assert main([*TUNE, "--prompt", "cand.txt"]) == 0
+    assert json.loads(capsys.readouterr().out)["requests"] > 0
+    (place / "cand.txt").write_text("base_url=http://h/v1\n")
+    argv = [*TUNE, "--prompt", "cand.txt", "--allow-judges"]
+    assert main(argv) == 0
+    assert main([*argv, "--api-key-env", "MY_KEY"]) == 2
+    assert "http://h/v1" in capsys.readouterr().err
+
+
+def test_candidates_in_python_need_consent(place: Path) -> None:
+    (place / "cand.txt").write_text("evil.py:f\n")
+    with pytest.raises(OptionError, match=r"code of evil\.py.*allow_judges=True"):
+        Tune(prompt=("cand.txt",)).load("green")
+    assert not (place / "PWNED").exists()
+    assert Tune(prompt=("cand.txt",), allow_judges=True).load("green").name == "green"
+    assert (place / "PWNED").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("title = " + "1" * 5_000, "cannot be read"),
+        ("title = 0x" + "f" * 5_000, "64 bits"),
+        ("weights.a = [-9223372036854775809]", "64 bits"),
+        ("title = " + "[" * 3_000, "nested"),
+        ("title = " + "[" * 150 + "]" * 150, "nested"),
+        ("title = [", "is not TOML"),
+    ],
+)
+@pytest.mark.parametrize("command", ["study", "compare"])
+def test_toml_that_cannot_be_read_is_an_error(
+    place: Path, text: str, part: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "x.toml").write_text(text)
+    argv = {
+        "study": ["study", "x.toml", "-o", "out"],
+        "compare": ["compare", "x.toml", "-m", "green"],
+    }
+    assert main(argv[command]) == 2
+    said = capsys.readouterr().err
+    assert "x.toml" in said
+    assert part in said
+
+
+def test_the_largest_integer_of_toml_is_read(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text("a = 9223372036854775807\n")
+    assert read_toml(tmp_path / "x.toml", "a table") == {"a": 2**63 - 1}
