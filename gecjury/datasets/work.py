@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus.corpus import Corpus, Version, meant_references
+from gecjury.corpus.corpus import Corpus, Version, empty_note, meant_references
 from gecjury.corpus.language import unparted_note
 from gecjury.corpus.rows import pyarrow
 from gecjury.corpus.tokens import in_language
@@ -175,6 +175,9 @@ class Worker:
                 corpus = self._corpus(batch, chosen)
                 if unparted := unparted_note(corpus.sources, corpus.language):
                     tally.note(f"some sources: {unparted}")
+                for version in corpus.references:
+                    for note in filter(None, (version.note, empty_note(version, corpus.sources))):
+                        tally.note(f"some references: {note}")
                 for metric in self._metrics:
                     self._score_rows(metric, batch, chosen, corpus, columns, tally, refused)
         self._tell(shard, batch, columns, refused, tally)

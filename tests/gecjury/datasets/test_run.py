@@ -716,3 +716,17 @@ def test_a_pipe_in_the_folder_is_refused(tmp_path: Path, made: Any, name: str) -
     texts = ([row["source"] for row in rows], {"x": [row["hypothesis"] for row in rows]})
     with pytest.raises(InputError, match=r"is a pipe .* delete it"):
         gecjury.score(corpus_of_texts(*texts), f"scores:file={out}")
+
+
+def test_marks_and_empty_lines_among_references(tmp_path: Path, made: Any) -> None:
+    rows = made.rows(4)
+    rows[0]["references"] = [None, rows[0]["hypothesis"], "-NONE-"]
+    rows[1] |= {"hypothesis": rows[1]["source"], "references": ["没有错误"]}
+    rows[2]["references"] = [""]
+    path = made.write(tmp_path / "a.jsonl", rows)
+    scored = score_dataset(path, tmp_path / "out", metrics=["green"])
+    # The only reference of row 0 is its hypothesis, and that of row 1 is its source.
+    assert [row["green"] for row in made.read(tmp_path / "out")[:2]] == [1, 1]
+    notes = " ".join(scored.results.notes)
+    assert "没有错误" in notes
+    assert "lines are empty" in notes
