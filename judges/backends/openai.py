@@ -368,9 +368,9 @@ class OpenAIBackend(ServerBackend):
         if not isinstance(record, dict):
             raise _Transient(f"not a completion but {self._clean(text)[:40]!r}")
         if said := error_in(record):
-            error = openai.APIStatusError("", response=raw.http_response, body=said)
-            error.status_code = error_status(said)
-            self._raise_status(error, body)
+            sent = openai.APIStatusError("", response=raw.http_response, body=said)
+            sent.status_code = error_status(said)
+            self._raise_status(sent, body)
         seconds = time.perf_counter() - start
         return read_completion(record, attempt, price, self._secrets, seconds, **left_out)
 
