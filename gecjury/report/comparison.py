@@ -320,8 +320,8 @@ def _annotator_notes(comparison: Comparison) -> list[str]:
     if not parts:
         return []
     kappas = (
-        "κ between annotators and within one (chance from their pooled labels: Scott's π), over all "
-        f"ranked systems: {', '.join(parts)}"
+        "κ between annotators and within one, over all ranked systems (Scott's π: chance from the "
+        f"pooled labels): {', '.join(parts)}"
     )
     if comparison.benchmark.directed_kappa:
         kappas += "; as published, with each pair only in the alphabetical order of its systems"
