@@ -34,8 +34,8 @@ class AnnotatorAgreement:
         decided: number of those comparisons.
         with_ties: share of equal judgments (first, second, tie) among all; NaN without any.
         pairs: number of all comparisons.
-        kappa: Cohen's κ over all of them, each in both directions, with the chance agreement
-            computed from the pooled judgments of both; NaN where it is not defined.
+        kappa: κ by Scott's π over all of them, each in both directions; NaN where it is not
+            defined.
     """
 
     accuracy: float
@@ -85,7 +85,7 @@ def annotator_agreement(pairs: JudgmentPairs | JudgedEntries) -> AnnotatorAgreem
         with_ties=float(equal.mean()) if len(equal) else float("nan"),
         pairs=len(equal),
         # In one direction only, the chance agreement would depend on which system is named first.
-        kappa=cohen_kappa(np.concatenate([x, -x]), np.concatenate([y, -y]), pooled=True),
+        kappa=scott_pi(np.concatenate([x, -x]), np.concatenate([y, -y])),
     )
 
 
@@ -131,36 +131,51 @@ def _twice(pairs: JudgmentPairs) -> tuple[IntArray, IntArray]:
     return np.concatenate(first), np.concatenate(second)
 
 
-def cohen_kappa(first: NDArray[Any], second: NDArray[Any], *, pooled: bool = False) -> float:
-    """Return Cohen's κ of two series of labels: (observed - expected) / (1 - expected) agreement.
+def cohen_kappa(first: NDArray[Any], second: NDArray[Any]) -> float:
+    """Return Cohen's κ (1960) of two series of labels: (observed - expected) / (1 - expected).
+
+    The agreement expected by chance is that of independent labels with each annotator's own
+    frequencies.
 
     Args:
         first: labels by one annotator, shape (n,).
         second: labels by the other, shape (n,).
-        pooled: compute the expected agreement from the pooled labels of both, as the shared tasks
-            of machine translation and Grundkiewicz et al. (2015) do; by default from each one's.
 
     Returns:
-        At most 1, 0 at chance; NaN without labels or where chance alone gives full agreement.
+        At most 1, 0 at chance; NaN without labels or where all labels are equal.
 
     Raises:
         OptionError: the shapes differ or are not one-dimensional.
     """
+    shares, observed = _shares(first, second)
+    return _above_chance(observed, float(np.prod(shares, axis=0).sum()))
+
+
+def scott_pi(first: NDArray[Any], second: NDArray[Any]) -> float:
+    """Return Scott's π (1955), which is κ with chance from the pooled labels of both annotators.
+
+    Shared tasks of machine translation, Grundkiewicz et al. (2015) and the SEEDA paper print it as
+    Cohen's κ. Arguments, value and errors are those of `cohen_kappa`.
+    """
+    shares, observed = _shares(first, second)
+    return _above_chance(observed, float(np.square(shares.mean(axis=0)).sum()))
+
+
+def _shares(first: NDArray[Any], second: NDArray[Any]) -> tuple[FloatArray, float]:
+    """Return the frequencies of labels, 2 × labels, and the share of equal labels."""
     a, b = np.asarray(first), np.asarray(second)
     if a.ndim != 1 or a.shape != b.shape:
         raise OptionError(f"labels of shapes {a.shape} and {b.shape}: expected two equal vectors")
-    if len(a) == 0:
-        return float("nan")
+    if not len(a):
+        return np.zeros((2, 0)), math.nan
     labels = np.unique(np.concatenate([a, b]))
-    # Chance agreement: both assign labels independently, with the frequencies observed here.
-    share_a = (a[:, None] == labels).mean(axis=0)
-    share_b = (b[:, None] == labels).mean(axis=0)
-    if pooled:
-        share_a = share_b = (share_a + share_b) / 2
-    expected = float(share_a @ share_b)
-    if len(labels) == 1:
-        return float("nan")
-    return (float((a == b).mean()) - expected) / (1 - expected)
+    shares = np.stack([(side[:, None] == labels).mean(axis=0) for side in (a, b)])
+    return shares, float((a == b).mean())
+
+
+def _above_chance(observed: float, expected: float) -> float:
+    """Return the agreement above chance; NaN if chance alone gives full agreement."""
+    return (observed - expected) / (1 - expected) if expected < 1 else math.nan
 
 
 def krippendorff_alpha(values: FloatArray, *, level: Literal["ordinal", "interval"]) -> float:
@@ -184,8 +199,7 @@ def krippendorff_alpha(values: FloatArray, *, level: Literal["ordinal", "interva
     present &= sizes > 1
     pooled = values[present]
     if level == "ordinal":
-        _, place, counts = np.unique(pooled, return_inverse=True, return_counts=True)
-        pooled = (counts.cumsum() - counts / 2)[place]
+        pooled = _mid_ranks(pooled)
     if not len(pooled) or (pooled == pooled[0]).all():
         return float("nan")
     # Centred first, so that the differences of large sums below lose no digits.
@@ -200,22 +214,28 @@ def krippendorff_alpha(values: FloatArray, *, level: Literal["ordinal", "interva
     return float(1 - within.sum() / expected)
 
 
+def _mid_ranks(values: NDArray[Any]) -> FloatArray:
+    """Return the place of each value among all in ascending order, from ½; equal ones share it."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((counts.cumsum() - counts / 2)[place], dtype=np.float64)
+
+
 def ranks_alpha(items: Sequence[RankedItem]) -> float:
     """Return Krippendorff's ordinal α of the ranks that annotators gave the same corrections.
 
     A unit is a correction together with those that it was ranked with, since a rank in another set
-    has a different meaning. If an annotator ranked the same corrections again, the first ranking
-    counts.
+    has a different meaning. Ranks are mid-ranks, so that α does not depend on how ties are numbered
+    (1 1 2 or 1 1 3). If an annotator ranked the same corrections again, the first ranking counts.
 
     Returns:
         As `krippendorff_alpha`.
     """
     sets: dict[tuple[int, frozenset[str]], int] = {}
-    units: dict[tuple[int, str], dict[str, int]] = {}
+    units: dict[tuple[int, str], dict[str, float]] = {}
     for item in items:
         names = [" ".join(sorted(group)) for group in item.groups]
         shown = sets.setdefault((item.sentence, frozenset(names)), len(sets))
-        for name, rank in zip(names, item.ranks, strict=True):
+        for name, rank in zip(names, _mid_ranks(np.array(item.ranks)).tolist(), strict=True):
             units.setdefault((shown, name), {}).setdefault(item.annotator, rank)
     # α does not depend on who gave a value, so the table needs no row for each annotator.
     values = np.full((max(map(len, units.values()), default=0), len(units)), np.nan)
@@ -226,7 +246,7 @@ def ranks_alpha(items: Sequence[RankedItem]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Kappa:
-    """κ of annotators, pair by pair.
+    """κ of annotators, pair by pair, with chance from the pooled labels of both (Scott's π).
 
     Attributes:
         mean: unweighted mean over the pairs of annotators that have comparisons (over the
@@ -280,8 +300,9 @@ def annotator_kappa(
     The labels are better, worse and tie. Between two annotators each judgment of one is compared
     with each judgment of the other on the same pair of corrections of a sentence; within one, every
     two judgments of the same pair are compared. The agreement expected by chance is computed from
-    the pooled labels of both. Each pair counts in both directions, so that better and worse are
-    equally frequent and κ does not depend on the systems' names.
+    the pooled labels of both, which is Scott's π; the papers call it Cohen's κ, which would be
+    .30 and .43 between SEEDA's annotators. Each pair counts in both directions, so that better and
+    worse are equally frequent and κ does not depend on the systems' names.
 
     Args:
         items: ranking items.
@@ -307,8 +328,7 @@ def annotator_kappa(
         chances = Counter(pool if directed else [*pool, *(-label for label in pool)])
         expected = sum((chances[label] / chances.total()) ** 2 for label in (-1, 0, 1))
         observed = sum(x == y for x, y in couples) / len(couples)
-        certain = expected >= 1
-        values[a, b] = math.nan if certain else (observed - expected) / (1 - expected)
+        values[a, b] = _above_chance(observed, expected)
         counts[a, b] = len(couples)
     # If all labels are equal, chance explains everything and κ is not defined.
     defined = [duo for duo, value in values.items() if not np.isnan(value)]

@@ -319,7 +319,10 @@ def _annotator_notes(comparison: Comparison) -> list[str]:
     ]
     if not parts:
         return []
-    kappas = f"κ between annotators and within one, over all ranked systems: {', '.join(parts)}"
+    kappas = (
+        "κ between annotators and within one, over all ranked systems (Scott's π: chance from the "
+        f"pooled labels): {', '.join(parts)}"
+    )
     if comparison.benchmark.directed_kappa:
         kappas += "; as published, with each pair only in the alphabetical order of its systems"
     notes = [*_beside_annotators(comparison), kappas]

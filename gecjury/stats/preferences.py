@@ -9,14 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
+from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks, settled
 from gecjury.stats.correlation import signs
 from gecjury.stats.counts import ratio
 
 TieRule = Literal["half", "official", "loss", "drop", "calibrated"]
 """How a pair with equal metric scores counts; see `preference_agreement`."""
-
-_ROUNDING = 1e-12  # of a score; differences of scores that are closer are equal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,33 +84,6 @@ def _calibrate(human: IntArray, sign: IntArray, gap: FloatArray, weights: FloatA
     values = np.concatenate(([exact], accuracy[last]))
     best = values >= values.max() - 1e-12
     return float(candidates[best.argmax()])
-
-
-def _merged(gap: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return differences of scores, with those that only rounding tells apart set to the largest.
-
-    .3 − .2 and .2 − .1 differ in the last digit, so that a threshold could separate them. What
-    only rounding tells from 0 becomes 0.
-
-    Args:
-        gap: absolute differences, shape (pairs,).
-        first: the score of one side of each pair.
-        second: the score of the other.
-    """
-    size = np.maximum(np.abs(first), np.abs(second))
-    finite = np.isfinite(size)
-    # Scores that should be 0 may be tiny, so rounding is measured by a typical score as well.
-    typical = float(np.median(size[finite])) if finite.any() else 0.0
-    rounding = _ROUNDING * np.where(finite, np.maximum(size, typical), 0.0)
-    order = np.argsort(gap, kind="stable")
-    ascending, limit = np.append(0.0, gap[order]), np.append(0.0, rounding[order])
-    with np.errstate(invalid="ignore"):
-        apart = ~(np.diff(ascending) <= np.maximum(limit[1:], limit[:-1]))
-    largest = ascending[np.append(apart, True)]
-    largest[0] = 0.0
-    merged = np.empty_like(gap)
-    merged[order] = largest[np.cumsum(apart)]
-    return merged
 
 
 def preference_agreement(
@@ -219,7 +190,7 @@ class PairOutcomes:
         sign: the metric's preference, 0 for a tie (under `calibrated` for all within `epsilon`).
         raw_sign: the metric's preference, 0 only where the scores are equal.
         gap: absolute difference of the metric's scores; exactly 0 where they are equal, and under
-            `calibrated` equal where only rounding tells differences apart.
+            `calibrated` `settled`.
         right: share of agreement, 0 to 1.
         balance: contribution to τ, −1 to 1.
         used: False for pairs that `drop` leaves out.
@@ -261,7 +232,8 @@ def pair_outcomes(
     sign, epsilon = raw_sign, float("nan")
     if ties == "calibrated" and len(gap):
         labels = None if groups is None else np.asarray(groups)[kept]
-        gap = _merged(gap, a, b)
+        # .3 − .2 and .2 − .1 differ by rounding, and a threshold between them means nothing.
+        gap = settled(np.append(0.0, gap))[1:]
         epsilon = _calibrate(wanted, sign, gap, _weights(labels, np.full(len(gap), True)))
         sign = np.where(gap <= epsilon, 0, raw_sign)
     tied, agree = sign == 0, sign == wanted

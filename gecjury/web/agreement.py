@@ -25,7 +25,8 @@ class Agreement:
         count: judgments that two annotators share: pairs of systems, ratings or verdicts.
         same: share of them that are the same, ties included; NaN if there are none.
         decided: share among those that neither annotator tied; NaN for other tasks.
-        kappa: Cohen's κ, mean over the pairs of annotators; NaN if it is not defined.
+        kappa: mean over the pairs of annotators of Cohen's κ, or, for rankings, of Scott's π; NaN
+            if it is not defined.
         pairs: κ and number of shared judgments of every two annotators.
     """
 

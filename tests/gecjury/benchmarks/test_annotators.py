@@ -18,6 +18,7 @@ from gecjury.benchmarks.annotators import (
     doubly_judged,
     krippendorff_alpha,
     ranks_alpha,
+    scott_pi,
 )
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs, read_rankings
 from gecjury.errors import OptionError
@@ -34,11 +35,12 @@ def test_kappa_by_hand() -> None:
     # Observed 3/4; expected ½·¼ + ½·¾ = ½: κ = ½.
     assert cohen_kappa(first, second) == pytest.approx(0.5)
     # Pooled shares 3/8 and 5/8: expected 34/64, κ = (48 - 34)/(64 - 34).
-    assert cohen_kappa(first, second, pooled=True) == pytest.approx(14 / 30)
-    assert np.isnan(cohen_kappa(np.array([]), np.array([])))
-    assert np.isnan(cohen_kappa(np.ones(3), np.ones(3)))
-    with pytest.raises(OptionError):
-        cohen_kappa(np.ones(3), np.ones(4))
+    assert scott_pi(first, second) == pytest.approx(14 / 30)
+    for kappa in (cohen_kappa, scott_pi):
+        assert np.isnan(kappa(np.array([]), np.array([])))
+        assert np.isnan(kappa(np.ones(3), np.ones(3)))
+        with pytest.raises(OptionError):
+            kappa(np.ones(3), np.ones(4))
 
 
 NAN = float("nan")
@@ -90,6 +92,18 @@ def test_alpha_of_ranks_by_hand() -> None:
     shared = [item("a", {"u v": 1, "y": 2}), item("b", {"v u": 1, "y": 2})]
     assert ranks_alpha(shared) == 1
     assert np.isnan(ranks_alpha([]))
+
+
+def test_alpha_does_not_depend_on_how_ties_are_numbered() -> None:
+    # Mid-ranks of x y z: 1 1 2.5 and .5 2 2; among all six values .5 2 2 4 4 5.5 the units are
+    # (2, .5), (2, 4), (5.5, 4). Observed: both orders, 2 · (1.5² + 2² + 1.5²) = 17 over 6 values.
+    # Expected: 2 · (6 · 70.5 − 18²) = 198 over 6 · 5.
+    wanted = 1 - (17 / 6) / (198 / 30)
+    for ties in ((1, 1, 2), (1, 1, 3), (2, 2, 5)):
+        one = item("a", dict(zip("xyz", ties, strict=True)))
+        for other in ((1, 2, 2), (1, 3, 3)):
+            two = item("b", dict(zip("xyz", other, strict=True)))
+            assert ranks_alpha([one, two]) == pytest.approx(wanted)
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1))
@@ -220,7 +234,7 @@ def test_two_annotators_of_seeda(
     ("kind", "between", "within"), [("edit", 0.28, 0.61), ("sent", 0.41, 0.71)]
 )
 def test_kappa_of_seeda(data_dir: Path, kind: str, between: float, within: float) -> None:
-    # Kobayashi et al. 2024, table 3.
+    # Kobayashi et al. 2024, table 3: Scott's π. Cohen's κ would be .30 and .43 between annotators.
     items = seeda(data_dir, kind)
     assert round(annotator_kappa(items, directed=True).mean, 2) == between
     assert round(annotator_kappa(items, within=True, directed=True).mean, 2) == within

@@ -111,12 +111,7 @@ def test_published_thresholds() -> None:
 
 
 def thresholds(human: np.ndarray, metric: np.ndarray) -> tuple[Fraction, list[float]]:
-    """Return the exact best mean accuracy over rows and all thresholds that reach it, ascending.
-
-    Args:
-        human: ratings.
-        metric: scores with few digits.
-    """
+    """Return the exact best mean accuracy over rows and all thresholds that reach it, ascending."""
     groups = []
     for h, m in zip(human, metric, strict=True):
         both = combinations(np.flatnonzero(~(np.isnan(h) | np.isnan(m))).tolist(), 2)
