@@ -233,7 +233,7 @@ def measure(options: Options) -> list[Claim]:
     corpus = load_benchmark(
         "seeda", systems="all", references="official-as-published", data=data
     ).corpus
-    few = 40 if options.quick else len(corpus)
+    few = 8 if options.quick else len(corpus)
     install_tagger(peer_python(venv))
     gathered = run_in_peer(venv, _GATHER, None)
     with tempfile.TemporaryDirectory() as made:

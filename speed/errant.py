@@ -88,7 +88,7 @@ def measure(options: Options) -> list[Claim]:
     corpus = load_benchmark(
         "seeda", systems="all", references="official-as-published", data=data
     ).corpus
-    few = 20 if options.quick else len(corpus)
+    few = 8 if options.quick else len(corpus)
     texts = {
         "sources": list(corpus.sources[:few]),
         "systems": {name: list(v.lines[:few]) for name, v in corpus.systems.items()},

@@ -21,7 +21,7 @@ from speed.seeda import Texts, read_seeda
 __all__ = ["measure"]
 
 _SIZES = (125_000, 250_000, 500_000, 1_000_000)
-_QUICK = (1_000, 2_000)
+_QUICK = (500, 1_000)
 
 # The first two are limits for the largest size; a slope of 1 is linear cost.
 _MOST_SECONDS = 180.0

@@ -16,7 +16,7 @@ from tests.made_up import data_folder
 
 __all__ = ["write_tiny_data"]
 
-_SENTENCES = 20
+_SENTENCES = 40
 _SAMPLE = importlib.resources.files("gecjury.benchmarks") / "sample"
 _HUMAN = {
     f"SEEDA/scores/human/{kind}_{view}.txt" for kind in ("TS", "EW") for view in ("edit", "sent")
