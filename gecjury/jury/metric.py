@@ -115,12 +115,17 @@ class Jury(MeanScorer):
     @classmethod
     def named_metrics(cls, options: Mapping[str, str], home: Path) -> Iterable[tuple[str, Path]]:
         """Return the members of the file or the sum, each with the folder that names it."""
-        equal, file = options.get("equal"), options.get("file", "")
+        equal, file = options.get("equal"), options.get("file")
+        members: Sequence[Member] = ()
         if equal:
-            place = home_of(equal) if Path(equal).is_file() else home
-            return [(member.metric, place) for member in _summed(equal)]
-        members = read_jury(file).members if file else ()
-        return [(member.metric, home_of(file)) for member in members]
+            members = _summed(equal)
+            file = equal if Path(equal).is_file() else None
+        elif file:
+            members = read_jury(file).members
+        for member in members:
+            member.refuse_jury()
+        place = home_of(file) if file else home
+        return [(member.metric, place) for member in members]
 
     def _check_members(self) -> None:
         """Refuse members that would send or fetch something without the user's consent.
@@ -136,6 +141,7 @@ class Jury(MeanScorer):
         powers: list[Power] = []
         for member in self.members:
             with _naming(member):
+                member.refuse_jury()
                 _, typed = parse(member.metric)
                 options = {key.replace("-", "_"): value for key, value in typed.items()}
                 if nested(options.get("valid", "")) is not None:

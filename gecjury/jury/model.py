@@ -63,6 +63,15 @@ class Member:
         name, options = split_name(self.metric)
         return f"{name}{'@' * bool(self.references)}{self.references}{':' * bool(options)}{options}"
 
+    def refuse_jury(self) -> None:
+        """Refuse a jury as a member: one that names itself would be loaded forever.
+
+        Raises:
+            OptionError: the member is a jury.
+        """
+        if parse(self.metric)[0] == "jury":
+            raise OptionError(f"{self.label:.200}: a jury cannot be a member of a jury")
+
     def scorer(self, base_url: str | None = None) -> Scorer:
         """Return the metric itself.
 
@@ -73,9 +82,7 @@ class Member:
             OptionError: an unknown metric or option, or a jury, which cannot be a member.
             MissingExtraError: a package is not installed.
         """
-        # Checked before loading: a jury that names itself would be loaded forever.
-        if parse(self.metric)[0] == "jury":
-            raise OptionError(f"{self.label:.200}: a jury cannot be a member of a jury")
+        self.refuse_jury()
         # First loaded without a server: only a loaded metric says whether it asks one.
         scorer = load(self.metric)
         if base_url and scorer.family == "judges":

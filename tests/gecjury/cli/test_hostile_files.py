@@ -93,7 +93,7 @@ def annotator(number: str) -> str:
             "column score: '1e200'; expected a number from -1e+100",
         ),
         ("mine/judgments.csv", OWN + f"1,{'b' * 9_000},1\n", MINE, "column system: 'bbb"),
-        ("mine/benchmark.toml", "source = " + DEEP, MINE, "nested too deeply"),
+        ("mine/benchmark.toml", "source = " + DEEP, MINE, "nested deeper than 100"),
         ("mine/benchmark.toml", f"first_sentence = {NINES}", MINE, "a number or date"),
         ("mine/benchmark.toml", "first_sentence = 1979-05-27", MINE, "expected 1 or 0"),
         ("mine/benchmark.toml", 'outputs = "/*"', MINE, "expected a folder or pattern within"),

@@ -170,6 +170,12 @@ def test_a_jury_in_a_study_shows_what_its_members_do(
     assert not (place / "PWNED").exists()
 
 
+def test_a_list_that_names_itself_is_refused(place: Path) -> None:
+    (place / "members.txt").write_text("gleu\njury:equal=members.txt\n")
+    with pytest.raises(OptionError, match="cannot be a member of a jury"):
+        does("jury:equal=members.txt")
+
+
 TUNE = ["tune", "llm-s:model=x,base_url=http://127.0.0.1:9/v1", "sample", "--dry-run"]
 
 
