@@ -1,4 +1,4 @@
-"""Damage texts as language models and copying do, and measure how well `gecjury check` mends them.
+"""Damage texts as language models and copying do, and measure how well `gecjury check` repairs them.
 
     python tools/make_damaged_texts.py DATA FOLDER             # writes damaged files and their truth
     python tools/make_damaged_texts.py DATA --evaluate dev     # found, repaired, wrongly repaired

@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 _FITS = 0.5  # likeness of a line to its source at which nothing else is tried
 _BASE = 0.15  # a line stays in place even if it shares nothing with its source
 _JOINED = 0.4  # what a merged or split line must gain over leaving one of the parts out
+_BROKEN = 0.1  # the same, if the first part has no full stop but the source line has one
 PART = 0.3  # share of a part that a merged line must hold
 _DOUBTFUL = 0.25  # likeness of a neighbour below which a place is not sure
 _REACH = 60  # lines after a misfit within which the next fitting lines are looked for
@@ -28,6 +29,7 @@ _SAMPLE = 1_000  # lines that are looked at for a shift under a result
 
 # Scripts without blanks between words, in which two characters say more than three letters.
 DENSE = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+ENDS = re.compile(r"[.!?…。！？]\s?[\"'”’»」』)\]]*\s*$")
 _WORDS = re.compile(r"\w+")
 _FENCE = re.compile(r"\s*(?:```|~~~)[\w-]*\s*$")
 _NUMBER = re.compile(r"\s*(?:[^\W\d]+\s)?[\[(]?(\d{1,6})\s?(?:[.):\]]+\s+|[、．]\s*)(?=\S)")
@@ -73,30 +75,30 @@ class Place:
     text: str
 
     @property
+    def moved(self) -> str:
+        """From which line on the file is shifted against the source; empty if it is not."""
+        by = "one line" if abs(self.shift) == 1 else f"{abs(self.shift)} lines"
+        way = "later" if self.shift > 0 else "earlier"
+        at = self.step.lines.start + 1
+        return f"from line {at} on the output is {by} {way}" if self.shift else ""
+
+    @property
     def message(self) -> str:
         """The place, and for lines that are too many the remedy."""
         ours, theirs = _named(self.step.sources), _named(self.step.lines)
         one = len(self.step.lines) == 1
-        it = "it" if one else "them"
-        if self.kind == "merged":
-            return f"{theirs} holds {ours} of the source"
-        if self.kind == "split":
-            return f"{theirs} hold {ours} of the source"
-        if self.kind == "empty":
-            return f"{theirs} {'is' if one else 'are'} empty: delete {it}"
-        if self.kind == "unplaced":
-            return f"{theirs} share too little with {ours} of the source to be placed"
-        if self.kind == "added":
-            what = "no correction" if self.edge else "no line of the source"
-            what = f"{theirs} {'is' if one else 'are'} {what} ({self.text!r}): delete {it}"
-        else:
-            has = "has" if len(self.step.sources) == 1 else "have"
-            what = f"{ours} of the source {has} no line here"
-        if not self.shift:
-            return what
-        by = "one line" if abs(self.shift) == 1 else f"{abs(self.shift)} lines"
-        way = "later" if self.shift > 0 else "earlier"
-        return f"from line {self.step.lines.start + 1} on the output is {by} {way}: {what}"
+        is_, it = ("is", "it") if one else ("are", "them")
+        has = "has" if len(self.step.sources) == 1 else "have"
+        what = "no correction" if self.edge else "no line of the source"
+        text = {
+            "merged": f"{theirs} holds {ours} of the source",
+            "split": f"{theirs} hold {ours} of the source",
+            "unplaced": f"{theirs} share too little with {ours} of the source to be placed",
+            "empty": f"{theirs} {is_} empty: delete {it}",
+            "added": f"{theirs} {is_} {what} ({self.text!r}): delete {it}",
+            "dropped": f"{ours} of the source {has} no line here",
+        }[self.kind]
+        return ": ".join(filter(None, (self.moved, text)))
 
 
 def _named(rows: range) -> str:
@@ -117,6 +119,7 @@ class Layout:
         marks: what was taken off, with the number of lines.
         fences: rows with only a code fence.
         steps: every line of both, in order.
+        unfit: rows of the file that were placed by the lines around them.
     """
 
     sources: Sequence[str]
@@ -125,6 +128,7 @@ class Layout:
     marks: tuple[tuple[str, int], ...]
     fences: tuple[int, ...]
     steps: tuple[Step, ...]
+    unfit: frozenset[int]
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -138,7 +142,8 @@ class Layout:
         return tuple(
             lines.start
             for sources, lines in self.steps
-            if len(sources) == len(lines) == 1
+            if lines.start in self.unfit
+            and len(sources) == len(lines) == 1
             and len(key_of(self.sources[sources.start])) > 10
             and self.lines[lines.start].strip()
             and fit(self.sources[sources.start], self.lines[lines.start]) < _BASE
@@ -152,14 +157,15 @@ class Layout:
         # Remarks around the text are deleted without a doubt, however short the text is.
         wrong = [p for p in self.places if p.kind != "empty" and not (p.edge and p.sure)]
         touched = sum(max(len(p.step.sources), len(p.step.lines)) for p in wrong)
+        misfits = touched + len(self.unlike)
         if not held:
             return "no line has any text"
-        if 3 * (touched + len(self.unlike)) <= max(texts, 1):
+        if 3 * misfits <= max(texts, 1):
             return ""
         if 3 * held < 2 * texts and _share_held(self.sources, self.lines) > _FITS:
             return (
-                f"{held} lines hold the text of {texts} lines of the source: put one sentence on "
-                "each line, as in the source"
+                f"{_counted_lines(held)} with the text of {texts} source lines: put one sentence "
+                "on each line, as in the source"
             )
         added = sum(len(p.step.lines) for p in self.places if p.kind == "added")
         if 3 * added > texts and len(self.unlike) * 3 <= texts:
@@ -167,29 +173,41 @@ class Layout:
                 f"{added} of {held} lines are no line of the source: two texts in one file, or the "
                 "source of another text?"
             )
-        if 2 * (touched + len(self.unlike)) > texts:
+        if 2 * misfits > texts:
             return (
                 "most lines share almost nothing with the source: another text or another language?"
             )
-        return f"{touched} lines do not fit {texts} lines of the source, too many to be sure"
+        return f"{misfits} lines do not fit {texts} lines of the source, too many to be sure"
 
     @property
-    def messages(self) -> Iterator[tuple[str, str]]:
-        """Kinds and messages: what is around every line, then the places, five of each kind."""
+    def messages(self) -> Iterator[str]:
+        """What is around every line, then the places, five of each kind."""
         for what, count in self.marks:
-            yield what, f"{count} lines have {what} that the source has not: delete them"
+            yield f"{count} lines have {what} that the source has not: delete them"
         if self.fences:
-            rows = [row + 1 for row in self.fences]
-            where = f"line{'s' * (len(rows) > 1)} {', '.join(map(str, rows[:5]))}"
-            yield "code fences", f"{where}: code fences; delete them"
+            yield f"{_first(self.fences)}: code fences; delete them"
         kinds: dict[str, list[Place]] = {}
         for place in self.places:
             kinds.setdefault(place.kind, []).append(place)
         for kind, places in kinds.items():
-            yield from ((kind, place.message) for place in places[:5])
-            if more := places[5:]:
-                where = ", ".join(str(place.step.lines.start + 1) for place in more[:5])
-                yield kind, f"{kind} lines at {len(more)} more places (line {where}, ...)"
+            if kind == "empty" and len(places) > 1:
+                rows = [row for place in places for row in place.step.lines]
+                yield f"{_first(rows)} are empty: delete them"
+                continue
+            yield from (place.message for place in places[:5])
+            if rows := [place.step.lines.start for place in places[5:]]:
+                yield f"{kind} lines at {len(rows)} more places ({_first(rows)})"
+
+
+def _first(rows: Sequence[int]) -> str:
+    """Return line numbers for a message: the first five, and how many more there are."""
+    numbers = ", ".join(str(row + 1) for row in rows[:5])
+    more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
+    return f"line{'s' * (len(rows) > 1)} {numbers}{more}"
+
+
+def _counted_lines(number: int) -> str:
+    return f"{number} line{'s' * (number != 1)}"
 
 
 def layout(sources: Sequence[str], given: Sequence[str]) -> Layout:
@@ -200,11 +218,7 @@ def layout(sources: Sequence[str], given: Sequence[str]) -> Layout:
     left_out = set(fences)
     rows = [row for row, line in enumerate(lines) if line.strip() and row not in left_out]
     texts = [row for row, line in enumerate(sources) if line.strip()]
-    walk = _Walk(
-        [key_of(sources[row]) for row in texts],
-        [key_of(lines[row]) for row in rows],
-        size_of(sources),
-    )
+    walk = _Walk([sources[row] for row in texts], [lines[row] for row in rows])
     solid = [
         Step(
             range(texts[step.sources.start], texts[step.sources.stop - 1] + 1),
@@ -213,34 +227,34 @@ def layout(sources: Sequence[str], given: Sequence[str]) -> Layout:
         for step in walk.steps()
         if step.sources and step.lines
     ]
-    steps = _with_gaps(solid, len(sources), lines, left_out)
-    return Layout(sources, given, lines, marks, fences, tuple(steps))
+    steps = tuple(_with_gaps(solid, len(sources), lines, left_out))
+    return Layout(
+        sources, given, lines, marks, fences, steps, frozenset(rows[j] for j in walk.unfit)
+    )
 
 
-def shifted(sources: Sequence[str], lines: Sequence[str]) -> str:
-    """Return where equally many lines are shifted against the source, or an empty text.
+def misfit(sources: Sequence[str], lines: Sequence[str]) -> str:
+    """Return how equally many lines do not fit their source, for a remark; empty if they do.
 
     At most 1,000 lines are looked at, so a short run of shifted lines in a long file may be missed.
     """
-    fit, run = likeness_of(sources), 0
-    count, stride = len(sources), max(1, len(sources) // _SAMPLE)
-    for row in range(0, count, stride):
+    fit, count = likeness_of(sources), len(sources)
+    rows = range(0, count, max(1, count // _SAMPLE))
+    run = 0
+    for row in rows:
         line = lines[row]
         if line == sources[row] or not line.strip():
             continue
+        near = range(max(0, row - 3), min(count, row + 4))
         if fit(sources[row], line) >= PART:
             run = 0
-        elif any(
-            fit(sources[other], line) >= _FITS
-            for other in range(max(0, row - 3), min(count, row + 4))
-        ):
+        elif any(fit(sources[other], line) >= _FITS for other in near):
             run += 1
             if run == 3:
-                break
-    if run < 3:
-        return ""
-    places = layout(sources, lines).places
-    return next((place.message for place in places if place.shift), "")
+                places = layout(sources, lines).places
+                return next((place.moved for place in places if place.moved), "")
+    _, marks = _without_marks([sources[row] for row in rows], [lines[row] for row in rows])
+    return f"most lines have {marks[0][0]} that the source has not" if marks else ""
 
 
 def likeness_of(sources: Sequence[str]) -> Callable[[str, str], float]:
@@ -254,10 +268,12 @@ def likeness_of(sources: Sequence[str]) -> Callable[[str, str], float]:
 
 
 def size_of(sources: Sequence[str]) -> int:
+    """Return the size of letter groups: two characters in scripts without blanks, else three."""
     return 2 if DENSE.search("".join(sources[:20])) else 3
 
 
 def key_of(line: str) -> str:
+    """Return the letters of a line in lower case; its other characters if it has no letters."""
     return "".join(_WORDS.findall(line.casefold())) or "".join(line.split())
 
 
@@ -322,10 +338,13 @@ def _bare(line: str, form: re.Pattern[str]) -> str:
 
 
 class _Walk:
-    """Aligns the keys of two texts, none of which is empty, in order."""
+    """Aligns two texts without empty lines, in order."""
 
-    def __init__(self, ours: Sequence[str], theirs: Sequence[str], size: int) -> None:
-        self.ours, self.theirs, self.size = ours, theirs, size
+    def __init__(self, sources: Sequence[str], lines: Sequence[str]) -> None:
+        self.sources, self.lines = sources, lines
+        self.ours, self.theirs = [*map(key_of, sources)], [*map(key_of, lines)]
+        self.size = size_of(sources)
+        self.unfit: set[int] = set()
 
     def steps(self) -> list[Step]:
         """Return steps that together have every row of both texts."""
@@ -346,6 +365,7 @@ class _Walk:
                     steps.pop()
             i2, j2 = (i2 + 1, j2 + 1) if i2 < n and j2 < m else (n, m)
             steps += self._placed(range(i, i2), range(j, j2))
+            self.unfit.update(range(j, j2))
             i, j = i2, j2
         return steps
 
@@ -428,12 +448,20 @@ class _Walk:
             return _BASE + len(a & b) / len(a) + len(a & b) / len(b)
         parts, whole = (keys, other[0]) if len(other) == 1 else (other, keys[0])
         grams = _grams(whole, self.size)
-        if any(len((part := _grams(key, self.size)) & grams) < PART * len(part) for key in parts):
+        # A sentence broken off before its full stop, as short as its parts may be.
+        ended = [bool(ENDS.search(self.lines[j])) for j in theirs]
+        broken = len(other) > 1 and ended[-1] and not any(ended[:-1])
+        broken = broken and bool(ENDS.search(self.sources[ours.start]))
+        if not broken and any(
+            len((part := _grams(key, self.size)) & grams) < PART * len(part) for key in parts
+        ):
             return None
         # A part counts by what it adds: letters that the other parts explain are not its own.
         size = self.size
         common = overlap("".join(parts), whole, size)
-        gain = common / _counted(whole, size).total() - _JOINED * (len(parts) - 1)
+        gain = common / _counted(whole, size).total() - (len(parts) - 1) * (
+            _BROKEN if broken else _JOINED
+        )
         for n, key in enumerate(parts):
             rest = "".join(parts[:n] + parts[n + 1 :])
             gain += (common - overlap(rest, whole, size)) / _counted(key, size).total()
@@ -511,7 +539,9 @@ def _places(view: Layout) -> Iterator[Place]:
         around = [steps[k] for k in (start - 1, n) if 0 <= k < len(steps)]
         text = lines[step.lines.start][:40].strip() if step.lines else ""
         edge = kind == "added" and (start < first or start > last)
-        sure = kind != "unplaced" and not any(map(doubtful, around))
+        sure = kind in ("merged", "split", "empty") or (
+            kind != "unplaced" and not any(map(doubtful, around))
+        )
         yield Place(kind, step, 0 if edge else shift, edge, sure, text)
 
 

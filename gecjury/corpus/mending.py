@@ -6,18 +6,16 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from gecjury.corpus.lines import DENSE, PART, Layout, key_of, overlap, size_of
+from gecjury.corpus.lines import DENSE, ENDS, PART, Layout, key_of, overlap, size_of
 from gecjury.durable import whole_file
 from gecjury.errors import OutputError
 
 CHANGES = "changes.jsonl"
 """Name of the report of every change, beside the repaired files."""
-
-_ENDS = re.compile(r"[.!?…。！？]\s?[\"'”’»」』)\]]*$")
 
 
 @dataclass(frozen=True)
@@ -99,8 +97,8 @@ def repaired(view: Layout, *, fill: bool = False) -> Repair:
         if before != after:
             key = step.lines.start if step.lines else -1 - step.sources.start
             kind = "filled" if not step.lines else kinds.get(key, marks)
-            numbers = (tuple(row + 1 for row in rows) for rows in (step.lines, step.sources))
-            changes.append(Change(kind, *numbers, tuple(before), tuple(after)))
+            numbers, of = (tuple(row + 1 for row in rows) for rows in (step.lines, step.sources))
+            changes.append(Change(kind, numbers, of, tuple(before), tuple(after)))
         lines += after
     changes += [Change("code fence", (row + 1,), (), (view.given[row],), ()) for row in view.fences]
     changes.sort(key=lambda change: change.lines)
@@ -127,7 +125,7 @@ def _cut(line: str, sources: Sequence[str]) -> list[str]:
         fit = overlap(key_of(left), keys[0], size)
         fit += overlap(key_of(right), "".join(keys[1:]), size)
         same = (left[-1:] == sources[0].rstrip()[-1:]) + (right[:1] == sources[1].lstrip()[:1])
-        return fit + same + 2 * bool(_ENDS.search(left))
+        return fit + same + 2 * bool(ENDS.search(left))
 
     if not ends:
         return []

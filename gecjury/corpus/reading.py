@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from gecjury.corpus.corpus import Corpus, Version, gold_versions
+from gecjury.corpus.corpus import Corpus, Version, gold_versions, wrong_count
 from gecjury.corpus.essays import aligned_essays, looks_like_essays, parse_essays
 from gecjury.corpus.gold import join_annotators
 from gecjury.corpus.language import ENGLISH, Language
@@ -195,11 +195,9 @@ def read_corpus(
             # Named sets are kept separate: a metric uses one only if that set is requested.
             if name:
                 (version,) = aligned([shown_path(path)], [version])
-                if (lines := len(version.lines)) != len(sources):
-                    raise InputError(
-                        f"{shown_path(path)} has {lines} lines, but {labels['source']} has "
-                        f"{len(sources)}"
-                    )
+                if len(version.lines) != len(sources):
+                    texts_of = (version.lines, labels["source"], sources)
+                    raise wrong_count(shown_path(path), *texts_of, files=True)
                 named.setdefault(name, []).append(version)
                 continue
             labels[f"reference {len(lists)}"] = shown_path(path)
