@@ -1,13 +1,14 @@
-"""Damage texts as language models and copying do, and measure how well `gecjury check` repairs them.
+"""Damage texts as language models do, and measure how well `gecjury check` repairs them.
 
-    python tools/make_damaged_texts.py DATA FOLDER             # writes damaged files and their truth
-    python tools/make_damaged_texts.py DATA --evaluate dev     # found, repaired, wrongly repaired
-    python tools/make_damaged_texts.py DATA --scores test      # clean, damaged and repaired scores
+    python tools/make_damaged_texts.py DATA FOLDER            # write damaged files and their truth
+    python tools/make_damaged_texts.py DATA --evaluate dev    # found, repaired, wrongly repaired
+    python tools/make_damaged_texts.py DATA --alarms          # findings in undamaged texts
+    python tools/make_damaged_texts.py DATA --scores test     # clean, damaged and repaired scores
 
 DATA is the folder of the benchmarks. The texts are JFLEG's references and the outputs on
 CoNLL-2014 (SEEDA, GJG15): `dev` has JFLEG's dev part and every second system, on which the
-thresholds of `gecjury/corpus/lines.py` were chosen; `test` has the others. Each damage is drawn with
-a seed from the text's name, so the files are the same on every machine.
+thresholds of `gecjury/corpus/lines.py` were chosen; `test` has the others. Each damage is drawn
+with a seed from the text's name, so the files are the same on every machine.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,7 +137,7 @@ def damaged(text: Text, kind: str, others: Sequence[str]) -> Damaged:
             if wanted and not any(row + k in at for k in (-2, -1, 0, 1, 2)):
                 at[row], wanted = one, wanted - 1
     lines: list[str] = []
-    truth = []
+    truth: list[tuple[str, tuple[int, ...], tuple[int, ...]]] = []
     extra = iter(rng.sample(list(others), len(at)))
     row = 0
     while row < len(right):
@@ -199,7 +200,7 @@ def found(view: Layout) -> set[tuple[str, tuple[int, ...], tuple[int, ...]]]:
     return places | {("fence", (), (row,)) for row in view.fences}
 
 
-def evaluate(texts: Sequence[Text], others: dict[str, Sequence[str]], *, verbose: bool) -> None:
+def evaluate(texts: Sequence[Text], others: Mapping[str, Sequence[str]], *, verbose: bool) -> None:
     """Print for each kind of damage how often it is found and repaired, as Markdown."""
     print(
         "| damage | places | found | recall | precision | files | repaired | refused "
@@ -262,7 +263,39 @@ def false_alarms(texts: Sequence[Text], *, verbose: bool) -> None:
         print(f"| {name} | {' | '.join(map(str, numbers))} |")
 
 
-def write(texts: Sequence[Text], others: dict[str, Sequence[str]], folder: Path) -> None:
+def scores(texts: Sequence[Text], data: Path, others: Mapping[str, Sequence[str]]) -> None:
+    """Print mean scores of clean, damaged and repaired texts, as Markdown."""
+    import gecjury
+    from gecjury.corpus.corpus import corpus_of_texts, gold_versions
+    from gecjury.corpus.reading import read_gold
+
+    official = gold_versions(read_gold(data / "conll14/official-2014.combined.m2"))
+    metrics = ("errant", "green", "gleu")
+    print(f"| damage | version | {' | '.join(metrics)} |\n|---|---|" + "--:|" * len(metrics))
+    totals: dict[tuple[str, str, str], list[float]] = {}
+    for text in texts:
+        references = [version.lines for version in official]
+        if text.name.startswith("jfleg"):
+            alike = [one for one in texts_of(data) if one.name[:-1] == text.name[:-1]]
+            references = [one.lines for one in alike if one.name != text.name]
+        versions = {"clean:clean": text.lines}
+        for kind in ("merged", "split", "dropped", "added", "shifted", *MARKS):
+            case = damaged(text, kind, others[text.name.split("-")[0]])
+            if len(case.lines) == len(text.sources):
+                versions[f"{kind}:damaged"] = case.lines
+            mended = repaired(layout(text.sources, case.lines), fill=True)
+            versions[f"{kind}:repaired"] = mended.lines or case.lines
+        sources = [line.strip() for line in text.sources]
+        result = gecjury.score(corpus_of_texts(sources, versions, references), list(metrics))
+        for row in result.rows():
+            kind, _, version = row["system"].partition(":")
+            totals.setdefault((kind, version, row["metric"]), []).append(row["score"])
+    for kind, version in dict.fromkeys(key[:2] for key in totals):
+        cells = (sum(totals[kind, version, m]) / len(totals[kind, version, m]) for m in metrics)
+        print(f"| {kind} | {version} | {' | '.join(f'{cell:.4f}' for cell in cells)} |")
+
+
+def write(texts: Sequence[Text], others: Mapping[str, Sequence[str]], folder: Path) -> None:
     """Write every damaged text, its source, the right lines, and the truth as JSON."""
     for text in texts:
         write_text(folder / f"{text.name}.source.txt", "\n".join(text.sources) + "\n")
@@ -276,12 +309,14 @@ def write(texts: Sequence[Text], others: dict[str, Sequence[str]], folder: Path)
 
 
 def main() -> None:
+    """Read the arguments and do what they ask."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", type=Path)
     parser.add_argument("folder", type=Path, nargs="?", help="where damaged texts are written")
     parser.add_argument("--evaluate", choices=("dev", "test"))
+    parser.add_argument("--scores", choices=("dev", "test"))
     parser.add_argument("--alarms", action="store_true", help="count findings in undamaged texts")
     parser.add_argument("--verbose", action="store_true", help="print every wrong place")
     args = parser.parse_args()
@@ -294,8 +329,12 @@ def main() -> None:
     if args.folder:
         write(texts, others, args.folder)
     if args.evaluate:
-        chosen = [text for text in texts if text.part == args.evaluate]
+        # Some lines of this published output are themselves shifted (--alarms shows them).
+        chosen = [t for t in texts if t.part == args.evaluate and t.name != "gjg15-NTHU"]
         evaluate(chosen, others, verbose=args.verbose)
+    if args.scores:
+        chosen = [text for text in texts if text.part == args.scores]
+        scores(chosen[::3], args.data, others)
     if args.alarms:
         false_alarms(list(undamaged(args.data)), verbose=args.verbose)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -156,24 +156,25 @@ class Layout:
         texts = sum(bool(line.strip()) for line in self.sources)
         # Remarks around the text are deleted without a doubt, however short the text is.
         wrong = [p for p in self.places if p.kind != "empty" and not (p.edge and p.sure)]
-        touched = sum(max(len(p.step.sources), len(p.step.lines)) for p in wrong)
-        misfits = touched + len(self.unlike)
+        misfits = sum(len(p.step.sources or p.step.lines) for p in wrong) + len(self.unlike)
+        apart = [p.step for p in self.places if p.kind in ("dropped", "added", "unplaced")]
+        strange = sum(map(len, (rows for step in apart for rows in step))) + len(self.unlike)
+        added = sum(len(step.lines) for step in apart if not step.sources)
         if not held:
             return "no line has any text"
-        if 3 * misfits <= max(texts, 1):
+        if 3 * misfits <= max(texts, 1) and 3 * added <= max(texts, 3):
             return ""
         if 3 * held < 2 * texts and _share_held(self.sources, self.lines) > _FITS:
             return (
                 f"{_counted_lines(held)} with the text of {texts} source lines: put one sentence "
                 "on each line, as in the source"
             )
-        added = sum(len(p.step.lines) for p in self.places if p.kind == "added")
-        if 3 * added > texts and len(self.unlike) * 3 <= texts:
+        if 3 * added > texts and 3 * (strange - added) <= texts:
             return (
                 f"{added} of {held} lines are no line of the source: two texts in one file, or the "
                 "source of another text?"
             )
-        if 2 * misfits > texts:
+        if 2 * strange > texts:
             return (
                 "most lines share almost nothing with the source: another text or another language?"
             )
@@ -243,7 +244,10 @@ def misfit(sources: Sequence[str], lines: Sequence[str]) -> str:
     run = 0
     for row in rows:
         line = lines[row]
-        if line == sources[row] or not line.strip():
+        words, kept = set(line.split()), set(sources[row].split())
+        # Most lines keep half of their tokens, which is faster to see.
+        if not words or 2 * len(words & kept) > max(len(words), len(kept)):
+            run *= not words
             continue
         near = range(max(0, row - 3), min(count, row + 4))
         if fit(sources[row], line) >= PART:
@@ -277,14 +281,18 @@ def key_of(line: str) -> str:
     return "".join(_WORDS.findall(line.casefold())) or "".join(line.split())
 
 
+def _groups(key: str, size: int) -> Iterable[tuple[str, ...]]:
+    return zip(*(key[at:] for at in range(size)), strict=False) if len(key) >= size else [(key,)]
+
+
 @lru_cache(maxsize=4096)
-def _grams(key: str, size: int) -> frozenset[str]:
-    return frozenset(key[at : at + size] for at in range(max(1, len(key) - size + 1)))
+def _grams(key: str, size: int) -> frozenset[tuple[str, ...]]:
+    return frozenset(_groups(key, size))
 
 
 @lru_cache(maxsize=1024)
-def _counted(key: str, size: int) -> Counter[str]:
-    return Counter(key[at : at + size] for at in range(max(1, len(key) - size + 1)))
+def _counted(key: str, size: int) -> Counter[tuple[str, ...]]:
+    return Counter(_groups(key, size))
 
 
 def _likeness(one: str, two: str, size: int) -> float:
