@@ -32,7 +32,7 @@ DENSE = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400
 ENDS = re.compile(r"[.!?…。！？]\s?[\"'”’»」』)\]]*\s*$")
 _WORDS = re.compile(r"\w+")
 _FENCE = re.compile(r"\s*(?:```|~~~)[\w-]*\s*$")
-_NUMBER = re.compile(r"\s*(?:[^\W\d]+\s)?[\[(]?(\d{1,6})\s?(?:[.):\]]+\s+|[、．]\s*)(?=\S)")
+_NUMBER = re.compile(r"\s*[\[(*]*(?:[^\W\d]+\s)?(\d{1,6})\s?(?:[.):\]*]+\s+|[、．]\s*)(?=\S)")
 _BULLET = re.compile(r"\s*[-*•‣◦·–—]\s+(?=\S)")
 _QUOTED = re.compile(
     r"""\s*(?:"(.+)"|``(.+)''|'(.+)'|`(.+)`|“(.+)”|„(.+)[“”]|«(.+)»|»(.+)«|‘(.+)’|「(.+)」|『(.+)』)\s*$"""
@@ -155,14 +155,16 @@ class Layout:
         held = sum(bool(line.strip()) for line in self.lines) - len(self.fences)
         texts = sum(bool(line.strip()) for line in self.sources)
         # Remarks around the text are deleted without a doubt, however short the text is.
-        wrong = [p for p in self.places if p.kind != "empty" and not (p.edge and p.sure)]
+        wrong = [
+            p for p in self.places if p.kind != "empty" and not (p.edge and len(p.step.lines) < 4)
+        ]
         misfits = sum(len(p.step.sources or p.step.lines) for p in wrong) + len(self.unlike)
         apart = [p.step for p in self.places if p.kind in ("dropped", "added", "unplaced")]
         strange = sum(map(len, (rows for step in apart for rows in step))) + len(self.unlike)
         added = sum(len(step.lines) for step in apart if not step.sources)
         if not held:
             return "no line has any text"
-        if 3 * misfits <= max(texts, 1) and 3 * added <= max(texts, 3):
+        if 3 * misfits <= max(texts, 1):
             return ""
         if 3 * held < 2 * texts and _share_held(self.sources, self.lines) > _FITS:
             return (
@@ -175,10 +177,29 @@ class Layout:
                 "source of another text?"
             )
         if 2 * strange > texts:
+            fit, some = likeness_of(self.sources), self.sources[:_SAMPLE]
+            near = [
+                max(fit(source, self.lines[row]) for source in some) for row in self.unlike[:50]
+            ]
+            if 2 * sum(likeness >= _FITS for likeness in near) > max(len(near), 1):
+                return "the lines are in another order than those of the source: sort them"
             return (
                 "most lines share almost nothing with the source: another text or another language?"
             )
         return f"{misfits} lines do not fit {texts} lines of the source, too many to be sure"
+
+    @cached_property
+    def out_of_order(self) -> tuple[tuple[int, int], ...]:
+        """Rows of added lines that correct a source line that has none, and rows of these."""
+        fit = likeness_of(self.sources)
+        lost = [
+            row for place in self.places if place.kind == "dropped" for row in place.step.sources
+        ]
+        added = [row for place in self.places if place.kind == "added" for row in place.step.lines]
+        if len(lost) * len(added) > _CELLS:
+            return ()
+        pairs = ((row, source) for row in added for source in lost)
+        return tuple(p for p in pairs if fit(self.sources[p[1]], self.lines[p[0]]) >= _FITS)
 
     @property
     def messages(self) -> Iterator[str]:
@@ -187,6 +208,8 @@ class Layout:
             yield f"{count} lines have {what} that the source has not: delete them"
         if self.fences:
             yield f"{_first(self.fences)}: code fences; delete them"
+        for row, source in self.out_of_order[:5]:
+            yield f"line {row + 1} is out of order: it fits line {source + 1} of the source"
         kinds: dict[str, list[Place]] = {}
         for place in self.places:
             kinds.setdefault(place.kind, []).append(place)

@@ -63,6 +63,8 @@ def repaired(view: Layout, *, fill: bool = False) -> Repair:
     """
     if view.refusal:
         return Repair(refusal=view.refusal)
+    if view.out_of_order:
+        return Repair(refusal="some lines are out of order: put them in the order of the source")
     if doubt := next((place.message for place in view.places if not place.sure), ""):
         return Repair(refusal=f"{doubt}; the lines around it fit too little to be sure")
     missing = sum(len(p.step.sources) for p in view.places if p.kind == "dropped")

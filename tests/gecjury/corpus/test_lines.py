@@ -163,6 +163,8 @@ def test_languages_without_blanks() -> None:
     ("lines", "why"),
     [
         ([" ".join(FIXED)], "1 line with the text of 12 source lines: put one sentence on each"),
+        (FIXED[::-1], "another order"),
+        ([*FIXED[:4], FIXED[5], FIXED[4], *FIXED[6:]], "out of order"),
         (FIXED * 2, "12 of 24 lines are no line of the source: two texts in one file"),
         ([""] * 10_000, "no line has any text"),
         ([f"Ganz andere Wörter stehen hier, Nummer {n}." for n in range(12)], "another language?"),
@@ -175,6 +177,11 @@ def test_what_cannot_be_repaired(lines: list[str], why: str) -> None:
     repair = repaired(layout(SOURCE, lines), fill=True)
     assert why in repair.refusal
     assert repair.lines == ()
+
+
+def test_remarks_around_a_short_text_are_deleted() -> None:
+    chat = ["Sure! Here are the corrected sentences:", "", *FIXED[:2], "", "I hope this helps!"]
+    assert list(repaired(layout(SOURCE[:2], chat)).lines) == FIXED[:2]
 
 
 def test_a_doubtful_place_is_left_alone() -> None:
