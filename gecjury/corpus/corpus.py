@@ -22,7 +22,7 @@ from gecjury.corpus.language import ENGLISH, Language, chinese_notes, unparted_n
 from gecjury.corpus.lines import layout, misfit
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, nearest
-from gecjury.textfiles import FileLines
+from gecjury.textfiles import FileLines, shown_path
 
 _HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair
 _ESCAPED = bytes(range(32)) + b"\\"  # what JSON escapes besides the quotation mark
@@ -583,15 +583,9 @@ def wrong_count(
     if view.refusal or not files:
         return InputError(message)
     fill = ["--fill"] * any(place.kind == "dropped" for place in view.places)
-    command = shlex.join(["gecjury", "check", source, name, "--fix", "FOLDER", *fill])
+    paths = ["-" if text == shown_path("-") else text for text in (source, name)]
+    command = shlex.join(["gecjury", "check", *paths, "--fix", "FOLDER", *fill])
     return InputError(f"{message}. `{command}` shows each place and writes a repaired copy")
-
-
-def named_lines(numbers: Sequence[int]) -> str:
-    """Return line numbers for a message: the first five, and how many more there are."""
-    first = ", ".join(map(str, numbers[:5]))
-    more = f" and {len(numbers) - 5} more" if len(numbers) > 5 else ""
-    return f"line{'s' * (len(numbers) > 1)} {first}{more}"
 
 
 def _versions_print(versions: Iterable[Version]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from gecjury.corpus.corpus import Version, named_lines
+from gecjury.corpus.corpus import Version
 from gecjury.corpus.edits import overlapping_edits
 from gecjury.corpus.essays import aligned_essays
 from gecjury.corpus.gold import have_types, named_types, other_types
@@ -21,6 +21,7 @@ from gecjury.corpus.mending import CHANGES, Repair, repaired, write_repairs
 from gecjury.corpus.reading import read_corpus, read_source, read_versions, system_name
 from gecjury.errors import GecjuryError, InputError
 from gecjury.textfiles import read_lines, read_text, standard_input_kept
+from gecjury.wording import named_lines
 
 # Share of tokens above which a warning is given. It separates the real benchmarks (all below) from
 # the same files detokenised (all above).
@@ -308,7 +309,7 @@ def _against_source(report: FileReport, sources: Sequence[str]) -> _Remarks:
         return
     empty = [i for i, line in enumerate(lines) if not line.strip()]
     deleted = [i for i in empty if sources[i].strip()]
-    if deleted:
+    if deleted and not view.refusal:
         where = named_lines([i + 1 for i in deleted])
         yield "warning", f"{len(deleted)} empty lines where the source has a sentence ({where})"
     if len(empty) > len(deleted):

@@ -15,6 +15,8 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from gecjury.wording import named_lines
+
 # Below, values that were set on JFLEG's dev part and half of the CoNLL-2014 systems
 # (`tools/make_damaged_texts.py --evaluate`).
 _FITS = 0.5  # likeness of a line to its source at which nothing else is tried
@@ -32,10 +34,12 @@ DENSE = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400
 ENDS = re.compile(r"[.!?…。！？]\s?[\"'”’»」』)\]]*\s*$")
 _WORDS = re.compile(r"\w+")
 _FENCE = re.compile(r"\s*(?:```|~~~)[\w-]*\s*$")
-_NUMBER = re.compile(r"\s*[\[(*]*(?:[^\W\d]+\s)?(\d{1,6})\s?(?:[.):\]*]+\s+|[、．]\s*)(?=\S)")
-_BULLET = re.compile(r"\s*[-*•‣◦·–—]\s+(?=\S)")
+_NUMBER = re.compile(
+    r"\s*[\[(*]*(?:[^\W\d]+\s)?(\d{1,6})\s?(?:[.):\]*]+(?:\s+|$)|[、．]\s*)(?=\S|$)"
+)
+_BULLET = re.compile(r"\s*[-*•‣◦·–—](?:\s+(?=\S)|\s*$)")
 _QUOTED = re.compile(
-    r"""\s*(?:"(.+)"|``(.+)''|'(.+)'|`(.+)`|“(.+)”|„(.+)[“”]|«(.+)»|»(.+)«|‘(.+)’|「(.+)」|『(.+)』)\s*$"""
+    r"""\s*(?:"(.*)"|``(.*)''|'(.*)'|`(.*)`|“(.*)”|„(.*)[“”]|«(.*)»|»(.*)«|‘(.*)’|「(.*)」|『(.*)』)\s*$"""
 )
 
 Kind = Literal["merged", "split", "dropped", "added", "empty", "unplaced"]
@@ -168,8 +172,8 @@ class Layout:
             return ""
         if 3 * held < 2 * texts and _share_held(self.sources, self.lines) > _FITS:
             return (
-                f"{_counted_lines(held)} with the text of {texts} source lines: put one sentence "
-                "on each line, as in the source"
+                f"{held} line{'s' * (held != 1)} with the text of {texts} source lines: put one "
+                "sentence on each line, as in the source"
             )
         if 3 * added > texts and 3 * (strange - added) <= texts:
             return (
@@ -207,7 +211,7 @@ class Layout:
         for what, count in self.marks:
             yield f"{count} lines have {what} that the source has not: delete them"
         if self.fences:
-            yield f"{_first(self.fences)}: code fences; delete them"
+            yield f"{named_lines([row + 1 for row in self.fences])}: code fences; delete them"
         for row, source in self.out_of_order[:5]:
             yield f"line {row + 1} is out of order: it fits line {source + 1} of the source"
         kinds: dict[str, list[Place]] = {}
@@ -215,23 +219,12 @@ class Layout:
             kinds.setdefault(place.kind, []).append(place)
         for kind, places in kinds.items():
             if kind == "empty" and len(places) > 1:
-                rows = [row for place in places for row in place.step.lines]
-                yield f"{_first(rows)} are empty: delete them"
+                empty = [row + 1 for place in places for row in place.step.lines]
+                yield f"{named_lines(empty)} are empty: delete them"
                 continue
             yield from (place.message for place in places[:5])
-            if rows := [place.step.lines.start for place in places[5:]]:
-                yield f"{kind} lines at {len(rows)} more places ({_first(rows)})"
-
-
-def _first(rows: Sequence[int]) -> str:
-    """Return line numbers for a message: the first five, and how many more there are."""
-    numbers = ", ".join(str(row + 1) for row in rows[:5])
-    more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
-    return f"line{'s' * (len(rows) > 1)} {numbers}{more}"
-
-
-def _counted_lines(number: int) -> str:
-    return f"{number} line{'s' * (number != 1)}"
+            if more := [place.step.lines.start + 1 for place in places[5:]]:
+                yield f"{kind} lines at {len(more)} more places ({named_lines(more)})"
 
 
 def layout(sources: Sequence[str], given: Sequence[str]) -> Layout:

@@ -17,6 +17,8 @@ from gecjury.errors import OutputError
 CHANGES = "changes.jsonl"
 """Name of the report of every change, beside the repaired files."""
 
+_CLOSES = re.compile(r"[.,;:!?)\]…。，！？）]")
+
 
 @dataclass(frozen=True)
 class Change:
@@ -43,7 +45,7 @@ class Repair:
 
     Attributes:
         lines: a line for each source line; empty if the file cannot be repaired.
-        changes: all changes, in order.
+        changes: all changes; code fences come first.
         filled: number of lines that are the unchanged source.
         refusal: why the file cannot be repaired.
     """
@@ -74,13 +76,9 @@ def repaired(view: Layout, *, fill: bool = False) -> Repair:
             "there"
         )
     lines: list[str] = []
-    changes = []
+    changes = [Change("code fence", (row + 1,), (), (view.given[row],), ()) for row in view.fences]
     marks = ", ".join(what for what, _ in view.marks)
-    kinds = {
-        row: place.kind
-        for place in view.places
-        for row in (*place.step.lines, *(-1 - source for source in place.step.sources))
-    }
+    kinds = {row: place.kind for place in view.places for row in place.step.lines}
     for step in view.steps:
         sources = [view.sources[row] for row in step.sources]
         held = [view.lines[row] for row in step.lines if view.lines[row].strip()]
@@ -97,13 +95,10 @@ def repaired(view: Layout, *, fill: bool = False) -> Repair:
                 return Repair(refusal=f"line {number}: no place to cut it fits its source lines")
         before = [view.given[row] for row in step.lines]
         if before != after:
-            key = step.lines.start if step.lines else -1 - step.sources.start
-            kind = "filled" if not step.lines else kinds.get(key, marks)
+            kind = kinds.get(step.lines.start, marks) if step.lines else "filled"
             numbers, of = (tuple(row + 1 for row in rows) for rows in (step.lines, step.sources))
             changes.append(Change(kind, numbers, of, tuple(before), tuple(after)))
         lines += after
-    changes += [Change("code fence", (row + 1,), (), (view.given[row],), ()) for row in view.fences]
-    changes.sort(key=lambda change: change.lines)
     return Repair(tuple(lines), tuple(changes), missing)
 
 
@@ -127,7 +122,8 @@ def _cut(line: str, sources: Sequence[str]) -> list[str]:
         fit = overlap(key_of(left), keys[0], size)
         fit += overlap(key_of(right), "".join(keys[1:]), size)
         same = (left[-1:] == sources[0].rstrip()[-1:]) + (right[:1] == sources[1].lstrip()[:1])
-        return fit + same + 2 * bool(ENDS.search(left))
+        ends = bool(ENDS.search(left)) - bool(_CLOSES.match(right))
+        return fit + same + 2 * ends
 
     if not ends:
         return []

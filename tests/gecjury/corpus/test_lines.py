@@ -87,6 +87,7 @@ def test_lines_that_fit(good: list[str]) -> None:
         (lambda x: ["```text", *x, "```"], "lines 1, 14: code fences; delete them"),
         (lambda x: [f"“{line}”" for line in x], "12 lines have quotation marks"),
         (lambda x: [f"{n}. {line}" for n, line in enumerate(x, 1)], "12 lines have list numbers"),
+        (lambda x: [f"**{n}.** {line}" for n, line in enumerate(x, 1)], "12 lines have list num"),
         (lambda x: [f"[{n}] {line}" for n, line in enumerate(x, 1)], "12 lines have list numbers"),
         (lambda x: [f"- {line}" for line in x], "12 lines have bullets"),
         (
@@ -145,6 +146,8 @@ def test_a_line_rewritten_in_place_stays() -> None:
 
 
 def test_an_empty_answer_is_no_lost_line() -> None:
+    quoted = layout(SOURCE, [f"“{line}”" for line in (*FIXED[:4], "", *FIXED[5:])])
+    assert list(repaired(quoted).lines) == [*FIXED[:4], "", *FIXED[5:]]
     lines = [*FIXED[:4], "", *FIXED[5:10], f"{FIXED[10]} {FIXED[11]}"]
     assert messages(lines) == ["line 11 holds lines 11 and 12 of the source"]
 
