@@ -30,6 +30,13 @@ def listed(names: Sequence[str], before_last: str = "and") -> str:
     return f"{', '.join(names[:-1])} {before_last} {names[-1]}"
 
 
+def named_lines(numbers: Sequence[int]) -> str:
+    """Return line numbers for a message: the first five, and how many more there are."""
+    first = ", ".join(map(str, numbers[:5]))
+    more = f" and {len(numbers) - 5} more" if len(numbers) > 5 else ""
+    return f"line{'s' * (len(numbers) > 1)} {first}{more}"
+
+
 def shortly(text: str, names: Mapping[str, str]) -> str:
     """Return a text in which labels of metrics are replaced by their short names.
 

@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.inputs import Outputs
+from gecjury.cli.options import refuse_useless
 from gecjury.cli.parsers import declares
+from gecjury.settings import option
 
 if TYPE_CHECKING:
     from gecjury.corpus.doctor import Finding
 
 
-add_arguments = declares(Outputs)
+@dataclass(frozen=True, kw_only=True)
+class Checked(Outputs):
+    """Files to check, and where repaired copies go.
+
+    Attributes:
+        fix: write repaired copies of outputs and references whose lines do not fit the source to
+            this folder, with a report of every change; no existing file is replaced.
+        fill: with --fix, put the unchanged source where a line is missing.
+    """
+
+    fix: str | None = option(None, metavar="FOLDER")
+    fill: bool = option(False, needs={"": ("fix",)})
+
+
+add_arguments = declares(Checked)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -22,7 +38,8 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.corpus.doctor import examine
 
     files = (args.source, args.hypotheses, args.references, args.m2)
-    reports, findings = examine(*files, args.source_text)
+    refuse_useless(args, Checked)
+    reports, findings = examine(*files, args.source_text, fix=args.fix, fill=args.fill)
     records = [
         {
             "role": report.role,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,9 +19,10 @@ import numpy as np
 from gecjury.arrays import blocks
 from gecjury.corpus.edits import Edit, differing_spans, marked_edits, overlapping_edits
 from gecjury.corpus.language import ENGLISH, Language, chinese_notes, unparted_note
+from gecjury.corpus.lines import layout, misfit
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, nearest
-from gecjury.textfiles import FileLines
+from gecjury.textfiles import FileLines, shown_path
 
 _HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair
 _ESCAPED = bytes(range(32)) + b"\\"  # what JSON escapes besides the quotation mark
@@ -182,9 +184,9 @@ class Corpus:
         parts |= {f"reference {number}": version for number, version in enumerate(self.references)}
         for role, version in parts.items():
             if len(version.lines) != count:
-                raise InputError(
-                    f"{self.label(role)} has {len(version.lines)} lines, but {source} has {count}: "
-                    "expected a line for each source line (for files see `gecjury check`)"
+                label = self.label(role)
+                raise wrong_count(
+                    label, version.lines, source, self.sources, files="source" in self._labels
                 )
             if version.sources is not None:
                 self._check_sources(self.label(role), version.sources)
@@ -234,9 +236,9 @@ class Corpus:
         """Return remarks on these texts that a user needs to interpret their scores.
 
         The remarks cover how files were read, lines of references that are empty or come from
-        another reference, edits of one annotator that overlap, sources in which each line is one
-        token (such as Japanese if no language is set), and Chinese that is written differently
-        from its source.
+        another reference, edits of one annotator that overlap, sources in another language, lines
+        that are shifted against the source, and Chinese that is written differently from its
+        source.
 
         Args:
             needs: the parts among `references` and `gold` that the metric reads.
@@ -282,12 +284,30 @@ class Corpus:
                     )
         if unparted := unparted_note(self.sources, self.language):
             remarks.append(f"{self.label('source')}: {unparted}")
+        labels = [f"system {name}" for name in self.systems]
+        labels += [f"reference {n}" for n in range(len(self.references)) if "references" in needs]
+        remarks += [self._misfits[label] for label in labels if label in self._misfits]
         return (*remarks, *self._chinese_notes)
 
     @cached_property
     def _empty_references(self) -> tuple[str, ...]:
         """Remarks on empty lines of each reference, as `empty_note` gives them."""
         return tuple(empty_note(version, self.sources) for version in self.references)
+
+    @cached_property
+    def _misfits(self) -> dict[str, str]:
+        """Remarks on texts whose lines do not fit the source, by `label`'s roles."""
+        texts = {f"system {name}": version for name, version in self.systems.items()}
+        texts |= {f"reference {number}": v for number, v in enumerate(self.references)}
+        if self.on_disk:
+            return {}
+        where = {role: misfit(self.sources, version.lines) for role, version in texts.items()}
+        return {
+            role: f"{self.label(role)}: {text}; `gecjury check` shows each place, and with --fix "
+            "FOLDER it writes a repaired copy"
+            for role, text in where.items()
+            if text
+        }
 
     @cached_property
     def _chinese_notes(self) -> tuple[str, ...]:
@@ -711,11 +731,29 @@ def _texts(what: str, lines: Sequence[str | None], none: str | None = None) -> t
     return texts
 
 
-def named_lines(numbers: Sequence[int]) -> str:
-    """Return line numbers for a message: the first five, and how many more there are."""
-    first = ", ".join(map(str, numbers[:5]))
-    more = f" and {len(numbers) - 5} more" if len(numbers) > 5 else ""
-    return f"line{'s' * (len(numbers) > 1)} {first}{more}"
+def wrong_count(
+    name: str, lines: Sequence[str], source: str, sources: Sequence[str], *, files: bool
+) -> InputError:
+    """Return the error for a text that has more or fewer lines than its source.
+
+    Args:
+        name: name of the text.
+        lines: its lines; files that stay on disk are not searched for the place.
+        source: name of the source.
+        sources: lines of the source.
+        files: whether the names are those of files.
+    """
+    message = f"{name} has {len(lines)} lines, but {source} has {len(sources)}"
+    if isinstance(sources, FileLines) or isinstance(lines, FileLines):
+        return InputError(f"{message}: expected a line for each source line")
+    view = layout(sources, lines)
+    message = f"{message}; {view.refusal or next(view.messages)}"
+    if view.refusal or not files:
+        return InputError(message)
+    fill = ["--fill"] * any(place.kind == "dropped" for place in view.places)
+    paths = ["-" if text == shown_path("-") else text for text in (source, name)]
+    command = shlex.join(["gecjury", "check", *paths, "--fix", "FOLDER", *fill])
+    return InputError(f"{message}. `{command}` shows each place and writes a repaired copy")
 
 
 def _versions_print(versions: Iterable[Version]) -> str:

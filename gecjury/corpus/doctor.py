@@ -15,7 +15,9 @@ from gecjury.corpus.corpus import NO_REFERENCE, Version, filled_references, name
 from gecjury.corpus.edits import overlapping_edits
 from gecjury.corpus.gold import have_types, named_types, other_types
 from gecjury.corpus.language import chinese_notes, script_code, unparted_note
+from gecjury.corpus.lines import Layout, layout
 from gecjury.corpus.matches import looks_like_matches
+from gecjury.corpus.mending import CHANGES, Repair, repaired, write_repairs
 from gecjury.corpus.reading import (
     align_reference,
     read_corpus,
@@ -26,12 +28,11 @@ from gecjury.corpus.reading import (
 )
 from gecjury.errors import GecjuryError, InputError
 from gecjury.textfiles import read_lines, read_text, standard_input_kept
+from gecjury.wording import named_lines
 
-# Shares of lines or tokens above which a warning is given. They separate the real benchmarks (all
-# below) from the same files shifted by a line or detokenised (all above).
-_SHIFTED_SHARE = 0.5
+# Share of tokens above which a warning is given. It separates the real benchmarks (all below) from
+# the same files detokenised (all above).
 _GLUED_SHARE = 0.02
-_UNLIKE_SHARE = 0.2
 
 # A word with sentence punctuation attached to its end, or an unsplit contraction: detokenised text
 # has them on nearly every line, PTB-like text nowhere. Abbreviations ("e.g.", "U.S.") are excluded.
@@ -43,7 +44,11 @@ Role = Literal["source", "hypothesis", "reference"]
 
 @dataclass(frozen=True)
 class FileReport:
-    """Counts of one file (or of one annotator of an M2 file)."""
+    """Counts of one file (or of one annotator of an M2 file).
+
+    Attributes:
+        layout: how its lines lie against the source; None for the source itself.
+    """
 
     role: Role
     path: str
@@ -52,15 +57,20 @@ class FileReport:
     tokens: int
     empty: int
     unchanged: int | None
+    layout: Layout | None = None
 
 
-Level = Literal["error", "warning", "note"]
+Level = Literal["error", "warning", "repaired", "note"]
 _Remarks = Iterator[tuple[Level, str]]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A remark on a file. An `error` makes scoring impossible, a `warning` makes it doubtful."""
+    """A remark on a file.
+
+    An `error` makes scoring impossible, a `warning` makes it doubtful. `repaired` is what was wrong
+    with a file of which a repaired copy was written.
+    """
 
     level: Level
     file: str
@@ -79,6 +89,9 @@ def examine(
     references: Sequence[str | Path] = (),
     gold: str | Path | None = None,
     source_text: str | Path | None = None,
+    *,
+    fix: str | Path | None = None,
+    fill: bool = False,
 ) -> tuple[list[FileReport], list[Finding]]:
     """Read every file and report on all of them; an unreadable one does not hide the others.
 
@@ -88,17 +101,56 @@ def examine(
         references: corrections by people, text or M2.
         gold: gold edits, M2.
         source_text: the text that grammar checkers read, if it is not the source.
+        fix: a folder for repaired copies of the files whose lines do not fit the source, which
+            are then examined instead of the originals.
+        fill: with `fix`, put the unchanged source where a line is missing.
 
     Returns:
         Counts for each file that could be read, and the findings, errors first.
 
     Raises:
         InputError: standard input (`-`) is named twice.
+        OutputError: the folder has files of these names, or cannot be written to.
     """
     if [source, *hypotheses, *references, gold].count("-") > 1:
         raise InputError("standard input (-) is named twice; it can be read only once")
     with standard_input_kept():
-        return _examine(source, hypotheses, references, gold, source_text)
+        reports, findings = _examine(source, hypotheses, references, gold, source_text)
+        if fix is None:
+            return reports, findings
+        repairs, more = _repairs(reports, fill=fill)
+        copies = dict(zip(repairs, write_repairs(fix, repairs) if repairs else (), strict=True))
+        outputs, texts = ([copies.get(str(p), p) for p in ps] for ps in (hypotheses, references))
+        reports, findings = _examine(source, outputs, texts, gold, source_text)
+        for path, repair in repairs.items():
+            filled = f", {repair.filled} of them filled with the source" if repair.filled else ""
+            message = f"repaired from {path}: {len(repair.changes)} changes{filled}, see {CHANGES}"
+            more.append(Finding("note", str(copies[path]), message))
+    return reports, errors_first([*findings, *more])
+
+
+def _repairs(
+    reports: Sequence[FileReport], *, fill: bool
+) -> tuple[dict[str, Repair], list[Finding]]:
+    """Return repaired files by path, and what was repaired or why it was not."""
+    repairs: dict[str, Repair] = {}
+    findings: dict[Finding, None] = {}
+    for report in reports:
+        view, path = report.layout, report.path
+        if view is None or not (view.refusal or view.places or view.marks or view.fences):
+            continue
+        # Edits, ids and JSON would lose their places.
+        plain = list(report.lines) == read_lines(path)
+        repair = repaired(view, fill=fill) if plain else Repair(refusal="it is not plain text")
+        if repair.lines:
+            repairs[path] = repair
+            texts = [Finding("repaired", path, message) for message in view.messages]
+        else:
+            # A refusal of the layout is a finding of its own.
+            texts = [Finding("warning", path, f"not repaired: {repair.refusal}")]
+            texts *= repair.refusal != view.refusal
+        findings |= dict.fromkeys(texts)
+    return repairs, list(findings)
 
 
 def _examine(
@@ -220,6 +272,7 @@ def _report(
         sum(len(line.split()) for line in lines),
         sum(not line.strip() for line in lines),
         unchanged,
+        layout(sources, lines) if sources else None,
     )
 
 
@@ -227,7 +280,12 @@ def _encoding(path: str | Path) -> _Remarks:
     """Report characters that split tokens or make equal words differ without being seen."""
     raw = read_lines(path)
     text = "\n".join(raw)
-    invisible = sum(unicodedata.category(c) in ("Cf", "Cc") and c not in "\n\t" for c in text)
+    letters = Counter(text)
+    invisible = sum(
+        count
+        for letter, count in letters.items()
+        if unicodedata.category(letter) in ("Cf", "Cc") and letter not in "\n\t"
+    )
     counted: tuple[tuple[Level, int, str], ...] = (
         ("note", read_text(path).count("\r\n"), "lines end in CRLF (read as LF)"),
         ("note", sum(line != line.rstrip() for line in raw), "lines end in spaces (ignored)"),
@@ -254,14 +312,23 @@ def _encoding(path: str | Path) -> _Remarks:
 
 def _against_source(report: FileReport, sources: Sequence[str]) -> _Remarks:
     """Check line counts, alignment and tokenisation of one file against the source."""
-    lines = report.lines
-    if len(lines) != len(sources):
-        message = f"{len(lines)} lines, but the source has {len(sources)}"
-        yield "error", message + _where_lost(lines, sources)
+    lines, view = report.lines, report.layout
+    if view is None:
+        return
+    same = len(lines) == len(sources)
+    level: Level = "warning" if same else "error"
+    if not same:
+        remedy = view.refusal or "--fix FOLDER writes a repaired copy"
+        yield level, f"{len(lines)} lines, but the source has {len(sources)}; {remedy}"
+    elif view.refusal:
+        yield level, view.refusal
+    if not view.refusal:
+        yield from ((level, message) for message in view.messages)
+    if not same:
         return
     empty = [i for i, line in enumerate(lines) if not line.strip()]
     deleted = [i for i in empty if sources[i].strip()]
-    if deleted:
+    if deleted and not view.refusal:
         where = named_lines([i + 1 for i in deleted])
         remedy = f"; {NO_REFERENCE} says that there is no reference"
         yield (
@@ -271,32 +338,9 @@ def _against_source(report: FileReport, sources: Sequence[str]) -> _Remarks:
         )
     if len(empty) > len(deleted):
         yield "note", f"{len(empty) - len(deleted)} empty lines, as in the source"
-    shares = [_likeness(a, b) for a, b in zip(lines, sources, strict=True)]
-    # If one line was lost and another added, the count is right: compare the neighbouring lines.
-    for shift in (-1, 1):
-        moved = [
-            _likeness(lines[i], sources[i + shift])
-            for i in range(len(lines))
-            if 0 <= i + shift < len(sources)
-        ]
-        unmoved = shares[1:] if shift < 0 else shares[:-1]
-        better = sum(m > o + 0.3 for m, o in zip(moved, unmoved, strict=True))
-        if len(moved) > 3 and better > _SHIFTED_SHARE * len(moved):
-            direction = "above" if shift < 0 else "below"
-            yield (
-                "warning",
-                f"{better} of {len(moved)} lines fit the source line {direction} them better: "
-                "shifted by one line?",
-            )
-    # Empty lines share nothing either, but they are reported above.
-    unlike = [
-        i
-        for i, share in enumerate(shares)
-        if share < _UNLIKE_SHARE and len(sources[i].split()) > 3 and lines[i].strip()
-    ]
-    if unlike:
-        message = f"{len(unlike)} lines share almost no token with their source"
-        yield "warning", f"{message} ({named_lines([i + 1 for i in unlike])})"
+    if view.unlike and not view.refusal:
+        message = f"{len(view.unlike)} lines share almost no token with their source"
+        yield "warning", f"{message} ({named_lines([i + 1 for i in view.unlike])})"
     yield from (("note", message) for message in _other_writing(lines, sources))
     # Another tokenisation turns unchanged words into edits, which no score would reveal.
     ours, theirs = _glued(lines), _glued(sources)
@@ -369,7 +413,8 @@ def _writing(lines: Sequence[str], sources: Sequence[str] = ()) -> Iterator[str]
                 "nfkc makes them equal"
             )
     # Only marks that remain after NFC: text that is not in NFC is reported already.
-    marks = sum(unicodedata.category(c) == "Mn" for c in unicodedata.normalize("NFC", text))
+    composed = Counter(unicodedata.normalize("NFC", text))
+    marks = sum(n for letter, n in composed.items() if unicodedata.category(letter) == "Mn")
     if marks:
         yield f"{marks} combining marks: separate characters where letters are counted"
     if unparted := unparted_note(lines):
@@ -412,26 +457,9 @@ def _script(text: str) -> str:
     return counts.most_common(1)[0][0] if counts else ""
 
 
-def _where_lost(lines: Sequence[str], sources: Sequence[str]) -> str:
-    """Return a clause naming the first line at which the file no longer follows the source."""
-    size = min(len(lines), len(sources))
-    if size == 1 and _likeness(lines[0], sources[0]) < 0.3:
-        return "; they diverge at line 1"
-    for i in range(size - 1):
-        if _likeness(lines[i], sources[i]) < 0.3 and _likeness(lines[i + 1], sources[i + 1]) < 0.3:
-            return f"; they diverge at about line {i + 1}"
-    return "; the lines that exist fit, so some are missing or added at the end"
-
-
-def _likeness(one: str, two: str) -> float:
-    """Return the share of common tokens (Jaccard), 0 to 1; 1 for two empty lines."""
-    a, b = set(one.split()), set(two.split())
-    return len(a & b) / len(a | b) if a | b else 1.0
-
-
 def _glued(lines: Sequence[str]) -> float:
-    tokens = [token for line in lines for token in line.split()]
-    return sum(bool(_GLUED.match(token)) for token in tokens) / max(len(tokens), 1)
+    tokens = Counter(token for line in lines for token in line.split())
+    return sum(n for token, n in tokens.items() if _GLUED.match(token)) / max(tokens.total(), 1)
 
 
 def _twins(reports: Sequence[FileReport]) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ from gecjury.corpus.corpus import (
     filled_references,
     gold_versions,
     meant_references,
+    wrong_count,
 )
 from gecjury.corpus.essays import looks_like_essays, parse_essays
 from gecjury.corpus.gold import join_annotators
@@ -248,11 +249,9 @@ def read_corpus(
         for version in align_reference(source_read, labels["source"], shown_path(path), versions):
             # Named sets are kept separate: a metric uses one only if that set is requested.
             if name:
-                if (lines := len(version.lines)) != len(sources):
-                    raise InputError(
-                        f"{shown_path(path)} has {lines} lines, but {labels['source']} has "
-                        f"{len(sources)}"
-                    )
+                if len(version.lines) != len(sources):
+                    texts_of = (version.lines, labels["source"], sources)
+                    raise wrong_count(shown_path(path), *texts_of, files=True)
                 labels[f"{name} reference {len(named.setdefault(name, []))}"] = shown_path(path)
                 named[name].append(version)
                 continue

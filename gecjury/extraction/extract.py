@@ -17,12 +17,13 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from gecjury.caches import DiskCache, text_key
-from gecjury.corpus.corpus import Corpus, named_lines
+from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits
 from gecjury.errors import InputError
 from gecjury.extraction.pipeline import ExtractedEdits, TextPair
 from gecjury.extraction.taggers import cache_parts, extractor_of
 from gecjury.runtime import Runtime
+from gecjury.wording import named_lines
 
 _T = TypeVar("_T", bound=Hashable)
 

@@ -200,7 +200,7 @@ def test_messages_name_standard_input(shell: Shell) -> None:
     shell.write("short.txt", "All is well here .\n")
     with shell.reading("short.txt"):
         _, _, err = shell("score", "source.txt", "-", "-m", "changes")
-    assert err.startswith("gecjury: standard input has 1 lines, but source.txt has 3: ")
+    assert err.startswith("gecjury: standard input has 1 lines, but source.txt has 3; ")
     for argv in (["check", "-", "-"], ["diff", "source.txt", "-", "-", "-m", "changes"]):
         status, out, err = shell(*argv)
         assert (status, out, err.count("\n")) == (2, "", 1)

@@ -74,21 +74,20 @@ def test_good_files_give_counts_and_no_findings(files: Files) -> None:
 
 
 def test_a_different_number_of_lines(files: Files) -> None:
-    level, message = files.one(FIXED[:-1])
-    assert level == "error"
-    assert message.startswith("5 lines, but the source has 6; the lines that exist fit")
-    level, message = files.one([*FIXED[:2], *FIXED[3:]])
-    assert (level, message) == (
-        "error",
-        "5 lines, but the source has 6; they diverge at about line 3",
+    findings = files.findings([*FIXED[:2], *FIXED[3:]])
+    assert [finding.level for finding in findings] == ["error", "error"]
+    assert (
+        findings[0].message == "5 lines, but the source has 6; --fix FOLDER writes a repaired copy"
     )
+    assert "line 3 of the source has no line here" in findings[1].message
 
 
 def test_lines_shifted_by_one(files: Files) -> None:
     messages = [finding.message for finding in files.findings([*FIXED[1:], "Something new ."])]
-    assert any("fit the source line below them better: shifted" in text for text in messages)
+    assert any("from line 1 on the output is one line earlier" in text for text in messages)
     messages = [finding.message for finding in files.findings(["A headline", *FIXED[:-1]])]
-    assert any("fit the source line above them better: shifted" in text for text in messages)
+    assert any("line 1 is no correction ('A headline')" in text for text in messages)
+    assert any("line 6 of the source has no line here" in text for text in messages)
 
 
 def test_a_different_tokenisation(files: Files) -> None:
@@ -276,7 +275,7 @@ def test_a_long_line_is_reported_once(tmp_path: Path) -> None:
     ],
 )
 def test_sentences_without_a_blank(tmp_path: Path, lines: Sequence[str], remedy: str) -> None:
-    messages = notes(tmp_path, lines, lines[::-1] if len(lines) > 1 else [lines[0] + "!"])["s.txt"]
+    messages = notes(tmp_path, lines, [line + "!" for line in lines])["s.txt"]
     (message,) = [each for each in messages if "no space" in each]
     assert message.startswith(f"{len(lines)} of {len(lines)} longer lines have no space")
     assert remedy in message

@@ -1,0 +1,582 @@
+"""Which line of a file corrects which line of the source: merged, split, lost and added lines.
+
+Lines are compared by the letter groups of their words, without punctuation, case and blanks, so
+tokenised and raw text are alike, and languages without blanks need no tokeniser.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from gecjury.wording import named_lines
+
+# Below, values that were set on JFLEG's dev part and half of the CoNLL-2014 systems
+# (`tools/make_damaged_texts.py --evaluate`).
+_FITS = 0.5  # likeness of a line to its source at which nothing else is tried
+_BASE = 0.15  # a line stays in place even if it shares nothing with its source
+_JOINED = 0.4  # what a merged or split line must gain over leaving one of the parts out
+_BROKEN = 0.1  # the same, if the first part has no full stop but the source line has one
+PART = 0.3  # share of a part that a merged line must hold
+_DOUBTFUL = 0.25  # likeness of a neighbour below which a place is not sure
+_REACH = 60  # lines after a misfit within which the next fitting lines are looked for
+_CELLS = 40_000  # size of a region beyond which its lines are not placed
+_SAMPLE = 1_000  # lines that are looked at for a shift under a result
+
+# Scripts without blanks between words, in which two characters say more than three letters.
+DENSE = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+ENDS = re.compile(r"[.!?…。！？]\s?[\"'”’»」』)\]]*\s*$")
+_WORDS = re.compile(r"\w+")
+_FENCE = re.compile(r"\s*(?:```|~~~)[\w-]*\s*$")
+_NUMBER = re.compile(
+    r"\s*[\[(*]*(?:[^\W\d]+\s)?(\d{1,6})\s?(?:[.):\]*]+(?:\s+|$)|[、．]\s*)(?=\S|$)"
+)
+_BULLET = re.compile(r"\s*[-*•‣◦·–—](?:\s+(?=\S)|\s*$)")
+_QUOTED = re.compile(
+    r"""\s*(?:"(.*)"|``(.*)''|'(.*)'|`(.*)`|“(.*)”|„(.*)[“”]|«(.*)»|»(.*)«|‘(.*)’|「(.*)」|『(.*)』)\s*$"""
+)
+
+Kind = Literal["merged", "split", "dropped", "added", "empty", "unplaced"]
+
+
+class Step(NamedTuple):
+    """Neighbouring lines of a file, and the lines of the source that they correct.
+
+    Attributes:
+        sources: rows of the source, from 0; empty if the lines correct none.
+        lines: rows of the file; empty if the source lines are missing.
+    """
+
+    sources: range
+    lines: range
+
+
+@dataclass(frozen=True)
+class Place:
+    """Lines that do not fit the source.
+
+    Attributes:
+        kind: what happened to them.
+        step: where they are.
+        shift: how many lines later (negative: earlier) the following lines are, if the place
+            moves them away from the source's lines; otherwise 0.
+        edge: True for added lines before the first or after the last correction.
+        sure: True if the lines around it leave no doubt.
+        text: beginning of an added line.
+    """
+
+    kind: Kind
+    step: Step
+    shift: int
+    edge: bool
+    sure: bool
+    text: str
+
+    @property
+    def moved(self) -> str:
+        """From which line on the file is shifted against the source; empty if it is not."""
+        by = "one line" if abs(self.shift) == 1 else f"{abs(self.shift)} lines"
+        way = "later" if self.shift > 0 else "earlier"
+        at = self.step.lines.start + 1
+        return f"from line {at} on the output is {by} {way}" if self.shift else ""
+
+    @property
+    def message(self) -> str:
+        """The place, and for lines that are too many the remedy."""
+        ours, theirs = _named(self.step.sources), _named(self.step.lines)
+        one = len(self.step.lines) == 1
+        is_, it = ("is", "it") if one else ("are", "them")
+        has = "has" if len(self.step.sources) == 1 else "have"
+        what = "no correction" if self.edge else "no line of the source"
+        text = {
+            "merged": f"{theirs} holds {ours} of the source",
+            "split": f"{theirs} hold {ours} of the source",
+            "unplaced": f"{theirs} share too little with {ours} of the source to be placed",
+            "empty": f"{theirs} {is_} empty: delete {it}",
+            "added": f"{theirs} {is_} {what} ({self.text!r}): delete {it}",
+            "dropped": f"{ours} of the source {has} no line here",
+        }[self.kind]
+        return ": ".join(filter(None, (self.moved, text)))
+
+
+def _named(rows: range) -> str:
+    first, last = rows.start + 1, rows.stop
+    if first >= last:
+        return f"line {first}"
+    return f"lines {first} {'and' if last == first + 1 else 'to'} {last}"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the lines of a file lie against those of its source.
+
+    Attributes:
+        sources: lines of the source.
+        given: lines of the file.
+        lines: the same without list numbers, bullets, and quotation marks round every line.
+        marks: what was taken off, with the number of lines.
+        fences: rows with only a code fence.
+        steps: every line of both, in order.
+        unfit: rows of the file that were placed by the lines around them.
+    """
+
+    sources: Sequence[str]
+    given: Sequence[str]
+    lines: Sequence[str]
+    marks: tuple[tuple[str, int], ...]
+    fences: tuple[int, ...]
+    steps: tuple[Step, ...]
+    unfit: frozenset[int]
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Lines that do not fit, in order; neighbouring ones of one kind are one place."""
+        return tuple(_places(self))
+
+    @cached_property
+    def unlike(self) -> tuple[int, ...]:
+        """Rows of the file that share almost nothing with the one source line they stand for."""
+        fit = likeness_of(self.sources)
+        return tuple(
+            lines.start
+            for sources, lines in self.steps
+            if lines.start in self.unfit
+            and len(sources) == len(lines) == 1
+            and len(key_of(self.sources[sources.start])) > 10
+            and self.lines[lines.start].strip()
+            and fit(self.sources[sources.start], self.lines[lines.start]) < _BASE
+        )
+
+    @cached_property
+    def refusal(self) -> str:
+        """Why the lines cannot be brought into the order of the source; empty if they can."""
+        held = sum(bool(line.strip()) for line in self.lines) - len(self.fences)
+        texts = sum(bool(line.strip()) for line in self.sources)
+        # Remarks around the text are deleted without a doubt, however short the text is.
+        wrong = [
+            p for p in self.places if p.kind != "empty" and not (p.edge and len(p.step.lines) < 4)
+        ]
+        misfits = sum(len(p.step.sources or p.step.lines) for p in wrong) + len(self.unlike)
+        apart = [p.step for p in self.places if p.kind in ("dropped", "added", "unplaced")]
+        strange = sum(map(len, (rows for step in apart for rows in step))) + len(self.unlike)
+        added = sum(len(step.lines) for step in apart if not step.sources)
+        if not held:
+            return "no line has any text"
+        if 3 * misfits <= max(texts, 1):
+            return ""
+        if 3 * held < 2 * texts and _share_held(self.sources, self.lines) > _FITS:
+            return (
+                f"{held} line{'s' * (held != 1)} with the text of {texts} source lines: put one "
+                "sentence on each line, as in the source"
+            )
+        if 3 * added > texts and 3 * (strange - added) <= texts:
+            return (
+                f"{added} of {held} lines are no line of the source: two texts in one file, or the "
+                "source of another text?"
+            )
+        if 2 * strange > texts:
+            fit, some = likeness_of(self.sources), self.sources[:_SAMPLE]
+            near = [
+                max(fit(source, self.lines[row]) for source in some) for row in self.unlike[:50]
+            ]
+            if 2 * sum(likeness >= _FITS for likeness in near) > max(len(near), 1):
+                return "the lines are in another order than those of the source: sort them"
+            return (
+                "most lines share almost nothing with the source: another text or another language?"
+            )
+        return f"{misfits} lines do not fit {texts} lines of the source, too many to be sure"
+
+    @cached_property
+    def out_of_order(self) -> tuple[tuple[int, int], ...]:
+        """Rows of added lines that correct a source line that has none, and rows of these."""
+        fit = likeness_of(self.sources)
+        lost = [
+            row for place in self.places if place.kind == "dropped" for row in place.step.sources
+        ]
+        added = [row for place in self.places if place.kind == "added" for row in place.step.lines]
+        if len(lost) * len(added) > _CELLS:
+            return ()
+        pairs = ((row, source) for row in added for source in lost)
+        return tuple(p for p in pairs if fit(self.sources[p[1]], self.lines[p[0]]) >= _FITS)
+
+    @property
+    def messages(self) -> Iterator[str]:
+        """What is around every line, then the places, five of each kind."""
+        for what, count in self.marks:
+            yield f"{count} lines have {what} that the source has not: delete them"
+        if self.fences:
+            yield f"{named_lines([row + 1 for row in self.fences])}: code fences; delete them"
+        for row, source in self.out_of_order[:5]:
+            yield f"line {row + 1} is out of order: it fits line {source + 1} of the source"
+        kinds: dict[str, list[Place]] = {}
+        for place in self.places:
+            kinds.setdefault(place.kind, []).append(place)
+        for kind, places in kinds.items():
+            if kind == "empty" and len(places) > 1:
+                empty = [row + 1 for place in places for row in place.step.lines]
+                yield f"{named_lines(empty)} are empty: delete them"
+                continue
+            yield from (place.message for place in places[:5])
+            if more := [place.step.lines.start + 1 for place in places[5:]]:
+                yield f"{kind} lines at {len(more)} more places ({named_lines(more)})"
+
+
+def layout(sources: Sequence[str], given: Sequence[str]) -> Layout:
+    """Find out which line of a file corrects which line of the source."""
+    fenced = any(map(_FENCE.match, sources))
+    fences = () if fenced else tuple(row for row, line in enumerate(given) if _FENCE.match(line))
+    lines, marks = _without_marks(sources, given)
+    left_out = set(fences)
+    rows = [row for row, line in enumerate(lines) if line.strip() and row not in left_out]
+    texts = [row for row, line in enumerate(sources) if line.strip()]
+    walk = _Walk([sources[row] for row in texts], [lines[row] for row in rows])
+    solid = [
+        Step(
+            range(texts[step.sources.start], texts[step.sources.stop - 1] + 1),
+            range(rows[step.lines.start], rows[step.lines.stop - 1] + 1),
+        )
+        for step in walk.steps()
+        if step.sources and step.lines
+    ]
+    steps = tuple(_with_gaps(solid, len(sources), lines, left_out))
+    return Layout(
+        sources, given, lines, marks, fences, steps, frozenset(rows[j] for j in walk.unfit)
+    )
+
+
+def misfit(sources: Sequence[str], lines: Sequence[str]) -> str:
+    """Return how equally many lines do not fit their source, for a remark; empty if they do.
+
+    At most 1,000 lines are looked at, so a short run of shifted lines in a long file may be missed.
+    """
+    fit, count = likeness_of(sources), len(sources)
+    rows = range(0, count, max(1, count // _SAMPLE))
+    run = 0
+    for row in rows:
+        line = lines[row]
+        words, kept = set(line.split()), set(sources[row].split())
+        # Most lines keep half of their tokens, which is faster to see.
+        if not words or 2 * len(words & kept) > max(len(words), len(kept)):
+            run *= not words
+            continue
+        near = range(max(0, row - 3), min(count, row + 4))
+        if fit(sources[row], line) >= PART:
+            run = 0
+        elif any(fit(sources[other], line) >= _FITS for other in near):
+            run += 1
+            if run == 3:
+                places = layout(sources, lines).places
+                return next((place.moved for place in places if place.moved), "")
+    _, marks = _without_marks([sources[row] for row in rows], [lines[row] for row in rows])
+    return f"most lines have {marks[0][0]} that the source has not" if marks else ""
+
+
+def likeness_of(sources: Sequence[str]) -> Callable[[str, str], float]:
+    """Return a function of two lines, 0 to 1: the share of letter groups that they have in common.
+
+    Args:
+        sources: lines whose script determines the size of the groups.
+    """
+    size = size_of(sources)
+    return lambda one, two: _likeness(key_of(one), key_of(two), size)
+
+
+def size_of(sources: Sequence[str]) -> int:
+    """Return the size of letter groups: two characters in scripts without blanks, else three."""
+    return 2 if DENSE.search("".join(sources[:20])) else 3
+
+
+def key_of(line: str) -> str:
+    """Return the letters of a line in lower case; its other characters if it has no letters."""
+    return "".join(_WORDS.findall(line.casefold())) or "".join(line.split())
+
+
+def _groups(key: str, size: int) -> Iterable[tuple[str, ...]]:
+    return zip(*(key[at:] for at in range(size)), strict=False) if len(key) >= size else [(key,)]
+
+
+@lru_cache(maxsize=4096)
+def _grams(key: str, size: int) -> frozenset[tuple[str, ...]]:
+    return frozenset(_groups(key, size))
+
+
+@lru_cache(maxsize=1024)
+def _counted(key: str, size: int) -> Counter[tuple[str, ...]]:
+    return Counter(_groups(key, size))
+
+
+def _likeness(one: str, two: str, size: int) -> float:
+    if one == two:
+        return 1.0
+    a, b = _grams(one, size), _grams(two, size)
+    return 2 * len(a & b) / (len(a) + len(b))
+
+
+def overlap(one: str, two: str, size: int) -> int:
+    """Return the number of letter groups, with repeats, that two keys have in common."""
+    return (_counted(one, size) & _counted(two, size)).total()
+
+
+def _share_held(sources: Sequence[str], lines: Sequence[str]) -> float:
+    """Return the share of the source's letter groups that occur anywhere in the lines."""
+    size = size_of(sources)
+    ours, theirs = (_counted(key_of(" ".join(text)), size) for text in (sources, lines))
+    return (ours & theirs).total() / max(ours.total(), 1)
+
+
+def _without_marks(
+    sources: Sequence[str], lines: Sequence[str]
+) -> tuple[Sequence[str], tuple[tuple[str, int], ...]]:
+    """Take off list numbers, bullets and quotation marks that most lines have, and no source."""
+    marks = []
+    forms = (("list numbers", _NUMBER), ("bullets", _BULLET), ("quotation marks", _QUOTED))
+    for what, form in forms:
+        texts = [line for line in lines if line.strip()]
+        matches = [match for line in texts if (match := form.match(line))]
+        if len(matches) < max(2, 0.6 * len(texts)):
+            continue
+        if sum(map(bool, map(form.match, sources))) > 0.2 * len(sources):
+            continue
+        if form is _NUMBER:
+            numbers = [int(match[1]) for match in matches]
+            follow = sum(b == a + 1 for a, b in pairwise(numbers))
+            if follow < 0.8 * (len(numbers) - 1):
+                continue
+        lines = [_bare(line, form) for line in lines]
+        marks.append((what, len(matches)))
+    return lines, tuple(marks)
+
+
+def _bare(line: str, form: re.Pattern[str]) -> str:
+    match = form.match(line)
+    if match is None:
+        return line
+    inner = next(filter(None, match.groups()), "") if form is _QUOTED else line[match.end() :]
+    return inner.strip()
+
+
+class _Walk:
+    """Aligns two texts without empty lines, in order."""
+
+    def __init__(self, sources: Sequence[str], lines: Sequence[str]) -> None:
+        self.sources, self.lines = sources, lines
+        self.ours, self.theirs = [*map(key_of, sources)], [*map(key_of, lines)]
+        self.size = size_of(sources)
+        self.unfit: set[int] = set()
+
+    def steps(self) -> list[Step]:
+        """Return steps that together have every row of both texts."""
+        steps: list[Step] = []
+        i = j = 0
+        n, m = len(self.ours), len(self.theirs)
+        while i < n or j < m:
+            if i < n and j < m and self.fits(i, j):
+                steps.append(Step(range(i, i + 1), range(j, j + 1)))
+                i, j = i + 1, j + 1
+                continue
+            i2, j2 = self._next_fit(i, j)
+            # A merged line still resembles its first source line, and the second half of a split
+            # line its whole source line, so the neighbours are placed anew.
+            for _ in range(2):
+                if steps:
+                    i, j = steps[-1].sources.start, steps[-1].lines.start
+                    steps.pop()
+            i2, j2 = (i2 + 1, j2 + 1) if i2 < n and j2 < m else (n, m)
+            steps += self._placed(range(i, i2), range(j, j2))
+            self.unfit.update(range(j, j2))
+            i, j = i2, j2
+        return steps
+
+    def fits(self, i: int, j: int) -> bool:
+        return _likeness(self.ours[i], self.theirs[j], self.size) >= _FITS
+
+    def _next_fit(self, i: int, j: int) -> tuple[int, int]:
+        """Return the nearest rows from which three lines in succession fit; else both ends."""
+        n, m = len(self.ours), len(self.theirs)
+        a_most, b_most = min(_REACH, n - i), min(_REACH, m - j)
+        for total in range(1, a_most + b_most):
+            for a in sorted(
+                range(max(0, total - b_most + 1), min(total, a_most - 1) + 1),
+                key=lambda a: abs(2 * a - total),
+            ):
+                if all(
+                    self.fits(i + a + k, j + total - a + k)
+                    for k in range(3)
+                    if i + a + k < n and j + total - a + k < m
+                ):
+                    return i + a, j + total - a
+        best = (n, m)
+        rows = [row for row, _ in self._anchors]
+        for i2, j2 in self._anchors[bisect_left(rows, i) :]:
+            if i2 - i > sum(best) - i - j:
+                break
+            if j2 >= j:
+                best = min(best, (i2, j2), key=sum)
+        return best
+
+    @cached_property
+    def _anchors(self) -> list[tuple[int, int]]:
+        """Rows of long lines that occur once in both texts."""
+        once = [Counter(keys) for keys in (self.ours, self.theirs)]
+        place = {key: row for row, key in enumerate(self.theirs) if once[1][key] == 1}
+        return [
+            (row, place[key])
+            for row, key in enumerate(self.ours)
+            if len(key) > 10 and once[0][key] == 1 and key in place
+        ]
+
+    def _placed(self, ours: range, theirs: range) -> list[Step]:
+        """Return the best steps for a region."""
+        if not ours or not theirs:
+            return [Step(ours, theirs)]
+        if len(ours) * len(theirs) > _CELLS:
+            if len(ours) != len(theirs):
+                return [Step(ours, theirs)]
+            pairs = zip(ours, theirs, strict=True)
+            return [Step(range(i, i + 1), range(j, j + 1)) for i, j in pairs]
+        moves = ((1, 1), (1, 0), (0, 1), (2, 1), (1, 2), (3, 1), (1, 3))
+        best: dict[tuple[int, int], tuple[float, tuple[int, int]]] = {
+            (ours.start, theirs.start): (0.0, (0, 0))
+        }
+        for i in range(ours.start, ours.stop + 1):
+            for j in range(theirs.start, theirs.stop + 1):
+                before, _ = best[i, j]
+                for a, b in moves:
+                    end = i + a, j + b
+                    if end[0] > ours.stop or end[1] > theirs.stop:
+                        continue
+                    gain = self._gain(range(i, i + a), range(j, j + b))
+                    if gain is not None and (end not in best or before + gain > best[end][0]):
+                        best[end] = before + gain, (a, b)
+        steps = []
+        i, j = ours.stop, theirs.stop
+        while (i, j) != (ours.start, theirs.start):
+            a, b = best[i, j][1]
+            steps.append(Step(range(i - a, i), range(j - b, j)))
+            i, j = i - a, j - b
+        return steps[::-1]
+
+    def _gain(self, ours: range, theirs: range) -> float | None:
+        """Return how well lines fit together: a share of 1 for each; None if they cannot."""
+        if not ours or not theirs:
+            return 0.0
+        keys, other = [self.ours[i] for i in ours], [self.theirs[j] for j in theirs]
+        if len(keys) == len(other) == 1:
+            a, b = _grams(keys[0], self.size), _grams(other[0], self.size)
+            return _BASE + len(a & b) / len(a) + len(a & b) / len(b)
+        parts, whole = (keys, other[0]) if len(other) == 1 else (other, keys[0])
+        grams = _grams(whole, self.size)
+        # A sentence broken off before its full stop, as short as its parts may be.
+        ended = [bool(ENDS.search(self.lines[j])) for j in theirs]
+        broken = len(other) > 1 and ended[-1] and not any(ended[:-1])
+        broken = broken and bool(ENDS.search(self.sources[ours.start]))
+        if not broken and any(
+            len((part := _grams(key, self.size)) & grams) < PART * len(part) for key in parts
+        ):
+            return None
+        # A part counts by what it adds: letters that the other parts explain are not its own.
+        size = self.size
+        common = overlap("".join(parts), whole, size)
+        gain = common / _counted(whole, size).total() - (len(parts) - 1) * (
+            _BROKEN if broken else _JOINED
+        )
+        for n, key in enumerate(parts):
+            rest = "".join(parts[:n] + parts[n + 1 :])
+            gain += (common - overlap(rest, whole, size)) / _counted(key, size).total()
+        return gain
+
+
+def _with_gaps(
+    solid: Sequence[Step], count: int, lines: Sequence[str], left_out: set[int]
+) -> Iterator[Step]:
+    """Add the steps of lines that have no counterpart; an empty line may stand for a source line.
+
+    Args:
+        solid: steps with lines on both sides.
+        count: number of source lines.
+        lines: lines of the file.
+        left_out: rows that belong to no step.
+    """
+    empty = sum(not line.strip() for line in lines)
+    # Empty lines between all sentences are layout; they answer nothing.
+    layout_only = empty >= 0.4 * (len(lines) - empty)
+    i = j = 0
+    for step in (*solid, Step(range(count, count), range(len(lines), len(lines)))):
+        ours, theirs = range(i, step.sources.start), range(j, step.lines.start)
+        rows = [row for row in theirs if row not in left_out]
+        answers = [row for row in rows if not lines[row].strip()]
+        if len(ours) == len(rows):
+            answers = rows
+        elif layout_only:
+            answers = []
+        waiting = list(ours)
+        for row in rows:
+            here = range(row, row + 1)
+            if row in answers and waiting:
+                source = waiting.pop(0)
+                yield Step(range(source, source + 1), here)
+            else:
+                yield Step(range(0), here)
+        if waiting:
+            yield Step(
+                range(waiting[0], waiting[-1] + 1), range(step.lines.start, step.lines.start)
+            )
+        if step.sources or step.lines:
+            yield step
+        i, j = step.sources.stop, step.lines.stop
+
+
+def _places(view: Layout) -> Iterator[Place]:
+    sources, lines, steps = view.sources, view.lines, view.steps
+    fit = likeness_of(sources)
+
+    def doubtful(step: Step) -> bool:
+        if len(step.sources) != 1 or len(step.lines) != 1:
+            return False
+        line = lines[step.lines.start]
+        return bool(line.strip()) and fit(sources[step.sources.start], line) < _DOUBTFUL
+
+    last = max((n for n, s in enumerate(steps) if s.sources and s.lines), default=-1)
+    first = next((n for n, s in enumerate(steps) if s.sources and s.lines), len(steps))
+    n, at = 0, 0
+    while n < len(steps):
+        step = steps[n]
+        at = step.sources.stop if step.sources else at
+        kind = _kind(step, lines)
+        start = n
+        n += 1
+        if kind is None:
+            continue
+        while n < len(steps) and kind in ("added", "empty") and _kind(steps[n], lines) == kind:
+            n += 1
+        step = Step(step.sources, range(step.lines.start, steps[n - 1].lines.stop))
+        after = steps[n] if n < len(steps) else None
+        shift = 0
+        if kind in ("added", "dropped") and after is not None and after.sources and after.lines:
+            shift = after.lines.start - after.sources.start
+        around = [steps[k] for k in (start - 1, n) if 0 <= k < len(steps)]
+        text = lines[step.lines.start][:40].strip() if step.lines else ""
+        edge = kind == "added" and (start < first or start > last)
+        sure = kind in ("merged", "split", "empty") or (
+            kind != "unplaced" and not any(map(doubtful, around))
+        )
+        yield Place(kind, step, 0 if edge else shift, edge, sure, text)
+
+
+def _kind(step: Step, lines: Sequence[str]) -> Kind | None:
+    ours, theirs = len(step.sources), len(step.lines)
+    if ours == theirs == 1:
+        return None
+    if not theirs:
+        return "dropped"
+    if not ours:
+        return "added" if lines[step.lines.start].strip() else "empty"
+    if theirs == 1:
+        return "merged"
+    return "split" if ours == 1 else "unplaced"

@@ -1,0 +1,195 @@
+"""Which lines of a file correct which lines of the source, and what a repair makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from gecjury.corpus.lines import Layout, layout, misfit
+from gecjury.corpus.mending import repaired
+
+SOURCE = [
+    "This are the first sentence of a text .",
+    "He do n't like cat .",
+    "My friend 's house is more bigger than mine .",
+    "Yesterday , we goes to school by the bus .",
+    "I am agree with you , but not always .",
+    "They was happy because it rained a lot .",
+    "Nobody know where the keys has gone .",
+    "It depend on the weather in april .",
+    "She have been working there since two years .",
+    "The informations was wrong again .",
+    "Can you borrow me your bicycle ?",
+    "We discussed about the new film .",
+]
+FIXED = [
+    "This is the first sentence of a text .",
+    "He does n't like cats .",
+    "My friend 's house is bigger than mine .",
+    "Yesterday , we went to school by bus .",
+    "I agree with you , but not always .",
+    "They were happy because it rained a lot .",
+    "Nobody knows where the keys have gone .",
+    "It depends on the weather in April .",
+    "She has been working there for two years .",
+    "The information was wrong again .",
+    "Can you lend me your bicycle ?",
+    "We discussed the new film .",
+]
+RAW = [
+    "This is the first sentence of a text.",
+    "He doesn’t like cats.",
+    "My friend’s house is bigger than mine.",
+    "Yesterday, we went to school by bus.",
+    "I agree with you, but not always.",
+    *(line.replace(" .", ".").replace(" ?", "?") for line in FIXED[5:]),
+]
+CHINESE = ["我昨天去了学校的图书馆看书。", "他不喜欢吃苹果和香蕉。", "我们明天一起去北京旅行吧。"]
+
+
+def messages(lines: Sequence[str], sources: Sequence[str] = SOURCE) -> list[str]:
+    return list(layout(sources, lines).messages)
+
+
+@pytest.mark.parametrize("good", [FIXED, RAW, SOURCE])
+def test_lines_that_fit(good: list[str]) -> None:
+    view = layout(SOURCE, good)
+    assert (list(view.messages), view.refusal, view.unlike) == ([], "", ())
+    assert not repaired(view).changes
+    assert misfit(SOURCE, good) == ""
+
+
+@pytest.mark.parametrize("good", [FIXED, RAW])
+@pytest.mark.parametrize(
+    ("damage", "where"),
+    [
+        (lambda x: [*x[:3], f"{x[3]} {x[4]}", *x[5:]], "line 4 holds lines 4 and 5 of the source"),
+        (lambda x: [" ".join(x[:3]), *x[3:]], "line 1 holds lines 1 to 3 of the source"),
+        (
+            lambda x: [*x[:3], x[3].partition(" to ")[0], "to" + x[3].partition(" to")[2], *x[4:]],
+            "lines 4 and 5 hold line 4 of the source",
+        ),
+        (lambda x: [*x, ""], "line 13 is empty: delete it"),
+        (
+            lambda x: [*x[:4], "A new idea from nowhere !", *x[4:]],
+            "from line 5 on the output is one line later: line 5 is no line of the source ('A new "
+            "idea from nowhere !'): delete it",
+        ),
+        (
+            lambda x: ["Sure! Here are the corrected sentences:", *x],
+            "line 1 is no correction ('Sure! Here are the corrected sentences:'): delete it",
+        ),
+        (
+            lambda x: [*x, "I hope this helps!"],
+            "line 13 is no correction ('I hope this helps!'): delete it",
+        ),
+        (lambda x: ["```text", *x, "```"], "lines 1, 14: code fences; delete them"),
+        (lambda x: [f"“{line}”" for line in x], "12 lines have quotation marks"),
+        (lambda x: [f"{n}. {line}" for n, line in enumerate(x, 1)], "12 lines have list numbers"),
+        (lambda x: [f"**{n}.** {line}" for n, line in enumerate(x, 1)], "12 lines have list num"),
+        (lambda x: [f"[{n}] {line}" for n, line in enumerate(x, 1)], "12 lines have list numbers"),
+        (lambda x: [f"- {line}" for line in x], "12 lines have bullets"),
+        (
+            lambda x: [part for line in x for part in (line, "")],
+            "lines 2, 4, 6, 8, 10 and 7 more are empty",
+        ),
+    ],
+)
+def test_each_damage_is_named_and_repaired(good: list[str], damage: object, where: str) -> None:
+    assert callable(damage)
+    view = layout(SOURCE, damage(good))
+    (message,) = view.messages
+    assert message.startswith(where)
+    repair = repaired(view)
+    assert (repair.refusal, list(repair.lines)) == ("", good)
+    assert repair.changes
+
+
+def test_a_lost_line_is_filled_only_on_demand() -> None:
+    view = layout(SOURCE, [*FIXED[:4], *FIXED[5:]])
+    assert [place.message for place in view.places] == [
+        "from line 5 on the output is one line earlier: line 5 of the source has no line here"
+    ]
+    assert "1 source lines" in repaired(view).refusal
+    filled = repaired(view, fill=True)
+    assert list(filled.lines) == [*FIXED[:4], SOURCE[4], *FIXED[5:]]
+    assert filled.filled == 1
+    (change,) = filled.changes
+    assert (change.kind, change.lines, change.sources) == ("filled", (), (5,))
+
+
+def test_shifted_lines_are_one_place_and_a_remark() -> None:
+    lines = [*FIXED[:3], "A new idea from nowhere !", *FIXED[3:9], *FIXED[10:]]
+    assert len(lines) == len(SOURCE)
+    assert [place.moved for place in layout(SOURCE, lines).places] == [
+        "from line 4 on the output is one line later",
+        "",
+    ]
+    assert misfit(SOURCE, lines) == "from line 4 on the output is one line later"
+    numbered = [f"{n}) {line}" for n, line in enumerate(FIXED, 1)]
+    assert "list numbers" in misfit(SOURCE, numbered)
+
+
+def test_marks_of_the_source_are_kept() -> None:
+    quoted = [f'" {line} "' for line in SOURCE]
+    assert messages([f'" {line} "' for line in FIXED], quoted) == []
+    years = [f"{year} . {line}" for year, line in zip(range(1990, 2014, 2), FIXED, strict=True)]
+    assert messages(years) == []
+
+
+def test_a_line_rewritten_in_place_stays() -> None:
+    view = layout(SOURCE, [*FIXED[:4], "Quite right most days", *FIXED[5:]])
+    assert list(view.messages) == []
+    assert view.unlike == (4,)
+    assert not repaired(view).changes
+
+
+def test_an_empty_answer_is_no_lost_line() -> None:
+    quoted = layout(SOURCE, [f"“{line}”" for line in (*FIXED[:4], "", *FIXED[5:])])
+    assert list(repaired(quoted).lines) == [*FIXED[:4], "", *FIXED[5:]]
+    lines = [*FIXED[:4], "", *FIXED[5:10], f"{FIXED[10]} {FIXED[11]}"]
+    assert messages(lines) == ["line 11 holds lines 11 and 12 of the source"]
+
+
+def test_languages_without_blanks() -> None:
+    merged = [CHINESE[0], CHINESE[1] + CHINESE[2], *CHINESE]
+    sources = CHINESE * 2
+    view = layout(sources, merged)
+    assert list(view.messages) == ["line 2 holds lines 2 and 3 of the source"]
+    assert list(repaired(view).lines) == sources
+    split = [CHINESE[0][:6], CHINESE[0][6:], *CHINESE[1:]]
+    assert list(repaired(layout(CHINESE, split)).lines) == CHINESE
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ([" ".join(FIXED)], "1 line with the text of 12 source lines: put one sentence on each"),
+        (FIXED[::-1], "another order"),
+        ([*FIXED[:4], FIXED[5], FIXED[4], *FIXED[6:]], "out of order"),
+        (FIXED * 2, "12 of 24 lines are no line of the source: two texts in one file"),
+        ([""] * 10_000, "no line has any text"),
+        ([f"Ganz andere Wörter stehen hier, Nummer {n}." for n in range(12)], "another language?"),
+        ([f"Ganz andere Wörter stehen hier, Nummer {n}." for n in range(900)], "another text"),
+        ([f"{a} {b}" for a, b in zip(FIXED[::2], FIXED[1::2], strict=True)], "put one sentence"),
+        ([x for n in FIXED[:6] for x in (n[:14], n[14:])] + FIXED[6:], "too many to be sure"),
+    ],
+)
+def test_what_cannot_be_repaired(lines: list[str], why: str) -> None:
+    repair = repaired(layout(SOURCE, lines), fill=True)
+    assert why in repair.refusal
+    assert repair.lines == ()
+
+
+def test_remarks_around_a_short_text_are_deleted() -> None:
+    chat = ["Sure! Here are the corrected sentences:", "", *FIXED[:2], "", "I hope this helps!"]
+    assert list(repaired(layout(SOURCE[:2], chat)).lines) == FIXED[:2]
+
+
+def test_a_doubtful_place_is_left_alone() -> None:
+    # Lines 4 and 5 of the source have one line here, which resembles neither.
+    lines = [*FIXED[:3], "Quite right on most days", *FIXED[5:]]
+    view: Layout = layout(SOURCE, lines)
+    assert [place.sure for place in view.places] == [False]
+    assert "to be sure" in repaired(view, fill=True).refusal
