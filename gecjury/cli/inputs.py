@@ -326,7 +326,7 @@ def language_from(args: argparse.Namespace) -> Language:
     """Return the language of files, according to --lang, --tokens, --fold and --tagger."""
     from gecjury.corpus.language import language_of
 
-    return language_of(args.lang or "en", args.tokens, args.fold, args.tagger)
+    return language_of(args.lang or "en", args.tokens or "auto", args.fold or "auto", args.tagger)
 
 
 def named_benchmark(

@@ -86,6 +86,10 @@ class Version:
             _taken(self.lines, rows), edits, sources, text, marks, self.note, borrowed=borrowed
         )
 
+    def with_note(self, note: str) -> Version:
+        """Return the version with a further remark on how its file was read."""
+        return replace(self, note="; ".join(filter(None, (self.note, note))))
+
     def as_text(self, language: Language) -> Version:
         """Return the lines as they were written, or tokens joined as in their language."""
         return Version(self.text or tuple(map(language.joined, self.lines)))
@@ -302,7 +306,7 @@ class Corpus:
         (a damaged output, a partly applied edit) are joined as the language is written.
         """
         language = self.language
-        if language.tokens == "space":
+        if language.tokens == "space" and language.fold not in ("auto", "quotes"):
             return self
         # The original text is kept for lines that were tokenised; other lines are joined again.
         sources = self.source_text or tuple(map(language.joined, self.sources))
