@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gecjury.arrays import blocks
+from gecjury.corpus.detection import language_note
 from gecjury.corpus.edits import Edit, differing_spans, marked_edits, overlapping_edits
 from gecjury.corpus.language import ENGLISH, Language, chinese_notes, unparted_note
 from gecjury.corpus.m2 import M2Sentence
@@ -258,9 +259,16 @@ class Corpus:
                         "edits are compared all count as they are, and in the text they are "
                         "applied one after another in the order of the file"
                     )
-        if unparted := unparted_note(self.sources, self.language):
-            remarks.append(f"{self.label('source')}: {unparted}")
+        if self._language_note:
+            remarks.append(f"{self.label('source')}: {self._language_note}")
         return (*remarks, *self._chinese_notes)
+
+    @cached_property
+    def _language_note(self) -> str:
+        """A remark on sources in another language, or whose lines are one token each."""
+        return language_note(self.sources, self.language) or unparted_note(
+            self.sources, self.language
+        )
 
     @cached_property
     def _chinese_notes(self) -> tuple[str, ...]:

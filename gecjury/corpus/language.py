@@ -62,7 +62,7 @@ class Language:
     """A language of texts, and how they are read.
 
     Attributes:
-        code: ISO 639 code, one of `LANGUAGES`.
+        code: ISO 639 code, one of `LANGUAGES`; `auto` until the texts are read.
         tokens: one of `TOKENS`, or `spacy:NAME`; `auto:NAME` in a corpus of which some texts were
             raw, and were tokenised by NAME.
         fold: one of `FOLDS`; `auto` in a corpus of which some texts had their signs folded.
@@ -131,7 +131,7 @@ def language_of(
     decides for each text (`gecjury.corpus.tokens.in_language`).
 
     Args:
-        code: ISO 639 code (`sv`, also `sv-SE`), or `und`.
+        code: ISO 639 code (`sv`, also `sv-SE`), `und`, or `auto` for that of the sources.
         tokens: another tokenisation; see `gecjury.corpus.tokens`.
         fold: another folding.
         tagger: another tagger.
@@ -140,6 +140,8 @@ def language_of(
         OptionError: an unknown code, tokeniser or folding; the message suggests the nearest ones.
     """
     plain = code.lower().replace("_", "-").partition("-")[0]
+    if plain == "auto":
+        return Language("auto", tokens or "auto", fold or "auto", tagger or "auto")
     if plain not in LANGUAGES:
         by_name = {name.lower(): key for key, name in LANGUAGES.items()}
         # People also type names of languages; a long unknown word is probably a name.

@@ -28,6 +28,7 @@ from importlib import metadata
 from typing import Any
 
 from gecjury.corpus.corpus import Corpus, Group, Version
+from gecjury.corpus.detection import detected_language
 from gecjury.corpus.english import english_tokens
 from gecjury.corpus.language import RAW_TOKENS, Language, language_of
 from gecjury.corpus.m2 import M2Sentence
@@ -313,6 +314,15 @@ def settled(corpus: Corpus, language: Language) -> tuple[Corpus, Language]:
         The corpus, and the language as signatures have it: texts that are tokenised already and
         have the signs of their source are read as ever.
     """
+    if language.code == "auto":
+        tagger = None if language.tagger == "auto" else language.tagger
+        code = detected_language(corpus.sources)
+        if not code:
+            raise OptionError(
+                f"--lang auto: {corpus.label('source')} has too little text to tell its language; "
+                "name it, as in --lang en"
+            )
+        language = language_of(code, language.tokens, language.fold, tagger)
     outputs, references = _unread(corpus.systems.values()), _unread(corpus.references)
     # Sources with edits have the tokens of those.
     own = any(v.sources is not None for v in (*corpus.systems.values(), *corpus.references))
