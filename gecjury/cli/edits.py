@@ -46,11 +46,12 @@ def run(args: argparse.Namespace) -> int:
 
     language = language_from(args)
     # An unknown tagger is refused before any file is read.
-    extraction_signature(language.tagger, args.pos)
+    if args.tagger:
+        extraction_signature(args.tagger, args.pos)
     # Two files may have the same name, since annotators are distinguished by number.
     systems = {f"{n} {system_name(path)}": path for n, path in enumerate(args.corrections)}
     corpus = read_corpus(args.source, systems, language=language, source_text=args.source_text)
-    edits = corpus_edits(corpus, language.tagger, args.pos, runtime_from(args))
+    edits = corpus_edits(corpus, corpus.language.tagger, args.pos, runtime_from(args))
     blocks = []
     for row, source in enumerate(corpus.sources):
         sets = enumerate(lines[row] for lines in edits.systems.values())

@@ -65,7 +65,8 @@ class Language:
         code: ISO 639 code, one of `LANGUAGES`; `auto` until the texts are read.
         tokens: one of `TOKENS`, or `spacy:NAME`; `auto:NAME` in a corpus of which some texts were
             raw, and were tokenised by NAME.
-        fold: one of `FOLDS`; `auto` in a corpus of which some texts had their signs folded.
+        fold: one of `FOLDS`; `auto:quotes` in a corpus of which some texts had signs of another
+            kind.
         tagger: tagger for extracted edits unless a metric's own option names one: `embedded`
             (English), `cherrant` (Chinese), `none`, or any value of `tagger=` of `errant`.
     """

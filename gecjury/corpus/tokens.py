@@ -65,7 +65,7 @@ def language_signature(language: Language, *, tokens: bool = True) -> dict[str, 
     signature = {"lang": language.code}
     if tokens:
         signature["tokens"] = tokeniser_signature(language.tokens)
-    return {**signature, "fold": language.fold}
+    return {**signature, "fold": language.fold.replace(":", " ")}
 
 
 def tokeniser_signature(name: str) -> str:
@@ -193,7 +193,7 @@ def folded(text: str, fold: str) -> str:
     """
     if fold == "none":
         return text
-    form: Any = "NFC" if fold in ("auto", "quotes") else fold.upper()
+    form: Any = "NFC" if fold in ("auto", "auto:quotes", "quotes") else fold.upper()
     return text if unicodedata.is_normalized(form, text) else unicodedata.normalize(form, text)
 
 
@@ -292,7 +292,7 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
 
 
 def _folds_signs(language: Language) -> bool:
-    return language.fold in ("auto", "quotes")
+    return language.fold in ("auto:quotes", "quotes")
 
 
 def _tokens_of(lines: Sequence[str], tokens: str) -> str:
@@ -341,6 +341,8 @@ def settled(corpus: Corpus, language: Language) -> tuple[Corpus, Language]:
             for lines in (*outputs, *references)
         ):
             fold = language_of(language.code).fold
+        else:
+            fold = "auto:quotes"
     made = replace(language, tokens=tokens, fold=fold)
     return corpus if made.plain else corpus.held(), made
 

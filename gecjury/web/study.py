@@ -187,6 +187,7 @@ def open_study(
     # Watched before they are read, so that no change in between is missed.
     watched = Watched(files)
     corpus = read_corpus(settings.source, settings.outputs, settings.references, language=language)
+    language = corpus.language
     for system in corpus.names:
         if not system.isprintable() or system != system.strip():
             raise InputError(f"system {system!r}: cannot be written to a table; rename its file")
@@ -255,7 +256,12 @@ def _write_table(
         "verdicts" if task == "edits" else "judgments": target.name,
     }
     if language != ENGLISH:
-        values |= {"language": language.code, "tokens": language.tokens, "fold": language.fold}
+        # `auto:en` is what `auto` means for these texts.
+        tokens, fold = (
+            how.partition(":")[0] if how.startswith("auto:") else how
+            for how in (language.tokens, language.fold)
+        )
+        values |= {"language": language.code, "tokens": tokens, "fold": fold}
     # JSON strings and lists of strings are valid TOML, except that TOML requires DEL to be escaped.
     lines = [f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in values.items()]
     lines = [line.replace("\x7f", "\\u007f") for line in lines]
