@@ -18,7 +18,7 @@ import numpy as np
 from gecjury.arrays import blocks
 from gecjury.corpus.detection import language_note
 from gecjury.corpus.edits import Edit, differing_spans, marked_edits, overlapping_edits
-from gecjury.corpus.language import ENGLISH, Language, chinese_notes, unparted_note
+from gecjury.corpus.language import ENGLISH, Language, chinese_notes
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, nearest
 from gecjury.textfiles import FileLines
@@ -266,9 +266,7 @@ class Corpus:
     @cached_property
     def _language_note(self) -> str:
         """A remark on sources in another language, or whose lines are one token each."""
-        return language_note(self.sources, self.language) or unparted_note(
-            self.sources, self.language
-        )
+        return language_note(self.sources, self.language)
 
     @cached_property
     def _chinese_notes(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
 
-from gecjury.corpus.language import LANGUAGES, Language
+from gecjury.corpus.language import LANGUAGES, Language, unparted_note
 
 # The lines that are examined, and the fewest letters that a detector can tell a language by.
 _LINES = 200
@@ -74,7 +74,7 @@ def detected_language(lines: Sequence[str]) -> str:
 
 
 def language_note(lines: Sequence[str], language: Language) -> str:
-    """Return a remark on text that is not in the language that was named, with the remedy.
+    """Return a remark on text in another language, or whose lines are one token each.
 
     Args:
         lines: the source.
@@ -82,7 +82,7 @@ def language_note(lines: Sequence[str], language: Language) -> str:
     """
     text = " ".join(islice((line for line in lines if line.strip()), _LINES))
     if language.code == "und" or (language.code == "en" and _is_english(text)):
-        return ""
+        return unparted_note(lines, language)
     expected = next((name for name, codes in _BY_SCRIPT.items() if language.code in codes), "LATIN")
     code = detected_language(lines)
     script = script_of(text)
