@@ -61,7 +61,8 @@ def load_benchmark(
         lang: ISO code of the texts' language, if it differs from the benchmark's.
         tokens: tokenisation of the texts, if not the benchmark's or language's; see
             `gecjury.corpus.tokens`.
-        fold: folding of the texts, if not the benchmark's or language's; `none`, `nfc` or `nfkc`.
+        fold: folding of the texts, if not the benchmark's or language's; one of
+            `gecjury.corpus.language.FOLDS`.
         tagger: tagger that edits are extracted with, if not the language's.
         quiet: show no progress bars for downloads.
 
@@ -120,7 +121,9 @@ def _language(
         )
     # With --lang the defaults of that language apply, not those of the benchmark's own.
     same = lang is None or language_of(lang).code == info.language
-    usual = (info.tokens or None, info.fold or None) if same else (None, None)
+    # Texts of a benchmark in the table are read as their publishers did, a user's own are seen.
+    own = "auto" if info.path is not None else None
+    usual = (info.tokens or own, info.fold or own) if same else (own, own)
     return language_of(lang or info.language, tokens or usual[0], fold or usual[1], tagger)
 
 

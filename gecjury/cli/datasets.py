@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from gecjury.cli.inputs import language_from, runtime_from
+from gecjury.cli.inputs import runtime_from
 from gecjury.cli.options import add_options, settings_of
 from gecjury.cli.streams import tell
 from gecjury.errors import OptionError
@@ -121,6 +121,7 @@ def _refuse_text_options(args: argparse.Namespace) -> None:
 
 def run_dataset(args: argparse.Namespace) -> int:
     """Score a dataset into its folder, and print what `score` prints."""
+    from gecjury.corpus.language import language_of
     from gecjury.datasets.run import score_dataset
     from gecjury.scoring.registry import load_all
 
@@ -129,7 +130,8 @@ def run_dataset(args: argparse.Namespace) -> int:
         [args.source, *args.hypotheses],
         args.output,
         metrics=scorers,
-        language=language_from(args),
+        # Rows are read in parts, which have to be read alike: nothing is decided by their texts.
+        language=language_of(args.lang or "en", args.tokens, args.fold, args.tagger),
         runtime=runtime,
         tell=None if args.quiet else tell,
         **_typed(args),

@@ -46,14 +46,15 @@ def run(args: argparse.Namespace) -> int:
 
     language = language_from(args)
     # An unknown tagger is refused before any file is read.
-    extraction_signature(language.tagger, args.pos)
+    if args.tagger:
+        extraction_signature(args.tagger, args.pos)
     # Two files may have the same name, since annotators are distinguished by number.
     files = args.corrections
     systems = {f"{n} {system_name(path)}": path for n, path in enumerate(files)}
     corpus = read_corpus(args.source, systems, language=language, source_text=args.source_text)
     for remark in () if args.quiet else corpus.remarks(()):
         tell(f"note: {remark}")
-    edits = corpus_edits(corpus, language.tagger, args.pos, runtime_from(args))
+    edits = corpus_edits(corpus, corpus.language.tagger, args.pos, runtime_from(args))
     blocks = []
     for row, source in enumerate(corpus.sources):
         sets = enumerate(lines[row] for lines in edits.systems.values())

@@ -344,10 +344,13 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
 
 
 def language_from(args: argparse.Namespace) -> Language:
-    """Return the language of files, according to --lang, --tokens, --fold and --tagger."""
+    """Return the language of files, according to --lang, --tokens, --fold and --tagger.
+
+    Whatever is not named is `auto`, which is decided by the texts.
+    """
     from gecjury.corpus.language import language_of
 
-    return language_of(args.lang or "en", args.tokens, args.fold, args.tagger)
+    return language_of(args.lang or "en", args.tokens or "auto", args.fold or "auto", args.tagger)
 
 
 def named_benchmark(

@@ -42,9 +42,10 @@ class Shared:
 
     Attributes:
         lang: ISO code: sv, ja, uk, cs, ...; `und` is any other language.
-        tokens: space, char, intl, ja, ja-sudachi, jieba, zh or spacy:NAME (default: the language's;
-            English: space).
-        fold: Unicode normalisation (default: nfc; English: none).
+        tokens: auto (default), space, en, char, intl, ja, ja-sudachi, jieba, zh or spacy:NAME; auto
+            is the language's own, which in English tokenises raw texts only.
+        fold: auto (default), quotes, none, nfc or nfkc; quotes writes quotation marks, apostrophes,
+            dashes and ellipses as the source does, auto only in files of another kind.
         tagger: tagger for extracting edits: embedded (only English, its default), cherrant (only
             Chinese, its default), none (the default of other languages), or spacy:NAME.
         format: how results are printed.
@@ -70,7 +71,7 @@ class Shared:
 
     lang: str | None = option(None, metavar="CODE", reader="language", heading=_TEXTS)
     tokens: str | None = option(None, metavar="HOW", reader="texts")
-    fold: Literal["none", "nfc", "nfkc"] | None = option(None, reader="language")
+    fold: Literal["auto", "quotes", "none", "nfc", "nfkc"] | None = option(None, reader="language")
     tagger: str | None = option(None, metavar="NAME", reader="texts")
     format: Literal["table", "json", "tsv", "markdown", "latex"] = option("table", heading=_GLOBAL)
     data: str | None = option(None, metavar="DIR", reader="data")

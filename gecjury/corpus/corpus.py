@@ -17,12 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gecjury.arrays import blocks
+from gecjury.corpus.detection import language_note
 from gecjury.corpus.edits import Edit, differing_spans, marked_edits, overlapping_edits
-from gecjury.corpus.language import ENGLISH, Language, chinese_notes, unparted_note
+from gecjury.corpus.language import ENGLISH, Language, chinese_notes
 from gecjury.corpus.lines import layout, misfit
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, nearest
 from gecjury.textfiles import FileLines, shown_path
+from gecjury.wording import named_lines
 
 _HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair
 _ESCAPED = bytes(range(32)) + b"\\"  # what JSON escapes besides the quotation mark
@@ -282,8 +284,8 @@ class Corpus:
                         "edits are compared all count as they are, and in the text they are "
                         "applied one after another in the order of the file"
                     )
-        if unparted := unparted_note(self.sources, self.language):
-            remarks.append(f"{self.label('source')}: {unparted}")
+        if self._language_note:
+            remarks.append(f"{self.label('source')}: {self._language_note}")
         labels = [f"system {name}" for name in self.systems]
         labels += [f"reference {n}" for n in range(len(self.references)) if "references" in needs]
         remarks += [self._misfits[label] for label in labels if label in self._misfits]
@@ -297,10 +299,10 @@ class Corpus:
     @cached_property
     def _misfits(self) -> dict[str, str]:
         """Remarks on texts whose lines do not fit the source, by `label`'s roles."""
-        texts = {f"system {name}": version for name, version in self.systems.items()}
-        texts |= {f"reference {number}": v for number, v in enumerate(self.references)}
         if self.on_disk:
             return {}
+        texts = {f"system {name}": version for name, version in self.systems.items()}
+        texts |= {f"reference {number}": v for number, v in enumerate(self.references)}
         where = {role: misfit(self.sources, version.lines) for role, version in texts.items()}
         return {
             role: f"{self.label(role)}: {text}; `gecjury check` shows each place, and with --fix "
@@ -308,6 +310,11 @@ class Corpus:
             for role, text in where.items()
             if text
         }
+
+    @cached_property
+    def _language_note(self) -> str:
+        """A remark on sources in another language, or whose lines are one token each."""
+        return language_note(self.sources, self.language)
 
     @cached_property
     def _chinese_notes(self) -> tuple[str, ...]:
@@ -353,7 +360,7 @@ class Corpus:
         (a damaged output, a partly applied edit) are joined as the language is written.
         """
         language = self.language
-        if language.tokens == "space":
+        if language.tokens == "space" and language.fold not in ("auto:quotes", "quotes"):
             return self
         # The original text is kept for lines that were tokenised; other lines are joined again.
         sources = self.source_text or tuple(map(language.joined, self.sources))

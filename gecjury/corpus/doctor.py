@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from gecjury.corpus.aligned import aligned
-from gecjury.corpus.corpus import NO_REFERENCE, Version, filled_references, named_lines
+from gecjury.corpus.corpus import NO_REFERENCE, Version, filled_references
 from gecjury.corpus.edits import overlapping_edits
 from gecjury.corpus.gold import have_types, named_types, other_types
 from gecjury.corpus.language import chinese_notes, script_code, unparted_note

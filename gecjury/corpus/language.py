@@ -15,11 +15,16 @@ from types import MappingProxyType
 
 from gecjury.errors import OptionError, known_name, nearest
 
-TOKENS = ("space", "char", "intl", "ja", "ja-sudachi", "jieba", "zh")
+TOKENS = ("auto", "space", "en", "char", "intl", "ja", "ja-sudachi", "jieba", "zh")
 """Ways of splitting text into tokens; see `gecjury.corpus.tokens`. `spacy:NAME` is another one."""
 
-FOLDS = ("none", "nfc", "nfkc")
-"""Unicode normalisation forms that text may be converted to; letters keep their case."""
+FOLDS = ("auto", "quotes", "none", "nfc", "nfkc")
+"""What text is converted to before it is compared; letters keep their case.
+
+`nfc` and `nfkc` are Unicode's forms. `quotes` also writes quotation marks, apostrophes, dashes and
+ellipses as the source does (`gecjury.corpus.signs`), `auto` only in texts that differ from the
+source in the kind of these signs.
+"""
 
 # English names by ISO 639 code; below, the tokens where they are not `intl`.
 _NAMES = {
@@ -45,6 +50,9 @@ _OWN_TOKENS = {
 }
 _OWN_TAGGER = {"en": "embedded", "zh": "cherrant"}
 
+RAW_TOKENS = {"en": "en"}
+"""Tokens of raw text where they are not `intl`, for languages whose own tokens are `space`."""
+
 LANGUAGES: Mapping[str, str] = MappingProxyType(_NAMES)
 """English names by ISO 639 code; `und` is any other language."""
 
@@ -54,9 +62,11 @@ class Language:
     """A language of texts, and how they are read.
 
     Attributes:
-        code: ISO 639 code, one of `LANGUAGES`.
-        tokens: one of `TOKENS`, or `spacy:NAME`.
-        fold: one of `FOLDS`.
+        code: ISO 639 code, one of `LANGUAGES`; `auto` until the texts are read.
+        tokens: one of `TOKENS`, or `spacy:NAME`; `auto:NAME` in a corpus of which some texts were
+            raw, and were tokenised by NAME.
+        fold: one of `FOLDS`; `auto:quotes` in a corpus of which some texts had signs of another
+            kind.
         tagger: tagger for extracted edits unless a metric's own option names one: `embedded`
             (English), `cherrant` (Chinese), `none`, or any value of `tagger=` of `errant`.
     """
@@ -118,10 +128,11 @@ def language_of(
     The defaults for English are the tokens of the text, no folding and the embedded tagger; for
     others Unicode's composed form (NFC), edits without a tagger (Chinese: by ChERRANT's rules), and
     tokens by sacreBLEU's `intl` tokeniser, by a dictionary (Japanese) or by characters (Chinese,
-    Thai and others that are written without spaces).
+    Thai and others that are written without spaces). `auto`, which is what commands use for files,
+    decides for each text (`gecjury.corpus.tokens.in_language`).
 
     Args:
-        code: ISO 639 code (`sv`, also `sv-SE`), or `und`.
+        code: ISO 639 code (`sv`, also `sv-SE`), `und`, or `auto` for that of the sources.
         tokens: another tokenisation; see `gecjury.corpus.tokens`.
         fold: another folding.
         tagger: another tagger.
@@ -130,6 +141,8 @@ def language_of(
         OptionError: an unknown code, tokeniser or folding; the message suggests the nearest ones.
     """
     plain = code.lower().replace("_", "-").partition("-")[0]
+    if plain == "auto":
+        return Language("auto", tokens or "auto", fold or "auto", tagger or "auto")
     if plain not in LANGUAGES:
         by_name = {name.lower(): key for key, name in LANGUAGES.items()}
         # People also type names of languages; a long unknown word is probably a name.
@@ -140,9 +153,13 @@ def language_of(
             )
         plain = by_name[code.lower()]
     english = plain == "en"
+    own = _OWN_TOKENS.get(plain, "intl")
+    # A language with a rule of its own applies it to every text.
+    if tokens == "auto" and own != "space":
+        tokens = own
     language = Language(
         plain,
-        tokens or _OWN_TOKENS.get(plain, "intl"),
+        tokens or own,
         fold or ("none" if english else "nfc"),
         tagger or _OWN_TAGGER.get(plain, "none"),
     )

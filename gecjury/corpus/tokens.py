@@ -1,6 +1,9 @@
 """Tokenisers and folding of texts, chosen by language.
 
+    auto        the language's own; where that is `space`, raw texts (`looks_raw`) are tokenised and
+                others are read as they are
     space       tokens are separated by white space (for texts that are already tokenised)
+    en          English by the rules of `gecjury.corpus.english`
     char        every grapheme is a token
     intl        punctuation and symbols are separate tokens, as in sacreBLEU's `intl` (mteval-v14's
                 international tokenisation): not between digits, nor after one at a line's end
@@ -16,23 +19,28 @@ adds a character, the error names the line.
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from importlib import metadata
 from typing import Any
 
 from gecjury.corpus.corpus import Corpus, Group, Version
-from gecjury.corpus.language import Language
+from gecjury.corpus.detection import detected_language
+from gecjury.corpus.english import english_tokens
+from gecjury.corpus.language import RAW_TOKENS, Language, language_of
 from gecjury.corpus.m2 import M2Sentence
+from gecjury.corpus.signs import differing, fold_signs, kinds_of
 from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
+from gecjury.wording import listed
 
 Tokeniser = Callable[[str], Sequence[str]]
 """Splits a line into tokens."""
 
 # To be increased whenever the output of one of these tokenisers changes.
-_VERSIONS = {"char": "1", "intl": "1", "zh": "1"}
+_VERSIONS = {"char": "1", "en": "1", "intl": "1", "zh": "1"}
 _PACKAGES = {
     "ja": ("fugashi", "unidic-lite"),
     "ja-sudachi": ("sudachipy", "sudachidict-small"),
@@ -57,11 +65,13 @@ def language_signature(language: Language, *, tokens: bool = True) -> dict[str, 
     signature = {"lang": language.code}
     if tokens:
         signature["tokens"] = tokeniser_signature(language.tokens)
-    return {**signature, "fold": language.fold}
+    return {**signature, "fold": language.fold.replace(":", " ")}
 
 
 def tokeniser_signature(name: str) -> str:
     """Return the tokeniser with the versions that determine its output: `ja fugashi=1.5.2 ...`."""
+    if name.startswith("auto:"):
+        return f"auto {tokeniser_signature(name.removeprefix('auto:'))}"
     if name in _VERSIONS:
         return f"{name} {_VERSIONS[name]}"
     if name == "space":
@@ -92,6 +102,7 @@ def tokeniser(name: str) -> Tokeniser:
     factories: dict[str, Callable[[], Tokeniser]] = {
         "space": lambda: lambda text: (text,),
         "char": _graphemes,
+        "en": lambda: english_tokens,
         "intl": _international,
         "ja": _fugashi,
         "ja-sudachi": _sudachi,
@@ -99,7 +110,8 @@ def tokeniser(name: str) -> Tokeniser:
         "zh": _chinese,
     }
     cut = factories.get(name, partial(_of_spacy, name))()
-    return cut if name == "intl" else partial(_by_pieces, cut)
+    # These split at white space themselves.
+    return cut if name in ("en", "intl") else partial(_by_pieces, cut)
 
 
 def _by_pieces(cut: Tokeniser, line: str) -> list[str]:
@@ -143,11 +155,45 @@ def tokenised(lines: Sequence[str], name: str, where: str) -> tuple[str, ...]:
     return tuple(texts)
 
 
+# Lines that show whether a text is raw, and what shows it: words with punctuation attached to them
+# (abbreviations are excluded) and contractions that are not split.
+_SHOWING = 2_000
+_ATTACHED = re.compile(
+    r"[^\W\d]{2}[,;:!?](?!\S)|[^\W\d]{3}\.\s*$|[^\W\d]n['’]t(?!\S)|[^\W\d]['’](?:s|re|ve|ll|d|m)(?!\S)"
+)
+_APART = re.compile(r"(?<!\S)(?:[.,;:!?]|n['’]t|['’](?:s|re|ve|ll|d|m))(?!\S)")
+
+
+def looks_raw(lines: Sequence[str]) -> bool:
+    """Return True if punctuation is attached to words in most lines that show it."""
+    first = lines[:_SHOWING]
+    return sum(bool(_ATTACHED.search(line)) for line in first) > sum(
+        bool(_APART.search(line)) for line in first
+    )
+
+
+def raw_tokens(language: Language, tokenised: Sequence[Sequence[str]]) -> str:
+    """Return the tokeniser for raw texts that are compared with tokenised ones.
+
+    Args:
+        language: language of the texts.
+        tokenised: texts of N lines that have tokens already.
+    """
+    name = RAW_TOKENS.get(language.code, "intl")
+    # Texts of spaCy and ERRANT have hyphens apart, those of the Penn Treebank do not.
+    text = "\n".join(line for lines in tokenised for line in lines[:_SHOWING])
+    apart, inside = (len(re.findall(p, text)) for p in (r"\w - \w", r"\w-\w"))
+    return "spacy:en" if name == "en" and apart > inside else name
+
+
 def folded(text: str, fold: str) -> str:
-    """Return a text in a Unicode normalisation form; `none` leaves it as it is."""
+    """Return a text in a Unicode normalisation form; `none` leaves it as it is.
+
+    The form of `auto` and `quotes` is NFC; their signs are a matter of the whole text.
+    """
     if fold == "none":
         return text
-    form: Any = fold.upper()
+    form: Any = "NFC" if fold in ("auto", "auto:quotes", "quotes") else fold.upper()
     return text if unicodedata.is_normalized(form, text) else unicodedata.normalize(form, text)
 
 
@@ -163,8 +209,11 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
             tokens where edits count them.
         MissingExtraError: the tokeniser is not installed.
     """
+    corpus, language = settled(corpus, language)
     if language.plain:
         return replace(corpus, language=language)
+
+    signs = kinds_of(corpus.sources, *_unread(corpus.references)) if _folds_signs(language) else {}
 
     def fold(text: str) -> str:
         return folded(text, language.fold)
@@ -172,8 +221,20 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
     def read(old: Version, where: str) -> Version:
         # Folded before tokenisation, so that a dictionary gets letters in one form.
         plain = tuple(map(fold, old.lines))
-        cut = tokenised(plain, language.tokens, where)
-        return replace(old, lines=cut, text=None if cut == plain else plain)
+        name, notes = _tokens_of(old.lines, language.tokens), []
+        cut = tokenised(plain, name, where)
+        if name != language.tokens and name != "space":
+            notes.append(f"raw text, tokenised by the rules `{name}` (--tokens space: as it is)")
+        if changed := signs if language.fold == "quotes" else differing(plain, signs):
+            # Of tokens, since a dash between two words is one only then.
+            ours = fold_signs(cut, corpus.sources, changed)
+            count = sum(a != b for a, b in zip(ours, cut, strict=True))
+            cut = ours
+            if count:
+                what = listed(sorted(changed))
+                notes.append(f"{what} written as in the source in {count} lines (--fold none: not)")
+        made = replace(old, lines=cut, text=None if cut == plain else plain)
+        return made.with_note("; ".join(notes)) if notes else made
 
     def version(old: Version, where: str) -> Version:
         if old.text is not None:
@@ -210,7 +271,8 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
     gold = corpus.gold and tuple(_folded_block(block, fold, where) for block in corpus.gold)
 
     def group(old: Group) -> Group:
-        texts = tokenised(tuple(map(fold, old.texts)), language.tokens, f"group {old.id}")
+        name = _tokens_of(old.texts, language.tokens)
+        texts = tokenised(tuple(map(fold, old.texts)), name, f"group {old.id}")
         return replace(old, texts=texts)
 
     def later(read_set: Callable[[], Sequence[Version]], name: str) -> Sequence[Version]:
@@ -227,6 +289,62 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
         reference_sets={n: partial(later, s, n) for n, s in corpus.reference_sets.items()},
         language=language,
     )
+
+
+def _folds_signs(language: Language) -> bool:
+    return language.fold in ("auto:quotes", "quotes")
+
+
+def _tokens_of(lines: Sequence[str], tokens: str) -> str:
+    """Return the tokeniser of a text, which `auto:NAME` chooses by the text."""
+    if not tokens.startswith("auto:"):
+        return tokens
+    return tokens.removeprefix("auto:") if looks_raw(lines) else "space"
+
+
+def _unread(versions: Iterable[Version]) -> list[Sequence[str]]:
+    """Return the lines of versions that have neither tokens of their own nor were tokenised."""
+    return [version.lines for version in versions if version.edits is None and version.text is None]
+
+
+def settled(corpus: Corpus, language: Language) -> tuple[Corpus, Language]:
+    """Return what `auto` means for a corpus, which is held in memory if its texts have to change.
+
+    Returns:
+        The corpus, and the language as signatures have it: texts that are tokenised already and
+        have the signs of their source are read as ever.
+    """
+    if language.code == "auto":
+        tagger = None if language.tagger == "auto" else language.tagger
+        code = detected_language(corpus.sources)
+        if not code:
+            raise OptionError(
+                f"--lang auto: {corpus.label('source')} has too little text to tell its language; "
+                "name it, as in --lang en"
+            )
+        language = language_of(code, language.tokens, language.fold, tagger)
+    outputs, references = _unread(corpus.systems.values()), _unread(corpus.references)
+    # Sources with edits have the tokens of those.
+    own = any(v.sources is not None for v in (*corpus.systems.values(), *corpus.references))
+    sources = [] if own or corpus.gold is not None or corpus.source_text else [corpus.sources]
+    tokens, fold = language.tokens, language.fold
+    if tokens == "auto":
+        texts = [*sources, *outputs, *references]
+        raw = [looks_raw(lines) for lines in texts]
+        cut = [lines for lines, is_raw in zip(texts, raw, strict=True) if not is_raw]
+        tokens = f"auto:{raw_tokens(language, cut)}" if any(raw) else "space"
+    if fold == "auto":
+        kinds = kinds_of(corpus.sources, *references)
+        if not any(
+            (changed := differing(lines, kinds))
+            and fold_signs(lines, corpus.sources, changed) != tuple(lines)
+            for lines in (*outputs, *references)
+        ):
+            fold = language_of(language.code).fold
+        else:
+            fold = "auto:quotes"
+    made = replace(language, tokens=tokens, fold=fold)
+    return corpus if made.plain else corpus.held(), made
 
 
 def _folded_tokens(line: str, fold: Callable[[str], str], where: str) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus, Version, empty_note, meant_references
-from gecjury.corpus.language import unparted_note
+from gecjury.corpus.detection import language_note
 from gecjury.corpus.rows import pyarrow
 from gecjury.corpus.tokens import in_language
 from gecjury.datasets.output import id_hashes, side_path, write_kept, write_part, written
@@ -173,7 +173,7 @@ class Worker:
             for count in sorted({len(batch.references[row]) for row in rows}):
                 chosen = [row for row in rows if len(batch.references[row]) == count]
                 corpus = self._corpus(batch, chosen)
-                if unparted := unparted_note(corpus.sources, corpus.language):
+                if unparted := language_note(corpus.sources, corpus.language):
                     tally.note(f"some sources: {unparted}")
                 for version in corpus.references:
                     for note in filter(None, (version.note, empty_note(version, corpus.sources))):

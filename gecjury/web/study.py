@@ -190,6 +190,7 @@ def open_study(
     corpus = read_corpus(settings.source, settings.outputs, settings.references, language=language)
     for remark in corpus.remarks(("references",)):
         tell(f"note: {remark}")
+    language = corpus.language
     for system in corpus.names:
         check_system_name(system)
     items = task_items(corpus, settings, runtime)
@@ -257,7 +258,12 @@ def _write_table(
         "verdicts" if task == "edits" else "judgments": target.name,
     }
     if language != ENGLISH:
-        values |= {"language": language.code, "tokens": language.tokens, "fold": language.fold}
+        # `auto:en` is what `auto` means for these texts.
+        tokens, fold = (
+            how.partition(":")[0] if how.startswith("auto:") else how
+            for how in (language.tokens, language.fold)
+        )
+        values |= {"language": language.code, "tokens": tokens, "fold": fold}
     # JSON strings and lists of strings are valid TOML, except that TOML requires DEL to be escaped.
     lines = [f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in values.items()]
     lines = [line.replace("\x7f", "\\u007f") for line in lines]

@@ -166,7 +166,7 @@ def load_own(request: LoadRequest) -> Benchmark:
         source_text=whole.source_text,
         source_read=whole.source_read,
     )
-    corpus = in_language(corpus, request.language)
+    corpus = in_language(corpus, whole.language)
     return request.benchmark(
         corpus,
         rankings={view: judgments.items for view, judgments in judged.items()},
@@ -357,7 +357,7 @@ def _layout(root: Path, table: Description, where: Path) -> FolderLayout:
     _check_sets(table.system_sets, [system_name(file) for file in outputs], where)
     # Checked here, so that a wrong code is an error of the table and not of the command line.
     try:
-        language = language_of(table.language or "en", table.tokens or None, table.fold or None)
+        language = language_of(table.language or "en", table.tokens or "auto", table.fold or "auto")
     except OptionError as error:
         raise InputError(f"{where}: {error}") from None
     gold = root / "gold.m2"
