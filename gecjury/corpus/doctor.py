@@ -26,9 +26,11 @@ from gecjury.corpus.reading import (
     read_versions,
     system_name,
 )
+from gecjury.corpus.signs import differing, fold_signs, kinds_of
+from gecjury.corpus.tokens import looks_raw
 from gecjury.errors import GecjuryError, InputError
 from gecjury.textfiles import read_lines, read_text, standard_input_kept
-from gecjury.wording import named_lines
+from gecjury.wording import listed, named_lines
 
 # Share of tokens above which a warning is given. It separates the real benchmarks (all below) from
 # the same files detokenised (all above).
@@ -342,9 +344,18 @@ def _against_source(report: FileReport, sources: Sequence[str]) -> _Remarks:
         message = f"{len(view.unlike)} lines share almost no token with their source"
         yield "warning", f"{message} ({named_lines([i + 1 for i in view.unlike])})"
     yield from (("note", message) for message in _other_writing(lines, sources))
-    # Another tokenisation turns unchanged words into edits, which no score would reveal.
+    if changed := differing(lines, kinds_of(sources)):
+        made = fold_signs(lines, sources, changed)
+        count = sum(a != b for a, b in zip(made, lines, strict=True))
+        yield (
+            "note",
+            f"{count} lines have {listed(sorted(changed))} of another kind than the source: read "
+            "as the source's by --fold auto, the default",
+        )
+    # Another tokenisation turns unchanged words into edits, which no score would reveal; raw text
+    # beside tokenised text is tokenised when it is read.
     ours, theirs = _glued(lines), _glued(sources)
-    if abs(ours - theirs) > _GLUED_SHARE:
+    if abs(ours - theirs) > _GLUED_SHARE and looks_raw(lines) == looks_raw(sources):
         yield (
             "warning",
             f"{ours:.1%} of tokens have punctuation or clitics attached, {theirs:.1%} in the "
@@ -383,6 +394,8 @@ def _writing(lines: Sequence[str], sources: Sequence[str] = ()) -> Iterator[str]
             f"{len(long)} lines of {_LONG:,} characters or more ({named_lines(long)}): they are "
             "slow to align, and encoders cut them"
         )
+    if looks_raw(lines):
+        yield "raw text (punctuation attached to words): tokenised by --tokens auto, the default"
     if all(map(str.isascii, lines)):
         return
     turned = [n for n, line in enumerate(lines, 1) if not _TURNING.isdisjoint(line)]

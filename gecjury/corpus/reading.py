@@ -26,7 +26,7 @@ from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence, looks_like_m2, parse_m2
 from gecjury.corpus.matches import corrected_version, looks_like_matches, read_matches
 from gecjury.corpus.rows import Table, read_table
-from gecjury.corpus.tokens import in_language
+from gecjury.corpus.tokens import in_language, looks_raw
 from gecjury.errors import InputError
 from gecjury.textfiles import MOST_JSON, FileLines, parse_json, read_lines, shown_path
 
@@ -204,10 +204,16 @@ def read_corpus(
     outputs: Iterable[tuple[str, str | Path]] = ((system_name(path), path) for path in hypotheses)
     if isinstance(hypotheses, Mapping):
         outputs = hypotheses.items()
-    # A tokeniser creates new texts, which are held in memory.
-    read = _left_on_disk if on_disk and language.plain else read_lines
+    # A tokeniser creates new texts, which are held in memory; `auto` may turn out to need none.
+    plain = language.plain or language.tokens == "auto"
+    read = _left_on_disk if on_disk and plain else read_lines
     source_read = read_source(source, read)
     sources = source_read.lines
+    # Matches and edits count tokens, which a source that is not raw has already.
+    of_source = language
+    if language.tokens == "auto" and not looks_raw(sources):
+        fold = "none" if language.fold == "auto" else language.fold
+        of_source = replace(language, tokens="space", fold=fold)
     texts = sources
     if source_text is not None:
         texts = _checked_text(source_text, sources, labels["source"])
@@ -219,7 +225,7 @@ def read_corpus(
             matches = read_matches(path, content, texts, shown_path(source_text or source))
             for number in range(1, suggestions + 1) if suggestions else (0,):
                 name = first if number < 2 else f"{first}-{number}"
-                checkers[name] = partial(corrected_version, matches, texts, language, number)
+                checkers[name] = partial(corrected_version, matches, texts, of_source, number)
                 # Matches refer to lines of the source, so texts are in the source's order.
                 version = checkers[name](sources)
                 made[name] = replace(version, ids=source_read.ids, key=source_read.key)
@@ -273,7 +279,7 @@ def read_corpus(
         gold_files = []  # refused as references below
     blocks = join_annotators(gold_files) if gold_files else None
     text = None
-    if not language.plain:
+    if not of_source.plain:
         sources, text = _edited_sources(sources, [*systems.values(), *lists], blocks)
     corpus = Corpus(
         sources,
@@ -289,7 +295,7 @@ def read_corpus(
         source_text=text,
     )
     corpus = in_language(corpus, language)
-    if language.plain or not checkers:
+    if of_source.plain or not checkers:
         return corpus
     # Marks count the tokens of the sources after tokenisation.
     marks = {name: make(corpus.sources).marks for name, make in checkers.items()}

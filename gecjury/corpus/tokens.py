@@ -261,13 +261,15 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
     )
     where = corpus.label("source")
     edited = [v for v in (*systems.values(), *references) if v.sources is not None]
-    sources, text = corpus.sources, corpus.source_text
+    sources, text, source_read = corpus.sources, corpus.source_text, corpus.source_read
     if corpus.gold is not None or edited:
         sources = tuple(_folded_tokens(line, fold, where) for line in sources)
         text = text and tuple(map(fold, text))
     elif text is None:
         made = read(Version(sources), where)
         sources, text = made.lines, made.text
+        if made.note:
+            source_read = (source_read or Version(sources)).with_note(made.note)
     gold = corpus.gold and tuple(_folded_block(block, fold, where) for block in corpus.gold)
 
     def group(old: Group) -> Group:
@@ -282,6 +284,7 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
         corpus,
         sources=sources,
         source_text=text,
+        source_read=source_read,
         systems=systems,
         references=references,
         gold=gold,
