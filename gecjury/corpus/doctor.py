@@ -20,6 +20,7 @@ from gecjury.corpus.matches import looks_like_matches
 from gecjury.corpus.mending import CHANGES, Repair, repaired, write_repairs
 from gecjury.corpus.reading import (
     align_reference,
+    read_content,
     read_corpus,
     read_source,
     read_version,
@@ -29,7 +30,7 @@ from gecjury.corpus.reading import (
 from gecjury.corpus.signs import differing, fold_signs, kinds_of
 from gecjury.corpus.tokens import looks_raw
 from gecjury.errors import GecjuryError, InputError
-from gecjury.textfiles import read_lines, read_text, standard_input_kept
+from gecjury.textfiles import read_text, standard_input_kept
 from gecjury.wording import listed, named_lines
 
 # Share of tokens above which a warning is given. It separates the real benchmarks (all below) from
@@ -142,7 +143,7 @@ def _repairs(
         if view is None or not (view.refusal or view.places or view.marks or view.fences):
             continue
         # Edits, ids and JSON would lose their places.
-        plain = list(report.lines) == read_lines(path)
+        plain = list(report.lines) == [*read_content(path)]
         repair = repaired(view, fill=fill) if plain else Repair(refusal="it is not plain text")
         if repair.lines:
             repairs[path] = repair
@@ -193,7 +194,7 @@ def _examine(
     for role, path in files:
         try:
             versions: Sequence[Version]
-            if role == "hypothesis" and looks_like_matches(read_lines(path)):
+            if role == "hypothesis" and looks_like_matches(read_content(path)):
                 read_systems = read_corpus(source, [path], source_text=source_text).systems
                 versions = tuple(read_systems.values())
             elif role == "hypothesis":
@@ -280,7 +281,9 @@ def _report(
 
 def _encoding(path: str | Path) -> _Remarks:
     """Report characters that split tokens or make equal words differ without being seen."""
-    raw = read_lines(path)
+    raw = read_content(path)
+    if raw == [""]:
+        return  # a binary table
     text = "\n".join(raw)
     letters = Counter(text)
     invisible = sum(

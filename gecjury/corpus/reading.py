@@ -53,7 +53,13 @@ _TEXT_KEYS: Mapping[_Role, tuple[str, ...]] = {
     "reference": ("text", "reference", "references", "hypothesis", "output"),
 }
 _JSON = (".jsonl", ".ndjson", ".json")
-_TABLES = (".csv", ".tsv", ".tab")
+_BINARY = (".parquet", ".pq", ".xlsx")
+_TABLES = (".csv", ".tsv", ".tab", *_BINARY)
+
+
+def read_content(path: str | Path, read: _Reader = read_lines) -> Sequence[str]:
+    """Return the lines of a file by which its form is told; of binary tables, one empty line."""
+    return [""] if _ending(path) in _BINARY else read(path)
 
 
 def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Version, ...]:
@@ -75,7 +81,7 @@ def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Versio
 
 def read_version(path: str | Path) -> Version:
     """Read a hypothesis as `read_versions` does; it must be a single version."""
-    return _hypothesis(path, read_lines(path))
+    return _hypothesis(path, read_content(path))
 
 
 def _hypothesis(path: str | Path, lines: Sequence[str]) -> Version:
@@ -92,7 +98,7 @@ def _read_reference(
     path: str | Path, read: _Reader = read_lines, *, overlaps: str = "reject"
 ) -> tuple[tuple[Version, ...], tuple[M2Sentence, ...]]:
     """Return the versions of a file (see `read_versions`) and the blocks of an M2 file."""
-    return _versions_of(path, read(path), "reference", overlaps)
+    return _versions_of(path, read_content(path, read), "reference", overlaps)
 
 
 def _versions_of(
@@ -219,7 +225,7 @@ def read_corpus(
         texts = _checked_text(source_text, sources, labels["source"])
     checkers: dict[str, Callable[[Sequence[str]], Version]] = {}
     for first, path in outputs:
-        content = read(path)
+        content = read_content(path, read)
         if looks_like_matches(content):
             made = {}
             matches = read_matches(path, content, texts, shown_path(source_text or source))
@@ -305,7 +311,7 @@ def read_corpus(
 
 def _checked_text(path: str | Path, sources: Sequence[str], source_name: str) -> Sequence[str]:
     """Read the text that checkers read: the lines of the source with other spaces."""
-    (version,) = _texts(path, read_lines(path), "source")
+    (version,) = _texts(path, read_content(path), "source")
     texts = version.lines
     if len(texts) != len(sources):
         raise InputError(
@@ -370,7 +376,7 @@ def read_sources(path: str | Path) -> Sequence[str]:
 
 def read_source(path: str | Path, read: _Reader = read_lines) -> Version:
     """Read sources as `read_sources`, with their ids."""
-    (version,), _ = _versions_of(path, read(path), "source", "keep")
+    (version,), _ = _versions_of(path, read_content(path, read), "source", "keep")
     return version
 
 

@@ -1,4 +1,4 @@
-"""Users' tables: CSV, TSV, JSON and Parquet, as rows whose cells are checked when read.
+"""Users' tables: CSV, TSV, JSON, Parquet and Excel, as rows whose cells are checked when read.
 
 All readers of users' tables are based on this module, so that all errors are reported in one way:
 file, line, column, value, what was expected and what to do about it.
@@ -10,6 +10,7 @@ import io
 import json
 import math
 import re
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -31,6 +32,8 @@ MOST_CELL = 1_000_000
 
 PARQUET = b"PAR1"
 """The bytes that a Parquet file begins with."""
+
+_ZIP = b"PK\x03\x04"
 
 _JSON = (".jsonl", ".json", ".ndjson")
 _TABBED = (".tsv", ".tab")
@@ -174,7 +177,9 @@ def is_table(path: str | Path) -> bool:
 
 
 def read_table(path: str | Path, expected: str = "a header", *, texts: bool = False) -> Table:
-    """Read a table with a header: CSV, TSV, JSON or Parquet; see `table_of` and `csv_rows`.
+    """Read a table with a header: CSV, TSV, JSON, Parquet or the only filled sheet of an `.xlsx`.
+
+    See `table_of` and `csv_rows`.
 
     Args:
         path: path of the file.
@@ -184,12 +189,13 @@ def read_table(path: str | Path, expected: str = "a header", *, texts: bool = Fa
 
     Raises:
         InputError: the file is empty or not such a table; names the line.
-        MissingExtraError: it is Parquet, and pyarrow is not installed.
+        MissingExtraError: it is Parquet or a spreadsheet, and its package is not installed.
     """
     data, where = read_bytes(path), str(path)
-    if not data.startswith(PARQUET):
+    is_workbook = data.startswith(_ZIP) and _ending(where) == ".xlsx"
+    if not data.startswith(PARQUET) and not is_workbook:
         return table_of(decoded_text(data, path), where, expected, texts=texts, breaks=texts)
-    names, records = _parquet(data, where)
+    names, records = (_workbook if is_workbook else _parquet)(data, where)
     rows = tuple(Row(where, number, cells, "row") for number, cells in enumerate(records, 1))
     return _of_records(where, names, rows, expected, texts)
 
@@ -374,6 +380,45 @@ def _parquet(data: bytes, where: str) -> tuple[list[str], list[dict[str, Any]]]:
         ) from None
     names = [name for name in names if not re.fullmatch(r"__index_level_\d+__", name)]
     return names, [{name: _plain(record[name]) for name in names} for record in records]
+
+
+def _workbook(data: bytes, where: str) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the columns and rows of the only filled sheet of an Excel file."""
+    try:
+        import openpyxl
+    except ModuleNotFoundError:
+        raise MissingExtraError(
+            f"{where}: Excel files need the package openpyxl, which is not installed: "
+            f"{install_hint('excel')}; or export the sheet as CSV"
+        ) from None
+    try:
+        # A small archive may unpack to any size.
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+        if size > MOST_BYTES:
+            raise InputError(
+                f"{where}: unpacks to more than {MOST_BYTES // 1_000_000} MB, the most that is "
+                "read at once"
+            )
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        sheets = {sheet.title: [*sheet.values] for sheet in book.worksheets}
+    except (KeyError, TypeError, ValueError, OSError, zipfile.BadZipFile, SyntaxError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{where}: cannot be read as an Excel file ({error!s:.200}); check that it is "
+            "complete, or export the sheet as CSV"
+        ) from None
+    filled = {name: rows for name, rows in sheets.items() if rows}
+    if len(filled) != 1:
+        raise InputError(
+            f"{where}: {len(filled)} sheets with cells ({', '.join(filled):.100}); expected one: "
+            "remove the others, or export the sheet as CSV"
+        )
+    ((head, *rows),) = filled.values()
+    names = ["" if name is None else str(name) for name in head]
+    check_names(names, where)
+    return names, [dict(zip(names, map(_plain, row), strict=True)) for row in rows]
 
 
 def _plain(value: Any) -> Any:

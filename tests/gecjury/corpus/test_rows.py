@@ -231,3 +231,33 @@ def test_cells_are_converted_to_their_type() -> None:
 def test_cells_of_another_type_are_named(read: Callable[[], object], message: str) -> None:
     with pytest.raises(InputError, match=f"f, line 7, column {message}"):
         read()
+
+
+def workbook(path: Path, sheets: dict[str, list[list[object]]]) -> Path:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+def test_the_filled_sheet_of_an_excel_file_is_a_table(tmp_path: Path) -> None:
+    rows: list[list[object]] = [["id", "output"], [2, "b"], [1, None]]
+    path = workbook(tmp_path / "a.xlsx", {"texts": rows, "empty": []})
+    table = read_table(path, texts=True)
+    assert table.columns == ("id", "output")
+    assert [(row.text("id"), row.text("output")) for row in table.rows] == [("2", "b"), ("1", "")]
+
+
+def test_excel_files_that_are_no_single_table_are_refused(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "a.xlsx", {"one": [["x"]], "two": [["y"]]})
+    with pytest.raises(InputError, match=r"a\.xlsx: 2 sheets with cells \(one, two\)"):
+        read_table(path)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises(InputError, match=r"cannot be read as an Excel file .* export the sheet"):
+        read_table(path)
