@@ -384,13 +384,7 @@ def _texts(path: str | Path, lines: Sequence[str], role: _Role) -> tuple[Version
     """Return the lines of a text file, or the texts of JSON lines or of a table."""
     where, form = shown_path(path), _form(path, lines)
     if not form:
-        version = Version(lines if isinstance(lines, FileLines) else tuple(lines))
-        if all(len(line) > 1 and line[0] == line[-1] == '"' for line in lines):
-            version = version.with_note(
-                "every line is in quotation marks, which are read as part of the text (a file of "
-                "JSON strings ends in .jsonl)"
-            )
-        return (version,)
+        return (Version(lines if isinstance(lines, FileLines) else tuple(lines)),)
     notes: Sequence[str] = ()
     if form == "table":
         table = _table(path, role)

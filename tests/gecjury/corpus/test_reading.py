@@ -32,7 +32,7 @@ def test_quotation_marks_are_text_unless_the_name_says_json(here: Path) -> None:
     corpus = read_corpus("s.txt", ["x.txt"])
     assert corpus.systems["x"].lines == tuple(quoted.splitlines())
     (note,) = corpus.remarks(())
-    assert note.startswith("x.txt: every line is in quotation marks")
+    assert note.startswith("x.txt: most lines have quotation marks")
 
 
 def test_a_guessed_form_is_said_once_for_all_files(here: Path, shell: Shell) -> None:
@@ -113,8 +113,9 @@ def test_no_error_means_the_source(here: Path, shell: Shell, blank: str) -> None
     corpus = read_corpus("zh.txt", [], ["r.txt"])
     assert corpus.references[0].lines == ("我 是 学生 。", "没有错误", "他 去 学校 。")
     # A sentence that is the mark itself is not counted.
-    (note,) = corpus.remarks(("references",))
+    note, language = corpus.remarks(("references",))
     assert "1 of 3 lines are 没有错误" in note
+    assert "zh.txt: looks like Chinese" in language
     out, _ = shell.ended("check", "zh.txt", "zh.txt", "-r", "r.txt")
     assert "1 of 3 lines are 没有错误" in " ".join(out.split())
 
