@@ -87,9 +87,9 @@ def repaired(view: Layout, *, fill: bool = False) -> Repair:
         if not step.lines:
             after = sources
         elif len(sources) <= 1:
-            after = [_joined(held)] if sources else []
+            after = [joined_lines(held)] if sources else []
         else:
-            after = _cut(held[0], sources)
+            after = cut_line(held[0], sources)
             if not after:
                 number = step.lines.start + 1
                 return Repair(refusal=f"line {number}: no place to cut it fits its source lines")
@@ -102,7 +102,8 @@ def repaired(view: Layout, *, fill: bool = False) -> Repair:
     return Repair(tuple(lines), tuple(changes), missing)
 
 
-def _joined(lines: Sequence[str]) -> str:
+def joined_lines(lines: Sequence[str]) -> str:
+    """Return lines as one, with blanks between them where their script has blanks."""
     text = lines[0]
     for line in lines[1:]:
         blank = "" if DENSE.match(text[-1:]) or DENSE.match(line[:1]) else " "
@@ -110,7 +111,7 @@ def _joined(lines: Sequence[str]) -> str:
     return text
 
 
-def _cut(line: str, sources: Sequence[str]) -> list[str]:
+def cut_line(line: str, sources: Sequence[str]) -> list[str]:
     """Cut a line where the parts fit the source lines best; return nothing if one does not fit."""
     size, keys = size_of(sources), [key_of(source) for source in sources]
     ends = [match.start() for match in re.finditer(r"(?<=\S)\s+(?=\S)", line)]
@@ -129,7 +130,7 @@ def _cut(line: str, sources: Sequence[str]) -> list[str]:
         return []
     at = max(ends, key=worth)
     left, right = line[:at].rstrip(), line[at:].lstrip()
-    rest = [right] if len(sources) == 2 else _cut(right, sources[1:])
+    rest = [right] if len(sources) == 2 else cut_line(right, sources[1:])
     if not rest or any(
         overlap(key_of(part), key, size) < PART * max(1, len(key) - size + 1)
         for part, key in zip((left, rest[0]), keys, strict=False)

@@ -26,6 +26,7 @@ from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence, looks_like_m2, parse_m2
 from gecjury.corpus.matches import corrected_version, looks_like_matches, read_matches
 from gecjury.corpus.rows import Table, read_table
+from gecjury.corpus.sentences import split_corpus
 from gecjury.corpus.tokens import in_language, looks_raw
 from gecjury.errors import InputError
 from gecjury.textfiles import MOST_JSON, FileLines, parse_json, read_lines, shown_path
@@ -175,6 +176,7 @@ def read_corpus(
     suggestions: int = 1,
     *,
     on_disk: bool = False,
+    split: bool = False,
 ) -> Corpus:
     """Read the files of one evaluation and check that they belong together.
 
@@ -200,6 +202,8 @@ def read_corpus(
             second suggestion of every match, and the first where there is only one. 0 gives one
             with only the spans, for detection.
         on_disk: leave large files of plain text on disk, whatever their size (`Corpus.on_disk`).
+        split: cut lines of several sentences, and essays, into sentences
+            (`gecjury.corpus.sentences`).
 
     Raises:
         InputError: a file cannot be read, a system is named twice, line counts differ, a
@@ -300,7 +304,7 @@ def read_corpus(
         reference_sets={name: partial(tuple, versions) for name, versions in named.items()},
         source_text=text,
     )
-    corpus = in_language(corpus, language)
+    corpus = in_language(split_corpus(corpus.held()) if split else corpus, language)
     if of_source.plain or not checkers:
         return corpus
     # Marks count the tokens of the sources after tokenisation.
