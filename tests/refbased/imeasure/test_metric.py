@@ -279,8 +279,8 @@ def official_references(path: Path) -> tuple[list[list[str]], list[list[list[str
 
 # The official program's output with `-nomix` for SEEDA's 391 sentences: I in percent, correction
 # and detection. It aligns the source with the reference separately; if the baseline were read from
-# the alignment with the hypothesis, REF-F would have -19.75 and T5 7.06. The program credits REF-F's
-# empty output with what the reference deletes, too, and prints -19.11.
+# the alignment with the hypothesis, REF-F would have -19.75 and T5 7.06. For REF-F the program
+# prints -19.11: it credits the deletions of REF-F's empty output.
 OFFICIAL_I = {"REF-F": (-19.12, None), "T5": (None, 8.58)}
 
 
