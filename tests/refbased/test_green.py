@@ -48,6 +48,17 @@ def f_of(counts: list[Counts], beta: float) -> tuple[float, float, float]:
     return ((1 + beta * beta) * p * r / low if low else 0.0), p, r
 
 
+def size(text: str, unit: str) -> int:
+    """Return the length of a text; blanks count only in lines."""
+    return len(text) if unit == "line" else len(text.split())
+
+
+def is_lost(hypothesis: str, reference: str, unit: str) -> bool:
+    """Return True for an output without words or characters whose reference has some."""
+    no_words = bool(reference.split()) and not hypothesis.split()
+    return no_words or (size(reference, unit) > 0 and not size(hypothesis, unit))
+
+
 def naive(texts: Texts, n: int, unit: str, beta: float) -> tuple[list[list[float]], list[float]]:
     """Return sentence scores and corpus scores."""
     sentences, totals = [], []
@@ -56,7 +67,7 @@ def naive(texts: Texts, n: int, unit: str, beta: float) -> tuple[list[list[float
         scores = []
         length = words = 0
         for i, source in enumerate(texts.sources):
-            best: tuple[list[float], list[Counts], int] | None = None
+            best: tuple[list[float], list[Counts], int, bool] | None = None
             for reference in texts.references:
                 counts = [
                     sentence_counts(source, reference[i], hypotheses[i], k + 1, unit)
@@ -65,15 +76,15 @@ def naive(texts: Texts, n: int, unit: str, beta: float) -> tuple[list[list[float
                 # [F_n, F_(n-1), ..., F_1]; rounded, because equal fractions multiplied in another
                 # order differ in the last bit
                 ranked = [round(f_of(counts[:k], beta)[0], 12) for k in range(n, 0, -1)]
-                wanted = len(reference[i].split())
-                if wanted and not hypotheses[i].split():
+                wanted = size(reference[i], unit)
+                if is_lost(hypotheses[i], reference[i], unit):
                     ranked = [0.0] * n
                 if best is None or ranked > best[0]:
-                    best = ranked, counts, wanted
+                    best = ranked, counts, wanted, is_lost(hypotheses[i], reference[i], unit)
             assert best is not None
-            lost = best[2] and not hypotheses[i].split()
-            scores.append(0.0 if lost else f_of(best[1], beta)[0])
-            length, words = length + len(hypotheses[i].split()), words + best[2]
+            scores.append(0.0 if best[3] else f_of(best[1], beta)[0])
+            length += 0 if best[3] else size(hypotheses[i], unit)
+            words += best[2]
             sums = [
                 (a + d, b + e, c + f) for (a, b, c), (d, e, f) in zip(sums, best[1], strict=True)
             ]
