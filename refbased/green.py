@@ -129,11 +129,14 @@ class GREEN(Scorer):
     def _scores(self, values: NDArray[Any]) -> Scores:
         """Return the scores of statistics (last axis)."""
         tp, fp, fn = values[..., 1::3], values[..., 2::3], values[..., 3::3]
+        proposed, wanted = tp + fp, tp + fn
         # Every n-gram counts as one of the three, so only an order without n-grams has none.
-        there = tp + fp + fn > 0
-        power = 1 / np.maximum(there.sum(axis=-1), 1)
-        precision = np.prod(ratio(tp, tp + fp, 1.0), axis=-1) ** power
-        recall = np.prod(ratio(tp, tp + fn, 0.0), axis=-1, where=there) ** power
+        none = proposed + fn == 0
+        recalls = ratio(tp, wanted, 0.0)
+        recalls[none] = 1.0
+        power = 1 / np.maximum(none.shape[-1] - none.sum(axis=-1), 1)
+        precision = np.prod(ratio(tp, proposed, 1.0), axis=-1) ** power
+        recall = np.prod(recalls, axis=-1) ** power
         # Against a hypothesis of length 0, FP and FN are the reference's n-grams. Without this, its
         # deletions would earn a score.
         empty = (values[..., 0] == 0) & (fp[..., 0] + fn[..., 0] > 0)

@@ -6,8 +6,6 @@ edits that could be wrong. Metrics that would credit such an output count nothin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from gecjury.arrays import BoolArray
@@ -20,15 +18,10 @@ def wordless(corpus: Corpus) -> BoolArray:
     Returns:
         Systems × sentences × references.
     """
-    worded = [_worded(version.lines) for version in corpus.references]
-    result = np.zeros((len(corpus.systems), len(corpus), len(worded)), dtype=bool)
+    shape = len(corpus.systems), len(corpus), len(corpus.references)
+    result = np.zeros(shape, dtype=bool)
     for of_system, version in zip(result, corpus.systems.values(), strict=True):
-        empty = np.flatnonzero(~_worded(version.lines))
-        for reference, words in enumerate(worded):
-            of_system[empty, reference] = words[empty]
+        empty = [row for row, line in enumerate(map(str.strip, version.lines)) if not line]
+        for row in empty:
+            of_system[row] = [bool(r.lines[row].strip()) for r in corpus.references]
     return result
-
-
-def _worded(lines: Sequence[str]) -> BoolArray:
-    """Return which lines contain a character that is not white space."""
-    return np.fromiter(map(str.strip, lines), np.bool_, len(lines))

@@ -205,6 +205,7 @@ def _same_sources(
 def _check(args: argparse.Namespace) -> int:
     """Report on every file; a malformed one does not hide the others."""
     from gecjury.corpus.doctor import Finding, errors_first
+    from gecjury.corpus.edits import DETECTED_TYPES
     from gecjury.corpus.m2 import read_m2
     from gecjury.errors import GecjuryError
 
@@ -235,6 +236,13 @@ def _check(args: argparse.Namespace) -> int:
         uneven = sum(0 < len(block.annotators) < len(annotators) for block in blocks)
         if silent:
             message = f"{silent} sentences without any A line (no noop)"
+            problems.append(Finding("note", path, message))
+        detected = sum(a.type in DETECTED_TYPES for block in blocks for a in block.annotations)
+        if detected:
+            message = (
+                f"{detected} edits are typed UNK or Um: errors that were seen but not corrected; "
+                "they are never applied, and count for detection and for the M2 scorer only"
+            )
             problems.append(Finding("note", path, message))
         if uneven:
             message = (

@@ -421,4 +421,4 @@ class CLEME2(CLEME):
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """Return the combined score with the weights of the level; 0 if no output has words."""
         weights = HIT_WEIGHTS if level == "corpus" else SENTENCE_HIT_WEIGHTS
-        return Scores(np.where(counts[..., -1] == 0, 0.0, combined(counts, weights)))
+        return Scores(np.where(counts[..., len(CLEME_COUNTS)] == 0, 0.0, combined(counts, weights)))

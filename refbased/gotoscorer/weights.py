@@ -129,10 +129,10 @@ def verdicts(source: Sequence[str], chunks: Sequence[Chunk], edits: Sequence[Edi
     """
     result = [_FN if chunk.edited else _TN for chunk in chunks]
     changes = _effective(source, edits)
-    if not keeps_words(source, counted_edits(edits)) and any(c.correction for c in chunks):
-        return [_WRONG if chunk.edited else _FP for chunk in chunks]
     if not changes:
         return result
+    if not keeps_words(source, counted_edits(edits)) and any(c.correction for c in chunks):
+        return [_WRONG if chunk.edited else _FP for chunk in chunks]
     places = {chunk.start: n for n, chunk in enumerate(chunks) if chunk.start == chunk.end}
     owner = {token: n for n, chunk in enumerate(chunks) for token in range(chunk.start, chunk.end)}
     # In order, so that an exact edit overrides an insertion right before it.

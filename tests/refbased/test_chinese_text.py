@@ -35,6 +35,20 @@ def test_green_by_hand() -> None:
     assert scored("green:n=1,beta=1").by_system.score[0] == pytest.approx(6 / 7)
 
 
+def test_characters_are_those_of_the_text_as_it_was_written() -> None:
+    # n=2, 她来 for 他来, wanted 她来了: 她来 TI (1 of 1), 来了 missing. 6/7 as above for n=1; n=2:
+    # 他来 TD and 她来 TI, TP 2, FN 1. P = 1, R = √(3/4 · 2/3) = √.5, F1 = 2√.5 / (1 + √.5).
+    expected = 2 * math.sqrt(0.5) / (1 + math.sqrt(0.5))
+    for language in ("zh", "ja"):
+        assert scored("green:n=2,unit=char,beta=1", language=language).by_system.score[
+            0
+        ] == pytest.approx(expected)
+        # Two of two characters, three in the reference; with blanks it would be exp(1 − 5/3).
+        assert scored("gleu:n=1,unit=char", language=language).by_system.score[0] == (
+            pytest.approx(math.exp(-0.5))
+        )
+
+
 def test_gleu_by_hand() -> None:
     # 她 and 来 are both in the reference: 2 of 2; two characters for three: exp(1 − 3/2).
     assert scored("gleu:n=1").by_system.score[0] == pytest.approx(math.exp(-0.5))

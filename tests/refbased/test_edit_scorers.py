@@ -44,7 +44,7 @@ def test_i_measure_counts_of_bart_on_seeda(data_dir: Path) -> None:
     """
     from gecjury.benchmarks.load import load_benchmark
 
-    benchmark = load_benchmark("seeda", data=data_dir)
+    benchmark = load_benchmark("seeda", references="official-um-deleted", data=data_dir)
     only = benchmark.corpus.with_systems(["BART"])
     table = load("i-measure", aspect="detection").score_corpus(only)
     assert table.precision is not None

@@ -27,6 +27,8 @@ def statistics_of(
     source: str, reference: str, hypothesis: str, n: int, unit: str, official: bool
 ) -> list[int]:
     """Return the lengths c and r, then numerator and denominator of each order."""
+    if reference.split() and not hypothesis.split():
+        hypothesis = ""  # blanks, which are characters of a line
     result = [len(tokens_of(hypothesis, unit)), len(tokens_of(reference, unit))]
     for k in range(1, n + 1):
         s, r, h = (grams(text, k, unit) for text in (source, reference, hypothesis))
@@ -45,6 +47,8 @@ def statistics_of(
 
 def gleu_of(values: list[int]) -> float:
     """Return the score of (summed) statistics."""
+    if not values[0] and values[1]:
+        return 0.0
     c, r = max(values[0], 1), values[1]
     precisions = [
         max(up, 0) / down if down else 1.0
@@ -69,7 +73,10 @@ def naive(
             for i, source in enumerate(texts.sources)
         ]
         # the script smooths sentences: each statistic of 0 becomes 1
-        shown = [[[v or 1 for v in one] if official else one for one in row] for row in rows]
+        shown = [
+            [[v or 1 for v in one] if official and (one[0] or not one[1]) else one for one in row]
+            for row in rows
+        ]
         sentences.append([sum(map(gleu_of, row)) / refs for row in shown])
         scores = []
         for choice in chosen:
@@ -148,11 +155,14 @@ def test_an_order_without_ngrams_counts_as_right() -> None:
 
 
 @BOTH
-def test_an_empty_hypothesis_has_length_one(name: str) -> None:
+def test_an_empty_hypothesis_scores_0_unless_the_reference_is_empty_too(name: str) -> None:
     scorer = gecjury.load(name)
     assert isinstance(scorer, GLEU)
-    # c = 1, r = 2, no n-grams: exp(1 - 2/1)
-    assert one(scorer, "a b", "", "a c").sentences[0, 0] == pytest.approx(math.exp(-1))
+    table = one(scorer, "a", "", "b")
+    assert (table.totals["x"], table.sentences[0, 0]) == (0.0, 0.0)
+    # The mean over two references, of which the second deletes the sentence.
+    assert one(scorer, "a", " ", "b", "").sentences[0, 0] == 1 / 2
+    assert one(gecjury.load(name, unit="line"), "a", "  ", "b").sentences[0, 0] == 0.0  # type: ignore[arg-type]  # a GLEU
 
 
 def test_a_source_ngram_is_penalised_for_each_missing_deletion() -> None:
@@ -281,8 +291,10 @@ PUBLISHED = {
 def official_references(data_dir: Path) -> tuple[list[str], list[list[str]]]:
     """Return sources and both references; if annotator 1 has no line, both annotators agreed."""
     blocks = read_m2(data_dir / "conll14" / "official-2014.combined.m2")
-    second = [block.text(1 if 1 in block.annotators else 0) for block in blocks]
-    return [block.source for block in blocks], [[block.text(0) for block in blocks], second]
+    # Words marked as unclear (`Um`) were deleted.
+    first = [block.text(0, detected=True) for block in blocks]
+    second = [block.text(1 if 1 in block.annotators else 0, detected=True) for block in blocks]
+    return [block.source for block in blocks], [first, second]
 
 
 @pytest.fixture(scope="module")

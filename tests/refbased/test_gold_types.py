@@ -77,7 +77,7 @@ def test_the_signature_only_adds_that_gold_edits_were_retyped() -> None:
     settings = "tagger=embedded,pos=spacy2,mode=correction,beta=0.5,compat=gecjury"
     text = Corpus((SOURCE,), {"mine": Version((MINE,))}, (Version((MINE,)),))
     plain = str(ERRANT().signature(text))
-    assert plain.startswith(f"errant|{settings}|v1|refs=given:1|tagger=")
+    assert plain.startswith(f"errant|{settings}|v2|refs=given:1|tagger=")
     assert "types=" not in plain
     assert "gold=" not in plain
     made = ERRANT().signature(corpus())

@@ -39,12 +39,24 @@ def sentence_counts(source: str, reference: str, hypothesis: str, n: int, unit: 
 
 
 def f_of(counts: list[Counts], beta: float) -> tuple[float, float, float]:
-    """Return F, precision and recall from TP, FP, FN by order."""
-    order = len(counts)
+    """Return F, precision and recall from TP, FP, FN by order; orders without n-grams left out."""
+    counts = [own for own in counts if any(own)]
+    order = max(len(counts), 1)
     p = math.prod(tp / (tp + fp) if tp + fp else 1.0 for tp, fp, _ in counts) ** (1 / order)
     r = math.prod(tp / (tp + fn) if tp + fn else 0.0 for tp, _, fn in counts) ** (1 / order)
     low = beta * beta * p + r
     return ((1 + beta * beta) * p * r / low if low else 0.0), p, r
+
+
+def size(text: str, unit: str) -> int:
+    """Return the length of a text; blanks count only in lines."""
+    return len(text) if unit == "line" else len(text.split())
+
+
+def is_lost(hypothesis: str, reference: str, unit: str) -> bool:
+    """Return True for an output without words or characters whose reference has some."""
+    no_words = bool(reference.split()) and not hypothesis.split()
+    return no_words or (size(reference, unit) > 0 and not size(hypothesis, unit))
 
 
 def naive(texts: Texts, n: int, unit: str, beta: float) -> tuple[list[list[float]], list[float]]:
@@ -53,8 +65,9 @@ def naive(texts: Texts, n: int, unit: str, beta: float) -> tuple[list[list[float
     for hypotheses in texts.systems.values():
         sums = [(0, 0, 0)] * n
         scores = []
+        length = words = 0
         for i, source in enumerate(texts.sources):
-            best: tuple[list[float], list[Counts]] | None = None
+            best: tuple[list[float], list[Counts], int, bool] | None = None
             for reference in texts.references:
                 counts = [
                     sentence_counts(source, reference[i], hypotheses[i], k + 1, unit)
@@ -63,15 +76,20 @@ def naive(texts: Texts, n: int, unit: str, beta: float) -> tuple[list[list[float
                 # [F_n, F_(n-1), ..., F_1]; rounded, because equal fractions multiplied in another
                 # order differ in the last bit
                 ranked = [round(f_of(counts[:k], beta)[0], 12) for k in range(n, 0, -1)]
+                wanted = size(reference[i], unit)
+                if is_lost(hypotheses[i], reference[i], unit):
+                    ranked = [0.0] * n
                 if best is None or ranked > best[0]:
-                    best = ranked, counts
+                    best = ranked, counts, wanted, is_lost(hypotheses[i], reference[i], unit)
             assert best is not None
-            scores.append(f_of(best[1], beta)[0])
+            scores.append(0.0 if best[3] else f_of(best[1], beta)[0])
+            length += 0 if best[3] else size(hypotheses[i], unit)
+            words += best[2]
             sums = [
                 (a + d, b + e, c + f) for (a, b, c), (d, e, f) in zip(sums, best[1], strict=True)
             ]
         sentences.append(scores)
-        totals.append(f_of(sums, beta)[0])
+        totals.append(f_of(sums, beta)[0] if length or not words else 0.0)
     return sentences, totals
 
 
@@ -120,11 +138,12 @@ def one(scorer: GREEN, source: str, hypothesis: str, *references: str) -> gecjur
 def test_the_regions_of_the_papers_figure() -> None:
     # n=1: TP = TD + TI + TK = 3, FP = OD + OI = 2, FN = UD + UI = 2
     table = one(GREEN(n=1), *FIGURE)
-    assert table.statistics.values[0, 0, 0].tolist() == [[3, 2, 2]]
+    # The length of the hypothesis, then TP, FP and FN.
+    assert table.statistics.values[0, 0, 0].tolist() == [4, 3, 2, 2]
     assert table.totals["x"] == pytest.approx(3 / 5)
     # n=2: "What is" TD; "you ?" OD; "Who is", "you !" OI; "is you" UD; "Who are", "are you" UI
     table = one(GREEN(n=2), *FIGURE)
-    assert table.statistics.values[0, 0, 0].tolist() == [[3, 2, 2], [1, 3, 3]]
+    assert table.statistics.values[0, 0, 0].tolist() == [4, 3, 2, 2, 1, 3, 3]
     # precision = recall = sqrt(3/5 · 1/4), hence F as well
     assert table.totals["x"] == pytest.approx(math.sqrt(0.15))
     assert table.sentences[0, 0] == pytest.approx(math.sqrt(0.15))
@@ -175,22 +194,30 @@ def test_the_best_reference_is_chosen_for_each_sentence() -> None:
 
 
 def test_an_empty_hypothesis() -> None:
-    # n=1: a OD, b TD, c UI: both 1/2; n=2: "a b" TD, "a c" UI: precision 1, recall 1/2
-    table = one(GREEN(n=2, beta=1.0), "a b", "", "a c")
-    p, r = math.sqrt(1 / 2 * 1), math.sqrt(1 / 2 * 1 / 2)
-    assert table.totals["x"] == pytest.approx(2 * p * r / (p + r))
-    # n=3: no text has a trigram, so recall and F are 0
-    assert one(GREEN(n=3), "a b", "", "a c").totals["x"] == 0.0
+    # n=1: a OD, b TD, c UI, so TP, FP and FN are 1: the right deletion earns nothing by itself.
+    table = one(GREEN(n=1), "a b", "", "a c")
+    assert (table.totals["x"], table.sentences[0, 0]) == (0.0, 0.0)
+    # Beside another sentence it counts: TP 1 + 2, FP 1, FN 1; precision = recall = 3/4.
+    table = GREEN(n=1).score(["a b", "d e"], {"x": ["", "d e"]}, [["a c", "d e"]])
+    assert table.totals["x"] == pytest.approx(3 / 4)
 
 
 def test_nothing_to_correct_and_nothing_corrected() -> None:
     assert one(GREEN(), "a b c d", "a b c d", "a b c d").totals["x"] == 1.0
-    # three words have no 4-gram: recall of that order is 0 (gec-metrics says 1)
+    # Three words have no 4-gram: the order is left out.
     table = one(GREEN(), "a b c", "a b c", "a b c")
-    assert table.totals["x"] == 0.0
-    assert table.sentences[0, 0] == 0.0
-    assert table.precision is not None
-    assert table.precision["x"] == 1.0
+    assert (table.totals["x"], table.sentences[0, 0]) == (1.0, 1.0)
+    assert table.recall is not None
+    assert table.recall["x"] == 1.0
+    assert one(GREEN(), "", "", "").sentences[0, 0] == 1.0
+
+
+def test_an_order_that_only_some_texts_have_counts() -> None:
+    # n=3: "a b c" of the source is deleted as in the reference (TD): 1 of 1.
+    # n=2: "a b" TD, "b c" TK: 2 of 2; n=1: a TD, b and c TK. Perfect.
+    assert one(GREEN(n=3), "a b c", "b c", "b c").totals["x"] == 1.0
+    # Only the hypothesis has a trigram: OI, precision 0 of 1.
+    assert one(GREEN(n=3), "b c", "a b c", "b c").totals["x"] == 0.0
 
 
 def test_a_corpus_is_summed_before_dividing() -> None:
@@ -234,4 +261,4 @@ def test_blanks_at_the_ends_only_count_with_unit_line() -> None:
     assert line.precision is not None
     assert line.precision["x"] == pytest.approx(3 / 4)
     both = GREEN(n=1, unit="line").score(["abc  "], {"x": ["abc"]}, [["abc  "]])
-    assert both.statistics.values[0, 0, 0].tolist() == [[3, 2, 0]]
+    assert both.statistics.values[0, 0, 0].tolist() == [3, 3, 2, 0]

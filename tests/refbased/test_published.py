@@ -74,9 +74,10 @@ def conll(data_dir: Path) -> Judged:
     sources = [block.source for block in blocks]
     folder = data_dir / "GJG15" / "data" / "original" / "official_submissions"
     systems = {name: texts(folder / name) for name in published.GJG15} | {"INPUT": sources}
+    # Words marked as unclear (`Um`) were deleted.
     references = (
-        [block.text(0) for block in blocks],
-        [block.text(1 if 1 in block.annotators else 0) for block in blocks],
+        [block.text(0, detected=True) for block in blocks],
+        [block.text(1 if 1 in block.annotators else 0, detected=True) for block in blocks],
     )
     corpus = Corpus(
         tuple(sources),

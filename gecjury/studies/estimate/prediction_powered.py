@@ -6,6 +6,9 @@ from the labelled ones; it assumes nothing about the metric. Rogan and Gladen's 
 corrects a share of binary verdicts by sensitivity and specificity on the labelled outputs of all
 systems, and assumes that these two are the same for every system.
 
+Intervals of means are Wilson's score intervals, which stay on the scale of the labels and hold for
+few labels near its ends; those of differences are Student's.
+
 A source is one observation, however many of its outputs are labelled: every variance is a sum of
 squares over sources, and a difference of two systems is paired by source.
 """

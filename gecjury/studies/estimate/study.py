@@ -93,8 +93,8 @@ class Estimate(Study):
         `metric_alone`, the means of labels and of scores (which have their own scale), with
         intervals; `labelled` of `sources`; `explained`, the share of the labels' variance that the
         scores explain; `worth`, the number of labelled sources with which labels alone would give
-        the same interval. With --draw, `all_labels` is the mean of the labels of all sources. With
-        --binary, there are `rogan_gladen` and its interval.
+        the same standard error. With --draw, `all_labels` is the mean of the labels of all sources.
+        With --binary, there are `rogan_gladen` and its interval.
 
         Table `differences` has one record per pair of systems, of which the first is the better
         one, with the same keys; `neighbours` is true if no system is between them. `curve` has the
@@ -246,7 +246,7 @@ class Estimate(Study):
             "the labelled ones and the metric's scores of all (PPI++); [low, high]: "
             f"{self.confidence:.0%} over sources",
             f"metric alone: {scale}; worth: labelled sources with which labels alone would give "
-            "the same interval",
+            "the same standard error",
         ]
         if self.draw is not None:
             how.append(
@@ -527,10 +527,11 @@ class _Part:
         labelled = round(float(np.median([row["labelled"] for row in self.rows])))
         worth = _median([row["worth"] for row in self.rows])
         smaller = 1 - 1 / math.sqrt(float(np.median(self.gains)))
-        change = "smaller" if smaller >= 0 else "larger"
+        change = f"{abs(smaller):.0%} {'smaller' if smaller > 0 else 'larger'} than"
         yield (
-            f"{label}: standard errors are {abs(smaller):.0%} {change} than those of labels alone "
-            f"(median): {labelled} labelled sources are worth {worth or 'any number'}."
+            f"{label}: standard errors are {change if worth != labelled else 'not smaller than'} "
+            f"those of labels alone (median): {labelled} labelled sources are worth "
+            f"{worth or 'any number'}."
         )
         if not self.differences:
             return

@@ -36,6 +36,10 @@ from gecjury.studies.study import Study, Takes, Work, function_of
 
 _FROM = (50, 100, 200)  # sizes of the subsamples whose forecasts are tested
 _TRIES = 60  # subsamples of each size
+_OF_GLEU = (
+    "gleu: its length penalty is one-sided, so that scores of samples are biased where outputs are "
+    "about as long as their references; the power may then be another than the one asked for"
+)
 _USUAL: dict[Question, tuple[float, ...]] = {
     "scores": (0.01, 0.02, 0.05),
     "judgments": (0.02, 0.05, 0.1),
@@ -146,6 +150,8 @@ class Power(Study):
             remarks = (note for _, table in tables for note in table.statistics.notes)
             notes = tuple(dict.fromkeys(remarks))
             asked = answerable(tables, work.benchmark, self.questions, self.pair)
+            if any(one.question == "scores" and one.label.startswith("gleu") for one in asked):
+                notes += (_OF_GLEU,)
         if not asked:
             raise OptionError(
                 "these data answer no question: give a metric with -m, or a benchmark with "

@@ -466,7 +466,7 @@ def test_scores_of_another_behaviour_version_are_refused(
     record["signature"]["version"] = 0
     path.write_text(json.dumps(record))
     message = refused(capsys, *options)
-    assert "version 0 in the file, 1 here" in message
+    assert "version 0 in the file, 2 here" in message
 
 
 def test_a_table_of_another_benchmark_is_refused(folder: Path) -> None:

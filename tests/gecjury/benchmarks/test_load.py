@@ -119,7 +119,9 @@ def test_seeda_human_columns_are_as_published(seeda: Benchmark, data_dir: Path) 
     [
         ("official", 2),
         ("official-as-published", 2),
+        ("official-um-deleted", 2),
         ("10refs", 10),
+        ("10refs-um-deleted", 10),
         ("e-minimal", 1),
         ("ne-minimal", 2),
         ("e-fluency", 1),
@@ -148,7 +150,7 @@ def test_the_agreement_rule_changes_the_lines_annotator_1_agreed_with(
 ) -> None:
     true, published = (
         load_benchmark("seeda", whole=whole, references=name, data=data_dir).corpus
-        for name in ("official", "official-as-published")
+        for name in ("official-um-deleted", "official-as-published")
     )
     assert len(true) == lines
     assert true.references[0] == published.references[0]
@@ -158,6 +160,19 @@ def test_the_agreement_rule_changes_the_lines_annotator_1_agreed_with(
     for i in changed:
         assert second[i] == first[i]
         assert published.references[1].lines[i] == true.sources[i]
+
+
+def test_words_marked_as_unclear_stay_in_the_references(data_dir: Path) -> None:
+    kept, deleted = (
+        load_benchmark("seeda", whole=True, references=name, data=data_dir).corpus.references
+        for name in ("official", "official-um-deleted")
+    )
+    # 11 and 43 edits of the two annotators are typed `Um`; published tables lack their words.
+    pairs = [zip(a.lines, b.lines, strict=True) for a, b in zip(kept, deleted, strict=True)]
+    assert [sum(one != two for one, two in pair) for pair in pairs] == [11, 42]
+    start = "Genetic testing is made possible and available"
+    assert kept[0].lines[100] == f"{start} for one 's decision to undergo ."
+    assert deleted[0].lines[100] == f"{start} ."
 
 
 def test_the_whole_set_numbers_rankings_by_line(data_dir: Path, seeda: Benchmark) -> None:

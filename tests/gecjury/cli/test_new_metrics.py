@@ -74,7 +74,7 @@ COMMANDS = [
     "compare sample -m {} -m green --human both --resamples 10 --html page.html -o out",
     "compare sample -m {} -m green --resamples 10 --audit --windows --pairwise",
     "compare sample own -m {} -m green --resamples 10 --html page.html",
-    "study study.toml -o study",
+    "study study.toml -o study --allow-judges",
     "power sample -m {} --resamples 20",
     f"pick {FILES} -m {{}} --resamples 20",
     "pick sample --mbr {} --resamples 20",

@@ -13,6 +13,7 @@ from gecjury.corpus.edits import (
     apply_edits,
     counted_edits,
     differing_spans,
+    keeps_words,
     marked_edits,
 )
 from gecjury.errors import InputError
@@ -76,15 +77,21 @@ def test_edits_compare_and_sort_by_span() -> None:
 
 
 def test_which_edits_count() -> None:
-    # noop is not an edit; UNK has no correction to compare; only GoToScorer leaves out Um.
+    # noop is not an edit; UNK and Um have no correction to compare.
     edits = [Edit(0, 1, "", kind) for kind in ("noop", "UNK", "Um", "R:NOUN", "")]
 
     def types(**rules: bool) -> list[str]:
         return [edit.type for edit in counted_edits(edits, **rules)]
 
-    assert types() == ["Um", "R:NOUN", ""]
-    assert types(unknown=True) == ["UNK", "Um", "R:NOUN", ""]
-    assert types(unclear=False) == ["R:NOUN", ""]
+    assert types() == ["R:NOUN", ""]
+    assert types(detected=True) == ["UNK", "Um", "R:NOUN", ""]
+
+
+def test_words_left_after_edits() -> None:
+    assert keeps_words(["a", "b"], [Edit(0, 1, "")])
+    assert keeps_words(["a"], [Edit(0, 1, ""), Edit(1, 1, "x")])
+    assert not keeps_words(["a", "b"], [Edit(0, 1, ""), Edit(1, 2, "")])
+    assert not keeps_words([], [])
 
 
 def test_edits_are_shown_in_brackets() -> None:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.corpus.edits import Edit
+from gecjury.corpus.corpus import gold_versions
+from gecjury.corpus.edits import Edit, marked_edits, overlapping_edits
 from gecjury.corpus.m2 import (
     M2Annotation,
     M2Sentence,
@@ -43,6 +44,25 @@ def block(*annotations: str, source: str = "a b c d") -> list[str]:
 
 def a(start: int, end: int, correction: str = "x", annotator: int = 0, kind: str = "T") -> str:
     return f"{start} {end}|||{kind}|||{correction}|||REQUIRED|||-NONE-|||{annotator}"
+
+
+def test_errors_that_were_not_corrected_are_never_applied() -> None:
+    lines = block(
+        a(0, 1, "", kind="Um"), a(1, 2, "B"), a(2, 3, "new", kind="UNK"), a(0, 4, "", 1, "Um")
+    )
+    (one,) = parse_m2(lines, overlaps="keep")
+    assert one.text(0) == "a B c d"
+    assert one.text(0, detected=True) == "B new d"
+    first, second = gold_versions([one])
+    assert (first.lines, second.lines) == (("a B c d",), ("a b c d",))
+    # They are still there for detection, and in the file that is written.
+    assert [edit.type for edit in one.edits(0)] == ["Um", "T", "UNK"]
+    assert format_m2([one]) == "\n".join(lines) + "\n"
+    # One over another edit is no overlap of two corrections.
+    (over,) = parse_m2(block(a(0, 3, "", kind="Um"), a(1, 2, "B")), overlaps="keep")
+    assert over.text(0) == "a B c d"
+    assert overlapping_edits(over.edits(0)) == ()
+    assert marked_edits(over.source.split(), over.edits(0)) == "a [b→B] c d"
 
 
 def test_parse() -> None:

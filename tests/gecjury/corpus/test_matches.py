@@ -384,6 +384,20 @@ def test_counts_by_rule(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_an_edit_belongs_to_the_match_that_it_lies_in(tmp_path: Path) -> None:
+    pytest.importorskip("errant")
+    source, reference = "I has a apple .", "I has an pear ."
+    for name, line in (("s.txt", source), ("r.txt", reference)):
+        (tmp_path / name).write_text(f"{line}\n", encoding="utf-8")
+    rows = "line,offset,length,replacement,rule\n1,2,3,have,AGR\n1,6,1,an,A_AN\n"
+    (tmp_path / "m.csv").write_text(rows, encoding="utf-8")
+    texts = gecjury.read_corpus(tmp_path / "s.txt", [tmp_path / "m.csv"], [tmp_path / "r.txt"])
+    (row,) = gecjury.score(texts, "errant", Score(by_rule=2)).rows()
+    counts = {rule: (r["tp"], r["fp"]) for rule, r in row["by_rule"].items()}
+    # has→have is in no reference; a→an touches that match, but lies in its own.
+    assert counts == {"all rules": (1, 1), "AGR": (0, 1), "A_AN": (1, 0)}
+
+
 def test_detection_counts_marks(tmp_path: Path) -> None:
     pytest.importorskip("errant")
     row = scored(tmp_path, "errant:mode=span")

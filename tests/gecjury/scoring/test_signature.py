@@ -28,7 +28,7 @@ def test_one_line_contains_all_settings() -> None:
     text = str(green(beta=1.0))
     sources, references = CORPUS.source_print[:8], CORPUS.reference_print[:8]
     assert text == (
-        f"green|n=4,unit=word,beta=1.0|v1|refs=official:2|data={sources}+{references}"
+        f"green|n=4,unit=word,beta=1.0|v2|refs=official:2|data={sources}+{references}"
         f"|gecjury={gecjury.__version__}"
     )
     # the label is short: it names what is not the default
@@ -76,7 +76,7 @@ def test_the_key_changes_with_everything_that_affects_a_score() -> None:
         green(replace(CORPUS, references=CORPUS.references[:1])),
         green(replace(CORPUS, references=CORPUS.references[::-1])),
         gecjury.load("gleu").signature(CORPUS),
-        replace(plain, version=2),
+        replace(plain, version=99),
         replace(plain, packages={**plain.packages, "torch": "2.4"}),
         replace(plain, extra={"checkpoint": "abc"}),
     ]

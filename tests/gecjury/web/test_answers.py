@@ -230,7 +230,7 @@ def test_answers_are_kept_if_the_csv_file_cannot_be_written(
     judge(page, 2)
     before = (folder / "j.csv").read_text()
 
-    def full(path: Path, text: str) -> None:
+    def full(path: Path, text: str, **options: object) -> None:
         raise OutputError(f"{path}: cannot be written (No space left on device)")
 
     def fill(page: Browser) -> None:

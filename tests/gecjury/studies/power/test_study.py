@@ -100,8 +100,11 @@ def test_all_questions_can_be_asked_of_a_benchmark() -> None:
 
 def test_two_systems_alone() -> None:
     settings = Power(questions=("scores",), pair=("careful", "hasty"), resampling=FEW)
-    rows = gecjury.power("sample", "green", settings).rows()
-    assert {row["pairs"] for row in rows} == {1}
+    results = [gecjury.power("sample", metric, settings) for metric in ("green", "gleu")]
+    assert [{row["pairs"] for row in result.rows()} for result in results] == [{1}, {1}]
+    # GLEU's length penalty biases samples, green has none.
+    penalties = ["length penalty" in " ".join(result.notes) for result in results]
+    assert penalties == [False, True]
 
 
 @pytest.mark.parametrize(
