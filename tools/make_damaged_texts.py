@@ -4,6 +4,7 @@
     python tools/make_damaged_texts.py DATA --evaluate dev    # found, repaired, wrongly repaired
     python tools/make_damaged_texts.py DATA --alarms          # findings in undamaged texts
     python tools/make_damaged_texts.py DATA --scores test     # clean, damaged and repaired scores
+    python tools/make_damaged_texts.py DATA --tokens          # lines that tokenisers give back
 
 DATA is the folder of the benchmarks. The texts are JFLEG's references and the outputs on
 CoNLL-2014 (SEEDA, GJG15): `dev` has JFLEG's dev part and every second system, on which the
@@ -181,6 +182,11 @@ def damaged(text: Text, kind: str, others: Sequence[str]) -> Damaged:
     return Damaged(lines, right, frozenset(truth), mark)
 
 
+FORMS: Mapping[str, Callable[[str], str]] = {
+    "raw": detokenised,
+    "typographic": typographic,
+    "raw and typographic": lambda line: typographic(detokenised(line)),
+}
 PLACED = ("merged", "split", "dropped", "added")
 MARKS = ("list numbers", "bullets", "quotation marks")
 KINDS = (*PLACED, "shifted", "remarks", "fences", "empty", *MARKS, "mixed")
@@ -267,7 +273,9 @@ def scores(texts: Sequence[Text], data: Path, others: Mapping[str, Sequence[str]
     """Print mean scores of clean, damaged and repaired texts, as Markdown."""
     import gecjury
     from gecjury.corpus.corpus import corpus_of_texts, gold_versions
+    from gecjury.corpus.language import language_of
     from gecjury.corpus.reading import read_gold
+    from gecjury.corpus.tokens import in_language
 
     official = gold_versions(read_gold(data / "conll14/official-2014.combined.m2"))
     metrics = ("errant", "green", "gleu")
@@ -287,12 +295,46 @@ def scores(texts: Sequence[Text], data: Path, others: Mapping[str, Sequence[str]
             versions[f"{kind}:repaired"] = mended.lines or case.lines
         sources = [line.strip() for line in text.sources]
         result = gecjury.score(corpus_of_texts(sources, versions, references), list(metrics))
-        for row in result.rows():
+        rows = result.rows()
+        for kind, form in FORMS.items():
+            lines = [form(line) for line in text.lines]
+            for where, others_too in (("output", False), ("every file", True)):
+                of_all = form if others_too else str
+                for version, how in (("damaged", None), ("repaired", "auto")):
+                    corpus = corpus_of_texts(
+                        [*map(of_all, sources)],
+                        {f"{kind}, {where}:{version}": lines},
+                        [[*map(of_all, reference)] for reference in references],
+                    )
+                    read = in_language(corpus, language_of("en", how, how))
+                    rows += gecjury.score(read, list(metrics)).rows()
+        for row in rows:
             kind, _, version = row["system"].partition(":")
             totals.setdefault((kind, version, row["metric"]), []).append(row["score"])
     for kind, version in dict.fromkeys(key[:2] for key in totals):
         cells = (sum(totals[kind, version, m]) / len(totals[kind, version, m]) for m in metrics)
         print(f"| {kind} | {version} | {' | '.join(f'{cell:.4f}' for cell in cells)} |")
+
+
+def tokens(data: Path) -> None:
+    """Print the share of detokenised lines that tokenisers give back as they were, as Markdown."""
+    from nltk.tokenize import NLTKWordTokenizer
+
+    from gecjury.corpus.tokens import tokeniser
+
+    rules = {"en": tokeniser("en"), "spaCy": tokeniser("spacy:en")}
+    rules["NLTK"] = NLTKWordTokenizer().tokenize
+    print(f"| source | {' | '.join(rules)} |\n|---|{'--:|' * len(rules)}")
+    for name in ("jfleg/dev/dev.src", "jfleg/test/test.src", "SEEDA/outputs/all/INPUT.txt",
+                 "GMEG/data/dev/wiki/source", "GMEG/data/dev/fce/source"):  # fmt: skip
+        lines = read_lines(data / name)
+        raw = [detokenised(line) for line in lines]
+        shares = [
+            sum([*rule(text)] == line.split() for text, line in zip(raw, lines, strict=True))
+            / len(lines)
+            for rule in rules.values()
+        ]
+        print(f"| {name} | {' | '.join(f'{share:.1%}' for share in shares)} |")
 
 
 def write(texts: Sequence[Text], others: Mapping[str, Sequence[str]], folder: Path) -> None:
@@ -317,6 +359,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?", help="where damaged texts are written")
     parser.add_argument("--evaluate", choices=("dev", "test"))
     parser.add_argument("--scores", choices=("dev", "test"))
+    parser.add_argument("--tokens", action="store_true", help="compare tokenisers of raw English")
     parser.add_argument("--alarms", action="store_true", help="count findings in undamaged texts")
     parser.add_argument("--verbose", action="store_true", help="print every wrong place")
     args = parser.parse_args()
@@ -336,6 +379,8 @@ def main() -> None:
     if args.scores:
         chosen = [text for text in texts if text.part == args.scores]
         scores(chosen[::3], args.data, others)
+    if args.tokens:
+        tokens(args.data)
     if args.alarms:
         false_alarms(list(undamaged(args.data)), verbose=args.verbose)
 

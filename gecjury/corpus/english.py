@@ -1,9 +1,9 @@
 """English words and punctuation as the field's English benchmarks write them.
 
 CoNLL-2014, JFLEG, GMEG and FCE follow the Penn Treebank: `do n't`, `students '`, `etc .` at the end
-of a line. Unlike spaCy's rules, theirs leave hyphens, slashes and `cannot` alone. Of the lines of
-these benchmarks, written without spaces before punctuation, these rules give back 95 to 99.7%,
-spaCy's 81 to 96%, NLTK's 84 to 99% (`python -m tools.damaged_texts --tokens`).
+of a line. Unlike spaCy's rules, theirs leave hyphens, slashes and `cannot` alone. Of the sources of
+these benchmarks, written without spaces before punctuation, these rules give back 97 to 99.7% of
+the lines, spaCy's 82 to 96% (`python tools/make_damaged_texts.py DATA --tokens`).
 """
 
 from __future__ import annotations
