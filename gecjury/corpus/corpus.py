@@ -299,8 +299,6 @@ class Corpus:
     @cached_property
     def _misfits(self) -> dict[str, str]:
         """Remarks on texts whose lines do not fit the source, by `label`'s roles."""
-        if self.on_disk:
-            return {}
         texts = {f"system {name}": version for name, version in self.systems.items()}
         texts |= {f"reference {number}": v for number, v in enumerate(self.references)}
         where = {role: misfit(self.sources, version.lines) for role, version in texts.items()}

@@ -16,7 +16,7 @@ from gecjury.corpus.language import LANGUAGES, Language, unparted_note
 
 # The lines that are examined, and the fewest letters that a detector can tell a language by.
 _LINES = 200
-_LETTERS = 200
+_LETTERS = 150
 
 # Languages by the script of most letters; where it is used by several, a detector decides.
 _BY_SCRIPT = {

@@ -28,6 +28,7 @@ _DOUBTFUL = 0.25  # likeness of a neighbour below which a place is not sure
 _REACH = 60  # lines after a misfit within which the next fitting lines are looked for
 _CELLS = 40_000  # size of a region beyond which its lines are not placed
 _SAMPLE = 1_000  # lines that are looked at for a shift under a result
+_PLACED = 200_000  # lines of a text in which its place is looked for
 
 # Scripts without blanks between words, in which two characters say more than three letters.
 DENSE = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
@@ -270,6 +271,8 @@ def misfit(sources: Sequence[str], lines: Sequence[str]) -> str:
             run = 0
         elif any(fit(sources[other], line) >= _FITS for other in near):
             run += 1
+            if run == 3 and count > _PLACED:
+                return f"at about line {row + 1}, lines fit other source lines better"
             if run == 3:
                 places = layout(sources, lines).places
                 return next((place.moved for place in places if place.moved), "")

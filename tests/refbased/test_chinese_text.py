@@ -82,7 +82,8 @@ def test_the_embedded_encoder_is_english() -> None:
         "green: the embedded encoder was trained on English, and the texts are Chinese: name a "
         "multilingual encoder (encoder=FOLDER)"
     )
-    assert not scored(Encoded(), language="en").statistics.notes
+    notes = scored(Encoded(), language="en").statistics.notes
+    assert notes == ("the source: looks like Chinese and is read as English: --lang zh",)
 
 
 def test_differences_of_script_are_noted_once_with_their_place() -> None:

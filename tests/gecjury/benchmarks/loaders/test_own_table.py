@@ -80,7 +80,7 @@ def test_every_form_of_a_table_gives_the_same_benchmark(tmp_path: Path) -> None:
     np.testing.assert_array_equal(made[0].raters["rating"][0], [[5, 0], [4.5, np.nan]])
     assert "6 cells are in quotation marks" in made[-1].notes[1]
     (tmp_path / "m.xlsx").write_bytes(b"PK\x03\x04rest")
-    with pytest.raises(InputError, match=r"m.xlsx: is a spreadsheet .* export a table as CSV"):
+    with pytest.raises(InputError, match=r"m.xlsx: cannot be read as an Excel file .* as CSV"):
         load_benchmark(str(tmp_path / "m.xlsx"))
 
 
