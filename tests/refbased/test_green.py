@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import gecjury
 from gecjury.errors import OptionError
 from gecjury.refbased.green import GREEN
-from tests.fakes import Texts, corpora, grams
+from tests.fakes import Texts, corpora, grams, tokens_of
 
 Gram = tuple[str, ...]
 Counts = tuple[int, int, int]
@@ -56,7 +56,7 @@ def naive(texts: Texts, n: int, unit: str, beta: float) -> tuple[list[list[float
         scores = []
         length = words = 0
         for i, source in enumerate(texts.sources):
-            best: tuple[list[float], list[Counts], int] | None = None
+            best: tuple[list[float], list[Counts], int, int] | None = None
             for reference in texts.references:
                 counts = [
                     sentence_counts(source, reference[i], hypotheses[i], k + 1, unit)
@@ -65,15 +65,17 @@ def naive(texts: Texts, n: int, unit: str, beta: float) -> tuple[list[list[float
                 # [F_n, F_(n-1), ..., F_1]; rounded, because equal fractions multiplied in another
                 # order differ in the last bit
                 ranked = [round(f_of(counts[:k], beta)[0], 12) for k in range(n, 0, -1)]
-                wanted = len(reference[i].split())
-                if wanted and not hypotheses[i].split():
+                said, wanted = (len(tokens_of(t, unit)) for t in (hypotheses[i], reference[i]))
+                if reference[i].split() and not hypotheses[i].split():
+                    said = 0  # blanks, which are characters of a line
+                if wanted and not said:
                     ranked = [0.0] * n
                 if best is None or ranked > best[0]:
-                    best = ranked, counts, wanted
+                    best = ranked, counts, said, wanted
             assert best is not None
-            lost = best[2] and not hypotheses[i].split()
-            scores.append(0.0 if lost else f_of(best[1], beta)[0])
-            length, words = length + len(hypotheses[i].split()), words + best[2]
+            _, counts, said, wanted = best
+            scores.append(f_of(counts, beta)[0] if said or not wanted else 0.0)
+            length, words = length + said, words + wanted
             sums = [
                 (a + d, b + e, c + f) for (a, b, c), (d, e, f) in zip(sums, best[1], strict=True)
             ]

@@ -40,7 +40,7 @@ def test_score(shell: Shell) -> None:
         "precision": 1.0,
         "recall": 1.0,
     }
-    assert str(green["signature"]).startswith("green|n=4,unit=word,beta=2.0|v1|refs=given:1|data=")
+    assert str(green["signature"]).startswith("green|n=4,unit=word,beta=2.0|v2|refs=given:1|data=")
     assert (gleu["metric"], gleu["score"]) == ("gleu", 1.0)
     assert "precision" not in gleu
     assert official["metric"] == "gleu-official"
@@ -335,7 +335,7 @@ def test_metrics(shell: Shell) -> None:
     assert rows["green"]["from"] == "gecjury"
     assert rows["green"]["needs"] == "references"
     assert rows["green"]["options"] == "n=4,unit=word,beta=2.0"
-    assert rows["green"]["signature"] == "green|n=4,unit=word,beta=2.0|v1"
+    assert rows["green"]["signature"] == "green|n=4,unit=word,beta=2.0|v2"
     needs = {name: rows[name]["needs"] for name in ("some", "impara", "asano", "jury", "scores")}
     assert needs == {
         **dict.fromkeys(("some", "impara", "asano"), "model (model=…)"),
@@ -357,7 +357,7 @@ def test_the_table_of_metrics_is_grouped_by_family(shell: Shell) -> None:
     # Signatures are listed below the metrics only with --verbose.
     assert "|v1" not in out
     signatures = shell("metrics", "--verbose")[1].removeprefix(out)
-    assert "\ngreen|n=4,unit=word,beta=2.0|v1\n" in signatures
+    assert "\ngreen|n=4,unit=word,beta=2.0|v2\n" in signatures
 
 
 def test_a_named_metric_has_one_table_of_options(shell: Shell) -> None:

@@ -93,7 +93,7 @@ def test_the_schema_records_signatures_and_summary(tmp_path: Path, made: Any) ->
     score_dataset(path, tmp_path / "out", metrics=["green"])
     metadata = parquet_file(str(tmp_path / "out" / "part-000000.parquet")).schema_arrow.metadata
     signatures = json.loads(metadata[b"_signature"])
-    assert signatures["green"].startswith("green|n=4,unit=word,beta=2.0|v1|refs=column:references")
+    assert signatures["green"].startswith("green|n=4,unit=word,beta=2.0|v2|refs=column:references")
     summary = ShardSummary.from_json(metadata[b"_summary"].decode())
     assert (summary.rows, summary.seconds) == (3, 0.0)
 

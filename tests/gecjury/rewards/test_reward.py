@@ -192,7 +192,7 @@ def test_guards_take_little_time_for_long_repetitive_texts(text: str) -> None:
 
 def test_all_settings_are_in_the_signature() -> None:
     full = str(reward("green:beta=1", scale=(0, 1)).signature)
-    assert full.startswith("reward|green|n=4,unit=word,beta=1.0|v1|scale=0..1|guards=empty=1.2+")
+    assert full.startswith("reward|green|n=4,unit=word,beta=1.0|v2|scale=0..1|guards=empty=1.2+")
     assert "copied=0.1" in full
     assert all(f"{name}=" in full for name in GUARDS)
     assert "empty=3.6+" in str(reward("green", scale="z").signature)
