@@ -48,7 +48,7 @@ class RewardSignature:
     guards: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Return `reward|green|n=4,unit=word,beta=2.0|v1|scale=none|guards=empty=1.2+…|r2`."""
+        """Return `reward|green|n=4,unit=word,beta=2.0|v2|scale=none|guards=empty=1.2+…|r2`."""
         guards = "+".join(self.guards) or "none"
         return f"reward|{self.metric}|scale={self.scale}|guards={guards}|r{_VERSION}"
 

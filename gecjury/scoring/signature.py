@@ -47,7 +47,7 @@ class Signature:
     changed: Mapping[str, Setting] = field(default_factory=dict, compare=False)
 
     def __str__(self) -> str:
-        """Return a line: `green|n=4,unit=word,beta=2.0|v1|refs=official:2|data=…|gecjury=0.1.0`."""
+        """Return a line: `green|n=4,unit=word,beta=2.0|v2|refs=official:2|data=…|gecjury=0.1.0`."""
         parts = [self.own]
         if self.references:
             parts.append(f"refs={self.references}")
@@ -58,7 +58,7 @@ class Signature:
 
     @property
     def own(self) -> str:
-        """The part that only the metric determines: `green|n=4,unit=word,beta=2.0|v1`."""
+        """The part that only the metric determines: `green|n=4,unit=word,beta=2.0|v2`."""
         settings = ",".join(f"{key}={_plain(value)}" for key, value in self.settings.items())
         return f"{self.metric}|{settings or '-'}|v{self.version}"
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import gecjury
 from gecjury.errors import OptionError
 from gecjury.refbased.green import GREEN
-from tests.fakes import Texts, corpora, grams
+from tests.fakes import Texts, corpora, grams, tokens_of
 
 Gram = tuple[str, ...]
 Counts = tuple[int, int, int]
@@ -48,17 +48,6 @@ def f_of(counts: list[Counts], beta: float) -> tuple[float, float, float]:
     return ((1 + beta * beta) * p * r / low if low else 0.0), p, r
 
 
-def size(text: str, unit: str) -> int:
-    """Return the length of a text; blanks count only in lines."""
-    return len(text) if unit == "line" else len(text.split())
-
-
-def is_lost(hypothesis: str, reference: str, unit: str) -> bool:
-    """Return True for an output without words or characters whose reference has some."""
-    no_words = bool(reference.split()) and not hypothesis.split()
-    return no_words or (size(reference, unit) > 0 and not size(hypothesis, unit))
-
-
 def naive(texts: Texts, n: int, unit: str, beta: float) -> tuple[list[list[float]], list[float]]:
     """Return sentence scores and corpus scores."""
     sentences, totals = [], []
@@ -67,7 +56,7 @@ def naive(texts: Texts, n: int, unit: str, beta: float) -> tuple[list[list[float
         scores = []
         length = words = 0
         for i, source in enumerate(texts.sources):
-            best: tuple[list[float], list[Counts], int, bool] | None = None
+            best: tuple[list[float], list[Counts], int, int] | None = None
             for reference in texts.references:
                 counts = [
                     sentence_counts(source, reference[i], hypotheses[i], k + 1, unit)
@@ -76,15 +65,17 @@ def naive(texts: Texts, n: int, unit: str, beta: float) -> tuple[list[list[float
                 # [F_n, F_(n-1), ..., F_1]; rounded, because equal fractions multiplied in another
                 # order differ in the last bit
                 ranked = [round(f_of(counts[:k], beta)[0], 12) for k in range(n, 0, -1)]
-                wanted = size(reference[i], unit)
-                if is_lost(hypotheses[i], reference[i], unit):
+                said, wanted = (len(tokens_of(t, unit)) for t in (hypotheses[i], reference[i]))
+                if reference[i].split() and not hypotheses[i].split():
+                    said = 0  # blanks, which are characters of a line
+                if wanted and not said:
                     ranked = [0.0] * n
                 if best is None or ranked > best[0]:
-                    best = ranked, counts, wanted, is_lost(hypotheses[i], reference[i], unit)
+                    best = ranked, counts, said, wanted
             assert best is not None
-            scores.append(0.0 if best[3] else f_of(best[1], beta)[0])
-            length += 0 if best[3] else size(hypotheses[i], unit)
-            words += best[2]
+            _, counts, said, wanted = best
+            scores.append(f_of(counts, beta)[0] if said or not wanted else 0.0)
+            length, words = length + said, words + wanted
             sums = [
                 (a + d, b + e, c + f) for (a, b, c), (d, e, f) in zip(sums, best[1], strict=True)
             ]
