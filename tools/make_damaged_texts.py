@@ -5,6 +5,7 @@
     python tools/make_damaged_texts.py DATA --alarms          # findings in undamaged texts
     python tools/make_damaged_texts.py DATA --scores test     # clean, damaged and repaired scores
     python tools/make_damaged_texts.py DATA --tokens          # lines that tokenisers give back
+    python tools/make_damaged_texts.py DATA --languages       # languages that are named rightly
 
 DATA is the folder of the benchmarks. The texts are JFLEG's references and the outputs on
 CoNLL-2014 (SEEDA, GJG15): `dev` has JFLEG's dev part and every second system, on which the
@@ -23,6 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gecjury.corpus.detection import detected_language
 from gecjury.corpus.lines import Layout, layout
 from gecjury.corpus.mending import repaired
 from gecjury.textfiles import read_lines, write_text
@@ -337,6 +339,28 @@ def tokens(data: Path) -> None:
         print(f"| {name} | {' | '.join(f'{share:.1%}' for share in shares)} |")
 
 
+def languages(data: Path) -> None:
+    """Print how many blocks of 20 source lines have their language named rightly, as Markdown."""
+    files = {
+        data / "jfleg/dev/dev.src": "en",
+        data / "SEEDA/outputs/all/INPUT.txt": "en",
+        data / "GMEG/data/dev/fce/source": "en",
+        data / "GECCC/data/test/sentence.input": "cs",
+        data / "MuCGEC/data/MuCGEC/MuCGEC_dev.txt": "zh",
+        **{path: path.name[:2] for path in sorted(data.glob("multiged-2023/*/*_dev.tsv"))},
+    }
+    print("| source | language | blocks | right |\n|---|---|--:|--:|")
+    for path, code in files.items():
+        lines = read_lines(path)
+        if path.suffix == ".tsv":  # a word and its label on each line
+            lines = " ".join(line.partition("\t")[0] or "\n" for line in lines).splitlines()
+        elif code == "zh":
+            lines = [line.split("\t")[1] for line in lines]
+        blocks = [lines[row : row + 20] for row in range(0, min(len(lines), 2_000) - 19, 20)]
+        right = sum(detected_language(block) == code for block in blocks)
+        print(f"| {path.name} | {code} | {len(blocks)} | {right} |")
+
+
 def write(texts: Sequence[Text], others: Mapping[str, Sequence[str]], folder: Path) -> None:
     """Write every damaged text, its source, the right lines, and the truth as JSON."""
     for text in texts:
@@ -360,6 +384,7 @@ def main() -> None:
     parser.add_argument("--evaluate", choices=("dev", "test"))
     parser.add_argument("--scores", choices=("dev", "test"))
     parser.add_argument("--tokens", action="store_true", help="compare tokenisers of raw English")
+    parser.add_argument("--languages", action="store_true", help="detect the sources' languages")
     parser.add_argument("--alarms", action="store_true", help="count findings in undamaged texts")
     parser.add_argument("--verbose", action="store_true", help="print every wrong place")
     args = parser.parse_args()
@@ -379,6 +404,8 @@ def main() -> None:
     if args.scores:
         chosen = [text for text in texts if text.part == args.scores]
         scores(chosen[::3], args.data, others)
+    if args.languages:
+        languages(args.data)
     if args.tokens:
         tokens(args.data)
     if args.alarms:

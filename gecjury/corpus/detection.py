@@ -1,7 +1,8 @@
 """The language of texts, by their script and by a detector.
 
-py3langid names the language of 20 lines of every benchmark here rightly, as lingua does, which is
-twenty times as large and takes fourteen seconds to load.
+py3langid names the language of 687 of 688 blocks of 20 lines of the benchmarks' sources (`python
+tools/make_damaged_texts.py DATA --languages`). lingua did as well on those tried, and is twenty
+times as large.
 """
 
 from __future__ import annotations
