@@ -142,9 +142,7 @@ def _folded(line: str, source: str, kinds: Kinds) -> str:
             return match[0]
         new = _OF_KIND[sign.of, kind]
         if sign.of == "punctuation":
-            return chr(
-                ord(match[0]) + (_TO_FULL_WIDTH if kind == "full-width" else -_TO_FULL_WIDTH)
-            )
+            return match[0].translate(_WIDTHS[kind])
         if sign.of == "quotation marks":
             # A plain mark opens or closes by turns.
             opens = match[0] in _OPENING or (match[0] not in _CLOSING and not open_marks)
