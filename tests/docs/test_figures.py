@@ -28,6 +28,7 @@ def test_the_segment_level_of_seeda(data_dir: Path, capsys: pytest.CaptureFixtur
     rows = table_below("measured/segment-level.md", "SEEDA Base, `--grouping item`")
     names = [row[0].removesuffix(" (chance)") for row in rows]
     argv = ["compare", "seeda", "--data", str(data_dir), "--grouping", "item", "--human", "both"]
+    argv += ["--references", "official-um-deleted"]
     for name in names[: names.index("random")]:
         argv += ["-m", name]
     assert main([*argv, "--level", "sentence", "--format", "json"]) == 0

@@ -394,7 +394,7 @@ def test_seeda_types_and_files(
 ) -> None:
     pytest.importorskip("errant")
     argv = ["compare", "seeda", "-m", "errant", "-m", "gleu", "--level", "edit", "--quiet"]
-    argv += ["--systems", "all"]
+    argv += ["--systems", "all", "--references", "official-um-deleted"]
     argv += ["--data", str(data_dir), "--format", "json", "-o", str(tmp_path)]
     assert main(argv) == 0
     first = json.loads(capsys.readouterr().out)
