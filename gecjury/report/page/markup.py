@@ -24,7 +24,7 @@ def lang_attribute(code: str) -> Markup:
     """
     if code == "en":
         return Markup("")
-    return Markup(' lang="{}"').format("" if code == "und" else code)
+    return Markup(' lang="{}"').format("" if code in ("und", "auto") else code)
 
 
 def render(template: str, /, **values: Any) -> Markup:

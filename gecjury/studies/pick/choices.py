@@ -34,7 +34,8 @@ class Choice:
         scores: candidates × sentences; NaN where there is no score.
         chosen: for each sentence the index of the candidate with the highest score, the first among
             equals; if none was scored, the first.
-        lines: the chosen corrections.
+        lines: the chosen corrections, as tokens.
+        texts: the same as they were given.
         tied: number of sentences in which different texts have the highest score.
         unscored: number of sentences in which no candidate has a score.
         seconds: time that choosing took.
@@ -47,6 +48,7 @@ class Choice:
     scores: FloatArray
     chosen: IntArray
     lines: tuple[str, ...]
+    texts: tuple[str, ...]
     tied: int
     unscored: int
     seconds: float
@@ -238,7 +240,7 @@ def _choice(
     chosen: IntArray = filled.argmax(axis=0)
     top = filled == filled.max(axis=0)
     versions = [version.lines for version in corpus.systems.values()]
-    lines = tuple(versions[system][row] for row, system in enumerate(chosen))
+    texts = [version.lines for version in corpus.as_text().systems.values()]
     unscored = np.isnan(scores).all(axis=0)
     # Equal texts of several files are not a tie: the chosen text is the same.
     tied = sum(
@@ -257,7 +259,8 @@ def _choice(
         corpus.names,
         scores,
         chosen,
-        lines,
+        tuple(versions[system][row] for row, system in enumerate(chosen)),
+        tuple(texts[system][row] for row, system in enumerate(chosen)),
         int(tied),
         missing,
         time.perf_counter() - start,

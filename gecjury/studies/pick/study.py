@@ -213,7 +213,7 @@ def score_lines(choice: Choice) -> str:
 
 
 def _text(choice: Choice) -> str:
-    return lines_text(choice.lines)
+    return lines_text(choice.texts)
 
 
 def _said(choice: Choice) -> str:
@@ -234,7 +234,7 @@ def _lines(choice: Choice) -> list[dict[str, Any]]:
             "text": text,
             "scores": dict(zip(choice.systems, choice.scores[:, row].tolist(), strict=True)),
         }
-        for row, (system, text) in enumerate(zip(choice.chosen, choice.lines, strict=True))
+        for row, (system, text) in enumerate(zip(choice.chosen, choice.texts, strict=True))
     ]
 
 

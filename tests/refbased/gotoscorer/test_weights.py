@@ -221,6 +221,10 @@ def corrections(draw: st.DrawFn) -> tuple[list[str], list[Edit], list[Edit]]:
 def compared(source: list[str], gold: list[Chunk], edits: list[Edit]) -> list[int]:
     """Return verdicts from comparing all chunks of the reference with all of the system."""
     mine = chunk_sequence(source, edits)
+    # Edits that leave no word are wrong everywhere, unless the reference has no word either.
+    empties = any(m.edited for m in mine) and not any(m.correction for m in mine)
+    if empties and any(g.correction for g in gold):
+        return [3 if g.edited else 1 for g in gold]
     result = []
     for g in gold:
         same = [m for m in mine if (m.start, m.end) == (g.start, g.end)]

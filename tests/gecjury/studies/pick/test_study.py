@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import gecjury
 from gecjury import Pick, Resampling
+from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.rows import check_system_name
 from gecjury.errors import InputError, OptionError
@@ -225,7 +226,9 @@ def test_written_scores_are_read_back(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "scores.tsv"
     table = np.array([*scores.values()])
-    choice = Choice("x", "", tuple(scores), table, np.array([0, 1]), ("a", "b"), 0, 0, 0.0)
+    choice = Choice(
+        "x", "", tuple(scores), table, np.array([0, 1]), ("a", "b"), ("a", "b"), 0, 0, 0.0
+    )
     path.write_text(score_lines(choice), encoding="utf-8")
     names = [*scores]
     try:
@@ -300,3 +303,14 @@ def test_mismatched_files_are_refused(shell: Shell, files: list[str]) -> None:
         assert (status, message in err) == (2, True), err
     with pytest.raises(OptionError, match="unknown value of --votes 'people'"):
         Pick(votes="people")  # type: ignore[arg-type]  # what is refused
+
+
+def test_raw_corrections_are_written_as_they_were_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.txt").write_text("He go , yes .\n")
+    Path("a.txt").write_text("He “goes”, yes.\n")
+    Path("b.txt").write_text("He “goes”, yes.\n")
+    assert main(["pick", "s.txt", "a.txt", "b.txt", "--mbr", "gleu", "-o", "out.txt"]) == 0
+    assert Path("out.txt").read_text() == "He “goes”, yes.\n"
