@@ -113,7 +113,7 @@ class Version:
         tokens = source.split()
         edits = self.edits[line] if self.edits is not None else ()
         shown = edits or differing_spans(tokens, self.lines[line].split())
-        return language.joined(marked_edits(tokens, shown))
+        return language.shown(marked_edits(tokens, shown))
 
 
 @dataclass(frozen=True)

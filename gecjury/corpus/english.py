@@ -76,3 +76,15 @@ def _split(piece: str) -> tuple[str, ...]:
 def keeps_stop(word: str) -> bool:
     """Return True for abbreviations and initials, whose full stop ends no sentence."""
     return bool(_ABBREVIATION.fullmatch(word))
+
+
+_ATTACHED = re.compile(
+    rf"(?<=\S) (?=(?:[.,;:!?%)\]}}…]+|{_CLITIC}|'|’)(?:[\s\])}}→.,;:!?]|$))", re.IGNORECASE
+)
+_AFTER_OPENING = re.compile(r"(?<=[(\[{$£€#“«„]) (?=\S)")
+_QUOTATION = re.compile(r"\" ([^\"]*?) \"")
+
+
+def english_text(tokens: str) -> str:
+    """Return tokens, perhaps with marks of edits, as they are usually written."""
+    return _AFTER_OPENING.sub("", _QUOTATION.sub(r'"\1"', _ATTACHED.sub("", tokens)))

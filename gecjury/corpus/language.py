@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
+from gecjury.corpus.english import english_text
 from gecjury.errors import OptionError, known_name, nearest
 
 TOKENS = ("auto", "space", "en", "char", "intl", "ja", "ja-sudachi", "jieba", "zh")
@@ -94,6 +95,15 @@ class Language:
     def tagger_for(self, named: str) -> str:
         """Return the tagger for edits: the one named, or the language's own for `embedded`."""
         return self.tagger if named == "embedded" else named
+
+    def shown(self, line: str) -> str:
+        """Return a line of tokens as people read it: `joined`, and English tokens of raw text.
+
+        Args:
+            line: tokens joined by single spaces, perhaps with edits as `[old→new]`.
+        """
+        raw = self.tokens.removeprefix("auto:") in ("en", "spacy:en")
+        return english_text(line) if raw else self.joined(line)
 
     def joined(self, line: str) -> str:
         """Return a line of tokens as it would be written, in a language without spaces.

@@ -439,7 +439,7 @@ def _remarks(
 def _shown(good: Corpus, row: int, edit: Edit) -> str:
     """Return an edit as `[old→new]`."""
     old = " ".join(good.sources[row].split()[edit.start : edit.end])
-    return good.language.joined(f"[{old}{ARROW}{edit.correction}]")
+    return good.language.shown(f"[{old}{ARROW}{edit.correction}]")
 
 
 def _most(items: Sequence[Any], count: int) -> list[tuple[Any, int]]:
@@ -469,7 +469,7 @@ def _alarms(
         {
             "system": system,
             "line": lines[row] + 1,
-            "marked": good.language.joined(
+            "marked": good.language.shown(
                 marked_edits(good.sources[row].split(), counted[number][row])
             ),
         }

@@ -294,7 +294,7 @@ def _sentence_table(one: Explained, language: Language) -> Table:
             )
     marked = " ".join(text for _, text in lines[1:])
     signs = [f"{sign} {meaning}" for sign, meaning in _SIGNS.items() if f" {sign}]" in marked]
-    rows = [{"text": name, "sentence": language.joined(text)} for name, text in lines]
+    rows = [{"text": name, "sentence": language.shown(text)} for name, text in lines]
     notes = [", ".join(signs), *notes] if signs else notes
     return Table([Column("text"), Column("sentence")], rows, notes=notes)
 

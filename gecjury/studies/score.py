@@ -480,8 +480,8 @@ def judged_sentences(records: Sequence[dict[str, Any]], work: Work) -> list[dict
         judged.append(
             {
                 **record,
-                "correction": corpus.language.joined(marked_edits(source, own, gold)),
-                "reference": corpus.language.joined(marked),
+                "correction": corpus.language.shown(marked_edits(source, own, gold)),
+                "reference": corpus.language.shown(marked),
                 "which": None if best is None else best + 1,
             }
         )
@@ -568,7 +568,7 @@ def costly_sentences(
                     "line": line + 1,
                     "score": scores[line],
                     "cost": cost,
-                    "source": language.joined(corpus.sources[line]),
+                    "source": language.shown(corpus.sources[line]),
                     "marked": corpus.systems[system].marked(corpus.sources[line], line, language),
                 }
                 for cost, line in order[:count]

@@ -65,8 +65,8 @@ def parts_of(pieces: Sequence[tuple[Fate, Sequence[str]]], language: Language) -
         gap = " "
         if place < len(filled):
             last, first = words[-1], filled[place][1][0]
-            gap = language.joined(f"{last} {first}")[len(last) : -len(first)]
-        parts.append(Part(kind, language.joined(" ".join(words)), gap))
+            gap = language.shown(f"{last} {first}")[len(last) : -len(first)]
+        parts.append(Part(kind, language.shown(" ".join(words)), gap))
     return parts
 
 
@@ -125,7 +125,7 @@ def _block(
         astray=_plain(sentence.astray),
         apart=sentence.apart,
         shown=number(value, 2),
-        source=language.joined(sentence.source),
+        source=language.shown(sentence.source),
         lang_attribute=lang_attribute(language.code),
         note=f"Sentence {sentence.row + 1}. Disagreement {number(value, 2)}. {apart}{astray}",
         before=before,

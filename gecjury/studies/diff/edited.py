@@ -178,7 +178,7 @@ def moved_sentences(
             "effect": effect,
             "old": float(scores[0, row]),
             "new": float(scores[1, row]),
-            "source": language.joined(corpus.sources[row]),
+            "source": language.shown(corpus.sources[row]),
             "old_marked": old.marked(corpus.sources[row], row, language),
             "new_marked": new.marked(corpus.sources[row], row, language),
         }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gecjury.corpus.english import english_tokens
+from gecjury.corpus.english import english_text, english_tokens
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,18 @@ def test_tokens(raw: str, tokens: str) -> None:
 def test_tokens_are_not_split_again() -> None:
     tokens = "I ca n't see Mr. Ito 's dog , `` can '' I ? U.S. e.g. 's ' ( ) ... -- $ 5.50 % ."
     assert english_tokens(tokens) == tokens.split()
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [
+        ("I ca n't , he 's gone .", "I can't, he's gone."),
+        ('He said , " Go ( now ) ! "', 'He said, "Go (now)!"'),
+        ("It [bark→barks] , the dogs ' food ca n't .", "It [bark→barks], the dogs' food can't."),
+        ("She [dont→does n't] like it !", "She [dont→doesn't] like it!"),
+        ("a [b→] [→, c ✓] d .", "a [b→] [→, c ✓] d."),
+        ("It costs $ 5.50 , or 10 % .", "It costs $5.50, or 10%."),
+    ],
+)
+def test_tokens_as_people_read_them(tokens: str, text: str) -> None:
+    assert english_text(tokens) == text
