@@ -194,7 +194,7 @@ MARKS = ("list numbers", "bullets", "quotation marks")
 KINDS = (*PLACED, "shifted", "remarks", "fences", "empty", *MARKS, "mixed")
 
 
-def found(view: Layout) -> set[tuple[str, tuple[int, ...], tuple[int, ...]]]:
+def places_of(view: Layout) -> set[tuple[str, tuple[int, ...], tuple[int, ...]]]:
     """Return the places of a layout in the form of `Damaged.truth`."""
     places: set[tuple[str, tuple[int, ...], tuple[int, ...]]] = set()
     for place in view.places:
@@ -220,7 +220,7 @@ def evaluate(texts: Sequence[Text], others: Mapping[str, Sequence[str]], *, verb
         for text in texts:
             case = damaged(text, kind, others[text.name.split("-")[0]])
             view = layout(text.sources, case.lines)
-            places = found(view)
+            places = places_of(view)
             truth = set(case.truth)
             if case.mark:
                 truth.add((case.mark, (), ()))
@@ -259,7 +259,7 @@ def false_alarms(texts: Sequence[Text], *, verbose: bool) -> None:
     counts: dict[str, Counter[str]] = {}
     for text in texts:
         view = layout(text.sources, text.lines)
-        places = [*found(view), *view.marks, *([view.refusal] if view.refusal else [])]
+        places = [*places_of(view), *view.marks, *([view.refusal] if view.refusal else [])]
         count = counts.setdefault(text.part, Counter())
         count.update(files=1, lines=len(text.lines), alarms=len(places), wrong=bool(places))
         if verbose:

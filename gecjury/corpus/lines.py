@@ -119,7 +119,7 @@ class Layout:
 
     Attributes:
         sources: lines of the source.
-        given: lines of the file.
+        as_read: lines of the file.
         lines: the same without list numbers, bullets, and quotation marks round every line.
         marks: what was taken off, with the number of lines.
         fences: rows with only a code fence.
@@ -128,7 +128,7 @@ class Layout:
     """
 
     sources: Sequence[str]
-    given: Sequence[str]
+    as_read: Sequence[str]
     lines: Sequence[str]
     marks: tuple[tuple[str, int], ...]
     fences: tuple[int, ...]
@@ -228,11 +228,11 @@ class Layout:
                 yield f"{kind} lines at {len(more)} more places ({named_lines(more)})"
 
 
-def layout(sources: Sequence[str], given: Sequence[str]) -> Layout:
+def layout(sources: Sequence[str], as_read: Sequence[str]) -> Layout:
     """Find out which line of a file corrects which line of the source."""
     fenced = any(map(_FENCE.match, sources))
-    fences = () if fenced else tuple(row for row, line in enumerate(given) if _FENCE.match(line))
-    lines, marks = _without_marks(sources, given)
+    fences = () if fenced else tuple(row for row, line in enumerate(as_read) if _FENCE.match(line))
+    lines, marks = _without_marks(sources, as_read)
     left_out = set(fences)
     rows = [row for row, line in enumerate(lines) if line.strip() and row not in left_out]
     texts = [row for row, line in enumerate(sources) if line.strip()]
@@ -247,7 +247,7 @@ def layout(sources: Sequence[str], given: Sequence[str]) -> Layout:
     ]
     steps = tuple(_with_gaps(solid, len(sources), lines, left_out))
     return Layout(
-        sources, given, lines, marks, fences, steps, frozenset(rows[j] for j in walk.unfit)
+        sources, as_read, lines, marks, fences, steps, frozenset(rows[j] for j in walk.unfit)
     )
 
 

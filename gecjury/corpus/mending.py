@@ -76,7 +76,9 @@ def repaired(view: Layout, *, fill: bool = False) -> Repair:
             "there"
         )
     lines: list[str] = []
-    changes = [Change("code fence", (row + 1,), (), (view.given[row],), ()) for row in view.fences]
+    changes = [
+        Change("code fence", (row + 1,), (), (view.as_read[row],), ()) for row in view.fences
+    ]
     marks = ", ".join(what for what, _ in view.marks)
     kinds = {row: place.kind for place in view.places for row in place.step.lines}
     for step in view.steps:
@@ -93,7 +95,7 @@ def repaired(view: Layout, *, fill: bool = False) -> Repair:
             if not after:
                 number = step.lines.start + 1
                 return Repair(refusal=f"line {number}: no place to cut it fits its source lines")
-        before = [view.given[row] for row in step.lines]
+        before = [view.as_read[row] for row in step.lines]
         if before != after:
             kind = kinds.get(step.lines.start, marks) if step.lines else "filled"
             numbers, of = (tuple(row + 1 for row in rows) for rows in (step.lines, step.sources))
