@@ -273,7 +273,7 @@ _NOT_TEXT = {
     b"PAR1": f"a Parquet file, {_EXPORT}",
     b"%PDF-": f"a PDF file, {_EXPORT}",
 }
-"""What the first bytes of other kinds of file show."""
+"""Kinds of file that are not text, by their first bytes."""
 
 
 def _decoded(data: bytes, path: str | Path, offset: int = 0, lines: int = 0) -> str:

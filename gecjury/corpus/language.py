@@ -20,7 +20,7 @@ TOKENS = ("auto", "space", "en", "char", "intl", "ja", "ja-sudachi", "jieba", "z
 """Ways of splitting text into tokens; see `gecjury.corpus.tokens`. `spacy:NAME` is another one."""
 
 FOLDS = ("auto", "quotes", "none", "nfc", "nfkc")
-"""What text is converted to before it is compared; letters keep their case.
+"""Ways of converting text before it is compared; letters keep their case.
 
 `nfc` and `nfkc` are Unicode's forms. `quotes` also writes quotation marks, apostrophes, dashes and
 ellipses as the source does (`gecjury.corpus.signs`), `auto` only in texts that differ from the

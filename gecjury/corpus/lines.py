@@ -208,7 +208,7 @@ class Layout:
 
     @property
     def messages(self) -> Iterator[str]:
-        """What is around every line, then the places, five of each kind."""
+        """Remarks on marks around every line, then on the places, five of each kind."""
         for what, count in self.marks:
             yield f"{count} lines have {what} that the source has not: delete them"
         if self.fences:

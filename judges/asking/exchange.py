@@ -157,7 +157,7 @@ class Reply:
 
     @property
     def counted(self) -> bool:
-        """Whether the backend reported how many tokens it read and wrote."""
+        """True if the backend reported how many tokens it read and wrote."""
         silent = not self.text and self.finish != THOUGHTS
         return self.input_tokens > 0 and (self.output_tokens > 0 or silent)
 
