@@ -20,10 +20,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from gecjury.runtime import __version__
+from gecjury.core.runtime import __version__
 
 if TYPE_CHECKING:
     from gecjury.benchmarks import load_benchmark
+    from gecjury.core.runtime import Runtime
     from gecjury.corpus.corpus import Corpus, corpus_of_texts
     from gecjury.corpus.language import language_of
     from gecjury.corpus.reading import read_corpus
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from gecjury.datasets.run import score_dataset
     from gecjury.metaeval import Comparison
     from gecjury.rewards.reward import reward
-    from gecjury.runtime import Runtime
     from gecjury.scoring import METRICS, ScoreTable, load
     from gecjury.scoring.given_scores import given_scores
     from gecjury.stats.resampling import Resampling
@@ -102,7 +102,7 @@ _HOMES = {
         "gecjury.datasets.run": ("score_dataset",),
         "gecjury.metaeval": ("Comparison",),
         "gecjury.rewards.reward": ("reward",),
-        "gecjury.runtime": ("Runtime",),
+        "gecjury.core.runtime": ("Runtime",),
         "gecjury.scoring": ("METRICS", "ScoreTable", "load"),
         "gecjury.scoring.given_scores": ("given_scores",),
         "gecjury.stats.resampling": ("Resampling",),

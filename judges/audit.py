@@ -13,14 +13,14 @@ import numpy as np
 from scipy.stats.contingency import association
 
 from gecjury.benchmarks.annotators import krippendorff_alpha
+from gecjury.core.runtime import Runtime
+from gecjury.core.wording import number, visible
 from gecjury.corpus.corpus import Group
 from gecjury.judges.asking.ask import NO_USAGE, Asked, Question, thoughts_only
 from gecjury.judges.asking.exchange import CUT, TOO_LONG, WINDOW, Model, Reply, Request
 from gecjury.judges.asking.models import model_table
 from gecjury.judges.asking.store import ASIDE
 from gecjury.judges.replies.reply import Failure, ignores_schema, read_reason
-from gecjury.runtime import Runtime
-from gecjury.wording import number, visible
 
 Scored = tuple[Question, Sequence[float]]
 """A question with the score at each position."""

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits
 from gecjury.corpus.language import Language
-from gecjury.errors import InputError, OptionError
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
 from gecjury.judges.examples import Examples, Verdict
@@ -22,7 +23,6 @@ from gecjury.judges.judge import Judge, Render, render_fenced
 from gecjury.judges.replies.forms import VALIDITY
 from gecjury.judges.showing import edits_of_pairs, marked, read_contexts
 from gecjury.prompts import Prompt
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Plan, Statistics

@@ -16,14 +16,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gecjury.core.errors import InputError
+from gecjury.core.wording import named_lines
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.language import Language
 from gecjury.corpus.leakage import find_leaks
 from gecjury.corpus.rows import Row, read_table
 from gecjury.corpus.tokens import in_language
-from gecjury.errors import InputError
 from gecjury.judges.replies.reply import REASON, REASON_CHARACTERS
-from gecjury.wording import named_lines
 
 Verdict = Literal["score", "better", "valid"]
 """The column with the verdict."""

@@ -16,11 +16,12 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from gecjury.addresses import SERVER_VARIABLE, default_server, public_address
+from gecjury.core.addresses import SERVER_VARIABLE, default_server, public_address
+from gecjury.core.errors import OptionError, known_name
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.leakage import corpus_texts
-from gecjury.errors import OptionError, known_name
 from gecjury.judges.asking.ask import Connect, Question, ask, plan_work
 from gecjury.judges.asking.exchange import Effort, Message, Model, Rendered, Request
 from gecjury.judges.asking.models import (
@@ -46,7 +47,6 @@ from gecjury.judges.showing import (
     one_line,
 )
 from gecjury.prompts import CRITERIA, Prompt, prompt_text, read
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, Statistics
 from gecjury.scoring.signature import Setting, Signature
@@ -350,8 +350,8 @@ class Judge(Scorer):
     def _extra(self, language: Language) -> dict[str, str]:
         extra = {"prompt": self.wording(language).id}
         if self.context not in ("corpus", "neighbours", "none"):
+            from gecjury.core.textfiles import read_lines
             from gecjury.corpus.corpus import fingerprint
-            from gecjury.textfiles import read_lines
 
             extra["context"] = fingerprint(read_lines(self.context))[:8]
         return extra | (extraction_parts(language) if self.shows_edits else {})

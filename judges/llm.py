@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.judges.protocols import GroupJudge
 from gecjury.judges.showing import edits_of_pairs, marked, one_line
-from gecjury.runtime import Runtime
 
 
 @dataclass(frozen=True)

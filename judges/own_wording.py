@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from gecjury.errors import InputError, OptionError, nearest_of
+from gecjury.core.errors import InputError, OptionError, nearest_of
+from gecjury.core.textfiles import read_text
 from gecjury.prompts import Prompt, criterion, own_criterion, parse, placeholders_of
-from gecjury.textfiles import read_text
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}")
 # Limit on a user's file; our longest prompt has two thousand bytes.

@@ -20,9 +20,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.language import Language
-from gecjury.errors import OptionError
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
 from gecjury.judges.audit import systems_by_text
@@ -40,7 +41,6 @@ from gecjury.judges.showing import (
 )
 from gecjury.models.origin import Origin, taught_judge
 from gecjury.prompts import Prompt
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import GroupScorer
 from gecjury.scoring.scores import Statistics
 

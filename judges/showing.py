@@ -24,14 +24,14 @@ from types import ModuleType
 
 import numpy as np
 
+from gecjury.core.errors import InputError, MissingExtraError, install_hint
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import read_lines
+from gecjury.core.wording import letters
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.edits import ARROW, Edit, Edits, counted_edits, marked_edits
 from gecjury.corpus.language import ENGLISH, Language
-from gecjury.errors import InputError, MissingExtraError, install_hint
 from gecjury.judges.replies.reasoning import MARK
-from gecjury.runtime import Runtime
-from gecjury.textfiles import read_lines
-from gecjury.wording import letters
 
 Context = tuple[str, str] | None
 """Previous and next sentence, empty at the edge of a document; None if they are not known."""

@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.core.errors import InputError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.language import Language
-from gecjury.errors import InputError
 from gecjury.judges.asking.exchange import Message, Model
 from gecjury.judges.asking.items import judged_items
 from gecjury.judges.protocols import GroupJudge
 from gecjury.judges.showing import CandidateSet, one_line
-from gecjury.runtime import Runtime
 
 LOWEST, HIGHEST = 1.0, 5.0
 """The scale of a judge's scores."""

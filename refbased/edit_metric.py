@@ -10,15 +10,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import BoolArray, FloatArray, IntArray
+from gecjury.core.arrays import BoolArray, FloatArray, IntArray
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, Edits, apply_edits, counted_edits
-from gecjury.errors import OptionError
 from gecjury.extraction.extract import CorpusEdits, corpus_edits
 from gecjury.extraction.retyping import GoldTypes, is_retyped, typed_corpus_edits
 from gecjury.extraction.taggers import extraction_signature
 from gecjury.refbased.references import FirstBest, best_f, choose_best, choose_running
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics

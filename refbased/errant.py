@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Mark
 from gecjury.corpus.edits import Edit, Edits, counted_edits
-from gecjury.errors import OptionError
 from gecjury.extraction.extract import CorpusEdits
 from gecjury.refbased.edit_metric import (
     BestReference,
@@ -26,7 +27,6 @@ from gecjury.refbased.edit_metric import (
 from gecjury.refbased.references import QuotientRule, best_f
 from gecjury.refbased.valid_edits import edit_judge, output_cases, verdicts_digest, verdicts_on
 from gecjury.refbased.wordless import wordless
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, EditJudge, Explanation, edit_label
 from gecjury.scoring.scorer import Scorer, SentenceMean
 from gecjury.scoring.scores import Plan, Statistics

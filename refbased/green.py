@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray, blocks, draw_weights
+from gecjury.core.arrays import FloatArray, IntArray, blocks, draw_weights
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import OptionError
 from gecjury.refbased.ngrams import Unit, corpus_overlaps
 from gecjury.refbased.wordless import wordless
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import f_beta, ratio

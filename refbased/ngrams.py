@@ -19,9 +19,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import BoolArray, Int32Array, IntArray, UInt64Array
+from gecjury.core.arrays import BoolArray, Int32Array, IntArray, UInt64Array
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.runtime import Runtime
 
 Unit = Literal["word", "char", "line"]
 """Words; characters without white space at the ends of a text; all characters of the line."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.precision import DType
 from gecjury.refbased.edit_metric import TypedCounts, TypedEditMetric, Types, distinct_corrections
@@ -19,7 +20,6 @@ from gecjury.refbased.weighing.edit_weights import (
     edit_kinds,
 )
 from gecjury.refbased.wordless import wordless
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scores import Statistics
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gecjury.arrays import BoolArray, FloatArray, IntArray
+from gecjury.core.arrays import BoolArray, FloatArray, IntArray
 
 MOST = 4.0
 """If counts may be negative, the short formula is not relied on for scores above this: the terms of

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray, blocks
+from gecjury.core.arrays import FloatArray, IntArray, blocks
 from gecjury.refbased.ranges import MOST, NOISE, Quotients, find_ranges, surely_alike, surely_best
 from gecjury.stats.counts import precision_recall_f
 

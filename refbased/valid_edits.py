@@ -11,14 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
-from gecjury.benchmarks.edit_verdicts import read_edit_verdicts
-from gecjury.benchmarks.own_judgments import read_own_verdicts
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits, counted_edits
-from gecjury.errors import InputError, OptionError
 from gecjury.extraction.extract import CorpusEdits
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditJudge
 from gecjury.scoring.options import nested
 from gecjury.scoring.registry import load
@@ -142,6 +140,10 @@ def verdicts_on(valid: str, corpus: Corpus, edits: CorpusEdits, runtime: Runtime
             place = _key(case.source, case.correction, _place(case.edit))
             votes[place] = np.array([score > 0.5, score < 0.5], dtype=np.float64)
     else:
+        # Only a file of verdicts needs the readers of benchmarks.
+        from gecjury.benchmarks.edit_verdicts import read_edit_verdicts
+        from gecjury.benchmarks.own_judgments import read_own_verdicts
+
         path = Path(valid)
         read = read_edit_verdicts(path) if path.is_dir() else read_own_verdicts(
             path, corpus, skip_unknown=True

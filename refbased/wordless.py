@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gecjury.arrays import BoolArray
+from gecjury.core.arrays import BoolArray
 from gecjury.corpus.corpus import Corpus
 
 

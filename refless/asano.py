@@ -8,15 +8,15 @@ from typing import ClassVar
 
 import numpy as np
 
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import OptionError
 from gecjury.models.checkpoints import weights_identity
 from gecjury.models.precision import DType
 from gecjury.refless.nets.bundle import bundle_identity, bundle_models, open_bundle
 from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities
 from gecjury.refless.similarity import Meteor, words_of_any
 from gecjury.refless.some import WeighedAspects, distinct_pairs
-from gecjury.runtime import Runtime
 from gecjury.scoring.scores import Statistics
 
 

@@ -9,9 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import user_path
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import InputError, OptionError
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import EMBEDDED, inside, named_within, resolve, weights_identity
 from gecjury.models.encoder import EncoderSpec, load_encoder
@@ -28,10 +30,8 @@ from gecjury.refless.nets.manifest import (
 from gecjury.refless.nets.pooled import open_pooled
 from gecjury.refless.nets.regressor import Regressor
 from gecjury.refless.some import ModelScorer, distinct_pairs
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Statistics
-from gecjury.textfiles import user_path
 
 
 @dataclass(frozen=True)

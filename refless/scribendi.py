@@ -8,15 +8,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray, draw_weights
+from gecjury.core.arrays import FloatArray, IntArray, draw_weights
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import OptionError
 from gecjury.models.checkpoints import weights_identity
 from gecjury.models.precision import DType
 from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities
 from gecjury.refless.similarity import indel_ratio, token_sort_ratio
 from gecjury.refless.some import ModelScorer, distinct_pairs
-from gecjury.runtime import Runtime
 from gecjury.scoring.scores import Scores, Statistics
 
 

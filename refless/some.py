@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import OptionError
 from gecjury.models.precision import DType
 from gecjury.refless.data.annotations import ASPECTS, QUALITY
 from gecjury.refless.nets.bundle import (
@@ -22,7 +23,6 @@ from gecjury.refless.nets.bundle import (
     metric_for,
     open_bundle,
 )
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Scores, Statistics
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
 from gecjury.stats.bootstrap import interval, make_resampled
 from gecjury.stats.correlation import correlations, pearson
 from gecjury.stats.permutation import perm_both, perm_systems

@@ -14,11 +14,11 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.m2 import read_m2
 from gecjury.extraction.parsing import Parser
 from gecjury.extraction.pipeline import errant_extractor
 from gecjury.extraction.tagger import load_tagger
-from gecjury.textfiles import read_lines
 from speed.harness import Claim, Options, checked, faster, needs
 
 __all__ = ["measure"]

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.core.arrays import FloatArray
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.settings import Settings
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
 from speed.harness import Claim, Options, checked, faster, needs, timed

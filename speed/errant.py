@@ -64,7 +64,7 @@ def install_tagger(python: Path) -> None:
 
 def ours(texts: dict[str, Any], workers: int) -> dict[str, Any]:
     """Score everything three times, each with an empty cache."""
-    from gecjury.runtime import Runtime
+    from gecjury.core.runtime import Runtime
     from gecjury.scoring.registry import load
 
     runtime = Runtime(workers=workers, use_cache=False)
@@ -81,7 +81,7 @@ def ours(texts: dict[str, Any], workers: int) -> dict[str, Any]:
 def measure(options: Options) -> list[Claim]:
     """Run both sides."""
     from gecjury.benchmarks.load import load_benchmark
-    from gecjury.runtime import Runtime
+    from gecjury.core.runtime import Runtime
     from gecjury.scoring.registry import load
 
     data, folder = str(options.need_data()), options.need_peer()

@@ -23,9 +23,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.runtime import Runtime
+from gecjury.core.arrays import FloatArray
+from gecjury.core.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.stats.special import ndtri
 from gecjury.studies.estimate.labels import labels_of_benchmark

@@ -17,12 +17,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.m2 import read_m2
 from gecjury.extraction.extract import extract
 from gecjury.extraction.tagger import load_tagger
-from gecjury.runtime import Runtime
-from gecjury.textfiles import read_lines
 from speed.harness import Claim, Options, checked, faster, needs, peak_memory, timed
 
 __all__ = ["measure"]

@@ -86,7 +86,7 @@ def serve(model: Path) -> tuple[subprocess.Popen[bytes], str]:
 
 
 def rates(items: int, few: int) -> dict[str, float]:
-    from gecjury.runtime import Runtime
+    from gecjury.core.runtime import Runtime
     from gecjury.scoring.registry import load
     from tests.judges.tinymodel import make_tiny_model
 

@@ -33,8 +33,8 @@ def answered(model: Any, parts: Sequence[Any], llm: Any, *, empty: bool) -> list
         llm: vLLM's engine.
         empty: whether the cache is also emptied before each part.
     """
+    from gecjury.core.runtime import Runtime
     from gecjury.judges.asking.ask import ask
-    from gecjury.runtime import Runtime
 
     runtime, replies = Runtime(use_cache=False), []
     for number, part in enumerate(parts):
@@ -51,9 +51,9 @@ def measure(options: Options) -> list[Claim]:
     if options.smollm2 is None:
         raise Lacking("no model: name its folder with --smollm2")
     from gecjury.benchmarks.load import load_benchmark
+    from gecjury.core.runtime import Runtime
     from gecjury.judges.asking.ask import ask
     from gecjury.judges.backends.vllm import _engine
-    from gecjury.runtime import Runtime
     from gecjury.scoring.registry import load
 
     runtime = Runtime(use_cache=False)

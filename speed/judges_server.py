@@ -69,7 +69,7 @@ def corpus_of(count: int) -> Any:
 
 def child(kind: str, count: int, url: str, concurrency: int) -> dict[str, float]:
     """Build, count or judge questions in this process; return seconds and peak memory."""
-    from gecjury.runtime import Runtime
+    from gecjury.core.runtime import Runtime
     from gecjury.scoring.registry import load
 
     os.environ["OPENAI_API_KEY"] = "none"

@@ -98,10 +98,10 @@ def _beside_rate(numbers: str, call: Callable[[], T]) -> tuple[T, float, float]:
 
 
 def _encoders(options: Options) -> Iterator[Claim]:
+    from gecjury.core.runtime import Runtime
     from gecjury.models.encoder import EncoderSpec, forget, load_encoder
     from gecjury.models.networks import read_config
     from gecjury.models.precision import DType
-    from gecjury.runtime import Runtime
 
     texts = read_seeda(options, "subset")
     lines = [line for side in (*texts.systems.values(), *texts.references) for line in side]
@@ -260,8 +260,8 @@ def _trained(argv: Sequence[str]) -> tuple[dict[str, float], float, float]:
 
 def _string_metrics(options: Options) -> Iterator[Claim]:
     from gecjury import load
+    from gecjury.core.runtime import Runtime
     from gecjury.corpus.corpus import Corpus, Version
-    from gecjury.runtime import Runtime
 
     texts = read_seeda(options, "all")
     times = _QUICK_TIMES if options.quick else _TIMES

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.extraction.extract import corpus_edits
 from gecjury.models.checkpoints import quiet_transformers
 from gecjury.refbased.pt_errant import PTERRANT
 from gecjury.refbased.weighing.bertscore import BERTScore
-from gecjury.runtime import Runtime
 from speed.harness import Claim, Options, faster, needs, peak_memory
 
 __all__ = ["measure"]

@@ -18,17 +18,17 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.reading import read_corpus
 from gecjury.refbased.edit_metric import BestReference
 from gecjury.refbased.references import choose_running
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
+from gecjury.scoring.system_tests import compare_systems
 from gecjury.stats.bootstrap import make_resampled
 from gecjury.stats.resampling import Resampling
-from gecjury.studies.system_tests import compare_systems
 from speed.harness import Claim, Options, checked, faster, needs
 from speed.running import permuted
 

@@ -57,8 +57,8 @@ def measure(options: Options) -> list[Claim]:
 
     from gecjury import load
     from gecjury.benchmarks.load import load_benchmark
+    from gecjury.core.runtime import Runtime
     from gecjury.corpus.corpus import Corpus
-    from gecjury.runtime import Runtime
 
     torch.set_num_threads(1)
     corpus = load_benchmark("seeda", systems="all", data=data).corpus

@@ -17,14 +17,14 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.reading import read_corpus
 from gecjury.refbased.cleme.metric import CLEME
 from gecjury.refbased.errant import ERRANT
 from gecjury.refbased.m2.metric import M2
 from gecjury.refbased.references import FirstBest, choose_best, choose_running
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 from gecjury.stats.permutation import permutation_signs

@@ -143,8 +143,8 @@ def _answered(job: Job, shards: Sequence[Shard]) -> list[float]:
 
 def _cost(metric: str, made: Sequence[Path], size: int, out: Path) -> float:
     """Return processor seconds per row, without the start."""
+    from gecjury.core.runtime import Runtime
     from gecjury.datasets.run import score_dataset
-    from gecjury.runtime import Runtime
 
     runtime = Runtime(device="cpu", use_cache=False)
     spent = []

@@ -39,8 +39,8 @@ def read_seeda(options: Options, part: str) -> Texts:
     Raises:
         Lacking: the folder is not given or has no such data.
     """
+    from gecjury.core.textfiles import read_lines
     from gecjury.corpus.m2 import read_m2
-    from gecjury.textfiles import read_lines
 
     data = options.need_data()
     folder = data / "SEEDA" / "outputs" / part

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.runtime import Runtime
+from gecjury.core.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 from gecjury.stats.bootstrap import make_resampled

@@ -15,12 +15,12 @@ from pathlib import Path
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.metaeval.resampled import Entry
+from gecjury.core.runtime import Runtime
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
 from gecjury.metaeval.uncertainty import Uncertainty
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
+from gecjury.scoring.resampled import Entry
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.stats.resampling import Resampling

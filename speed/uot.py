@@ -34,11 +34,11 @@ from typing import Any
 import numpy as np
 
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.models.checkpoints import quiet_transformers, resolve
 from gecjury.refbased.uot_errant.metric import UOTERRANT
-from gecjury.runtime import Runtime
 from speed.harness import Claim, Options, faster, needs, peak_memory, timed
 from speed.uot_numbers import measure_numbers
 

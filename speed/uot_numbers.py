@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.settings import Settings
@@ -22,7 +23,6 @@ from gecjury.models.encoder import forget, load_encoder
 from gecjury.models.precision import DType
 from gecjury.refbased.uot_errant.metric import UOTERRANT
 from gecjury.refbased.uot_errant.vectors import all_texts
-from gecjury.runtime import Runtime
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.resampling import Resampling
 from speed.harness import Claim, checked, faster, timed

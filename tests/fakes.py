@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from gecjury.runtime import Bar, SilentBar, SilentProgress
+from gecjury.core.runtime import Bar, SilentBar, SilentProgress
 
 # Words that collide often, one with a combining mark, one emoji of two code points.
 WORDS = ("a", "b", "c", "d", "é", "e\u0301", "👍🏽", "don't", ".")

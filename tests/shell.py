@@ -65,7 +65,7 @@ class Shell:
             pytest.MonkeyPatch.context() as patch,
             (self.folder / name).open("rb") as file,
         ):
-            patch.setattr("gecjury.textfiles._input_was_read", False)
+            patch.setattr("gecjury.core.textfiles._input_was_read", False)
             os.dup2(file.fileno(), 0)
             try:
                 yield

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.core.arrays import BoolArray, FloatArray, IntArray
 from gecjury.datasets.run import score_dataset
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer

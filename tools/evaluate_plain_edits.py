@@ -29,13 +29,13 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent.parent)]
 
+from gecjury.core.runtime import Runtime  # noqa: E402
+from gecjury.core.textfiles import read_lines  # noqa: E402
 from gecjury.corpus.corpus import Corpus, Version  # noqa: E402
 from gecjury.corpus.edits import Edit  # noqa: E402
 from gecjury.corpus.m2 import read_m2  # noqa: E402
 from gecjury.extraction.extract import extract  # noqa: E402
-from gecjury.runtime import Runtime  # noqa: E402
 from gecjury.scoring.registry import load  # noqa: E402
-from gecjury.textfiles import read_lines  # noqa: E402
 
 FRESH = Runtime(use_cache=False)
 PARTS = ("english", "geccc-dev", "geccc-test", "multiged", "speed")

@@ -24,10 +24,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gecjury.core.textfiles import read_lines, write_text
 from gecjury.corpus.detection import detected_language
 from gecjury.corpus.lines import Layout, layout
 from gecjury.corpus.mending import repaired
-from gecjury.textfiles import read_lines, write_text
 
 SHARE = 0.05  # of the lines are damaged
 _ATTACHED = re.compile(r" (?=(?:[.,;:!?%)\]}]+|n't|'(?:s|re|ve|ll|d|m|S)?)(?: |$))")

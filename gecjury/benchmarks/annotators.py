@@ -17,9 +17,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs, RankedItem
-from gecjury.errors import OptionError
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.errors import OptionError
 
 _Key = tuple[int, str, str]
 

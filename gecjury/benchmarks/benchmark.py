@@ -22,6 +22,7 @@ from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.human_scores import columns_of_rankings
 from gecjury.benchmarks.judgments import RankedItem, judged_entries
 from gecjury.benchmarks.table import BenchmarkInfo, View
+from gecjury.core.errors import DataError, InputError, OptionError
 from gecjury.corpus.aligned import aligned
 from gecjury.corpus.corpus import (
     Corpus,
@@ -33,7 +34,6 @@ from gecjury.corpus.corpus import (
 )
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.reading import read_versions
-from gecjury.errors import DataError, InputError, OptionError
 from gecjury.stats.counts import defined_mean
 
 if TYPE_CHECKING:

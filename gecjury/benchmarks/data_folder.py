@@ -21,9 +21,9 @@ from types import MappingProxyType
 from typing import Literal, NoReturn
 
 from gecjury.benchmarks.download import Download, Unreachable, download_all, sha256_of
-from gecjury.errors import DataError, OptionError, nearest_of
-from gecjury.runtime import Runtime
-from gecjury.wording import visible
+from gecjury.core.errors import DataError, OptionError, nearest_of
+from gecjury.core.runtime import Runtime
+from gecjury.core.wording import visible
 
 BASE_URL = "https://raw.githubusercontent.com"
 

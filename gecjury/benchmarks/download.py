@@ -25,10 +25,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from gecjury.addresses import check_address, public_address
-from gecjury.durable import OPEN_FILES_STAY, lock
-from gecjury.errors import DataError
-from gecjury.wording import visible
+from gecjury.core.addresses import check_address, public_address
+from gecjury.core.durable import OPEN_FILES_STAY, lock
+from gecjury.core.errors import DataError
+from gecjury.core.wording import visible
 
 CHUNK = 1 << 16
 TIMEOUT = 30.0

@@ -12,9 +12,9 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gecjury.core.errors import InputError
+from gecjury.core.textfiles import read_text
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.errors import InputError
-from gecjury.textfiles import read_text
 
 _MARK = re.compile(
     r"\[(?P<inner>[^\[\]]*)\](?:\s?\|(?P<outside>True|False))?"

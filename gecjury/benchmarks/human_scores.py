@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.judgments import (
     JudgedEntries,
     JudgmentPairs,
     RankedItem,
     expand_pairs,
 )
-from gecjury.errors import OptionError
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.errors import OptionError
 from gecjury.stats.ranking import wins_to_scores
 from gecjury.stats.trueskill import Game, Outcome, rate
 

@@ -19,10 +19,10 @@ from xml.sax import SAXParseException
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.textfiles import read_bytes
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import InputError, OptionError
-from gecjury.textfiles import read_bytes
 
 FIRST_SENTENCE = "if the judgments count from 0, set first_sentence = 0 in benchmark.toml"
 """The remedy for a sentence number below the first."""

@@ -17,9 +17,9 @@ from gecjury.benchmarks.table import (
     benchmark_info,
     looks_like_path,
 )
+from gecjury.core.errors import InputError, OptionError, known_name
 from gecjury.corpus.language import Language, language_of
 from gecjury.corpus.tokens import runs_pipeline
-from gecjury.errors import InputError, OptionError, known_name
 
 
 def load_benchmark(

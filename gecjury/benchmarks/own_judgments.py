@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, VerdictProblem
 from gecjury.benchmarks.judgments import (
     FIRST_SENTENCE,
@@ -24,9 +23,10 @@ from gecjury.benchmarks.judgments import (
     rank_ratings,
     ranked_places,
 )
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, nearest_of
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.rows import Row, Table, read_table
-from gecjury.errors import InputError, nearest_of
 
 _ONE = "annotator"
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
+from gecjury.core.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.tokens import in_language
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from gecjury.errors import known_name
+from gecjury.core.errors import known_name
 
 View = Literal["edit", "sentence"]
 

@@ -19,8 +19,8 @@ from gecjury.cli import studies
 from gecjury.cli.options import settings_of
 from gecjury.cli.parsers import CommandParser, Shared, add_actions
 from gecjury.cli.streams import hold_streams, print_data, reader_has_gone, set_aside, tell
-from gecjury.errors import GecjuryError, family_of, install_hint
-from gecjury.runtime import __version__
+from gecjury.core.errors import GecjuryError, family_of, install_hint
+from gecjury.core.runtime import __version__
 
 __all__ = ["COMMANDS", "GROUPS", "command_parser", "main"]
 
@@ -103,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except GecjuryError as error:
-        from gecjury.addresses import masked
+        from gecjury.core.addresses import masked
 
         tell(f"gecjury: {masked(str(error))}")
         return error.exit_status
@@ -184,7 +184,7 @@ def _run(arguments: Sequence[str]) -> int:
         # The parser ends a command in this way, and code of a user's metric must not.
         if frame is None or frame.tb_frame.f_globals.get("__name__") == "argparse":
             raise
-        from gecjury.errors import InputError, failure_in
+        from gecjury.core.errors import InputError, failure_in
 
         said = failure_in(frame.tb_frame.f_code.co_filename, stop)
         raise InputError(
@@ -213,7 +213,7 @@ def _unknown(word: str, parser: argparse.ArgumentParser) -> str:
     """Return a message about a word that the command does not know."""
     if not word.startswith("-"):
         return f"{word!r} is one word too many (repeat an option to give several values: -m A -m B)"
-    from gecjury.errors import nearest
+    from gecjury.core.errors import nearest
 
     flags = [name for action in parser._actions for name in action.option_strings]
     if word in ("-r", "--reference") and "--references" in flags:
@@ -225,7 +225,7 @@ def _unknown(word: str, parser: argparse.ArgumentParser) -> str:
 
 def _check(args: argparse.Namespace) -> None:
     """Refuse values that no command accepts, and options that this one would silently ignore."""
-    from gecjury.errors import OptionError
+    from gecjury.core.errors import OptionError
 
     # An empty value is usually an unset shell variable.
     for action in args.parser._actions:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gecjury.cli.inputs import Outputs
 from gecjury.cli.options import refuse_useless
 from gecjury.cli.parsers import declares
-from gecjury.settings import option
+from gecjury.core.settings import option
 
 if TYPE_CHECKING:
     from gecjury.corpus.doctor import Finding
@@ -35,8 +35,8 @@ add_arguments = declares(Checked)
 
 def run(args: argparse.Namespace) -> int:
     """Report on all files; exit 2 if any finding makes scoring impossible."""
+    from gecjury.core.errors import OptionError
     from gecjury.corpus.doctor import examine
-    from gecjury.errors import OptionError
 
     if args.split:
         raise OptionError("--split is for commands that score; check looks at files as they are")

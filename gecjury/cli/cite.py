@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gecjury.cli.parsers import declares
 from gecjury.cli.streams import print_data
-from gecjury.settings import option
+from gecjury.core.settings import option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ add_arguments = declares(Cited)
 
 def run(args: argparse.Namespace) -> int:
     """Print the entries, without duplicates."""
-    from gecjury.errors import OptionError
+    from gecjury.core.errors import OptionError
     from gecjury.report.citations import CITED, citations
     from gecjury.report.tables import print_json
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from gecjury.cli.parsers import CommandParser, add_actions, declares
 from gecjury.cli.streams import print_data, tell
-from gecjury.errors import DataError, OptionError, OutputError
+from gecjury.core.errors import DataError, OptionError, OutputError
+from gecjury.core.settings import REQUIRED, option
 from gecjury.report.result import Column
 from gecjury.report.tables import print_table
-from gecjury.settings import REQUIRED, option
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.data_folder import DataFile, DataFolder
@@ -196,7 +196,7 @@ def _verify(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str
 
 def _sample(folder: Path, form: str) -> int:
     from gecjury.benchmarks.loaders.sample import sample_files
-    from gecjury.textfiles import write_text
+    from gecjury.core.textfiles import write_text
 
     files = sample_files()
     # Checked before any file is written, so that a refusal leaves the folder unchanged. Files of an

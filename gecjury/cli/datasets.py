@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from gecjury.cli.inputs import runtime_from
 from gecjury.cli.options import add_options, settings_of
 from gecjury.cli.streams import tell
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
+from gecjury.core.settings import check, option, options_of
 from gecjury.report.result import Column, Result, Table, print_result
-from gecjury.settings import check, option, options_of
 
 if TYPE_CHECKING:
     from gecjury.datasets.run import DatasetScores
@@ -90,8 +90,8 @@ def _typed(args: argparse.Namespace) -> dict[str, Any]:
 
 def _has_both(name: str) -> bool:
     """Return whether the first line of a file of JSON lines has a source and a hypothesis."""
+    from gecjury.core.errors import GecjuryError
     from gecjury.datasets.files import open_lines
-    from gecjury.errors import GecjuryError
 
     if not Path(name).is_file():
         return False

@@ -8,7 +8,7 @@ from typing import Literal
 
 from gecjury.cli.parsers import declares
 from gecjury.cli.streams import tell, write_data
-from gecjury.settings import REQUIRED, option
+from gecjury.core.settings import REQUIRED, option
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from gecjury.cli.options import add_options, settings_of
 from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import print_data, tell
 from gecjury.compat.errant_compare import CompareOptions
-from gecjury.settings import REQUIRED, option
+from gecjury.core.settings import REQUIRED, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +43,8 @@ def add_arguments(parser: CommandParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare two files and print what `errant_compare` prints."""
     from gecjury.compat.errant_compare import compare_lines
+    from gecjury.core.errors import OptionError
     from gecjury.corpus.m2 import read_m2
-    from gecjury.errors import OptionError
 
     if args.format != "table":
         raise OptionError(

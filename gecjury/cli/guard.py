@@ -9,7 +9,7 @@ import tempfile
 import traceback
 from importlib import metadata
 
-from gecjury.runtime import __version__
+from gecjury.core.runtime import __version__
 
 UNFORESEEN = 70
 """Exit status: a fault of the program itself."""

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gecjury.cli.options import add_options
 from gecjury.cli.streams import tell
-from gecjury.settings import REQUIRED, option
+from gecjury.core.settings import REQUIRED, option
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
+    from gecjury.core.runtime import Runtime
     from gecjury.corpus.corpus import Corpus, Version
     from gecjury.corpus.language import Language
-    from gecjury.runtime import Runtime
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import Plan
 
@@ -255,8 +255,8 @@ def read_two_outputs(args: argparse.Namespace) -> Corpus:
     """
     from pathlib import Path
 
+    from gecjury.core.errors import InputError
     from gecjury.corpus.reading import read_corpus, system_name
-    from gecjury.errors import InputError
 
     old, new = Path(args.old), Path(args.new)
     # A file compared with itself has no gains or losses and would pass a gate.
@@ -277,6 +277,8 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
     Raises:
         InputError: a file is missing, or does not have the line.
     """
+    from gecjury.core.errors import InputError
+    from gecjury.core.textfiles import shown_path
     from gecjury.corpus.aligned import aligned
     from gecjury.corpus.corpus import Corpus, Version, filled_references
     from gecjury.corpus.reading import (
@@ -287,8 +289,6 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
         read_versions,
     )
     from gecjury.corpus.tokens import in_language
-    from gecjury.errors import InputError
-    from gecjury.textfiles import shown_path
 
     references = [*args.references, *args.named_references]
     texts = [args.source, args.hypothesis, *references]
@@ -403,9 +403,9 @@ def benchmark_or_files(args: argparse.Namespace) -> Corpus | Benchmark:
     """
     from pathlib import Path
 
+    from gecjury.core.errors import OptionError
     from gecjury.corpus.reading import read_corpus
     from gecjury.corpus.rows import is_table
-    from gecjury.errors import OptionError
 
     source, *outputs = args.inputs
     if outputs:
@@ -458,8 +458,8 @@ def tell_two_golds(args: argparse.Namespace, scorers: Sequence[Scorer], corpus: 
     """Report if gold edits and references, used by different metrics, are different corrections."""
     import sys
 
+    from gecjury.core.wording import listed, visible
     from gecjury.corpus.corpus import gold_versions
-    from gecjury.wording import listed, visible
 
     # Metrics of only one kind cannot disagree.
     by_edits = [scorer.name for scorer in scorers if "gold" in scorer.needs]
@@ -495,7 +495,7 @@ def runtime_from(args: argparse.Namespace, *, log: bool = False) -> Runtime:
 
     from gecjury.cli.numbers import two_prices
     from gecjury.cli.progress import TerminalProgress
-    from gecjury.runtime import Runtime, SilentProgress
+    from gecjury.core.runtime import Runtime, SilentProgress
 
     names = ("device", "batch_size", "workers", "concurrency", "dry_run", "max_cost", "api_key_env")
     values: dict[str, Any] = {name: getattr(args, name) for name in (*names, "batch")}

@@ -11,9 +11,9 @@ from gecjury.cli.options import settings_of
 from gecjury.cli.parsers import CommandParser, add_actions, declares
 from gecjury.cli.serve import Server, serve_page
 from gecjury.cli.streams import print_data
-from gecjury.errors import OptionError
-from gecjury.settings import REQUIRED, option
-from gecjury.textfiles import write_text
+from gecjury.core.errors import OptionError
+from gecjury.core.settings import REQUIRED, option
+from gecjury.core.textfiles import write_text
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from gecjury.cli.check import print_findings
 from gecjury.cli.parsers import CommandParser, add_actions, declares
 from gecjury.cli.streams import write_data
-from gecjury.settings import REQUIRED, option
+from gecjury.core.settings import REQUIRED, option
 
 if TYPE_CHECKING:
     from gecjury.corpus.m2 import M2Sentence
@@ -118,9 +118,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _corrected(args: argparse.Namespace) -> str:
     """Return the sentences as one annotator corrected them."""
+    from gecjury.core.errors import InputError
+    from gecjury.core.textfiles import lines_text
     from gecjury.corpus.m2 import read_m2
-    from gecjury.errors import InputError
-    from gecjury.textfiles import lines_text
 
     blocks = read_m2(args.file, overlaps=args.overlaps)
     annotators = sorted({a for block in blocks for a in block.annotators})
@@ -134,8 +134,8 @@ def _corrected(args: argparse.Namespace) -> str:
 
 def _sources(args: argparse.Namespace) -> str:
     """Return the sentences as they were before correction."""
+    from gecjury.core.textfiles import lines_text
     from gecjury.corpus.m2 import read_m2
-    from gecjury.textfiles import lines_text
 
     files = (read_m2(path, overlaps=args.overlaps) for path in args.files)
     return lines_text([block.source for blocks in files for block in blocks])
@@ -145,9 +145,9 @@ def _converted(args: argparse.Namespace) -> str:
     """Return all files merged into one, each with its own annotators, or some of them."""
     from dataclasses import replace
 
+    from gecjury.core.textfiles import read_text
     from gecjury.corpus.gold import join_annotators
     from gecjury.corpus.m2 import format_m2, read_m2
-    from gecjury.textfiles import read_text
 
     files = [read_m2(path, overlaps=args.overlaps) for path in args.files]
     for path, blocks in zip(args.files, files, strict=True):
@@ -188,7 +188,7 @@ def _same_sources(
     Raises:
         InputError: shows the first block that differs.
     """
-    from gecjury.errors import InputError
+    from gecjury.core.errors import InputError
 
     for number, (one, two) in enumerate(zip(blocks, others, strict=False), 1):
         if one.source != two.source:
@@ -204,10 +204,10 @@ def _same_sources(
 
 def _check(args: argparse.Namespace) -> int:
     """Report on every file; a malformed one does not hide the others."""
+    from gecjury.core.errors import GecjuryError
     from gecjury.corpus.doctor import Finding, errors_first
     from gecjury.corpus.edits import DETECTED_TYPES
     from gecjury.corpus.m2 import read_m2
-    from gecjury.errors import GecjuryError
 
     files: list[dict[str, object]] = []
     problems: list[Finding] = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.parsers import declares
 from gecjury.cli.streams import tell
-from gecjury.settings import option
+from gecjury.core.settings import option
 
 if TYPE_CHECKING:
     from gecjury.report.result import Table
@@ -90,7 +90,7 @@ def _family_tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
 def _row(name: str) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from gecjury.errors import MissingExtraError, OptionError, family_of
+    from gecjury.core.errors import MissingExtraError, OptionError, family_of
     from gecjury.scoring.options import options_of
     from gecjury.scoring.registry import METRICS, load, origin, outside_metrics, scorer_class
     from gecjury.scoring.signature import Signature

@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import TypeVar
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 
 N = TypeVar("N", int, float)
 _LARGEST = 2**63 - 1

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from gecjury.settings import Option, options_of, refuse_unread, settings_from
+from gecjury.core.settings import Option, options_of, refuse_unread, settings_from
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ def add_options(
 
     Args:
         parser: parser of the command.
-        *settings: dataclasses; see `gecjury.settings`. Equal headings are merged in the help.
+        *settings: dataclasses; see `gecjury.core.settings`. Equal headings are merged in the help.
         wanted: returns True for options that the command reads.
     """
     groups: dict[str, argparse._ActionsContainer] = {}

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from gecjury.cli.numbers import decimal, whole
 from gecjury.cli.options import add_options
 from gecjury.cli.streams import tell
-from gecjury.errors import OptionError, nearest
-from gecjury.settings import Option, check, option, options_of
-from gecjury.wording import listed, visible
+from gecjury.core import gone
+from gecjury.core.errors import OptionError, nearest
+from gecjury.core.settings import Option, check, option, options_of
+from gecjury.core.wording import listed, visible
 
 if TYPE_CHECKING:
     from gecjury.studies.study import Need
@@ -189,16 +190,18 @@ class CommandParser(argparse.ArgumentParser):
         first = next((word for word in words if not word.startswith("-")), None)
         if first is not None and first not in self.actions and (not self.path or first == words[0]):
             kind = "action" if self.path else "command"
+            if instead := gone.COMMANDS.get(f"{self.path} {first}".strip()):
+                self.error(f"the {kind} {first} is gone: {instead}")
             self.error(f"unknown {kind} {first!r}: {nearest(first, self.actions)}")
         return words
 
     def _refuse_foreign(self, words: Sequence[str]) -> None:
-        """Refuse an option of other commands, before missing arguments are reported.
+        """Refuse an option of other commands or one that is gone, before arguments are found missing.
 
         Other words that begin with a dash may be values.
 
         Raises:
-            OptionError: names the commands that read it.
+            OptionError: names the commands that read it, or what to do instead.
         """
         for word in words:
             flag = word.partition("=")[0]
@@ -207,6 +210,8 @@ class CommandParser(argparse.ArgumentParser):
             if flag in ("-r", "--reference") and "--references" in self._option_string_actions:
                 continue  # a benchmark's references have another option, which `main` names
             if flag.startswith("-") and flag not in self._option_string_actions:
+                if instead := gone.instead_of_option(self.path, flag):
+                    raise OptionError(f"{flag} is gone: {instead}")
                 readers = self.readers_of(flag)
                 if readers:
                     theirs = listed([f"`{reader}`" for reader in readers])

@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from gecjury.cli.streams import tell
-from gecjury.runtime import Bar, SilentBar
-from gecjury.wording import visible
+from gecjury.core.runtime import Bar, SilentBar
+from gecjury.core.wording import visible
 
 _DELAY_SECONDS = 2.0
 _MINUTE = 60.0
@@ -59,7 +59,7 @@ class TerminalProgress:
 
     @contextmanager
     def task(self, description: str, total: float | None = None) -> Iterator[Bar]:
-        """Open a bar; see `gecjury.runtime.Progress`."""
+        """Open a bar; see `gecjury.core.runtime.Progress`."""
         if not sys.stderr.isatty():
             yield _LineBar(description, total) if self._log else SilentBar()
             return

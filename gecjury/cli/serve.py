@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gecjury.cli.options import settings_of
 from gecjury.cli.parsers import declares
 from gecjury.cli.streams import tell
-from gecjury.settings import check, option
+from gecjury.core.settings import check, option
 
 if TYPE_CHECKING:
     from gecjury.web.guards import PageGuard

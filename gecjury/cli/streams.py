@@ -11,7 +11,7 @@ import io
 import os
 import sys
 
-from gecjury.wording import visible
+from gecjury.core.wording import visible
 
 
 def tell(message: str) -> None:
@@ -42,7 +42,7 @@ def write_data(text: str, path: str | None) -> None:
     if not path:
         print_data(text)
         return
-    from gecjury.textfiles import write_text
+    from gecjury.core.textfiles import write_text
 
     write_text(path, text, follow=True)
 

@@ -34,7 +34,7 @@ from gecjury.cli.inputs import (
 from gecjury.cli.options import add_options, settings_of
 from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import print_data, reader_has_gone, set_aside, tell
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 
 if TYPE_CHECKING:
     from gecjury.corpus.corpus import Corpus
@@ -208,7 +208,7 @@ def run(args: argparse.Namespace) -> int:
     # The checks are done; the following steps cost time and money.
     result = study.run(work)
     if page:
-        from gecjury.textfiles import write_text
+        from gecjury.core.textfiles import write_text
 
         write_text(page, study.html(result), follow=True)
     if figure:

@@ -17,9 +17,9 @@ from gecjury.cli.inputs import (
 )
 from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import tell
-from gecjury.errors import InputError, known_name
-from gecjury.settings import options_of, settings_from
-from gecjury.textfiles import read_toml, write_text
+from gecjury.core.errors import InputError, known_name
+from gecjury.core.settings import options_of, settings_from
+from gecjury.core.textfiles import read_toml, write_text
 
 if TYPE_CHECKING:
     from gecjury.metaeval.tasks.comparison import TaskComparison

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gecjury.cli.options import add_options
 from gecjury.cli.parsers import CommandParser, add_actions
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 
 if TYPE_CHECKING:
     from gecjury.studies.study import Need

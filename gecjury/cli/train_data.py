@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gecjury.cli.streams import tell
-from gecjury.settings import option
+from gecjury.core.settings import option
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.data_folder import DataFolder
@@ -64,8 +64,8 @@ def training_language(args: argparse.Namespace, languages: Mapping[str, str | No
     Raises:
         OptionError: inputs have several languages, or another one than --lang.
     """
+    from gecjury.core.errors import OptionError
     from gecjury.corpus.language import language_of
-    from gecjury.errors import OptionError
 
     named = {name: code for name, code in languages.items() if code is not None}
     chosen = language_of(args.lang, fold=args.fold).code if args.lang else None
@@ -100,7 +100,7 @@ def told_of_reading(encoder: str, texts: Sequence[str], language: Language) -> l
 def tested_corpora(args: argparse.Namespace, names: Iterable[str]) -> Iterator[tuple[str, Corpus]]:
     """Yield benchmarks by name with their texts; report those without local data on stderr."""
     from gecjury.benchmarks.load import load_benchmark
-    from gecjury.errors import DataError
+    from gecjury.core.errors import DataError
 
     for name in names:
         try:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.train_data import data_folder, training_language, warn_of_leaks
 from gecjury.cli.train_watching import training_result
+from gecjury.core.settings import option
 from gecjury.refless.training.recipe import JudgeRecipe
-from gecjury.settings import option
 
 if TYPE_CHECKING:
     from gecjury.corpus.language import Language
@@ -158,7 +158,7 @@ def _read(
 
 def _points(data: Annotations) -> list[Rated]:
     """Return corrections with ratings on the scale of judges, aspects weighted as in SOME."""
-    from gecjury.errors import InputError
+    from gecjury.core.errors import InputError
     from gecjury.judges.teaching import on_scale
     from gecjury.refless.nets.bundle import aspect_weights
 

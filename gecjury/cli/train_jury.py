@@ -12,11 +12,11 @@ from gecjury.cli.streams import tell
 from gecjury.jury.training import JuryTraining, train_jury
 
 if TYPE_CHECKING:
-    from gecjury.arrays import FloatArray
+    from gecjury.core.arrays import FloatArray
+    from gecjury.core.runtime import Runtime
     from gecjury.jury.model import JuryModel, Member
     from gecjury.jury.pairs import TrainingPairs
     from gecjury.report.result import Table
-    from gecjury.runtime import Runtime
 
 EPILOG = """\
 example:
@@ -33,7 +33,7 @@ def train(args: argparse.Namespace) -> None:
     from pathlib import Path
 
     from gecjury.cli.inputs import runtime_from
-    from gecjury.errors import OptionError
+    from gecjury.core.errors import OptionError
     from gecjury.jury.model import write_jury
     from gecjury.report.tables import print_tables
     from gecjury.scoring.score_files import check_writable
@@ -60,7 +60,7 @@ def train(args: argparse.Namespace) -> None:
 
 
 def _members(names: list[str]) -> list[Member]:
-    from gecjury.errors import OptionError
+    from gecjury.core.errors import OptionError
     from gecjury.jury.model import Member
 
     members = [Member.parse(name) for name in dict.fromkeys(names)]

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 
 if TYPE_CHECKING:
     from gecjury.cli.parsers import CommandParser

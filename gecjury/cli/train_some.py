@@ -19,8 +19,8 @@ from gecjury.cli.train_data import (
     warn_of_leaks,
 )
 from gecjury.cli.train_watching import training_result
+from gecjury.core.settings import option
 from gecjury.refless.training.recipe import Recipe
-from gecjury.settings import option
 
 if TYPE_CHECKING:
     from gecjury.corpus.language import Language
@@ -96,7 +96,7 @@ def train(args: argparse.Namespace, recipe: Recipe, options: Mapping[str, Any]) 
         recipe: recipe of the training.
         options: see `gecjury.cli.train_watching.job_options`.
     """
-    from gecjury.errors import OptionError
+    from gecjury.core.errors import OptionError
     from gecjury.refless.data.rated_sets import NAMED_SETS, SET_LANGUAGES
     from gecjury.refless.training.grid import train_grid
     from gecjury.refless.training.job import Job
@@ -153,7 +153,7 @@ def _refuse_unread(args: argparse.Namespace, names: Sequence[str], why: str) -> 
     Raises:
         OptionError: names the first such option and the reason.
     """
-    from gecjury.errors import OptionError
+    from gecjury.core.errors import OptionError
 
     for name in names:
         if getattr(args, name) != args.parser.get_default(name):
@@ -162,7 +162,7 @@ def _refuse_unread(args: argparse.Namespace, names: Sequence[str], why: str) -> 
 
 def _refuse_english(args: argparse.Namespace, language: Language) -> None:
     """Refuse options that imply English in a training on another language."""
-    from gecjury.errors import OptionError
+    from gecjury.core.errors import OptionError
 
     if language.code == "en":
         return
@@ -184,7 +184,7 @@ def _refuse_english(args: argparse.Namespace, language: Language) -> None:
 
 def _parts(args: argparse.Namespace, language: Language) -> tuple[Annotations, Split]:
     """Return the rated sentences and their split: by files, by column, or drawn."""
-    from gecjury.errors import InputError
+    from gecjury.core.errors import InputError
     from gecjury.refless.data.rated_sets import join_parts, split_as_named, split_by_source
 
     (name,) = args.inputs
@@ -230,11 +230,11 @@ def _steps(args: argparse.Namespace, recipe: Recipe, language: Language) -> Inte
     Raises:
         DataError: data is missing; names the recipe that needs it, and the remedy.
     """
-    from gecjury.errors import DataError
+    from gecjury.core.errors import DataError
+    from gecjury.core.textfiles import read_lines
     from gecjury.refless.data.pairs import read_parallel
     from gecjury.refless.data.rated_sets import read_rated_sets, read_treebank_text
     from gecjury.refless.training.steps.intermediate import IntermediateData
-    from gecjury.textfiles import read_lines
 
     steps = set(recipe.intermediate)
     labelled = labelled_text(args, args.detection, language.code) if args.detection else None

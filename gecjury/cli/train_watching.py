@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.streams import tell
-from gecjury.settings import option
+from gecjury.core.settings import option
 
 if TYPE_CHECKING:
     from gecjury.refless.training.worth import Worth
@@ -65,7 +65,7 @@ def _drawn(args: argparse.Namespace) -> Callable[[Mapping[str, Any]], None] | No
     """Return a function that draws the figure during a training; None if there is no figure."""
     if args.figure is None:
         return None
-    from gecjury.errors import OutputError
+    from gecjury.core.errors import OutputError
     from gecjury.report.figures import check_figure, learning_curves
 
     check_figure(args.figure)
@@ -86,10 +86,10 @@ def print_training(args: argparse.Namespace, result: Result) -> int:
     The whole history is drawn, even if the training had already finished.
     """
     from gecjury.cli.studies import shown
+    from gecjury.core.textfiles import read_json
     from gecjury.refless.training.trainer import is_main_process
     from gecjury.refless.training.watching import HISTORY_FILE
     from gecjury.report.figures import learning_curves
-    from gecjury.textfiles import read_json
 
     # Only one of several processes prints, since all have the same result.
     if not is_main_process():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gecjury.cli.options import settings_of
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from gecjury.refless.training.weights import WeightSearch, search_weights
 
 OPTIONS = (WeightSearch,)

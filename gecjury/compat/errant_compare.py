@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.settings import option
 from gecjury.corpus.edits import NOOP
 from gecjury.corpus.m2 import M2Annotation, M2Sentence
-from gecjury.errors import InputError, OptionError
 from gecjury.refbased.errant import count_edits, count_types
-from gecjury.settings import option
 
 Unit = Literal["tokens", "spans", "corrections", "typed"]
 """Criteria of a match: the tokens to change, the spans, spans and corrections, or spans,

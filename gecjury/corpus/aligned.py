@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from gecjury.core.errors import InputError
 from gecjury.corpus.corpus import Version
-from gecjury.errors import InputError
 
 ESSAY = "essay_id"
 """The key of ids of essays."""

@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gecjury.arrays import blocks
+from gecjury.core.arrays import blocks
+from gecjury.core.errors import InputError, nearest
+from gecjury.core.textfiles import FileLines, shown_path
+from gecjury.core.wording import named_lines
 from gecjury.corpus.detection import language_note
 from gecjury.corpus.edits import Edit, differing_spans, marked_edits, overlapping_edits
 from gecjury.corpus.language import ENGLISH, Language, chinese_notes
 from gecjury.corpus.lines import layout, misfit
 from gecjury.corpus.m2 import M2Sentence
-from gecjury.errors import InputError, nearest
-from gecjury.textfiles import FileLines, shown_path
-from gecjury.wording import named_lines
 
 _HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair
 _ESCAPED = bytes(range(32)) + b"\\"  # what JSON escapes besides the quotation mark

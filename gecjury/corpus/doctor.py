@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from gecjury.core.errors import GecjuryError, InputError
+from gecjury.core.textfiles import read_text, standard_input_kept
+from gecjury.core.wording import listed, named_lines
 from gecjury.corpus.aligned import aligned
 from gecjury.corpus.corpus import NO_REFERENCE, Version, filled_references
 from gecjury.corpus.edits import overlapping_edits
@@ -29,9 +32,6 @@ from gecjury.corpus.reading import (
 )
 from gecjury.corpus.signs import differing, fold_signs, kinds_of
 from gecjury.corpus.tokens import looks_raw
-from gecjury.errors import GecjuryError, InputError
-from gecjury.textfiles import read_text, standard_input_kept
-from gecjury.wording import listed, named_lines
 
 # Share of tokens above which a warning is given. It separates the real benchmarks (all below) from
 # the same files detokenised (all above).

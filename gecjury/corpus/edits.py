@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gecjury.errors import InputError
+from gecjury.core.errors import InputError
 
 
 @dataclass(frozen=True, order=True, slots=True)

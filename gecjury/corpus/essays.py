@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gecjury.core.errors import InputError
 from gecjury.corpus.aligned import ESSAY
 from gecjury.corpus.corpus import Version
-from gecjury.errors import InputError
 
 _HEADER = re.compile(r"### essay_id = (\S.*?)\s*")
 _LIKE_A_HEADER = re.compile(r"\s*#+\s*essay_id\b")

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from gecjury.core.wording import visible
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.edits import NOOP
 from gecjury.corpus.m2 import M2Annotation, M2Sentence, m2_annotations
-from gecjury.wording import visible
 
 # The categories that ERRANT's English rules can give (Bryant et al. 2017, release 3.0), after the
 # operation.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gecjury.errors import InputError, MissingExtraError
-from gecjury.textfiles import lies_in
+from gecjury.core.errors import InputError, MissingExtraError
+from gecjury.core.textfiles import lies_in
 
 
 def hub_dataset(name: str) -> Any:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
+from gecjury.core.errors import OptionError, known_name, nearest
 from gecjury.corpus.english import english_text
-from gecjury.errors import OptionError, known_name, nearest
 
 TOKENS = ("auto", "space", "en", "char", "intl", "ja", "ja-sudachi", "jieba", "zh")
 """Ways of splitting text into tokens; see `gecjury.corpus.tokens`. `spacy:NAME` is another one."""

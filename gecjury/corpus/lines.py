@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from gecjury.wording import named_lines
+from gecjury.core.wording import named_lines
 
 # Below, values that were set on JFLEG's dev part and half of the CoNLL-2014 systems
 # (`tools/make_damaged_texts.py --evaluate`).

@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from gecjury.core.errors import InputError
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.edits import NOOP, Edit, apply_edits, counted_edits, overlapping_edits
-from gecjury.errors import InputError
-from gecjury.textfiles import read_lines
 
 _DIGITS = 18
 """Most digits of an annotator's number: it is a name, but files and tables also use its value."""

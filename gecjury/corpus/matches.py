@@ -26,12 +26,12 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gecjury.core.errors import InputError
+from gecjury.core.textfiles import MOST_JSON, parse_json, shown_path
 from gecjury.corpus.corpus import Mark, Version
 from gecjury.corpus.language import Language
 from gecjury.corpus.rows import MOST_CELL, check_names, table_of
 from gecjury.corpus.tokens import folded
-from gecjury.errors import InputError
-from gecjury.textfiles import MOST_JSON, parse_json, shown_path
 
 _NEEDED = ("line", "offset", "length")
 _FORMS = "LanguageTool's `matches`, Harper's `lints`, or columns line,offset,length,replacement"

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from gecjury.core.durable import whole_file
+from gecjury.core.errors import OutputError
 from gecjury.corpus.lines import DENSE, ENDS, PART, Layout, key_of, overlap, size_of
-from gecjury.durable import whole_file
-from gecjury.errors import OutputError
 
 CHANGES = "changes.jsonl"
 """Name of the report of every change, beside the repaired files."""

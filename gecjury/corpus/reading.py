@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from gecjury.core.errors import InputError
+from gecjury.core.textfiles import MOST_JSON, FileLines, parse_json, read_lines, shown_path
 from gecjury.corpus.aligned import ESSAY, aligned, row_ids
 from gecjury.corpus.corpus import (
     NO_REFERENCE,
@@ -28,8 +30,6 @@ from gecjury.corpus.matches import corrected_version, looks_like_matches, read_m
 from gecjury.corpus.rows import Table, read_table
 from gecjury.corpus.sentences import split_corpus
 from gecjury.corpus.tokens import in_language, looks_raw
-from gecjury.errors import InputError
-from gecjury.textfiles import MOST_JSON, FileLines, parse_json, read_lines, shown_path
 
 _Reader = Callable[[str | Path], Sequence[str]]
 

@@ -17,8 +17,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
-from gecjury.errors import InputError, MissingExtraError, install_hint
-from gecjury.textfiles import (
+from gecjury.core.errors import InputError, MissingExtraError, install_hint
+from gecjury.core.textfiles import (
     MOST_BYTES,
     MOST_JSON,
     MOST_LINES,

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gecjury.core.errors import InputError
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.english import keeps_stop
 from gecjury.corpus.lines import layout
 from gecjury.corpus.mending import cut_line, joined_lines
-from gecjury.errors import InputError
 
 # Where a sentence may end: after its full stop and closing marks, before a capital letter, a digit
 # or an opening mark; in scripts without blanks after the full stop.

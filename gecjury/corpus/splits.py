@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gecjury.arrays import IntArray
+from gecjury.core.arrays import IntArray
 from gecjury.corpus.leakage import normalise
 
 

@@ -27,14 +27,14 @@ from functools import lru_cache, partial
 from importlib import metadata
 from typing import Any
 
+from gecjury.core.errors import InputError, MissingExtraError, OptionError, install_hint
+from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.detection import detected_language
 from gecjury.corpus.english import english_tokens
 from gecjury.corpus.language import RAW_TOKENS, Language, language_of
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.corpus.signs import differing, fold_signs, kinds_of
-from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
-from gecjury.wording import listed
 
 Tokeniser = Callable[[str], Sequence[str]]
 """Splits a line into tokens."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gecjury.errors import InputError, OptionError, nearest
-from gecjury.wording import listed
+from gecjury.core.errors import InputError, OptionError, nearest
+from gecjury.core.wording import listed
 
 ROLES = ("id", "source", "hypothesis", "references")
 """Roles of a column; several columns may contain hypotheses."""

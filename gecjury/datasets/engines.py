@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from typing import Protocol
 
+from gecjury.core.errors import IncompleteError
+from gecjury.core.processes import Pool, SpawnedProcess, WorkerDied
 from gecjury.datasets.shards import Job, Shard, ShardSummary
 from gecjury.datasets.work import Worker
-from gecjury.errors import IncompleteError
-from gecjury.processes import Pool, SpawnedProcess, WorkerDied
 
 TRIES = 3
 """How often a shard is tried if its worker dies."""

@@ -13,13 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from gecjury.core.errors import InputError, nearest
 from gecjury.corpus.hub import hub_dataset
 from gecjury.corpus.rows import pyarrow
 from gecjury.datasets.shards import InputFile
-from gecjury.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from gecjury.runtime import Bar
+    from gecjury.core.runtime import Bar
 
 MOST_LINE = 16_000_000
 """Maximum bytes of a line of JSON; a longer line is a bad row."""

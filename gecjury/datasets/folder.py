@@ -12,6 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gecjury.core.durable import lock, unwritable
+from gecjury.core.errors import OutputError
+from gecjury.core.records import from_record, read_record
 from gecjury.datasets.output import (
     UNFINISHED,
     damaged_part,
@@ -21,9 +24,6 @@ from gecjury.datasets.output import (
     written,
 )
 from gecjury.datasets.shards import Job, Shard
-from gecjury.durable import lock, unwritable
-from gecjury.errors import OutputError
-from gecjury.records import from_record, read_record
 from gecjury.scoring.result_folder import RESULTS, SIDES, Results, refuse_pipes
 from gecjury.scoring.signature import Signature
 

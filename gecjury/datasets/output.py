@@ -13,11 +13,11 @@ from typing import IO, Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.durable import whole_file
+from gecjury.core.errors import InputError
 from gecjury.corpus.rows import pyarrow
 from gecjury.datasets.shards import InputFile, Job, Shard, ShardSummary
-from gecjury.durable import whole_file
-from gecjury.errors import InputError
 from gecjury.scoring.result_folder import SIDES
 
 UNFINISHED = ".unfinished"

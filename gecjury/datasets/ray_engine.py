@@ -23,12 +23,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from gecjury import errors
-from gecjury.datasets.engines import workers_died
-from gecjury.datasets.output import UNFINISHED
-from gecjury.datasets.shards import Job, Shard, ShardSummary
-from gecjury.durable import unwritable
-from gecjury.errors import (
+from gecjury.core import errors
+from gecjury.core.durable import unwritable
+from gecjury.core.errors import (
     DataError,
     GecjuryError,
     IncompleteError,
@@ -36,8 +33,11 @@ from gecjury.errors import (
     OptionError,
     install_hint,
 )
-from gecjury.processes import answered, failure
-from gecjury.runtime import silenced
+from gecjury.core.processes import answered, failure
+from gecjury.core.runtime import silenced
+from gecjury.datasets.engines import workers_died
+from gecjury.datasets.output import UNFINISHED
+from gecjury.datasets.shards import Job, Shard, ShardSummary
 
 _PATIENCE = 5.0
 """Seconds that a cluster has to accept a connection."""

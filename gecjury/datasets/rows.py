@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 
+from gecjury.core.errors import InputError
+from gecjury.core.textfiles import parse_json
 from gecjury.corpus.corpus import meant_reference
 from gecjury.corpus.hub import hub_dataset
 from gecjury.corpus.rows import pyarrow
@@ -19,8 +21,6 @@ from gecjury.datasets.files import (
     unchanged,
 )
 from gecjury.datasets.shards import InputFile, Job, Shard
-from gecjury.errors import InputError
-from gecjury.textfiles import parse_json
 
 BATCH_ROWS = 4_096
 """Maximum number of rows that are scored at once."""

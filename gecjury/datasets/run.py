@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.language import ENGLISH, Language
-from gecjury.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     # `gecjury score --help` needs none of these.
+    from gecjury.core.runtime import Runtime
     from gecjury.datasets.columns import Columns
     from gecjury.datasets.engines import Engine
     from gecjury.datasets.shards import Form, InputFile, Job, Shard, ShardSummary
-    from gecjury.runtime import Runtime
     from gecjury.scoring.registry import Metric
     from gecjury.scoring.result_folder import Results
     from gecjury.scoring.scorer import Scorer
@@ -108,12 +108,12 @@ def score_dataset(
         InputError: files that cannot be read or lack a column; with `strict`, a bad row.
         OutputError: a folder that cannot be written, or that contains another run's results.
     """
+    from gecjury.core.runtime import Runtime
     from gecjury.datasets import folder as place
     from gecjury.datasets.columns import columns_among, parse_columns
     from gecjury.datasets.files import column_names, counted, dataset_files
     from gecjury.datasets.output import finished_summary
     from gecjury.datasets.shards import Job, shards_of
-    from gecjury.runtime import Runtime
     from gecjury.scoring.result_folder import RESULTS, read_results
 
     runtime = runtime or Runtime()

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
+from gecjury.core.records import from_record
+from gecjury.core.textfiles import parse_json
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.datasets.columns import Columns
-from gecjury.records import from_record
 from gecjury.scoring.signature import Signature
-from gecjury.textfiles import parse_json
 
 Form = Literal["parquet", "jsonl"]
 """How the scores are written."""

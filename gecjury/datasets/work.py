@@ -1,6 +1,6 @@
 """A worker, which scores a shard, writes its part and returns its summary.
 
-`python -m gecjury.datasets.work` is a worker for another process; see `gecjury.processes`.
+`python -m gecjury.datasets.work` is a worker for another process; see `gecjury.core.processes`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError
+from gecjury.core.processes import serve_standard_streams
+from gecjury.core.records import from_record
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version, empty_note, meant_references
 from gecjury.corpus.detection import language_note
 from gecjury.corpus.rows import pyarrow
@@ -24,10 +28,6 @@ from gecjury.corpus.tokens import in_language
 from gecjury.datasets.output import id_hashes, side_path, write_kept, write_part, written
 from gecjury.datasets.rows import Batch, RowReader
 from gecjury.datasets.shards import Job, Kept, Shard, ShardSummary, Total
-from gecjury.errors import InputError
-from gecjury.processes import serve_standard_streams
-from gecjury.records import from_record
-from gecjury.runtime import Runtime
 from gecjury.scoring.conditions import parse_condition
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.core.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from gecjury.extraction.parsing import Operation, Parsed

@@ -18,7 +18,7 @@ from string import punctuation
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
 from gecjury.extraction.merging import Span, common_prefix
 from gecjury.extraction.parsing import Operation, Parsed, mark
 from gecjury.extraction.pipeline import Extractor, Typer

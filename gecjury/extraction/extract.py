@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TypeVar
 
-from gecjury.caches import DiskCache, text_key
+from gecjury.core.caches import DiskCache, text_key
+from gecjury.core.errors import InputError
+from gecjury.core.runtime import Runtime
+from gecjury.core.wording import named_lines
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits
-from gecjury.errors import InputError
 from gecjury.extraction.pipeline import ExtractedEdits, TextPair
 from gecjury.extraction.taggers import cache_parts, extractor_of
-from gecjury.runtime import Runtime
-from gecjury.wording import named_lines
 
 _T = TypeVar("_T", bound=Hashable)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import IntArray
+from gecjury.core.arrays import IntArray
 from gecjury.extraction.tagger.fast import FastPipeline, InStep
 
 # Sentences of similar length are parsed together; the size changes only the speed.

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from gecjury.core.errors import InputError
+from gecjury.core.runtime import import_alone
 from gecjury.corpus.edits import Edit
-from gecjury.errors import InputError
 from gecjury.extraction.alignment import Aligner
 from gecjury.extraction.merging import (
     LONGEST_RUN,
@@ -20,7 +21,6 @@ from gecjury.extraction.merging import (
     merge_operations,
 )
 from gecjury.extraction.parsing import LONGEST_WHOLE, Operation, Parsed, Parser
-from gecjury.runtime import import_alone
 
 # Types remembered at once, about 600 bytes each.
 _REMEMBERED = 100_000

@@ -18,7 +18,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from gecjury.caches import text_key
+from gecjury.core.caches import text_key
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import DETECTED_TYPES, Edit, Edits
 from gecjury.corpus.gold import (
@@ -39,7 +40,6 @@ from gecjury.extraction.merging import Span
 from gecjury.extraction.parsing import Parsed
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor
 from gecjury.extraction.taggers import extractor_of
-from gecjury.runtime import Runtime
 
 GoldTypes = Literal["auto", "gold", "errant"]
 """How the types of gold edits are treated: `auto` replaces types that are not ERRANT's if

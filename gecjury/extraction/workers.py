@@ -14,9 +14,9 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gecjury.core.processes import ForkedProcess, Pool, SpawnedProcess, serve_standard_streams
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
 from gecjury.extraction.taggers import extractor_of
-from gecjury.processes import ForkedProcess, Pool, SpawnedProcess, serve_standard_streams
 
 _SMALLEST, _LARGEST = 50, 2000
 

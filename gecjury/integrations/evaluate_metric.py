@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from gecjury.errors import MissingExtraError
+from gecjury.core.errors import MissingExtraError
 from gecjury.integrations.scoring import RowScorer
 
 _DESCRIPTION = "Scores of corrections by a metric for grammatical error correction."

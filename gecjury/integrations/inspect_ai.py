@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
-from gecjury.errors import InputError, MissingExtraError
+from gecjury.core.errors import InputError, MissingExtraError
 from gecjury.integrations.scoring import RowScorer
 
 

@@ -12,8 +12,8 @@ import itertools
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
-from gecjury.errors import InputError
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError
 from gecjury.stats.logistic import fit_preferences
 
 Sides = tuple[FloatArray, FloatArray]

@@ -13,10 +13,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.addresses import public_address
-from gecjury.arrays import FloatArray
+from gecjury.core.addresses import public_address
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import GecjuryError, OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import read_lines, user_path
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import GecjuryError, OptionError
 from gecjury.jury.model import (
     JuryModel,
     Member,
@@ -27,7 +29,6 @@ from gecjury.jury.model import (
     read_jury,
     without_server,
 )
-from gecjury.runtime import Runtime
 from gecjury.scoring.consent import Power, home_of, powers_of, require_consent
 from gecjury.scoring.options import nested, parse
 from gecjury.scoring.score_files import score_with_files
@@ -35,7 +36,6 @@ from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Setting, Signature
 from gecjury.stats.permutation import standardise
-from gecjury.textfiles import read_lines, user_path
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import OptionError
+from gecjury.core.records import read_record
+from gecjury.core.textfiles import write_text
+from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import LANGUAGES
 from gecjury.corpus.leakage import sentence_key
-from gecjury.errors import OptionError
-from gecjury.records import read_record
 from gecjury.scoring.options import parse, split_name
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
-from gecjury.textfiles import write_text
-from gecjury.wording import listed
 
 _MOST_MEMBERS = 1_000
 _LONGEST = 10_000  # characters of a metric with its options

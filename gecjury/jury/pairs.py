@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.benchmarks.table import View
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import sentence_key
-from gecjury.errors import InputError
 from gecjury.jury.metric import member_scores
 from gecjury.jury.model import Member
-from gecjury.runtime import Runtime
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.benchmarks.table import View
-from gecjury.errors import InputError, OptionError
+from gecjury.core.arrays import BoolArray, FloatArray, IntArray
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.core.settings import check, option
 from gecjury.jury.likeness import effective_size, every_pair, likeness_weights
 from gecjury.jury.model import JuryModel, Member, TrainedMember, identity
 from gecjury.jury.pairs import TrainingPairs
 from gecjury.report.tables import plain
-from gecjury.runtime import Runtime
-from gecjury.settings import check, option
 from gecjury.stats.logistic import equal_weights, fit_preferences, folds_of, impute, pair_agreement
 
 STRENGTHS = (1.0, 10.0, 100.0, 1000.0, 10000.0)

@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.benchmarks.table import BENCHMARKS, View
-from gecjury.errors import InputError
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError
+from gecjury.core.wording import listed, number, percent
 from gecjury.metaeval.chance import SENTINEL
 from gecjury.metaeval.edits.corrections import LabelComparison
 from gecjury.metaeval.study import Result, Row, Study
 from gecjury.stats.bootstrap import Interval
 from gecjury.stats.preferences import TieRule
 from gecjury.stats.trueskill import MOST_GAMES
-from gecjury.wording import listed, number, percent
 
 _LEAST = 3  # systems, for a correlation
 _FEW_SENTENCES = 20  # draws of fewer sentences do not represent other sentences

@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, settled
+from gecjury.core.arrays import FloatArray, settled
 from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature

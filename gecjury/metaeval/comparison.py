@@ -21,7 +21,9 @@ from gecjury.benchmarks.annotators import annotator_kappa, ranks_alpha
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.table import View
-from gecjury.errors import GecjuryError, InputError, OptionError, known_name
+from gecjury.core.errors import GecjuryError, InputError, OptionError, known_name
+from gecjury.core.runtime import Bar, Runtime
+from gecjury.core.wording import number, padded, width
 from gecjury.metaeval.audit.biases import measure_biases
 from gecjury.metaeval.audit.drift import EarlierRun, measure_drift, read_earlier
 from gecjury.metaeval.audit.judges import judges_audits
@@ -37,7 +39,6 @@ from gecjury.metaeval.edits.comparison import (
 from gecjury.metaeval.edits.corrections import compare_labels, decisions
 from gecjury.metaeval.people import among_people
 from gecjury.metaeval.ratings import rated_rows
-from gecjury.metaeval.resampled import Entry
 from gecjury.metaeval.result import (
     SENTENCE_STATISTICS,
     SYSTEM_STATISTICS,
@@ -60,14 +61,13 @@ from gecjury.metaeval.uncertainty import (
     Uncertainty,
     drawn_differences,
 )
-from gecjury.runtime import Bar, Runtime
 from gecjury.scoring import registry
 from gecjury.scoring.options import is_own_file, short_names
+from gecjury.scoring.resampled import Entry
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.stats.resampling import Over, check_resamples
-from gecjury.wording import number, padded, width
 
 _SIZES = (4, 8)  # of windows, in systems
 

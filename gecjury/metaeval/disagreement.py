@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.judgments import JudgmentPairs, RankedItem
+from gecjury.core.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.counts import defined_mean

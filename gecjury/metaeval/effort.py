@@ -10,9 +10,9 @@ import math
 from dataclasses import dataclass
 
 from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.core.wording import listed, number
 from gecjury.metaeval.settings import Settings
 from gecjury.stats.trueskill import sampled_opponents
-from gecjury.wording import listed, number
 
 _CHANCE = 3  # number of chance baselines
 _SPA_PERMUTATIONS = 1000

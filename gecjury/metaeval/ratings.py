@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RATING_DIGITS
+from gecjury.core.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
 from gecjury.corpus.corpus import Corpus
 from gecjury.metaeval.study import Row, Study, mean_by_rater
 from gecjury.scoring.scores import ScoreTable

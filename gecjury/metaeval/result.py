@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.annotators import AnnotatorAgreement, Kappa
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
+from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.metaeval.audit.biases import Bias
 from gecjury.metaeval.audit.drift import Drift
 from gecjury.metaeval.audit.judges import Audit

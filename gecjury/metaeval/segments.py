@@ -9,11 +9,11 @@ from typing import Literal
 
 import numpy as np
 
-from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks
 from gecjury.benchmarks.annotators import annotator_agreement
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.benchmarks.table import View
+from gecjury.core.arrays import BLOCK, FloatArray, IntArray, blocks
 from gecjury.metaeval.ratings import (
     against_rest,
     mean_agreement,

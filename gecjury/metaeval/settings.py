@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from gecjury.benchmarks.table import View
-from gecjury.errors import OptionError
-from gecjury.settings import check, option
+from gecjury.core.errors import OptionError
+from gecjury.core.settings import check, option
 from gecjury.stats.grouped import GroupBy
 from gecjury.stats.permutation import SystemStatistic
 from gecjury.stats.preferences import TieRule

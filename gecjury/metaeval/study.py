@@ -10,15 +10,6 @@ from typing import Generic, Literal, TypeVar, get_args
 
 import numpy as np
 
-from gecjury.arrays import (
-    BLOCK,
-    FloatArray,
-    Int32Array,
-    IntArray,
-    blocks,
-    draw_weights,
-    settled,
-)
 from gecjury.benchmarks.annotators import (
     AnnotatorAgreement,
     annotator_agreement,
@@ -36,7 +27,16 @@ from gecjury.benchmarks.judgments import (
     rank_ratings,
 )
 from gecjury.benchmarks.table import View
-from gecjury.errors import InputError, OptionError, known_name
+from gecjury.core.arrays import (
+    BLOCK,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    blocks,
+    draw_weights,
+    settled,
+)
+from gecjury.core.errors import InputError, OptionError, known_name
 from gecjury.metaeval.chance import chance_scores, sentence_table, sentinel_scores
 from gecjury.metaeval.settings import HumanKind, Settings
 from gecjury.scoring.scores import ScoreTable

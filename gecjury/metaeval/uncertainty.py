@@ -13,16 +13,12 @@ from typing import Literal
 
 import numpy as np
 
-from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks, draw_weights
 from gecjury.benchmarks.judgments import JudgmentPairs
 from gecjury.benchmarks.table import View
-from gecjury.metaeval.resampled import (
-    Entry,
-    resampled_human_scores,
-    resampled_system_scores,
-    win_rates,
-)
+from gecjury.core.arrays import BLOCK, FloatArray, IntArray, blocks, draw_weights
+from gecjury.metaeval.human_scores import resampled_human_scores
 from gecjury.metaeval.study import LEAST_SENTENCES, Study
+from gecjury.scoring.resampled import Entry, resampled_system_scores
 from gecjury.stats.bootstrap import Interval, Resampled, interval, make_resampled
 from gecjury.stats.correlation import correlations
 from gecjury.stats.counts import ratio
@@ -51,6 +47,7 @@ from gecjury.stats.soft_accuracy import (
     perm_both_spa,
     resampled_soft_accuracy,
 )
+from gecjury.stats.wins import win_rates
 
 DrawnLevel = Literal["system", "sentence"]
 """The levels whose statistics are resampled here; other levels resample their own."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 
 _T = TypeVar("_T")
 

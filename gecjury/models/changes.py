@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.errors import InputError
+from gecjury.core.errors import InputError
 from gecjury.models.checkpoints import EMBEDDED, resolve
 
 

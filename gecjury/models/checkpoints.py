@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gecjury.errors import (
+from gecjury.core.errors import (
     DataError,
     GecjuryError,
     InputError,
@@ -27,7 +27,7 @@ from gecjury.errors import (
     OptionError,
     install_hint,
 )
-from gecjury.textfiles import lies_in, read_json, refuse_special_files, user_path
+from gecjury.core.textfiles import lies_in, read_json, refuse_special_files, user_path
 
 EMBEDDED = "embedded"
 """Name of the small packaged encoder (all-MiniLM-L6-v2), which needs no download."""

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from gecjury.arrays import Float32Array
-from gecjury.caches import VectorCache
-from gecjury.errors import OptionError
+from gecjury.core.arrays import Float32Array
+from gecjury.core.caches import VectorCache
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.models.batching import cpu_threads, equal_batches, pick_device, work_through
 from gecjury.models.checkpoints import Checkpoint, resolve
 from gecjury.models.networks import (
@@ -24,7 +25,6 @@ from gecjury.models.networks import (
     read_tokenizer,
 )
 from gecjury.models.precision import DType, check_dtype, placed
-from gecjury.runtime import Runtime
 
 if TYPE_CHECKING:
     import torch

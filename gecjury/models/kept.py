@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
-from gecjury.caches import VectorCache
-from gecjury.runtime import Runtime
+from gecjury.core.arrays import FloatArray
+from gecjury.core.caches import VectorCache
+from gecjury.core.runtime import Runtime
 
 
 def input_key(identity: str, *pieces: Sequence[int]) -> bytes:

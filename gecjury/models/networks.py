@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, Literal
 
-from gecjury.errors import InputError, MissingExtraError, install_hint
+from gecjury.core.errors import InputError, MissingExtraError, install_hint
+from gecjury.core.runtime import silenced
+from gecjury.core.textfiles import read_json
 from gecjury.models.checkpoints import (
     Checkpoint,
     loading_errors,
     quiet_transformers,
     state_dict,
 )
-from gecjury.runtime import silenced
-from gecjury.textfiles import read_json
 
 NetworkKind = Literal["encoder", "sentences", "word-pieces", "next-word", "text-to-text"]
 """The output of a network: hidden states; values for a sentence or pair, or for each word piece;
@@ -173,7 +173,7 @@ def _check_json(checkpoint: Checkpoint, name: str) -> None:
     """Raise an error for a file that is not JSON or cannot be saved again with a trained model.
 
     Raises:
-        InputError: see `gecjury.textfiles.parse_json`; a missing file is not an error.
+        InputError: see `gecjury.core.textfiles.parse_json`; a missing file is not an error.
     """
     path = checkpoint.folder / name
     if path.is_file():

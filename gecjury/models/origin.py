@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from gecjury.core.errors import InputError
+from gecjury.core.records import from_record
+from gecjury.core.textfiles import read_json, read_text, user_path
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import LANGUAGES
 from gecjury.corpus.leakage import corpus_texts, sentence_key
-from gecjury.errors import InputError
 from gecjury.models.checkpoints import inside
-from gecjury.records import from_record
-from gecjury.textfiles import read_json, read_text, user_path
 
 MANIFEST = "gecjury.json"
 KEYS_FILE = "training-sentences.txt"

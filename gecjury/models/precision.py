@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Literal
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 
 DType = Literal["float32", "float32-onednn", "bfloat16", "float16"]
 """`float32-onednn` is not an approximation: oneDNN, which comes with torch, computes the products

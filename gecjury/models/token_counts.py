@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from gecjury.errors import InputError
+from gecjury.core.errors import InputError
+from gecjury.core.processes import serve_standard_streams
 from gecjury.models.checkpoints import cached_tokenizer
-from gecjury.processes import serve_standard_streams
 
 
 def start() -> Callable[[Any], Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from gecjury.core.wording import listed, number, percent
 from gecjury.metaeval.audit.biases import Bias, Side
 from gecjury.metaeval.audit.drift import Drift
 from gecjury.metaeval.audit.judges import Audit
@@ -14,7 +15,6 @@ from gecjury.metaeval.result import Comparison
 from gecjury.report.figure import HEADINGS
 from gecjury.report.result import Column, Table
 from gecjury.report.tables import audit_table
-from gecjury.wording import listed, number, percent
 
 # Share of preferences that change with the order; from this on averaging over orders is advised.
 _MANY_FLIPS = 0.05

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 
 from gecjury.benchmarks.table import BENCHMARKS
-from gecjury.errors import OptionError, nearest
-from gecjury.runtime import __version__
+from gecjury.core.errors import OptionError, nearest
+from gecjury.core.runtime import __version__
 from gecjury.scoring.options import is_own_file, split_name
 from gecjury.scoring.registry import METRICS, metric_names, origin, paper_of
 

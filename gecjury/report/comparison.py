@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from gecjury.core.wording import listed, number
 from gecjury.metaeval.audit.biases import Bias
 from gecjury.metaeval.audit.drift import Drift
 from gecjury.metaeval.edits.comparison import EditComparison, EditResult
@@ -32,7 +33,6 @@ from gecjury.report.figure import HEADINGS
 from gecjury.report.result import Column, Record, Table
 from gecjury.report.tables import plain
 from gecjury.report.words import BESIDE, CAN_WAIT, verdict
-from gecjury.wording import listed, number
 
 # Intervals are shown for the two correlations that people quote and for the accuracy: with those of
 # all statistics the table would be too wide for a terminal. JSON has them all.

@@ -1,6 +1,6 @@
 """Escape untrusted names and sentences for Markdown, LaTeX, TSV, JSON and HTML pages.
 
-First `gecjury.wording.visible` replaces control characters and line breaks; then each format's own
+First `core.wording.visible` replaces control characters and line breaks; then each format's own
 special characters are escaped. Characters that have no special meaning where they occur are left
 alone, so that signatures and figures stay readable.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 
-from gecjury.wording import visible
+from gecjury.core.wording import visible
 
 # Special characters of CommonMark and GitHub's dialect within a line, only where they have an
 # effect: `[.84, .96]`, `per_sentence` and `p < .05` are plain text.

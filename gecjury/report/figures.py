@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
-from gecjury.durable import unwritable, whole_file
-from gecjury.errors import MissingExtraError, OptionError, OutputError, install_hint
+from gecjury.core.arrays import FloatArray
+from gecjury.core.durable import unwritable, whole_file
+from gecjury.core.errors import MissingExtraError, OptionError, OutputError, install_hint
+from gecjury.core.wording import shortened
 from gecjury.report.colours import COLOURS, SHAPES
 from gecjury.scoring.by_edit import HeatMap
-from gecjury.wording import shortened
 
 _KINDS = (".png", ".pdf", ".svg")
 

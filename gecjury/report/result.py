@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gecjury.core.wording import html_table, shortly
 from gecjury.report.table import METRIC_KEYS
 from gecjury.report.table import Column as Column
 from gecjury.report.table import Reader as Reader
 from gecjury.report.table import Record as Record
 from gecjury.report.table import Table as Table
 from gecjury.report.tables import print_tables, shown_cells, tables_text
-from gecjury.wording import html_table, shortly
 
 
 @dataclass(frozen=True, repr=False)

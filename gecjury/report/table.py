@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from gecjury.wording import shortly
+from gecjury.core.wording import shortly
 
 Record = Mapping[str, Any]
 """A row of a table: plain values by key."""

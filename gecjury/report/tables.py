@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Literal
 
+from gecjury.core.wording import chopped, letters, shortened, visible
+from gecjury.core.wording import width as width_of
 from gecjury.report.escaping import (
     json_text,
     latex,
@@ -26,8 +28,6 @@ from gecjury.report.escaping import (
     markdown_line,
 )
 from gecjury.report.table import Column, Record, Table
-from gecjury.wording import chopped, letters, shortened, visible
-from gecjury.wording import width as width_of
 
 if TYPE_CHECKING:
     from gecjury.scoring.scores import ScoreTable

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from gecjury.core.wording import listed, number
 from gecjury.metaeval.tasks.comparison import Average, Cell, Task, TaskComparison
 from gecjury.report.comparison import document as comparison_document
 from gecjury.report.figure import HEADINGS
 from gecjury.report.result import Column, Table
 from gecjury.report.words import FAMILY_NAMES
-from gecjury.wording import listed, number
 
 _ABSENT = {"not applicable": "n/a", "missing": "missing"}
 

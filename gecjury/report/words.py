@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
+from gecjury.core.wording import listed, number, percent, shortly
 from gecjury.scoring.options import short_names
-from gecjury.wording import listed, number, percent, shortly
 
 # `rank` uses a sentence from here and must not import the benchmarks or their readers.
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from gecjury.errors import OptionError, nearest
+from gecjury.core.errors import OptionError, nearest
 
 Rule = Callable[[str, str, Sequence[str]], bool]
 """From source, text and references (possibly none): whether the text should lose reward."""

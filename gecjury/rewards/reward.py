@@ -14,11 +14,11 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import corpus_of_texts
-from gecjury.errors import InputError, OptionError
 from gecjury.rewards.guards import Guard, Guards, guards_from
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import Metric, load
 from gecjury.scoring.scorer import Scorer
 

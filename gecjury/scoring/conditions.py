@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.errors import OptionError, nearest
+from gecjury.core.errors import OptionError, nearest
 
 _Truth = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 """Where a condition is true, and where it is false; neither if it depends on missing scores."""

@@ -13,12 +13,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gecjury.addresses import default_server, public_address
-from gecjury.errors import OptionError
+from gecjury.core.addresses import default_server, public_address
+from gecjury.core.errors import OptionError
+from gecjury.core.textfiles import lies_in, user_path
+from gecjury.core.wording import listed
 from gecjury.scoring.options import is_own_file, nested, parse, split_name
 from gecjury.scoring.registry import load, metric_names, scorer_class
-from gecjury.textfiles import lies_in, user_path
-from gecjury.wording import listed
 
 _OWN_TAGGERS = ("embedded", "cherrant", "none")
 _SHOWN = 200  # characters of a metric in the list

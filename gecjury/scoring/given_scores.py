@@ -19,7 +19,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.errors import InputError, OptionError, nearest
+from gecjury.core.records import from_record
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import decoded_text, parse_json, read_bytes, read_lines, read_text
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.rows import (
     PARQUET,
@@ -29,9 +33,6 @@ from gecjury.corpus.rows import (
     read_table,
     refuse,
 )
-from gecjury.errors import InputError, OptionError, nearest
-from gecjury.records import from_record
-from gecjury.runtime import Runtime
 from gecjury.scoring.result_folder import (
     chosen_metric,
     folder_digest,
@@ -42,7 +43,6 @@ from gecjury.scoring.score_files import ScoreFile
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Setting
-from gecjury.textfiles import decoded_text, parse_json, read_bytes, read_lines, read_text
 
 _UNSCORED = {"", "nan", "na", "none", "null"}
 _TOTAL = {"total", "corpus"}

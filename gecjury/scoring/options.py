@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from gecjury.errors import OptionError, nearest
+from gecjury.core.errors import OptionError, nearest
+from gecjury.core.settings import attributes_of
 from gecjury.scoring.scorer import Scorer
-from gecjury.settings import attributes_of
 
 _LARGEST = 2**63 - 1
 _OWN_FILE = re.compile(r"([^=,]+?\.py:\w+)(?::(.*))?", re.DOTALL)

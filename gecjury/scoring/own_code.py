@@ -22,13 +22,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gecjury.core.errors import InputError, OptionError, failure_in, nearest, raised_by_code
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import user_path
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import InputError, OptionError, failure_in, nearest, raised_by_code
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Statistics
 from gecjury.scoring.signature import OWN_MODULES, file_digest, file_of, is_own_code
-from gecjury.textfiles import user_path
 
 
 @dataclass(frozen=True)

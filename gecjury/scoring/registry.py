@@ -19,7 +19,8 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
-from gecjury.errors import (
+from gecjury.core import gone
+from gecjury.core.errors import (
     FAMILIES,
     GecjuryError,
     MissingExtraError,
@@ -301,6 +302,8 @@ def load(metric: Metric, /, **options: object) -> Scorer:
         key = field_of.get(key, key)
         if key not in settings:
             names = [metric_class.typed.get(setting, setting) for setting in settings]
+            if instead := gone.SETTINGS.get((plain, key)):
+                raise OptionError(f"{plain}:{key} is gone: {instead}")
             raise OptionError(f"{plain} has no option {raw_key!r:.60}: {nearest(key[:60], names)}")
         values[key] = convert(value, hints[key], f"{plain}: option {raw_key}")
     try:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gecjury.core.errors import InputError, OptionError, nearest
+from gecjury.core.records import from_record, read_record
+from gecjury.core.textfiles import parse_json, read_lines, refuse_special_files
 from gecjury.corpus.rows import pyarrow
-from gecjury.errors import InputError, OptionError, nearest
-from gecjury.records import from_record, read_record
-from gecjury.textfiles import parse_json, read_lines, refuse_special_files
 
 _MANIFEST = "dataset.json"
 SIDES = ".sides"

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.core.errors import GecjuryError, InputError, OutputError
+from gecjury.core.records import from_record
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import file_name, read_json, write_text
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import GecjuryError, InputError, OutputError
-from gecjury.records import from_record
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
-from gecjury.textfiles import file_name, read_json, write_text
 
 SCORE_FORMAT = "gecjury-scores/1"
 _ANEW = "delete it to create it again"

@@ -31,14 +31,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray, blocks
+from gecjury.core.arrays import FloatArray, IntArray, blocks
+from gecjury.core.errors import GecjuryError, InputError, OptionError, failure_in, raised_by_code
+from gecjury.core.runtime import Runtime, SilentProgress
 from gecjury.corpus.corpus import Corpus, Group, corpus_of_texts, distinct_groups
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.language import ENGLISH
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.corpus.tokens import language_signature
-from gecjury.errors import GecjuryError, InputError, OptionError, failure_in, raised_by_code
-from gecjury.runtime import Runtime, SilentProgress
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
 from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import (

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray, draw_weights, settled
+from gecjury.core.arrays import FloatArray, IntArray, draw_weights, settled
+from gecjury.core.wording import html_table, number, visible
 from gecjury.scoring.signature import Signature
-from gecjury.wording import html_table, number, visible
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class ScoreTable:
         return self.by_sentence.score
 
     def settled(self) -> ScoreTable:
-        """Return the table with its scores made comparable by `gecjury.arrays.settled`."""
+        """Return the table with its scores made comparable by `gecjury.core.arrays.settled`."""
         items = self.statistics.items
         return replace(
             self,

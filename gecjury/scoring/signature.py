@@ -14,8 +14,8 @@ from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
-from gecjury.records import from_record
-from gecjury.runtime import __version__
+from gecjury.core.records import from_record
+from gecjury.core.runtime import __version__
 
 Setting = str | int | float | bool | None
 

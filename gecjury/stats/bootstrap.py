@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray, draw_weights
+from gecjury.core.arrays import FloatArray, IntArray, draw_weights
 from gecjury.stats.resampling import Over
 
 Interval = tuple[float, float]

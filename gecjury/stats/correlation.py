@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
+from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
 
 _CHUNK = 100  # weighted rows that are ranked at a time; bounds memory
 _LONG = 1000  # the most points of a row for which all pairs are compared

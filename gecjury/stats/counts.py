@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
 
 
 def ratio(part: NDArray[Any], whole: NDArray[Any], empty: float) -> FloatArray:

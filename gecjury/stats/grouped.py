@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray
-from gecjury.errors import OptionError
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.errors import OptionError
 from gecjury.stats.correlation import (
     pearson,
     pearson_of_sums,

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gecjury.arrays import BoolArray, FloatArray, IntArray
-from gecjury.errors import OptionError
+from gecjury.core.arrays import BoolArray, FloatArray, IntArray
+from gecjury.core.errors import OptionError
 
 _DIGITS = 12
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks, settled
+from gecjury.core.arrays import BLOCK, FloatArray, IntArray, blocks, settled
 from gecjury.stats.correlation import MEASURES
 from gecjury.stats.counts import defined_mean, ratio
 from gecjury.stats.resampling import PERMUTATIONS

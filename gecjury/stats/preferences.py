@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks, settled
+from gecjury.core.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks, settled
 from gecjury.stats.correlation import signs
 from gecjury.stats.counts import ratio
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray, blocks
+from gecjury.core.arrays import FloatArray, IntArray, blocks
 from gecjury.stats.correlation import signs
 from gecjury.stats.counts import defined_mean, ratio
 from gecjury.stats.trueskill import Game, Outcome, meetings, met, rate

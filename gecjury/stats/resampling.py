@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gecjury.errors import OptionError
-from gecjury.settings import check, option
+from gecjury.core.errors import OptionError
+from gecjury.core.settings import check, option
 
 PERMUTATIONS = 10_000
 """Permutations of a test. With K permutations no p is below 1/(K + 1), and Holm's correction

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray, blocks
+from gecjury.core.arrays import FloatArray, IntArray, blocks
 
 FEWEST = 5
 """The fewest parts from which a standard error can be computed."""

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
+from gecjury.core.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
 from gecjury.stats.counts import ratio
 from gecjury.stats.permutation import (
     defined_pairs,

@@ -6,7 +6,7 @@ processor time, more than many commands need for everything else. The functions 
 
 from typing import Any
 
-from gecjury.runtime import import_alone
+from gecjury.core.runtime import import_alone
 
 (_UFUNCS,) = import_alone("scipy.special._ufuncs")
 erfcx: Any = _UFUNCS.erfcx

@@ -15,7 +15,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from gecjury.arrays import BLOCK, Float32Array, FloatArray, IntArray
+from gecjury.core.arrays import BLOCK, Float32Array, FloatArray, IntArray
 
 MOST_GAMES = 5_000_000
 """The most games that one pass plays in full; of more, a sample of about `SAMPLED_GAMES` is played.

@@ -9,22 +9,22 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray, blocks, draw_weights
+from gecjury.core.arrays import FloatArray, IntArray, blocks, draw_weights
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.settings import option
+from gecjury.core.wording import listed, number, percent
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import ARROW, Edit, counted_edits, marked_edits
-from gecjury.errors import InputError, OptionError
+from gecjury.corpus.groups import Groups, read_groups
 from gecjury.extraction.extract import corpus_edits
 from gecjury.report.result import Column, Reader, Record, Result, Table
 from gecjury.report.words import certainty
-from gecjury.settings import option
+from gecjury.scoring.system_tests import mean_pair_tests
 from gecjury.stats.bootstrap import interval, sentence_draws
 from gecjury.stats.counts import ratio, wilson_interval
 from gecjury.stats.permutation import holm_matrix, rank_ranges, wmt_clusters
 from gecjury.stats.resampling import Resampling, check_resamples
-from gecjury.studies.groups import Groups, read_groups
 from gecjury.studies.study import Need, Study, Takes, Work, function_of
-from gecjury.studies.system_tests import mean_pair_tests
-from gecjury.wording import listed, number, percent
 
 _PER = 1000
 

@@ -13,19 +13,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import OptionError, nearest
+from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import counted_edits
-from gecjury.errors import OptionError, nearest
 from gecjury.extraction.extract import corpus_edits
 from gecjury.models.encoder import forget
 from gecjury.report.figures import bars, lines, points
 from gecjury.report.result import Column, Result, Table
-from gecjury.runtime import Runtime
 from gecjury.scoring.options import short_names
 from gecjury.scoring.scorer import Scorer
-from gecjury.settings import option
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.ranking import aggregate_scores
 from gecjury.studies.study import Need, Study, Takes, Work

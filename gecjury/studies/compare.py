@@ -12,7 +12,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from gecjury.benchmarks.table import View
-from gecjury.errors import OptionError, install_hint
+from gecjury.core.errors import OptionError, install_hint
+from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
+from gecjury.core.wording import number, shortly
 from gecjury.metaeval import comparison as metaeval
 from gecjury.metaeval.effort import effort, told
 from gecjury.metaeval.result import Comparison
@@ -24,11 +27,8 @@ from gecjury.report.result import Result, Table
 from gecjury.report.tables import plain
 from gecjury.report.tasks import task_document, task_tables, tasks_verdict
 from gecjury.report.words import family_contrast
-from gecjury.runtime import Runtime
 from gecjury.scoring.scores import Plan
-from gecjury.settings import option
 from gecjury.studies.study import Data, Need, Read, Study, Takes, Work, function_of, loaded
-from gecjury.wording import number, shortly
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark

@@ -10,15 +10,15 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, MissingExtraError, OptionError, install_hint
+from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
-from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
 from gecjury.models.encoder import Pooling
 from gecjury.report.figures import bars, lines, points
 from gecjury.report.result import Column, Result, Table
-from gecjury.runtime import Runtime
-from gecjury.settings import option
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.ranking import aggregate_scores
 from gecjury.studies.analyses import Analysis, JudgedAnalysis

@@ -8,21 +8,21 @@ from functools import partial
 from math import inf, isnan
 from typing import Any, ClassVar
 
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
+from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import MISSED, RIGHT, WRONG, Edits, marked_edits, nearest_reference
 from gecjury.corpus.language import Language
-from gecjury.errors import InputError, OptionError
 from gecjury.metaeval.edits.attribution import Attribution, Method, attribute
 from gecjury.report.figures import heat_map
 from gecjury.report.result import Column, Result, Table
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import Explanation, HeatMap, edit_label
 from gecjury.scoring.registry import able
 from gecjury.scoring.scorer import Scorer
-from gecjury.settings import option
 from gecjury.studies.score import costly_sentences, costly_table, edits_as_read, one_line
 from gecjury.studies.study import Need, Study, Takes, Work, function_of
-from gecjury.wording import listed
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Rank systems by their scores, and show how certain the ranking is: `gecjury rank`.
 
-Systems are scored once; `gecjury.studies.system_tests` computes intervals and tests from that.
+Systems are scored once; `gecjury.scoring.system_tests` computes intervals and tests from that.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 from math import isnan
 from typing import Any, ClassVar
 
-from gecjury.arrays import FloatArray, settled
+from gecjury.core.arrays import FloatArray, settled
+from gecjury.core.settings import option
+from gecjury.core.wording import listed, number
 from gecjury.report.result import Column, Reader, Record, Result, Table
 from gecjury.report.tables import crossed
 from gecjury.report.words import certainty
 from gecjury.scoring.scores import ScoreTable
-from gecjury.settings import option
+from gecjury.scoring.system_tests import SystemTests, compare_systems
 from gecjury.stats.ranking import Aggregate, aggregate_scores
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.study import Study, Work, function_of
-from gecjury.studies.system_tests import SystemTests, compare_systems
-from gecjury.wording import listed, number
 
 _OFFERED = ("over", "resamples", "confidence", "permutations")
 

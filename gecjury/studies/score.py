@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import MISSED, differing_spans, marked_edits, nearest_reference
-from gecjury.errors import OptionError
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.tables import audit_tables, crossed
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import TypeLevel, merged_type, whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
-from gecjury.settings import option
+from gecjury.scoring.system_tests import scores_without
 from gecjury.stats.counts import defined_mean, precision_recall_f
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.rank import Rank
 from gecjury.studies.study import Study, Takes, Work, function_of
-from gecjury.studies.system_tests import scores_without
 
 # Most metrics use no edits and should not wait for the import of the extraction.
 if TYPE_CHECKING:

@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias, TypeVar, cast
 
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.core.settings import check
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import OptionError
 from gecjury.report.result import Result
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import Metric, load
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
-from gecjury.settings import check
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark

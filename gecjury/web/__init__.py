@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gecjury.settings import REQUIRED, check, option
+from gecjury.core.settings import REQUIRED, check, option
 
 __all__ = ["Annotation", "Order", "Task"]
 

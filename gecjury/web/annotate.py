@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from gecjury.core.wording import visible
 from gecjury.report.page.markup import lang_attribute
 from gecjury.web import Task
 from gecjury.web.agreement import agreement
@@ -16,7 +17,6 @@ from gecjury.web.guards import Form, PageGuard, Refused, read_form
 from gecjury.web.pages import application, page, redirect
 from gecjury.web.study import AnnotationStudy, annotator_name
 from gecjury.web.tasks import checked_values, marked, questions
-from gecjury.wording import visible
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -19,10 +19,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from gecjury.durable import GrowingFile
-from gecjury.errors import InputError, OutputError
-from gecjury.records import from_record
-from gecjury.textfiles import parse_json, read_text, write_text
+from gecjury.core.durable import GrowingFile
+from gecjury.core.errors import InputError, OutputError
+from gecjury.core.records import from_record
+from gecjury.core.textfiles import parse_json, read_text, write_text
 from gecjury.web import Task
 from gecjury.web.guards import Refused, changed
 from gecjury.web.tasks import ASPECTS

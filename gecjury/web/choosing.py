@@ -7,9 +7,9 @@ from itertools import combinations, product
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.errors import OptionError
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import OptionError
 from gecjury.metaeval.disagreement import sentence_views
 from gecjury.studies.study import Work
 from gecjury.web import Annotation

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl
 
-from gecjury.errors import InputError
+from gecjury.core.errors import InputError
 
 MOST_BODY = 2_000_000
 """Most bytes of a request's body."""

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from gecjury.addresses import masked
-from gecjury.errors import GecjuryError
+from gecjury.core.addresses import masked
+from gecjury.core.errors import GecjuryError
+from gecjury.core.runtime import __version__
+from gecjury.core.wording import number, visible
 from gecjury.report.page.environment import finalize
-from gecjury.runtime import __version__
 from gecjury.web.guards import PageGuard, Refused
-from gecjury.wording import number, visible
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -9,12 +9,12 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
+from gecjury.core.wording import number, visible
 from gecjury.corpus.language import LANGUAGES
 from gecjury.report.page.browser import Part, mark_edits
 from gecjury.report.page.markup import lang_attribute
 from gecjury.web.guards import PageGuard, Refused
 from gecjury.web.pages import Handler, application, page, static_file
-from gecjury.wording import number, visible
 
 if TYPE_CHECKING:
     from starlette.requests import Request

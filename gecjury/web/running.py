@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gecjury.errors import MissingExtraError, OptionError, install_hint
+from gecjury.core.errors import MissingExtraError, OptionError, install_hint
 
 if TYPE_CHECKING:
     from gecjury.web.guards import PageGuard

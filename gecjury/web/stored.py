@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gecjury.errors import InputError
-from gecjury.records import from_record
+from gecjury.core.errors import InputError
+from gecjury.core.records import from_record
+from gecjury.core.textfiles import read_json
+from gecjury.core.wording import number
 from gecjury.report.page.page import header, sections
 from gecjury.report.words import FAMILY_NAMES, VIEWS
 from gecjury.scoring.score_files import SCORE_FORMAT, ScoreFile
 from gecjury.scoring.signature import Signature
-from gecjury.textfiles import read_json
 from gecjury.web.answers import file_mark
-from gecjury.wording import number
 
 _EXPECTED = "a comparison, as `gecjury compare --format json` prints it"
 _MOST_FILES = 1_000

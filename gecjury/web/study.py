@@ -14,15 +14,15 @@ from pathlib import Path
 from stat import S_ISDIR
 
 from gecjury.benchmarks.table import BENCHMARKS
+from gecjury.core.errors import InputError, OptionError, OutputError
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import read_bytes, read_text, write_text
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.reading import read_corpus
 from gecjury.corpus.rows import check_system_name
-from gecjury.errors import InputError, OptionError, OutputError
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load_all
 from gecjury.studies.study import Work
-from gecjury.textfiles import read_bytes, read_text, write_text
 from gecjury.web import Annotation, Task
 from gecjury.web.answers import Journal, StudyHead, file_mark
 from gecjury.web.choosing import Chooser, chooser

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from gecjury.core.errors import InputError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, distinct_groups
 from gecjury.corpus.edits import Edit, counted_edits
-from gecjury.errors import InputError
-from gecjury.runtime import Runtime
 from gecjury.web import Annotation, Task
 
 if TYPE_CHECKING:

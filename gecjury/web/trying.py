@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from gecjury.core.errors import GecjuryError, InputError, MissingExtraError, OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.tokens import in_language
-from gecjury.errors import GecjuryError, InputError, MissingExtraError, OptionError
 from gecjury.report.page.browser import mark_edits
 from gecjury.report.page.markup import lang_attribute
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import METRICS, load, load_all, scorer_class
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
@@ -31,7 +32,6 @@ from gecjury.web.guards import Form, PageGuard, Refused, new_token, read_form
 from gecjury.web.pages import application, page
 from gecjury.web.stored import Filters, StoredComparison, StoredFile, leaderboards
 from gecjury.web.tasks import distinct_texts
-from gecjury.wording import number
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -17,7 +17,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from gecjury.errors import GecjuryError, IncompleteError, OptionError
+from gecjury.core.errors import GecjuryError, IncompleteError, OptionError
+from gecjury.core.runtime import Bar, Runtime, SilentBar
 from gecjury.judges.asking.exchange import THOUGHTS, TOO_LONG, Attempt, Model, Reply, Request
 from gecjury.judges.asking.models import FREE, model_table, reasoning_range
 from gecjury.judges.asking.store import Identity, Replies, Store, read_store, store_path
@@ -33,7 +34,6 @@ from gecjury.judges.replies.reply import (
     verdict_from_json,
     verdict_to_json,
 )
-from gecjury.runtime import Bar, Runtime, SilentBar
 from gecjury.scoring.scores import Plan
 
 _REFUSAL = ("i'm sorry", "i am sorry", "i can't", "i cannot", "i’m sorry", "i can’t")

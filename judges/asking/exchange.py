@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
-from gecjury.records import from_record
+from gecjury.core.records import from_record
 
 Effort = Literal["auto", "none", "minimal", "low", "medium", "high"]
 """How much a model should reason before it answers; `auto` is its own default."""

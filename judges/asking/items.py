@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.edits import ARROW
-from gecjury.errors import InputError, OptionError
 from gecjury.judges.asking.ask import Question, read_reply
 from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.asking.store import Damage, content_key, stored_lines

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from gecjury.addresses import is_openai
-from gecjury.errors import InputError
+from gecjury.core.addresses import is_openai
+from gecjury.core.errors import InputError
+from gecjury.core.records import from_record
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import parse_json, read_text
+from gecjury.core.wording import visible
 from gecjury.judges.asking.exchange import Effort, Model
-from gecjury.records import from_record
-from gecjury.runtime import Runtime
-from gecjury.textfiles import parse_json, read_text
-from gecjury.wording import visible
 
 _TABLE = Path(__file__).with_name("models.json")
 _MOST_BYTES = 4_000_000

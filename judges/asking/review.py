@@ -17,7 +17,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
-from gecjury.errors import GecjuryError, InputError
+from gecjury.core.errors import GecjuryError, InputError
 from gecjury.judges.asking.exchange import Reply
 from gecjury.judges.asking.items import (
     Judged,

@@ -22,11 +22,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gecjury.durable import GrowingFile, append
-from gecjury.errors import InputError, OutputError
+from gecjury.core.durable import GrowingFile, append
+from gecjury.core.errors import InputError, OutputError
+from gecjury.core.records import from_record
+from gecjury.core.textfiles import file_name, parse_json, read_bytes
 from gecjury.judges.asking.exchange import Reply, Request, key_of
-from gecjury.records import from_record
-from gecjury.textfiles import file_name, parse_json, read_bytes
 
 STORE_FORMAT = "gecjury-judgments/1"
 ASIDE = ".set-aside"

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gecjury.errors import InputError
+from gecjury.core.errors import InputError
+from gecjury.core.processes import SpawnedProcess, WorkerDied
 from gecjury.judges.asking.exchange import Message, Request
 from gecjury.models.checkpoints import at_hand
-from gecjury.processes import SpawnedProcess, WorkerDied
 
 # English prose has 4 to 4.6 characters per token in the tokenizers of current models; tokenised
 # text, with blanks around punctuation, is at the lower end. The lower bound overestimates tokens.

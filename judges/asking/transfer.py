@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gecjury.errors import InputError, nearest
+from gecjury.core.errors import InputError, nearest
+from gecjury.core.textfiles import read_bytes, write_text
 from gecjury.judges.asking.store import (
     Identity,
     Store,
@@ -23,7 +24,6 @@ from gecjury.judges.asking.store import (
     store_path,
     stored_lines,
 )
-from gecjury.textfiles import read_bytes, write_text
 
 
 def list_stores(folder: Path) -> list[dict[str, Any]]:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.judges.asking.exchange import Attempt, Deliver, Model
 from gecjury.judges.asking.models import Price
-from gecjury.runtime import Runtime
 
 BACKENDS = ("openai", "vllm")
 

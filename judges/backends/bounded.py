@@ -17,8 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from gecjury.errors import OptionError
-from gecjury.wording import visible
+from gecjury.core.errors import OptionError
+from gecjury.core.wording import visible
 
 _T = TypeVar("_T")
 

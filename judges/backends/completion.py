@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gecjury.addresses import masked
+from gecjury.core.addresses import masked
 from gecjury.judges.asking.exchange import (
     NOTHING,
     THOUGHTS,

@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from gecjury.addresses import (
+from gecjury.core.addresses import (
     KEY_VARIABLE,
     OPENAI_ADDRESS,
     check_address,
@@ -31,7 +31,7 @@ from gecjury.addresses import (
     read_key,
     secrets_of,
 )
-from gecjury.errors import (
+from gecjury.core.errors import (
     IncompleteError,
     InputError,
     MissingExtraError,
@@ -39,6 +39,8 @@ from gecjury.errors import (
     install_hint,
     nearest,
 )
+from gecjury.core.textfiles import parse_json
+from gecjury.core.wording import visible
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.asking.models import Price, capabilities
 from gecjury.judges.backends.backend import Assignment, no_template
@@ -59,8 +61,6 @@ from gecjury.judges.backends.window import (
     too_long,
 )
 from gecjury.judges.replies.reply import ignores_schema
-from gecjury.textfiles import parse_json
-from gecjury.wording import visible
 
 _TRIES = 8
 # A server that has never answered is probably not there: say so soon.
@@ -471,7 +471,7 @@ def make_client(url: str, named: str | None = None, limits: Limits | None = None
 
     Args:
         url: address of the server; empty for OpenAI.
-        named: see `gecjury.addresses.key_variable`.
+        named: see `gecjury.core.addresses.key_variable`.
         limits: limits on the server's replies.
 
     Raises:

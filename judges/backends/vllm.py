@@ -15,12 +15,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
+from gecjury.core.errors import InputError, MissingExtraError, OptionError, install_hint
+from gecjury.core.textfiles import parse_json
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.window import fitted, less_context, too_long
 from gecjury.models.checkpoints import refuse_code
-from gecjury.textfiles import parse_json
 
 OPTIONS_VARIABLE = "GECJURY_VLLM"
 """Environment variable with more arguments of `vllm.LLM`, as a JSON object."""

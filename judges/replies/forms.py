@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from gecjury.judges.asking.exchange import Reply
 from gecjury.judges.replies.reply import (
     REASON,

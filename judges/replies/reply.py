@@ -17,12 +17,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from gecjury.errors import InputError
+from gecjury.core.errors import InputError
+from gecjury.core.records import from_record
+from gecjury.core.textfiles import parse_json
 from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.replies.json_reader import TooTangled, Value, read_objects
 from gecjury.judges.replies.reasoning import OBJECT_FIRST, without_reasoning
-from gecjury.records import from_record
-from gecjury.textfiles import parse_json
 
 FailureKind = Literal[
     "empty", "refused", "truncated", "no-json", "missing-target", "extra-target", "not-a-number",

@@ -29,7 +29,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
 from gecjury.corpus.edits import Edit, counted_edits, keeps_words
 from gecjury.refbased.chunks import ChunkText, partition
 from gecjury.stats.counts import ratio

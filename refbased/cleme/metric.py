@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edits, counted_edits
-from gecjury.errors import OptionError
 from gecjury.refbased.chunks import partition
 from gecjury.refbased.cleme.counts import (
     CLEME_COUNTS,
@@ -38,7 +39,6 @@ from gecjury.refbased.references import FirstBest, QuotientRule, f_rule
 from gecjury.refbased.weighing.bertscore import BERTScore
 from gecjury.refbased.weighing.edit_weights import EditWeights
 from gecjury.refbased.wordless import wordless
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics

@@ -9,9 +9,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray, draw_weights
+from gecjury.core.arrays import FloatArray, IntArray, draw_weights
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import InputError, OptionError
 from gecjury.extraction.extract import CorpusEdits
 from gecjury.refbased.edit_metric import EditMetric, check_beta
 from gecjury.refbased.gotoscorer.weights import (
@@ -21,7 +22,6 @@ from gecjury.refbased.gotoscorer.weights import (
     judge_systems,
     verdicts,
 )
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f

@@ -31,12 +31,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError
+from gecjury.core.records import read_record
+from gecjury.core.textfiles import write_text
 from gecjury.corpus.edits import Edit, counted_edits, keeps_words, ordered_edits
-from gecjury.errors import InputError
-from gecjury.records import read_record
 from gecjury.stats.counts import ratio
-from gecjury.textfiles import write_text
 
 _COUNTS = ("tp", "fp", "fn", "tn", "weight")
 """Names of the last axis of every count array of this module; `weight` is that of all chunks."""

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import blocks
+from gecjury.core.arrays import blocks
 
 _MISMATCH = 3
 _GAP = 2

@@ -26,17 +26,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray, draw_weights
+from gecjury.core.arrays import FloatArray, IntArray, draw_weights
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.core.wording import named_lines
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import OptionError
 from gecjury.refbased.imeasure.alignment import AlignedColumn, align_many
 from gecjury.refbased.references import choose_best
 from gecjury.refbased.wordless import wordless
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import ratio
-from gecjury.wording import named_lines
 
 _COUNTS = ("tp", "tn", "fp", "fn", "fpn", "source_tn", "source_fn")
 """Names of the last axis of every count array of this module; the last two count the source."""

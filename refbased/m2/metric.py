@@ -8,16 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import DETECTED_TYPES, Edit, apply_edits
 from gecjury.corpus.m2 import M2Sentence
-from gecjury.errors import InputError, OptionError
 from gecjury.refbased.edit_metric import BestReference, ScoreLevel, distinct_corrections
 from gecjury.refbased.m2.maxmatch import Counts, match
 from gecjury.refbased.m2.paths import GoldEdit
 from gecjury.refbased.references import QuotientRule, f_rule
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scorer import SentenceMean
 from gecjury.scoring.scores import Scores, Statistics

@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits, counted_edits
-from gecjury.errors import InputError, OptionError
 from gecjury.models.encoder import EncoderSpec, Pooling, load_encoder
 from gecjury.models.precision import DType
 from gecjury.refbased.edit_metric import (
@@ -45,7 +46,6 @@ from gecjury.refbased.uot_errant.vectors import (
     masses,
 )
 from gecjury.refbased.wordless import wordless
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, HeatMap, edit_label
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, counted_edits
 from gecjury.extraction.extract import CorpusEdits
@@ -16,7 +17,6 @@ from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refbased.edit_metric import Types
 from gecjury.refbased.uot_errant.transport import Problem
 from gecjury.refbased.uot_errant.vectors import EditSet, Vectorise, edit_vectors, masses
-from gecjury.runtime import Runtime
 
 EditSets = tuple[EditSet, EditSet]
 Place = tuple[int, int, int]  # system, sentence, reference

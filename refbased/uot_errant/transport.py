@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
-from gecjury.errors import MissingExtraError, OptionError, install_hint
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import MissingExtraError, OptionError, install_hint
 
 # Potentials may be off by this share of ε, hence plans by twice this share of themselves.
 TOLERANCE = 1e-12

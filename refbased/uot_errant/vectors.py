@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from gecjury.arrays import Float32Array, FloatArray
+from gecjury.core.arrays import Float32Array, FloatArray
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.models.encoder import Encoder
 

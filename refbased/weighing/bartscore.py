@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray
-from gecjury.caches import VectorCache
-from gecjury.errors import DataError, OptionError
+from gecjury.core.arrays import FloatArray
+from gecjury.core.caches import VectorCache
+from gecjury.core.errors import DataError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import Checkpoint, resolve
 from gecjury.models.networks import (
@@ -25,7 +26,6 @@ from gecjury.models.networks import (
     read_tokenizer,
     refuse_missing,
 )
-from gecjury.runtime import Runtime
 
 _Pair = tuple[str, str]
 _Pieces = tuple[int, ...]

@@ -12,11 +12,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import Float32Array, FloatArray
-from gecjury.caches import VectorCache
+from gecjury.core.arrays import Float32Array, FloatArray
+from gecjury.core.caches import VectorCache
+from gecjury.core.runtime import Runtime
 from gecjury.models.encoder import Encoder, EncoderSpec, load_encoder
 from gecjury.models.precision import DType
-from gecjury.runtime import Runtime
 
 _Pair = tuple[str, str]
 

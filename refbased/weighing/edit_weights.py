@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.edits import Edit, apply_edits, counted_edits
-from gecjury.errors import OptionError
 from gecjury.models.precision import DType
 from gecjury.refbased.edit_metric import BestReference
 from gecjury.refbased.weighing.bartscore import BARTScore
 from gecjury.refbased.weighing.bertscore import BERTScore
-from gecjury.runtime import Runtime
 
 Weights = Literal["bertscore", "bartscore"]
 WeightModel = BERTScore | BARTScore

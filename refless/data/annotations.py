@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.hub import hub_dataset
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.leakage import normalise
 from gecjury.corpus.rows import Row, read_table
 from gecjury.corpus.tokens import folded
-from gecjury.errors import InputError, OptionError
 
 ASPECTS = ("grammaticality", "fluency", "meaning")
 """The aspects that SOME rates, in the order of its weights α, β, γ."""

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Literal
 
 from gecjury.benchmarks.data_folder import DataFolder
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.m2 import looks_like_m2, parse_m2
-from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.pairs import Correction, detection_labels
-from gecjury.textfiles import read_lines
 
 LABELLED_SETS = {
     f"multiged-{code}": f"multiged-2023/{language}/{code}_{corpus}_train.tsv"

@@ -16,19 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.loaders.geccc import read_geccc
 from gecjury.benchmarks.loaders.ua_gec import read_ua_gec
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.edits import Edit, apply_edits, counted_edits
 from gecjury.corpus.language import ENGLISH, Language, language_of
 from gecjury.corpus.m2 import looks_like_m2, parse_m2
 from gecjury.corpus.reading import align_reference, read_source, read_versions
 from gecjury.corpus.tokens import folded
-from gecjury.errors import InputError, OptionError
 from gecjury.models.networks import cut_length, refuse_wordless
-from gecjury.textfiles import read_lines
 
 PARALLEL_SETS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "jfleg": tuple(

@@ -12,12 +12,12 @@ import numpy as np
 from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.loaders.autojqe import AUTOJQE_FILES
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.language import language_of
 from gecjury.corpus.leakage import normalise
 from gecjury.corpus.splits import Split, split_sources
-from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.annotations import Annotations, Scale, joined, read_annotations
-from gecjury.textfiles import read_lines
 
 NAMED_SETS: Mapping[str, tuple[str, ...]] = {
     "tmu-gfm": ("TMU-GFM-Dataset/tmu-gfm-dataset.csv",),

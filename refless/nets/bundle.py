@@ -17,9 +17,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import user_path
 from gecjury.corpus.corpus import fingerprint
-from gecjury.errors import InputError
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import inside, repository, resolve
 from gecjury.models.networks import read_config, read_network, read_tokenizer
@@ -42,8 +44,6 @@ from gecjury.refless.nets.manifest import (
 )
 from gecjury.refless.nets.probe import Probe, open_probe
 from gecjury.refless.nets.regressor import Regressor
-from gecjury.runtime import Runtime
-from gecjury.textfiles import user_path
 
 PACKAGED = {
     name: Path(__file__).parents[1] / "packaged" / name for name in ("embedded", "features")

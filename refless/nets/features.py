@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
 from gecjury.corpus.splits import Split
 from gecjury.refless.data.annotations import QUALITY, Annotations
 from gecjury.refless.nets.kernel import deviations

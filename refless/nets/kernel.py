@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
-from gecjury.runtime import Bar
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.runtime import Bar
 from gecjury.stats.correlation import spearman
 
 PENALTIES = (0.75, 1.5, 3.0, 6.0)

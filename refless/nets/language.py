@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.batching import padded_batches, pick_device
 from gecjury.models.checkpoints import Checkpoint, resolve
 from gecjury.models.kept import input_key, kept_rows
 from gecjury.models.networks import read_config, read_network, read_tokenizer, refuse_missing
 from gecjury.models.precision import DType, check_dtype, placed
-from gecjury.runtime import Runtime
 
 _DIGITS = 6
 _ENGLISH_MODELS = frozenset({"gpt2", "openai-community/gpt2"})

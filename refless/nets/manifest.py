@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from gecjury.errors import InputError
+from gecjury.core.errors import InputError
+from gecjury.core.records import from_record
+from gecjury.core.textfiles import read_json, user_path
 from gecjury.models.checkpoints import inside
 from gecjury.models.origin import MANIFEST
-from gecjury.records import from_record
 from gecjury.refless.data.annotations import QUALITY, RATED
 from gecjury.refless.nets.features import Linear
-from gecjury.textfiles import read_json, user_path
 
 BUNDLE_FORMAT = "gecjury-some/1"
 IMPARA_FORMAT = "gecjury-impara/1"

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.arrays import Float32Array, FloatArray
+from gecjury.core.arrays import Float32Array, FloatArray
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.splits import Split
 from gecjury.models.checkpoints import Checkpoint, inside, is_folder, named_within, resolve
 from gecjury.models.encoder import EncoderSpec, load_encoder
@@ -28,7 +29,6 @@ from gecjury.refless.nets.features import pair_features, piece_counter, sentence
 from gecjury.refless.nets.kernel import TRIED, Block, KernelModel, fit_kernel, joined
 from gecjury.refless.nets.manifest import Kernel
 from gecjury.refless.nets.regressor import damaged_tensors, load_tokenizer, save_tensors
-from gecjury.runtime import Runtime
 
 KERNEL_FILE = "kernel.safetensors"
 

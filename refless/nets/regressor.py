@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray
-from gecjury.errors import GecjuryError, InputError, OutputError
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import GecjuryError, InputError, OutputError
+from gecjury.core.runtime import Runtime
 from gecjury.models.batching import padded_batches
 from gecjury.models.checkpoints import resolve
 from gecjury.models.kept import input_key, kept_rows
@@ -27,7 +28,6 @@ from gecjury.models.networks import (
     read_network,
     read_tokenizer,
 )
-from gecjury.runtime import Runtime
 
 _DIGITS = 6
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 
 
 def check_layers(config: Any, count: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
 from gecjury.refless.data.annotations import QUALITY
 from gecjury.refless.nets.bundle import Bundle, metric_for
 from gecjury.refless.training.job import Job

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
+from gecjury.core.textfiles import write_text
 from gecjury.refless.nets.regressor import output_errors
 from gecjury.refless.training.evaluation import Report
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.some import train_some
 from gecjury.refless.training.trainer import is_main_process, wait_for_all
-from gecjury.textfiles import write_text
 
 GRID: Mapping[str, tuple[float, ...]] = {
     "max_length": (128, 256),

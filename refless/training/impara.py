@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.leakage import normalise
 from gecjury.models.checkpoints import is_folder

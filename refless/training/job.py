@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gecjury.core.errors import OptionError
+from gecjury.core.records import from_record
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import read_json, write_text
 from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.splits import Split
-from gecjury.errors import OptionError
 from gecjury.models.checkpoints import resolve
 from gecjury.models.networks import read_config
 from gecjury.models.origin import KEYS_FILE, MANIFEST
-from gecjury.records import from_record
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.nets.trainable import check_layers
 from gecjury.refless.training.recipe import BaseRecipe, Intermediate, Recipe
@@ -23,8 +25,6 @@ from gecjury.refless.training.steps.detection import detection_keys
 from gecjury.refless.training.steps.intermediate import IntermediateData, Step, run_intermediate
 from gecjury.refless.training.trainer import is_main_process
 from gecjury.refless.training.watching import HISTORY_FILE, History, Ledger, Watch, check_reporting
-from gecjury.runtime import Runtime
-from gecjury.textfiles import read_json, write_text
 
 _T = TypeVar("_T")
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, MissingExtraError, install_hint
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.splits import Split
-from gecjury.errors import InputError, MissingExtraError, install_hint
 from gecjury.models.batching import padded_batches
 from gecjury.models.checkpoints import resolve
 from gecjury.models.networks import (

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from gecjury.core.textfiles import read_json
 from gecjury.models.checkpoints import is_folder
 from gecjury.models.origin import KEYS_FILE, MANIFEST
 from gecjury.refless.nets.pooled import HEAD_FILE
@@ -17,7 +18,6 @@ from gecjury.refless.nets.probe import KERNEL_FILE
 from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.watching import HISTORY_FILE
 from gecjury.scoring.signature import package_versions
-from gecjury.textfiles import read_json
 
 _PACKAGES = ("torch", "transformers", "accelerate", "tokenizers", "numpy")
 

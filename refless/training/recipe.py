@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from gecjury.errors import OptionError
-from gecjury.settings import check, check_needs, option, options_of
+from gecjury.core.errors import OptionError
+from gecjury.core.settings import check, check_needs, option, options_of
 
 Intermediate = Literal["detection", "ranking", "ratings"]
 """A step between the pretrained encoder and the regression; see `intermediate`."""

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import OptionError
+from gecjury.core.textfiles import write_text
 from gecjury.corpus.corpus import fingerprint
-from gecjury.errors import OptionError
 from gecjury.models.checkpoints import is_folder
 from gecjury.refless.data.annotations import PAIRED, Annotations
 from gecjury.refless.nets.bundle import assemble
@@ -45,7 +46,6 @@ from gecjury.refless.training.job import Job
 from gecjury.refless.training.steps.intermediate import IntermediateData, rank_figures
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.watching import Watch, kept_record
-from gecjury.textfiles import write_text
 
 _CURVE = (1 / 8, 1 / 4, 1 / 2)
 """Shares of the training rows in the learning curve of kernel regression, in addition to all."""

@@ -18,7 +18,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gecjury.errors import DataError, OptionError
+from gecjury.core.errors import DataError, OptionError
+from gecjury.core.runtime import Bar, Runtime
+from gecjury.core.textfiles import read_text, write_text
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import quiet_transformers
 from gecjury.refless.nets.regressor import Inputs, output_errors, padded
@@ -33,8 +35,6 @@ from gecjury.refless.nets.trainable import (
 )
 from gecjury.refless.training.recipe import Loss, TrainSettings
 from gecjury.refless.training.watching import Watch, dev_figures, reporters
-from gecjury.runtime import Bar, Runtime
-from gecjury.textfiles import read_text, write_text
 
 Objective = Literal["regression", "ranking", "detection", "answers"]
 

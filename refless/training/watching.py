@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gecjury.errors import MissingExtraError, known_name
-from gecjury.records import read_record
+from gecjury.core.errors import MissingExtraError, known_name
+from gecjury.core.records import read_record
+from gecjury.core.textfiles import write_text
 from gecjury.refless.nets.regressor import output_errors
-from gecjury.textfiles import write_text
 
 HISTORY_FILE = "history.json"
 
@@ -28,7 +28,7 @@ def kept_record(kind: Any, path: Path | None) -> Any:
     """Return the record that an earlier run wrote to a file; an empty record without a file.
 
     Args:
-        kind: type of the record; see `gecjury.records.from_record`.
+        kind: type of the record; see `gecjury.core.records.from_record`.
         path: path of the file.
 
     Raises:

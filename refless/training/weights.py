@@ -8,13 +8,13 @@ from functools import partial
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.benchmarks.table import View
-from gecjury.errors import InputError, OptionError
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.settings import check, option
 from gecjury.refless.training.recipe import WeightsFor
-from gecjury.settings import check, option
 from gecjury.stats.correlation import pearson
 
 PAPER_WEIGHTS = {"sentence": (0.55, 0.43, 0.02), "system": (0.0, 1.0, 0.0)}

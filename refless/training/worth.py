@@ -20,11 +20,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray, settled
+from gecjury.core.arrays import FloatArray, IntArray, settled
+from gecjury.core.errors import MissingExtraError
 from gecjury.corpus.language import language_of
 from gecjury.corpus.leakage import normalise
 from gecjury.corpus.tokens import tokenised
-from gecjury.errors import MissingExtraError
 from gecjury.refless.data.annotations import QUALITY, Annotations
 from gecjury.refless.data.pairs import RankedPair
 from gecjury.refless.nets.bundle import aspect_weights

@@ -176,8 +176,8 @@ class Worker:
     @staticmethod
     def _impatient() -> None:
         """Shorten timeouts, and replace the server of pages, which would never return."""
-        from gecjury import textfiles
         from gecjury.benchmarks import data_folder, download
+        from gecjury.core import textfiles
         from gecjury.web import running
         from tests.fuzz.folders import visit
 
@@ -254,7 +254,7 @@ class Worker:
                 line_buffering=number == 2, write_through=number == 2,
             )  # fmt: skip
             setattr(sys, "stdout" if number == 1 else "stderr", wrapper)
-        from gecjury import textfiles
+        from gecjury.core import textfiles
 
         textfiles._input_was_read = False
         _reset_peak()

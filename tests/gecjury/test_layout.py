@@ -18,7 +18,7 @@ import pytest
 
 from gecjury.cli import COMMANDS
 from gecjury.cli.studies import STUDIES
-from gecjury.errors import FAMILIES, family_of
+from gecjury.core.errors import FAMILIES, family_of
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import Scorer
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.judges import judge as judge_module
 from gecjury.judges.asking import models
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from tests.judges.faultserver import Behaviour, FaultServer

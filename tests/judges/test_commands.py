@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gecjury.cli import main
-from gecjury.errors import install_hint
+from gecjury.core.errors import install_hint
 from gecjury.judges.asking.store import Identity, store_path
 from gecjury.judges.judge import load_wording
 from gecjury.prompts import prompt_text

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import OptionError
 from gecjury.judges.asking.exchange import Attempt, Request
 from gecjury.judges.asking.models import Price
 from gecjury.judges.backends.completion import read_completion
 from gecjury.judges.backends.openai import request_body
 from gecjury.judges.judge import Judge
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan

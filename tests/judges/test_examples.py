@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from gecjury.core.errors import GecjuryError, InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group, Version
-from gecjury.errors import GecjuryError, InputError, OptionError
 from gecjury.judges.asking.exchange import CUT, Reply
 from gecjury.judges.examples import read_examples
 from gecjury.prompts import prompt_text
-from gecjury.runtime import Runtime
 from tests.judges.test_llm import FakeModel
 
 SCORED = "source,correction,score\nHe go .,He goes .,5\nHe go .,He going .,2\nA b .,A c .,1\n"

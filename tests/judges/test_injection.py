@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.judges.judge import load_wording, render_fenced
 from gecjury.judges.llm import LLMS
 from gecjury.judges.protocols import render_listwise
 from gecjury.judges.showing import mark_safe, marked, nonce, one_line
-from gecjury.runtime import Runtime
 from tests.judges.attacks import ATTACKS
 
 HEADINGS = ["# context", "# targets", "# output format"]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from gecjury.cli import main
+from gecjury.core.errors import GecjuryError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import GecjuryError
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 from tests.judges.faultserver import FaultServer, Said, completion, sound_reply

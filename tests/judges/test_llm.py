@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.language import language_of
 from gecjury.corpus.tokens import in_language
-from gecjury.errors import OptionError
 from gecjury.judges import Judge
 from gecjury.judges import judge as judge_module
 from gecjury.judges.asking import models
@@ -29,7 +30,6 @@ from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.judge import load_wording
 from gecjury.judges.replies.forms import CHOICE
 from gecjury.judges.showing import cut_context
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from tests.judges.faultserver import score_of, sound_reply, targets_of
 

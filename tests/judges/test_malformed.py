@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from gecjury.core.errors import GecjuryError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import GecjuryError
 from gecjury.judges.asking.exchange import Model, Reply
 from gecjury.judges.backends.bounded import Limits
 from gecjury.judges.backends.openai import OpenAIBackend
@@ -24,7 +25,6 @@ from gecjury.judges.replies.reply import (
     read_scores,
     read_validity,
 )
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from tests.judges.faultserver import FaultServer, Said
 from tests.judges.malformed import KINDS, malformed, malformed_text, of_kind

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.errors import InputError
+from gecjury.core.errors import InputError
 from gecjury.judges.own_wording import read_own
 from gecjury.prompts import own_criterion, prompt_text, read
 

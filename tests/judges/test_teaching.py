@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.core.errors import InputError
 from gecjury.corpus.language import ENGLISH
-from gecjury.errors import InputError
 from gecjury.judges.asking.items import judged_items
 from gecjury.judges.llm import LLMS
 from gecjury.judges.teaching import (
@@ -49,9 +49,9 @@ def test_points_between_two_scores_are_shared_out() -> None:
 
 def test_the_question_is_the_one_that_the_judge_asks() -> None:
     """A judge that scores a corpus sends exactly the messages that were taught."""
+    from gecjury.core.runtime import Runtime
     from gecjury.corpus.corpus import Corpus, Version
     from gecjury.judges.asking.exchange import Model
-    from gecjury.runtime import Runtime
 
     scorer = judge(context="none", scoring="expected")
     systems = {name: Version((text,)) for name, text in zip("ab", OUTPUTS, strict=True)}

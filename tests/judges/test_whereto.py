@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from gecjury.addresses import key_variable
 from gecjury.cli import main
+from gecjury.core.addresses import key_variable
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import InputError, OptionError
 from gecjury.judges.asking.store import Identity, store_path
 from gecjury.judges.backends.openai import make_client
 from gecjury.jury.model import JuryModel, Member, TrainedMember, identity, write_jury
 from gecjury.refless.nets.manifest import BUNDLE_FORMAT
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from tests.judges.faultserver import FaultServer, Said
 

@@ -10,11 +10,11 @@ import pytest
 
 pytest.importorskip("rapidfuzz")
 
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.language import language_of
 from gecjury.corpus.tokens import in_language
 from gecjury.refbased.green import GREEN
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable

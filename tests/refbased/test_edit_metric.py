@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gecjury.core.errors import InputError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import M2Annotation, M2Sentence
 from gecjury.corpus.reading import read_corpus
-from gecjury.errors import InputError
 from gecjury.refbased.cleme.metric import CLEME
 from gecjury.refbased.errant import ERRANT
 from gecjury.refbased.gotoscorer.metric import GoToScorer
 from gecjury.refbased.m2.metric import M2
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.registry import load
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.reading import read_corpus
-from gecjury.errors import InputError, OptionError
 from gecjury.scoring.registry import load
 
 SOURCE = ("a b c d", "e f")

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gecjury
+from gecjury.core.errors import OptionError
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.m2 import read_m2
-from gecjury.errors import OptionError
 from gecjury.refbased.gleu import GLEU, OfficialGLEU
 from gecjury.scoring.scores import ScoreTable, Statistics
-from gecjury.textfiles import read_lines
 from tests.fakes import Texts, corpora, grams, tokens_of
 
 BOTH = pytest.mark.parametrize("name", ["gleu", "gleu-official"])

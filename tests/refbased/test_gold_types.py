@@ -11,17 +11,17 @@ pytest.importorskip("errant")
 pytest.importorskip("spacy")
 
 
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Corpus, Version, gold_versions
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import read_m2
-from gecjury.errors import OptionError
 from gecjury.extraction.retyping import retyped_blocks
 from gecjury.refbased.errant import ERRANT
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 from gecjury.studies.explain import explain
-from gecjury.textfiles import read_lines
 
 FRESH = Runtime(use_cache=False)
 SOURCE = "This are a sentence on the house ."

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gecjury
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from gecjury.refbased.green import GREEN
 from tests.fakes import Texts, corpora, grams, tokens_of
 

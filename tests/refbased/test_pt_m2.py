@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.m2 import parse_m2
-from gecjury.errors import OptionError
 from gecjury.refbased.pt_m2 import PTM2
 from gecjury.refbased.weighing.bartscore import BARTScore
 from gecjury.refbased.weighing.bertscore import BERTScore
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 
 pytest.importorskip("torch")

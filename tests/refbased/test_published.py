@@ -11,10 +11,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import pearsonr, spearmanr
 
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import read_m2
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from tests import published
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.refbased import references
 from gecjury.refbased.cleme.metric import CLEME, CLEME2
 from gecjury.refbased.m2.metric import M2

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from gecjury.cli.inputs import with_servers
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
-from gecjury.errors import InputError, OptionError
 from gecjury.refbased.errant import ERRANT, SentenceERRANT
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.scores import ScoreTable
 

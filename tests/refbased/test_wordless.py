@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.edits import differing_spans
 from gecjury.corpus.m2 import M2Sentence, m2_annotations
 from gecjury.refbased.errant import ERRANT
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import Scorer
 

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from gecjury import load
+from gecjury.core.errors import GecjuryError, InputError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import GecjuryError, InputError
 from gecjury.models.checkpoints import inside, resolve
 from gecjury.models.origin import KEYS_FILE, MANIFEST
 from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.nets.features import SENTENCE_FEATURES
 from gecjury.refless.nets.manifest import BUNDLE_FORMAT, IMPARA_FORMAT
-from gecjury.runtime import Runtime
 from tests import tiny
 
 pytestmark = pytest.mark.security

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from gecjury import load
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.leakage import normalise
-from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.labelled import LabelledSentence, LabelledText
 from gecjury.refless.data.pairs import Correction, token_edits
 from gecjury.refless.training.impara import RankerJob, split_corrections, train_impara
 from gecjury.refless.training.recipe import RankerRecipe, TrainSettings
 from gecjury.refless.training.steps.intermediate import IntermediateData
-from gecjury.runtime import Runtime
 from tests import tiny
 
 RUNTIME = Runtime(device="cpu", use_cache=False)

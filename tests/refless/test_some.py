@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from gecjury import load
+from gecjury.core.errors import DataError, InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import DataError, InputError, OptionError
 from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.rated_sets import split_by_source
@@ -23,7 +24,6 @@ from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import train_some
 from gecjury.refless.training.weights import search_weights, simplex
-from gecjury.runtime import Runtime
 from gecjury.scoring.scores import Statistics
 from tests import tiny
 

@@ -21,14 +21,14 @@ TOP = ("gecjury", "gecjury-1.dist-info")
 def test_the_version_is_in_one_place() -> None:
     assert "version" not in PROJECT["project"]
     attribute = PROJECT["tool"]["setuptools"]["dynamic"]["version"]["attr"]
-    assert attribute == "gecjury.runtime.__version__"
+    assert attribute == "gecjury.core.runtime.__version__"
     assert re.fullmatch(r"\d+\.\d+\.\d+", gecjury.__version__)
     written = [
         path.relative_to(REPOSITORY).as_posix()
         for path in sorted((REPOSITORY / "gecjury").rglob("*.py"))
         if re.search(rf"version\w* = [\"']{re.escape(gecjury.__version__)}", path.read_text())
     ]
-    assert written == ["gecjury/runtime.py"]
+    assert written == ["gecjury/core/runtime.py"]
 
 
 def test_the_citation_has_this_version() -> None:

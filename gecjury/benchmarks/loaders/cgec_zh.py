@@ -15,10 +15,10 @@ from pathlib import Path
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.human_scores import columns_by_draws
 from gecjury.benchmarks.judgments import read_rankings
+from gecjury.core.errors import InputError
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Version, meant_reference
 from gecjury.corpus.tokens import in_language
-from gecjury.errors import InputError
-from gecjury.textfiles import read_lines
 
 _FOLDER = "RevisitCGEC"
 _JUDGMENTS = f"{_FOLDER}/judgments.xml"

@@ -12,9 +12,9 @@ from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest
 from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.judgments import RankedItem, read_rankings
 from gecjury.benchmarks.table import View
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.m2 import M2Sentence, read_m2
-from gecjury.textfiles import read_lines
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Verdicts

@@ -23,10 +23,10 @@ from gecjury.benchmarks.benchmark import Benchmark, CorrectionLabels, LoadReques
 from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, VerdictProblem
 from gecjury.benchmarks.marked_edits import Mark, token_edits
 from gecjury.benchmarks.places import Layout, lay_out, placed_benchmark, placed_corpus
+from gecjury.core.textfiles import read_json
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.rows import read_table
-from gecjury.textfiles import read_json
 
 _AQUA = {"aqua-en": "AQUA/data/eval/gold_en.csv", "aqua-uk": "AQUA/data/eval/gold_ua.csv"}
 AQUA_COLUMNS = ("src", "tgt", "label", "alignment_labels", "alignment_labels_detailed")

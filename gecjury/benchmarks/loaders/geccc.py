@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from gecjury.benchmarks.data_folder import DataFolder
+from gecjury.core.errors import known_name
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.m2 import M2Sentence, read_m2
-from gecjury.errors import known_name
-from gecjury.textfiles import read_lines
 
 GecccSplit = Literal["dev", "test"]
 

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.judgments import rank_ratings
+from gecjury.core.errors import DataError, InputError
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.rows import Row, read_table
-from gecjury.errors import DataError, InputError
-from gecjury.textfiles import read_lines
 
 _T = TypeVar("_T")
 _MOST = 100.0

@@ -15,10 +15,10 @@ from pathlib import Path
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest, ranked_groups
 from gecjury.benchmarks.human_scores import columns_by_draws
 from gecjury.benchmarks.judgments import RankedItem
+from gecjury.core.errors import DataError
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.rows import read_table
-from gecjury.errors import DataError
-from gecjury.textfiles import read_lines
 
 _PAIRS = "jfleg/EACL_exp/mturk/pairwise.csv"
 _SENTENCES = "gug-data/gug_annotations.tsv"

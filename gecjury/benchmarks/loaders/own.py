@@ -29,15 +29,15 @@ from gecjury.benchmarks.own_judgments import (
     read_own_verdicts,
 )
 from gecjury.benchmarks.table import BENCHMARKS, BenchmarkInfo, View, looks_like_path
+from gecjury.core.errors import InputError, OptionError, nearest_of
+from gecjury.core.records import from_record
+from gecjury.core.textfiles import lies_in, read_toml
+from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import Language, language_of
 from gecjury.corpus.reading import read_corpus, system_name
 from gecjury.corpus.tokens import in_language
-from gecjury.errors import InputError, OptionError, nearest_of
-from gecjury.records import from_record
 from gecjury.stats.counts import defined_mean
-from gecjury.textfiles import lies_in, read_toml
-from gecjury.wording import listed
 
 _TABLE = "benchmark.toml"
 _MOST_FILES = 10_000

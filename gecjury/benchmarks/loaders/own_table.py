@@ -19,12 +19,12 @@ from gecjury.benchmarks.loaders.own import check_overlap, check_own_name, human_
 from gecjury.benchmarks.own_judgments import COLUMNS, judgments_of_rows
 from gecjury.benchmarks.places import Layout, lay_out, placed_benchmark, placed_corpus
 from gecjury.benchmarks.table import BenchmarkInfo
+from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.aligned import NUMBERS
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.language import language_of
 from gecjury.corpus.rows import Row, read_table
 from gecjury.corpus.tokens import in_language
-from gecjury.errors import InputError, OptionError
 
 _FORMS = {"score": "ratings", "rank": "rankings"}
 _TEXTS = ("source", "output")

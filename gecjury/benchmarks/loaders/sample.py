@@ -12,8 +12,8 @@ from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest
 from gecjury.benchmarks.human_scores import human_columns, human_trueskill
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs, read_rankings
 from gecjury.benchmarks.table import BENCHMARKS, View
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Version
-from gecjury.textfiles import read_lines
 
 _VIEWS: tuple[View, ...] = ("edit", "sentence")
 _REFERENCES = 3

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.judgments import rank_ratings
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import OptionError
+from gecjury.core.textfiles import read_json
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.tokens import in_language
-from gecjury.errors import OptionError
 from gecjury.stats.counts import defined_mean
-from gecjury.textfiles import read_json
 
 _FOLDER = "gec-evaluation/annotations"
 _LEVELS = ("A", "B", "C")

@@ -15,9 +15,9 @@ from typing import Any, Literal, get_args
 
 from gecjury.benchmarks.loaders.geccc import CorrectedSentences
 from gecjury.benchmarks.marked_edits import Mark, token_edits
+from gecjury.core.errors import DataError, MissingExtraError, install_hint, known_name
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import M2Sentence, m2_annotations
-from gecjury.errors import DataError, MissingExtraError, install_hint, known_name
 
 UaGecPart = Literal["test", "train"]
 UaGecLayer = Literal["gec-only", "gec-fluency"]

@@ -15,7 +15,7 @@ from __future__ import annotations
 from gecjury.compat.gec_metrics.base import MetricBase
 from gecjury.compat.gec_metrics.meta_eval import META_EVALUATIONS, MetaEvalBase
 from gecjury.compat.gec_metrics.metrics import METRICS
-from gecjury.errors import OptionError, known_name
+from gecjury.core.errors import OptionError, known_name
 
 __all__ = ["get_meta_eval", "get_meta_eval_ids", "get_metric", "get_metric_ids"]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from inspect import BoundArguments, Parameter, Signature
 from typing import Any, ClassVar, NamedTuple
 
-from gecjury.arrays import FloatArray
-from gecjury.errors import OptionError
-from gecjury.runtime import Runtime
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.trueskill import Game, rate

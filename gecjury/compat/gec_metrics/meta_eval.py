@@ -15,13 +15,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import JudgmentPairs, judged_entries
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.table import View
 from gecjury.compat.gec_metrics.base import MetricBase, inputs_handler
-from gecjury.errors import known_name
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import known_name
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.grouped import window_correlations
 

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.compat.gec_metrics.base import (
     ByReference,
     MetricBase,
@@ -27,19 +26,20 @@ from gecjury.compat.gec_metrics.base import (
     WithoutReference,
     inputs_handler,
 )
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import read_json
 from gecjury.corpus.corpus import corpus_of_texts
 from gecjury.corpus.edits import Edit, counted_edits
-from gecjury.errors import InputError, OptionError
 from gecjury.extraction.extract import corpus_edits, extract
 from gecjury.refbased.edit_metric import BestReference
 from gecjury.refbased.gotoscorer.weights import ChunkWeights, chunk_sequence, judge_systems
 from gecjury.refbased.weighing.bertscore import BERTScore
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Statistics
 from gecjury.stats.counts import precision_recall_f
-from gecjury.textfiles import read_json
 
 __all__ = [
     "ERRANT",

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
 from gecjury.extraction.alignment import Aligner
 from gecjury.extraction.alignment_large import distances
 from gecjury.extraction.merging import Rules

@@ -13,7 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from gecjury.errors import MissingExtraError, OptionError, install_hint
+from gecjury.core.errors import MissingExtraError, OptionError, install_hint
+from gecjury.core.records import read_record
 from gecjury.extraction.tagger.importing import (
     import_spacy,
     needs_torch,
@@ -22,7 +23,6 @@ from gecjury.extraction.tagger.importing import (
     tested_version,
 )
 from gecjury.extraction.tagger.schemes import POS_SCHEMES, attribute_patterns
-from gecjury.records import read_record
 
 __all__ = [
     "EMBEDDED",

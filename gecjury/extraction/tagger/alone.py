@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import Float32Array, IntArray
+from gecjury.core.arrays import Float32Array, IntArray
+from gecjury.core.runtime import import_alone
 from gecjury.extraction.tagger import load_tagger
 from gecjury.extraction.tagger.fast import Attributes, InStep, changed, checked, read_patterns
 from gecjury.extraction.tagger.importing import symbols
 from gecjury.extraction.tagger.schemes import attribute_patterns
 from gecjury.extraction.tagger.transitions import Transitions
 from gecjury.extraction.tagger.windows import Maxout, Parameters, Windows
-from gecjury.runtime import import_alone
 
 _MODEL = Path(__file__).parent / "model"
 _WORD = 2**64 - 1

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gecjury.arrays import Float32Array, FloatArray, IntArray
+from gecjury.core.arrays import Float32Array, FloatArray, IntArray
 from gecjury.extraction.tagger.transitions import Transitions
 from gecjury.extraction.tagger.windows import Encoded, Parameters, Windows, parameters
 

@@ -26,8 +26,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from gecjury.errors import MissingExtraError, OptionError, install_hint
-from gecjury.runtime import import_alone
+from gecjury.core.errors import MissingExtraError, OptionError, install_hint
+from gecjury.core.runtime import import_alone
 
 _SPACYS_PIPES = {
     "attribute_ruler",

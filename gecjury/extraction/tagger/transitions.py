@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gecjury.arrays import Float32Array, IntArray
+from gecjury.core.arrays import Float32Array, IntArray
 from gecjury.extraction.tagger.windows import Encoded, Parameters
 
 # Moves, as spaCy numbers them, and what each does to the top of the stack and to the buffer.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gecjury.arrays import Float32Array, IntArray
+from gecjury.core.arrays import Float32Array, IntArray
 
 # Rows of a matrix product at once, so that they are in the processor's cache for the next steps.
 _ROWS = 1024

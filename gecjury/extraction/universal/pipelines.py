@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gecjury.errors import InputError, OptionError
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.wording import visible
 from gecjury.extraction.alignment import Aligner
 from gecjury.extraction.merging import errant_rules
 from gecjury.extraction.parsing import Parsed, Parser
@@ -17,7 +18,6 @@ from gecjury.extraction.tagger import SpacyMeta, checked_spacy, spacy_meta
 from gecjury.extraction.tagger.importing import installed_version, needs_torch
 from gecjury.extraction.universal import PREFIX, VERSION
 from gecjury.extraction.universal.categories import UniversalTyper
-from gecjury.wording import visible
 
 _LONGEST = 1000  # characters of a name or path
 _WITHOUT_SPACES = frozenset({"ja", "lo", "my", "km", "th", "zh"})

@@ -14,14 +14,14 @@ from typing import Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.table import View
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import counted_edits
 from gecjury.extraction.extract import corpus_edits
 from gecjury.metaeval.audit.families import family_systems, model_families
 from gecjury.metaeval.study import Row, Study
-from gecjury.runtime import Runtime
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.correlation import signs
 from gecjury.stats.counts import ratio

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.table import View
-from gecjury.errors import InputError
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError
+from gecjury.core.runtime import Runtime
 from gecjury.metaeval.study import Row, Study
-from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import kept_scores
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable

@@ -21,13 +21,13 @@ from typing import Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence
-from gecjury.errors import OptionError
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 
 Method = Literal["remove", "add", "shapley"]

@@ -15,12 +15,12 @@ from itertools import permutations
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.edit_verdicts import HumanVerdict
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.language import ENGLISH, Language
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
 
 

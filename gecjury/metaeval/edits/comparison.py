@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.errors import MissingExtraError
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import MissingExtraError
+from gecjury.core.runtime import Runtime
 from gecjury.metaeval.edits.cases import (
     annotator_pairs,
     baselines,
@@ -25,7 +26,6 @@ from gecjury.metaeval.edits.credit import credit_edits, credit_kind, plan_credit
 from gecjury.metaeval.edits.measures import EditAgreement, edit_agreement, pooled_types
 from gecjury.metaeval.edits.variants import check_attribution
 from gecjury.metaeval.settings import Settings
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditJudge
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan

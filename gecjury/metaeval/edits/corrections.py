@@ -18,13 +18,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
 from gecjury.benchmarks.benchmark import Benchmark, CorrectionLabels
+from gecjury.core.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Version
 from gecjury.metaeval.edits.measures import weighted_ranking
 from gecjury.metaeval.ratings import RatedPoints, rated_points
 from gecjury.metaeval.study import Row, Study
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.counts import f_beta, ratio

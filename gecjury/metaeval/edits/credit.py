@@ -19,16 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.records import read_record
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import MOST_BYTES, file_name, write_text
 from gecjury.corpus.corpus import Corpus, fingerprint
-from gecjury.errors import InputError, OptionError
 from gecjury.metaeval.edits.variants import METHODS, attribute_edits, plan_attribution
-from gecjury.records import read_record
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditJudge
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
-from gecjury.textfiles import MOST_BYTES, file_name, write_text
 
 COUNTED = ("counts", "any", "share")
 CREDIT_KINDS = (*COUNTED, *METHODS)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gecjury.arrays import BoolArray, FloatArray, IntArray, blocks
+from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks
 from gecjury.scoring.by_edit import EditCase
 from gecjury.stats.bootstrap import group_counts, interval
 from gecjury.stats.counts import ratio

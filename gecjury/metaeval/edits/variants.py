@@ -17,12 +17,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.errors import OptionError
 from gecjury.metaeval.edits.attribution import Method, Subsets
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.scorer import GroupScorer, Scorer
 from gecjury.scoring.scores import Plan

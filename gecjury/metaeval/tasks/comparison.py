@@ -16,11 +16,12 @@ from typing import Literal
 
 import numpy as np
 
-from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.benchmarks.table import View
-from gecjury.errors import GecjuryError, InputError, OptionError, known_name
+from gecjury.core.arrays import BoolArray, FloatArray, IntArray
+from gecjury.core.errors import GecjuryError, InputError, OptionError, known_name
+from gecjury.core.runtime import Runtime
 from gecjury.metaeval.comparison import Trial
 from gecjury.metaeval.ratings import rated_points
 from gecjury.metaeval.result import Comparison
@@ -35,7 +36,6 @@ from gecjury.metaeval.tasks.swaps import (
     soft_swaps,
 )
 from gecjury.metaeval.uncertainty import DrawnLevel
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
 from gecjury.stats.bootstrap import Interval, draws_within, interval

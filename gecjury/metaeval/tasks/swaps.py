@@ -21,7 +21,7 @@ from typing import Protocol
 
 import numpy as np
 
-from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
+from gecjury.core.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
 from gecjury.stats.correlation import MEASURES
 from gecjury.stats.counts import defined_mean, ratio
 from gecjury.stats.permutation import standardise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gecjury.errors import MissingExtraError, OptionError
+from gecjury.core.errors import MissingExtraError, OptionError
 from gecjury.report.citations import address_of
 from gecjury.scoring.registry import scorer_class
 

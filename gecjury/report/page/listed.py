@@ -10,6 +10,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from gecjury.core.runtime import __version__
+from gecjury.core.wording import listed, number, shortened
 from gecjury.corpus.edits import ARROW, MISSED, RIGHT, WRONG
 from gecjury.report.figure import Figure
 from gecjury.report.page.markup import lang_attribute, render, render_page
@@ -20,8 +22,6 @@ from gecjury.report.page.tables import Cell, PageTable, headings, measure_cell
 from gecjury.report.result import Record, Result, Table
 from gecjury.report.tables import shown_cells
 from gecjury.report.words import Statement
-from gecjury.runtime import __version__
-from gecjury.wording import listed, number, shortened
 
 
 def tables_html(result: Result, plots: Sequence[tuple[str, str, Picture]] = ()) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from gecjury.runtime import __version__
+from gecjury.core.runtime import __version__
 
 
 def lang_attribute(code: str) -> Markup:

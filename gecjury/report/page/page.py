@@ -17,6 +17,8 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from gecjury.benchmarks.table import BENCHMARKS, View
+from gecjury.core.runtime import __version__
+from gecjury.core.wording import number, shortened
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.disagreement import Consensus, camps, consensus, sentence_views
 from gecjury.metaeval.result import Comparison
@@ -47,11 +49,9 @@ from gecjury.report.words import (
     summarise,
     views_of,
 )
-from gecjury.runtime import __version__
 from gecjury.scoring.options import short_names
 from gecjury.scoring.registry import paper_of
 from gecjury.scoring.scores import ScoreTable
-from gecjury.wording import number, shortened
 
 # The whole page stays below 3 MB; sentences fill the space that tables and figures leave.
 _BYTES = 2_600_000

@@ -11,6 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from gecjury.benchmarks.table import View
+from gecjury.core.wording import number, percent
 from gecjury.metaeval.study import Study
 from gecjury.report.figure import Figure
 from gecjury.report.page.markup import render
@@ -19,7 +20,6 @@ from gecjury.report.page.svg import MOST_DRAWN, MOST_NAMED, intervals, scatter, 
 from gecjury.report.page.tables import pair_matrix
 from gecjury.report.words import SHOWN_MEASURES, VIEWS, Document, Standing
 from gecjury.scoring.scores import ScoreTable
-from gecjury.wording import number, percent
 
 _WINDOWS = (4, 8)
 _JUDGED_OFTEN = 20  # judgments of a pair of systems from which its accuracy is worth a sentence

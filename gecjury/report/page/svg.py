@@ -16,9 +16,9 @@ from xml.etree.ElementTree import Element, tostring
 
 from markupsafe import Markup
 
+from gecjury.core.wording import cut, letters, number
 from gecjury.report.escaping import clean
 from gecjury.report.figure import Figure
-from gecjury.wording import cut, letters, number
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gecjury.core.wording import number
 from gecjury.metaeval.result import SENTENCE_STATISTICS, SYSTEM_STATISTICS
 from gecjury.report.figure import HEADINGS, Figure
 from gecjury.report.words import (
@@ -21,7 +22,6 @@ from gecjury.report.words import (
     SHOWN_MEASURES,
     is_compared,
 )
-from gecjury.wording import number
 
 Heading = tuple[str, str]
 """The heading of a column and its CSS classes; `n` is for numbers, sorted descending first."""

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from gecjury.core.runtime import __version__
+from gecjury.core.wording import number, shortly
 from gecjury.metaeval.tasks.comparison import TaskComparison
 from gecjury.report.comparison import document as comparison_document
 from gecjury.report.figure import Figure, figures_of
@@ -27,9 +29,7 @@ from gecjury.report.page.tables import (
 from gecjury.report.tables import plain
 from gecjury.report.tasks import absences, best_first, task_document, tasks_verdict
 from gecjury.report.words import VIEWS, Statement, views_of
-from gecjury.runtime import __version__
 from gecjury.scoring.options import short_names
-from gecjury.wording import number, shortly
 
 _SHADES = 5
 _SECTIONS = {

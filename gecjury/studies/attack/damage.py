@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.arrays import BoolArray, FloatArray
+from gecjury.core.arrays import BoolArray, FloatArray
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.signature import Signature

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
 from gecjury.stats.bootstrap import interval
 from gecjury.stats.counts import ratio
 from gecjury.studies.attack.damage import ScoredPair

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import BoolArray, FloatArray
+from gecjury.core.arrays import BoolArray, FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.rewards.guards import Guard, guards_from
 from gecjury.studies.attack.damage import AttackScores

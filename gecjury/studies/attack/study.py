@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from gecjury.core.errors import InputError, OptionError, nearest
+from gecjury.core.settings import option
+from gecjury.core.wording import number
 from gecjury.corpus.aligned import aligned
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.reading import read_version
-from gecjury.errors import InputError, OptionError, nearest
 from gecjury.metaeval.effort import duration
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.rewards.guards import GUARDS
 from gecjury.scoring.score_files import check_writable
 from gecjury.scoring.scorer import Scorer
-from gecjury.settings import option
 from gecjury.stats.bootstrap import sentence_counts
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.attack.damage import (
@@ -31,7 +32,6 @@ from gecjury.studies.attack.effects import effect, summed_up, verdicts_of
 from gecjury.studies.attack.perturbations import PERTURBATIONS, Perturbation
 from gecjury.studies.attack.rewarded import alarms, rises
 from gecjury.studies.study import Study, Takes, Work, function_of
-from gecjury.wording import number
 
 _MANY = 5_000  # texts; with fewer, no metric takes long
 _TRIED = 20  # sentences that are scored to estimate the time for all

@@ -8,13 +8,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import ARROW, Edit, Edits, counted_edits
 from gecjury.extraction.retyping import typed_corpus_edits
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
-from gecjury.studies.system_tests import scores_without
+from gecjury.scoring.system_tests import scores_without
 
 Move = Literal["kept", "came", "went"]
 """Edits that both systems make, that only the NEW one makes, or that only the OLD one made."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from gecjury.scoring.conditions import Condition, parse_condition
 from gecjury.studies.diff.paired import RATES, Paired
 

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
+from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.by_edit import TypeLevel, merged_type
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
+from gecjury.scoring.system_tests import pair_tests
 from gecjury.stats.bootstrap import Interval, interval, sentence_draws
 from gecjury.stats.counts import precision_recall_f, ratio
 from gecjury.stats.permutation import permutation_signs, swapped_means, tail_p
 from gecjury.stats.resampling import Resampling
-from gecjury.studies.system_tests import pair_tests
 
 RATES: Mapping[str, str] = {
     "over-correction": "of the sentences that every reference leaves unchanged, the share that the "

@@ -14,15 +14,17 @@ from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
+from gecjury.core.errors import IncompleteError, InputError, MissingExtraError, OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
+from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import IncompleteError, InputError, MissingExtraError, OptionError
+from gecjury.corpus.groups import Groups, read_groups
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.tables import LEAST_P, audit_tables
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import TypeLevel, whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
-from gecjury.settings import option
 from gecjury.stats.permutation import holm
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.diff.edited import EditChanges, edit_changes, moved_sentences
@@ -45,10 +47,8 @@ from gecjury.studies.diff.paired import (
     type_counts,
     type_differences,
 )
-from gecjury.studies.groups import Groups, read_groups
 from gecjury.studies.score import three_counts
 from gecjury.studies.study import Study, Takes, Work, function_of
-from gecjury.wording import number
 
 TypeLevels = Literal[0, 1, 2, 3]
 """The levels of `TypeLevel`, or 0 for no error types."""

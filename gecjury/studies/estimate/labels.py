@@ -8,17 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark, CorrectionLabels
 from gecjury.benchmarks.judgments import RankedItem, read_rankings
 from gecjury.benchmarks.own_judgments import read_judgments
 from gecjury.benchmarks.table import View
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, OptionError, nearest_of
 from gecjury.corpus.aligned import ID_KEYS, NUMBERS
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.rows import Row, read_table
-from gecjury.errors import InputError, OptionError, nearest_of
-from gecjury.metaeval.resampled import win_rates
 from gecjury.stats.counts import defined_mean, ratio
+from gecjury.stats.wins import win_rates
 
 _ASPECTS = ("quality", "grammaticality", "fluency", "meaning")
 _LARGEST = 1e100
@@ -74,7 +74,7 @@ def labels_of_benchmark(benchmark: Benchmark, view: View | None = None, aspect: 
     """Return a benchmark's own judgments as labels.
 
     Ratings are means over raters and aspects. A ranking gives each output the share of the other
-    ranked systems that it beats, see `gecjury.metaeval.resampled.win_rates`, averaged over the
+    ranked systems that it beats, see `gecjury.stats.wins.win_rates`, averaged over the
     rankings of its source. Labels of one word are 1 for a good correction and 0 for a bad one.
 
     Args:

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gecjury.arrays import BoolArray, FloatArray, IntArray
-from gecjury.errors import InputError, OptionError
+from gecjury.core.arrays import BoolArray, FloatArray, IntArray
+from gecjury.core.errors import InputError, OptionError
 
 LEAST = 10
 """The smallest number of labelled sources for which an interval is computed."""

@@ -13,12 +13,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gecjury.arrays import BoolArray, FloatArray
 from gecjury.benchmarks.table import View
-from gecjury.errors import InputError, OptionError
+from gecjury.core.arrays import BoolArray, FloatArray
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.settings import check_needs, option
+from gecjury.core.wording import listed, number
 from gecjury.report.result import Column, Reader, Record, Result, Table
 from gecjury.scoring.scores import ScoreTable
-from gecjury.settings import check_needs, option
 from gecjury.studies.estimate.labels import Labels, labels_of_benchmark, read_labels
 from gecjury.studies.estimate.prediction_powered import (
     LEAST,
@@ -31,7 +32,6 @@ from gecjury.studies.estimate.prediction_powered import (
     filled,
 )
 from gecjury.studies.study import Study, Takes, Work, function_of
-from gecjury.wording import listed, number
 
 _MOST_PAIRED = 200  # systems; with more, only neighbours are compared instead of all pairs
 _SIZES = (25, 50, 100, 200, 400, 800, 1600, 3200)  # labelled sources of the curve

@@ -16,9 +16,9 @@ from typing import Literal
 
 import numpy as np
 
+from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.edits import Edit, apply_edits, counted_edits
 from gecjury.corpus.m2 import M2Sentence
-from gecjury.errors import InputError, OptionError
 
 SourceChoice = Literal["original", "random", "released"]
 """Texts that scorers get as the source.

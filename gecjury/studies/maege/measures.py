@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
 from gecjury.stats.bootstrap import interval
 from gecjury.stats.correlation import pearson_of_sums
 from gecjury.stats.counts import ratio

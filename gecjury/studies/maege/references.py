@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gecjury.benchmarks.data_folder import open_data
+from gecjury.core.errors import InputError, OptionError, known_name
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.aligned import aligned
 from gecjury.corpus.corpus import Corpus, Version, filled_references, meant_references
 from gecjury.corpus.edits import Edit, apply_edits
@@ -15,11 +18,8 @@ from gecjury.corpus.language import ENGLISH, Language, language_of
 from gecjury.corpus.m2 import M2Sentence, m2_annotations, read_m2
 from gecjury.corpus.reading import read_corpus, read_versions
 from gecjury.corpus.tokens import folded, in_language
-from gecjury.errors import InputError, OptionError, known_name
 from gecjury.extraction.extract import corpus_edits
-from gecjury.runtime import Runtime
 from gecjury.studies.maege.chains import Annotated, count_annotators
-from gecjury.textfiles import read_lines
 
 ALL = -1
 """Number of the reference set that is used for the chains of every annotator."""

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray, settled
+from gecjury.core.arrays import FloatArray, IntArray, settled
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence
-from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable

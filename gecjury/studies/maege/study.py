@@ -8,16 +8,16 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError
+from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import Language
-from gecjury.errors import InputError
 from gecjury.report.result import Column, Record, Result, Table
-from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import check_writable
 from gecjury.scoring.scorer import Scorer
-from gecjury.settings import option
 from gecjury.stats.bootstrap import sentence_counts
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.resampling import Resampling, check_resamples

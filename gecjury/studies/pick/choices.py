@@ -9,14 +9,14 @@ from typing import Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray, settled
+from gecjury.core.arrays import FloatArray, IntArray, settled
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import counted_edits
-from gecjury.errors import InputError, OptionError
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.stats.counts import precision_recall_f
-from gecjury.wording import number
 
 Votes = Literal["files", "texts"]
 """Voters in minimum Bayes risk: every other file, or every other distinct text once."""

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load_all
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
+from gecjury.scoring.system_tests import mixed_scores
 from gecjury.stats.bootstrap import draws_within, interval
 from gecjury.studies.pick.choices import Choice
-from gecjury.studies.system_tests import mixed_scores
 
 MEASURES = ("errant", "gleu")
 """The metrics by which the gain of choosing is measured."""

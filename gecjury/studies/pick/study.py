@@ -9,14 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.settings import option
+from gecjury.core.textfiles import lines_text, write_text
+from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.rows import check_system_name
-from gecjury.errors import InputError, OptionError
 from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.registry import Metric, load
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
-from gecjury.settings import option
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.pick.choices import (
     Choice,
@@ -28,8 +30,6 @@ from gecjury.studies.pick.choices import (
 )
 from gecjury.studies.pick.gains import MEASURES, Gains, gains_of
 from gecjury.studies.study import Study, Takes, Work, function_of
-from gecjury.textfiles import lines_text, write_text
-from gecjury.wording import number
 
 
 @dataclass(frozen=True, kw_only=True)

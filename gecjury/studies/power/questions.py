@@ -12,10 +12,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import JudgmentPairs, expand_pairs
-from gecjury.errors import InputError, OptionError, nearest
+from gecjury.core.arrays import FloatArray, IntArray, draw_weights
+from gecjury.core.errors import InputError, OptionError, nearest
 from gecjury.scoring.given_scores import GivenScores
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable

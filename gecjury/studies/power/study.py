@@ -14,12 +14,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
-from gecjury.errors import InputError, OptionError, nearest
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, OptionError, nearest
+from gecjury.core.settings import option
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.scoring.given_scores import GivenScores
 from gecjury.scoring.scores import Plan
-from gecjury.settings import option
 from gecjury.stats.resampling import Resampling
 from gecjury.stats.sizes import (
     FEWEST,

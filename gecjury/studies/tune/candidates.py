@@ -15,11 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.errors import OptionError
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.leakage import normalise
-from gecjury.errors import OptionError
 from gecjury.metaeval.study import Study
 from gecjury.scoring.consent import home_of, powers_of, require_consent
 from gecjury.scoring.options import parse
@@ -28,7 +29,6 @@ from gecjury.stats.bootstrap import Interval, group_counts, interval
 from gecjury.stats.counts import ratio
 from gecjury.stats.preferences import pair_outcomes
 from gecjury.stats.resampling import Resampling
-from gecjury.textfiles import read_lines
 
 _SAME = 1e-12  # accuracies that differ by less are equal
 

@@ -7,20 +7,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from gecjury.addresses import masked
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
+from gecjury.core.addresses import masked
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.core.settings import check_needs, option
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import OptionError
 from gecjury.metaeval import study as metaeval
 from gecjury.metaeval.settings import HumanKind, Settings
 from gecjury.report.result import Column, Result, Table
-from gecjury.runtime import Runtime
 from gecjury.scoring.options import parse
 from gecjury.scoring.registry import Metric, load, scorer_class
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
-from gecjury.settings import check_needs, option
 from gecjury.stats.bootstrap import group_counts, interval
 from gecjury.stats.ranking import Aggregate
 from gecjury.stats.resampling import Resampling

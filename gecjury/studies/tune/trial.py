@@ -12,14 +12,14 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray, settled
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
+from gecjury.core.arrays import FloatArray, IntArray, settled
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import normalise
-from gecjury.errors import OptionError
 from gecjury.metaeval.study import Study
-from gecjury.runtime import Runtime
 from gecjury.scoring.options import parse
 from gecjury.scoring.registry import load, scorer_class
 from gecjury.scoring.score_files import score_with_files

@@ -12,9 +12,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.errors import InputError
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import read_text, user_path
 from gecjury.corpus.leakage import sentence_key
-from gecjury.errors import InputError
 from gecjury.models.batching import padded_batches
 from gecjury.models.networks import cut_length, refuse_wordless
 from gecjury.models.origin import KEYS_FILE
@@ -22,8 +24,6 @@ from gecjury.refless.data.labelled import LabelledSentence, LabelledText, refuse
 from gecjury.refless.nets.probe import plain_text
 from gecjury.refless.nets.regressor import batch_logits
 from gecjury.refless.training.recipe import TrainSettings
-from gecjury.runtime import Runtime
-from gecjury.textfiles import read_text, user_path
 
 LABELS = ("c", "i")
 """Names of the two outputs, as in MultiGED's files: correct, incorrect."""

@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import write_text
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.labelled import LabelledText
 from gecjury.refless.data.noise import spoil
@@ -48,9 +50,7 @@ from gecjury.refless.training.steps.detection import (
 )
 from gecjury.refless.training.trainer import Fit, LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.watching import Watch, kept_record
-from gecjury.runtime import Runtime
 from gecjury.stats.correlation import spearman
-from gecjury.textfiles import write_text
 
 _DEV_SHARE = 0.03
 _DEV_MOST = 600

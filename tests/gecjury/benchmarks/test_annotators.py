@@ -21,7 +21,7 @@ from gecjury.benchmarks.annotators import (
     scott_pi,
 )
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs, read_rankings
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from tests.published import BASE
 
 

@@ -16,13 +16,13 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
+from gecjury.core.errors import InputError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import InputError
 from gecjury.metaeval.cautions import cautions, check_scored, count_repeats
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
 from gecjury.refbased.green import GREEN
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.scores import Statistics
 

@@ -20,7 +20,7 @@ import pytest
 from gecjury.benchmarks import data_folder as fetch
 from gecjury.benchmarks.data_folder import DataFile, DataFolder, dataset_files, manifest, open_data
 from gecjury.benchmarks.download import Download, Unreachable, download_all
-from gecjury.errors import DataError, OptionError
+from gecjury.core.errors import DataError, OptionError
 
 REPO, COMMIT = "owner/repo", "0123abcd"
 FILES = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gecjury.benchmarks.edit_verdicts import read_edit_verdicts
-from gecjury.errors import InputError
+from gecjury.core.errors import InputError
 
 HEAD = "<Source with context>\nBefore .\n<t>He [go] to school .</t>\nAfter .\n\n<Correction>\n"
 

@@ -17,7 +17,7 @@ from gecjury.benchmarks.judgments import (
     expand_pairs,
     read_rankings,
 )
-from gecjury.errors import InputError, OptionError
+from gecjury.core.errors import InputError, OptionError
 from tests.published import SEEDA
 
 GOOD = """<?xml version="1.0" encoding="UTF-8"?>

@@ -13,8 +13,8 @@ from gecjury.benchmarks.data_folder import open_data
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.table import BENCHMARKS
-from gecjury.errors import DataError, InputError, OptionError
-from gecjury.textfiles import read_lines
+from gecjury.core.errors import DataError, InputError, OptionError
+from gecjury.core.textfiles import read_lines
 
 SEEDA_SYSTEMS = [
     *("BART", "BERT-fuse", "GECToR-BERT", "GECToR-ens", "GPT-3.5", "INPUT", "LM-Critic", "PIE"),

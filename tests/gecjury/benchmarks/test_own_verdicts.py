@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gecjury.benchmarks.own_judgments import read_own_verdicts
+from gecjury.core.errors import InputError
 from gecjury.corpus.corpus import corpus_of_texts
-from gecjury.errors import InputError
 from tests.shell import Shell
 
 CORPUS = corpus_of_texts(

@@ -18,8 +18,8 @@ from gecjury.benchmarks.data_folder import dataset_files, manifest
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import command_parser, data
 from gecjury.cli.parsers import CommandParser
-from gecjury.errors import DataError, OptionError, OutputError
-from gecjury.textfiles import read_lines, write_text
+from gecjury.core.errors import DataError, OptionError, OutputError
+from gecjury.core.textfiles import read_lines, write_text
 
 
 def run(*arguments: str, data_folder: Path | None = None, form: str = "json") -> int:
@@ -194,7 +194,7 @@ def test_the_sample_is_completed_after_an_interrupted_call(
         write_text(path, text)
 
     with monkeypatch.context() as patched:
-        patched.setattr("gecjury.textfiles.write_text", fill)
+        patched.setattr("gecjury.core.textfiles.write_text", fill)
         with pytest.raises(OutputError, match="No space left"):
             run("sample", str(tmp_path))
     assert len([*tmp_path.iterdir()]) == 3

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from gecjury.errors import install_hint
+from gecjury.core.errors import install_hint
 from tests.shell import (
     FIXED,
     SCORE,

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from gecjury.cli import progress
-from gecjury.runtime import Runtime
+from gecjury.core.runtime import Runtime
 
 
 def test_quick_work_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from gecjury.cli import main
 from gecjury.cli.study import read_study
-from gecjury.errors import InputError, OptionError
+from gecjury.core.errors import InputError, OptionError
 from tests.judges.faultserver import FaultServer, Said
 
 

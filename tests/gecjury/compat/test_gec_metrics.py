@@ -24,7 +24,7 @@ from gecjury.compat.gec_metrics.metrics import (
     MetricBaseForSourceFree,
     inputs_handler,
 )
-from gecjury.errors import GecjuryError
+from gecjury.core.errors import GecjuryError
 
 SOURCES = ["He go to the school yesterday .", "All is well here .", "They is at home ."]
 FIRST = ["He went to school yesterday .", "All is well here .", "They are at home ."]

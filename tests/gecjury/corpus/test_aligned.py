@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from gecjury.benchmarks.loaders.own_table import table_info
+from gecjury.core.errors import InputError
+from gecjury.corpus.groups import read_groups
 from gecjury.corpus.reading import read_corpus
-from gecjury.errors import InputError
 from gecjury.refless.data.pairs import read_parallel
 from gecjury.studies.estimate.labels import read_labels
-from gecjury.studies.groups import read_groups
 from tests.shell import Shell
 
 SOURCE = ["I has it .", "He go .", "All is well ."]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from gecjury.core.errors import InputError
 from gecjury.corpus.corpus import Corpus, Group, Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.gold import have_types
 from gecjury.corpus.reading import read_corpus, read_gold, read_sources, read_versions, system_name
-from gecjury.errors import InputError
 
 M2 = """\
 S a b c

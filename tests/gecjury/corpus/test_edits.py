@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gecjury.core.errors import InputError
 from gecjury.corpus.edits import (
     Edit,
     apply_edits,
@@ -16,7 +17,6 @@ from gecjury.corpus.edits import (
     keeps_words,
     marked_edits,
 )
-from gecjury.errors import InputError
 
 TOKENS = ["I", "has", "two", "cat"]
 

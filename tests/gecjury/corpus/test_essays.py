@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from gecjury.core.errors import InputError
 from gecjury.corpus.essays import parse_essays
 from gecjury.corpus.reading import read_corpus
-from gecjury.errors import InputError
 from tests.shell import Shell
 
 ORIG = """\

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gecjury.core.errors import InputError
 from gecjury.corpus.hub import hub_dataset
-from gecjury.errors import InputError
 
 datasets = pytest.importorskip("datasets")
 pytestmark = pytest.mark.security

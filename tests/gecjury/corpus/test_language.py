@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gecjury.core.errors import InputError, MissingExtraError, OptionError
 from gecjury.corpus.corpus import Corpus, Group, Version, gold_versions
 from gecjury.corpus.language import ENGLISH, Language, language_of, unparted_note
 from gecjury.corpus.m2 import parse_m2
@@ -19,7 +20,6 @@ from gecjury.corpus.tokens import (
     tokenised,
     tokeniser,
 )
-from gecjury.errors import InputError, MissingExtraError, OptionError
 
 
 def cut(text: str, name: str) -> str:

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gecjury.core.errors import InputError
+from gecjury.core.textfiles import read_lines, write_text
 from gecjury.corpus.corpus import gold_versions
 from gecjury.corpus.edits import Edit, marked_edits, overlapping_edits
 from gecjury.corpus.m2 import (
@@ -21,8 +23,6 @@ from gecjury.corpus.m2 import (
     parse_m2,
     read_m2,
 )
-from gecjury.errors import InputError
-from gecjury.textfiles import read_lines, write_text
 
 SAMPLE = """\
 S This are a sentence .

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 import gecjury
+from gecjury.core.errors import OptionError
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.detection import detected_language, language_note
 from gecjury.corpus.language import language_of
 from gecjury.corpus.reading import read_corpus
 from gecjury.corpus.tokens import in_language, looks_raw
-from gecjury.errors import OptionError
 
 AUTO = language_of("en", "auto", "auto")
 RAW = ("I has a dog, and it bark.", "She don't like it!", 'He said "hi".')

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gecjury import corpus_of_texts
+from gecjury.core.errors import InputError
 from gecjury.corpus.reading import read_corpus, read_version, read_versions
-from gecjury.errors import InputError
 from tests.shell import Shell
 
 GLEU = ["-m", "gleu"]

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gecjury.core.errors import InputError
 from gecjury.corpus.rows import Row, csv_rows, read_table, table_of
-from gecjury.errors import InputError
 
 pytestmark = pytest.mark.security
 

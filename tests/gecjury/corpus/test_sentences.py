@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from gecjury.core.errors import InputError
 from gecjury.corpus.reading import read_corpus
 from gecjury.corpus.sentences import aligned_sentences, sentences
-from gecjury.errors import InputError
 
 SOURCE = ["I has a dog.", "It bark at Mr. Smith.", "We is happy!"]
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gecjury.core.errors import InputError
+from gecjury.core.runtime import SilentBar
 from gecjury.datasets.files import column_names, counted, dataset_files, is_dataset, open_lines
 from gecjury.datasets.shards import shards_of
-from gecjury.errors import InputError
-from gecjury.runtime import SilentBar
 
 
 def count(paths: list[Path], shard_rows: int | None = None) -> Any:

@@ -17,12 +17,7 @@ from typing import Any
 
 import pytest
 
-from gecjury.datasets.engines import LocalEngine
-from gecjury.datasets.output import UNFINISHED
-from gecjury.datasets.ray_engine import _QUIET, RayEngine, ShardActor, check_cluster_address
-from gecjury.datasets.run import score_dataset
-from gecjury.datasets.shards import InputFile, Job, Shard, ShardSummary, shards_of
-from gecjury.errors import (
+from gecjury.core.errors import (
     DataError,
     GecjuryError,
     IncompleteError,
@@ -30,6 +25,11 @@ from gecjury.errors import (
     MissingExtraError,
     OptionError,
 )
+from gecjury.datasets.engines import LocalEngine
+from gecjury.datasets.output import UNFINISHED
+from gecjury.datasets.ray_engine import _QUIET, RayEngine, ShardActor, check_cluster_address
+from gecjury.datasets.run import score_dataset
+from gecjury.datasets.shards import InputFile, Job, Shard, ShardSummary, shards_of
 from gecjury.scoring.signature import Signature
 
 FILE = InputFile("/data/mine.jsonl", "mine.jsonl", "jsonl", 60)

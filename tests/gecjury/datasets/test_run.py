@@ -19,15 +19,15 @@ import numpy as np
 import pytest
 
 import gecjury
+from gecjury.core.errors import GecjuryError, IncompleteError, InputError, OptionError, OutputError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.datasets.engines import LocalEngine
 from gecjury.datasets.files import parquet_file
 from gecjury.datasets.run import DatasetScores, score_dataset
 from gecjury.datasets.shards import Job, Shard, ShardSummary
 from gecjury.datasets.work import Worker
-from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError, OutputError
 from gecjury.refless.changes import Changes
-from gecjury.runtime import Runtime
 from gecjury.scoring.scores import Statistics
 
 METRICS = ["green", "changes", "gleu", "i-measure"]
@@ -625,7 +625,7 @@ def test_a_worker_that_always_dies_names_its_rows(
     tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = made.write(tmp_path / "a.parquet", made.rows(30))
-    monkeypatch.setattr("gecjury.processes.sys.executable", "/bin/false")
+    monkeypatch.setattr("gecjury.core.processes.sys.executable", "/bin/false")
     with pytest.raises(IncompleteError, match=r"a\.parquet, rows \d+ to \d+: the worker died 3"):
         score(path, tmp_path / "out", runtime=Runtime(workers=2))
 

@@ -9,9 +9,11 @@ import pytest
 errant = pytest.importorskip("errant")
 pytest.importorskip("spacy")
 
+from gecjury.core.errors import InputError, MissingExtraError, OptionError  # noqa: E402
+from gecjury.core.runtime import Runtime  # noqa: E402
+from gecjury.core.textfiles import read_lines  # noqa: E402
 from gecjury.corpus.edits import Edit, apply_edits  # noqa: E402
 from gecjury.corpus.m2 import read_m2  # noqa: E402
-from gecjury.errors import InputError, MissingExtraError, OptionError  # noqa: E402
 from gecjury.extraction import extract as extraction  # noqa: E402
 from gecjury.extraction import parsing  # noqa: E402
 from gecjury.extraction.extract import extract  # noqa: E402
@@ -20,8 +22,6 @@ from gecjury.extraction.pipeline import ExtractedEdits, Extractor  # noqa: E402
 from gecjury.extraction.tagger import load_tagger  # noqa: E402
 from gecjury.extraction.tagger.fast import FastPipeline  # noqa: E402
 from gecjury.extraction.taggers import extraction_signature  # noqa: E402
-from gecjury.runtime import Runtime  # noqa: E402
-from gecjury.textfiles import read_lines  # noqa: E402
 
 FRESH = Runtime(use_cache=False)
 
@@ -217,7 +217,7 @@ def test_overlong_lines_are_parsed_in_pieces_and_named(
 
 
 def test_damaged_cache_entries_are_ignored(tmp_path: Path) -> None:
-    from gecjury.caches import DiskCache, text_key
+    from gecjury.core.caches import DiskCache, text_key
 
     runtime = Runtime(cache=tmp_path)
     wanted = extract(["He go ."], [["He goes ."]], runtime=runtime).edits

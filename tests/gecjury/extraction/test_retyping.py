@@ -11,6 +11,7 @@ import pytest
 errant = pytest.importorskip("errant")
 pytest.importorskip("spacy")
 
+from gecjury.core.runtime import Runtime  # noqa: E402
 from gecjury.corpus.corpus import Corpus, Version  # noqa: E402
 from gecjury.corpus.edits import Edit, Edits  # noqa: E402
 from gecjury.corpus.m2 import M2Sentence, format_m2, parse_m2, read_m2  # noqa: E402
@@ -24,7 +25,6 @@ from gecjury.extraction.retyping import (  # noqa: E402
     typed_corpus_edits,
 )
 from gecjury.extraction.tagger import load_tagger  # noqa: E402
-from gecjury.runtime import Runtime  # noqa: E402
 
 FRESH = Runtime(use_cache=False)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gecjury.errors import MissingExtraError, OptionError
+from gecjury.core.errors import MissingExtraError, OptionError
 
 pytest.importorskip("spacy")
 

@@ -8,11 +8,12 @@ import pytest
 pytest.importorskip("rapidfuzz")
 
 from gecjury.cli import main
+from gecjury.core.errors import MissingExtraError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.gold import has_type_of, have_types, scheme_of
 from gecjury.corpus.m2 import read_m2
-from gecjury.errors import MissingExtraError
 from gecjury.extraction.extract import cache_parts
 from gecjury.extraction.retyping import (
     GoldTypes,
@@ -22,7 +23,6 @@ from gecjury.extraction.retyping import (
     typed_corpus_edits,
 )
 from gecjury.extraction.taggers import extraction_signature
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 
 FRESH = Runtime(use_cache=False)

@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
-from gecjury.errors import GecjuryError, InputError, OptionError
+from gecjury.core.errors import GecjuryError, InputError, OptionError
 
 pytest.importorskip("spacy")
 pytest.importorskip("errant")
 
+from gecjury.core.processes import ForkedProcess, SpawnedProcess
 from gecjury.corpus.edits import Edit
 from gecjury.extraction import workers
 from gecjury.extraction.pipeline import ExtractedEdits, TextPair, errant_extractor
 from gecjury.extraction.tagger import load_tagger
 from gecjury.extraction.workers import _answers, _Batches, _may_fork, extract_in_workers
-from gecjury.processes import ForkedProcess, SpawnedProcess
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="forks are made on Linux alone")
 PAIRS = [

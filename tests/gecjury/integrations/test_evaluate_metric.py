@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gecjury import load
-from gecjury.errors import MissingExtraError
+from gecjury.core.errors import MissingExtraError
 from gecjury.integrations import evaluate_metric
 from tests.gecjury.integrations.test_inspect_ai import REFERENCES, SOURCES, TEXTS
 

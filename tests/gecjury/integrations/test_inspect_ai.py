@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gecjury import load
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from gecjury.integrations.inspect_ai import gec_scorer
 from gecjury.integrations.scoring import RowScorer
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gecjury.core.errors import GecjuryError, InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
-from gecjury.errors import GecjuryError, InputError, OptionError
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.settings import Settings
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 from gecjury.stats.resampling import Resampling

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from gecjury.errors import InputError
+from gecjury.core.errors import InputError
 from gecjury.jury.likeness import effective_size, every_pair, likeness_weights
 
 

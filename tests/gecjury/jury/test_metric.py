@@ -12,12 +12,13 @@ import pytest
 
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.language import language_of
 from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.reading import read_corpus
 from gecjury.corpus.tokens import in_language
-from gecjury.errors import InputError, OptionError
 from gecjury.jury.metric import Jury
 from gecjury.jury.model import (
     JuryModel,
@@ -27,7 +28,6 @@ from gecjury.jury.model import (
     read_jury,
     write_jury,
 )
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.leakage import sentence_key
-from gecjury.errors import InputError, OptionError
 from gecjury.jury.model import JuryModel, Member
 from gecjury.jury.pairs import TrainingPairs, collect_pairs, scores_of
 from gecjury.jury.training import JuryTraining, train_jury
-from gecjury.runtime import Runtime
 
 MEMBERS = (Member("gleu"), Member("green"), Member("errant"))
 

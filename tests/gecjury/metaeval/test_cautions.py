@@ -10,8 +10,8 @@ import pytest
 
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.core.errors import OptionError
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import OptionError
 from gecjury.metaeval.cautions import Caution, cautions
 from gecjury.metaeval.comparison import check
 from gecjury.metaeval.result import SYSTEM_STATISTICS

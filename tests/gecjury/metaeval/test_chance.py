@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gecjury.arrays import TOLERANCE
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.cli import main
+from gecjury.core.arrays import TOLERANCE
+from gecjury.core.errors import OptionError
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import OptionError
 from gecjury.metaeval.chance import in_levels, levels_of, sentence_table, sentinel_scores
 from gecjury.metaeval.comparison import _rounded, compare
 from gecjury.metaeval.settings import Settings

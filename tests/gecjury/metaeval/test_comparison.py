@@ -10,13 +10,13 @@ import pytest
 
 import gecjury
 from gecjury.cli import main
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.core.wording import number
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.settings import Settings
-from gecjury.runtime import Runtime
 from gecjury.stats import trueskill
 from gecjury.stats.resampling import Resampling
-from gecjury.wording import number
 from tests.fakes import Steps
 
 

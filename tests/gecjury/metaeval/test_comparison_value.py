@@ -13,13 +13,13 @@ import pytest
 import gecjury
 from gecjury.benchmarks.annotators import annotator_kappa, ranks_alpha
 from gecjury.cli import main
-from gecjury.errors import InputError, OptionError
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.wording import width
 from gecjury.metaeval.comparison import check, compare, plans
 from gecjury.metaeval.settings import Settings
 from gecjury.report.comparison import document, tables
 from gecjury.report.page.page import comparison_page
 from gecjury.report.tables import tables_text, to_json
-from gecjury.wording import width
 
 FEW = gecjury.Resampling(resamples=20, permutations=100)
 

@@ -10,8 +10,8 @@ import pytest
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.core.errors import OptionError
 from gecjury.corpus.corpus import corpus_of_texts
-from gecjury.errors import OptionError
 from gecjury.metaeval.comparison import check
 from gecjury.metaeval.effort import Effort, effort, told
 from gecjury.metaeval.settings import Settings

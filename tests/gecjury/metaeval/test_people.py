@@ -11,10 +11,10 @@ from gecjury.benchmarks.benchmark import Benchmark, ranked_groups
 from gecjury.benchmarks.judgments import rank_ratings
 from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.people import AmongPeople, among_people
-from gecjury.metaeval.resampled import Entry
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
 from gecjury.metaeval.uncertainty import Uncertainty
+from gecjury.scoring.resampled import Entry
 from gecjury.scoring.scores import Statistics
 from gecjury.stats.resampling import Resampling
 from tests.gecjury.metaeval.test_study import SYSTEMS, benchmark

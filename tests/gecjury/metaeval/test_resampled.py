@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
 from gecjury.metaeval.chance import sentence_table
-from gecjury.metaeval.resampled import Entry, resampled_system_scores, win_rates
+from gecjury.scoring.resampled import Entry, resampled_system_scores
 from gecjury.stats.bootstrap import sentence_draws
 from gecjury.stats.ranking import expected_wins, trueskill
 from gecjury.stats.trueskill import Game, rate_resampled, score_waves
+from gecjury.stats.wins import win_rates
 
 
 def entry(name: str, sentences: FloatArray) -> Entry:

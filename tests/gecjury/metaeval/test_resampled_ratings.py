@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from gecjury.arrays import draw_weights
 from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.core.arrays import draw_weights
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.ratings import rated_points
 

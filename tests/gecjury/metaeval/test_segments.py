@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import OptionError
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import OptionError
 from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.comparison import check
 from gecjury.metaeval.segments import mean_rater, ranked_segments, rated_segments, two_annotators

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from gecjury.metaeval.settings import Settings
 from gecjury.stats.resampling import Resampling
 

@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark, ranked_groups
 from gecjury.benchmarks.judgments import JudgedEntries, RankedItem
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import InputError, OptionError
 from gecjury.metaeval.chance import chance_scores
-from gecjury.metaeval.resampled import Entry
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import RankedDifferences, Study
 from gecjury.metaeval.uncertainty import Uncertainty
 from gecjury.scoring.registry import load
+from gecjury.scoring.resampled import Entry
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 from gecjury.stats.preferences import TieRule

@@ -7,22 +7,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.core.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.chance import sentence_table
-from gecjury.metaeval.resampled import Entry, resampled_human_scores, win_rates
+from gecjury.metaeval.human_scores import resampled_human_scores
 from gecjury.metaeval.settings import ClusterTest, Settings
 from gecjury.metaeval.study import Study
 from gecjury.metaeval.uncertainty import Uncertainty
+from gecjury.scoring.resampled import Entry
 from gecjury.stats.bootstrap import interval
 from gecjury.stats.correlation import pearson
 from gecjury.stats.permutation import SystemStatistic, holm_matrix, perm_both, perm_systems
 from gecjury.stats.preferences import preference_agreement
 from gecjury.stats.resampling import Resampling
 from gecjury.stats.soft_accuracy import perm_both_spa
+from gecjury.stats.wins import win_rates
 
 RULES = ("half", "official", "loss", "drop", "calibrated")
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.errors import DataError, GecjuryError, InputError, OptionError
+from gecjury.core.errors import DataError, GecjuryError, InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import resolve
 from gecjury.models.encoder import Encoder, EncoderSpec, load_encoder
-from gecjury.runtime import Runtime
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

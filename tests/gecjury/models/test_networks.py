@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from gecjury.errors import GecjuryError, InputError, MissingExtraError
+from gecjury.core.errors import GecjuryError, InputError, MissingExtraError
+from gecjury.core.runtime import Runtime
 from gecjury.models.checkpoints import cached_tokenizer, resolve
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import (
@@ -22,7 +23,6 @@ from gecjury.models.networks import (
     read_tokenizer,
     refuse_missing,
 )
-from gecjury.runtime import Runtime
 from tests import tiny
 
 torch = pytest.importorskip("torch")

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from gecjury import load
+from gecjury.core.errors import FAMILIES, GecjuryError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.m2 import parse_m2
-from gecjury.errors import FAMILIES, GecjuryError, OptionError
 from gecjury.models.checkpoints import _quiet_hub
-from gecjury.runtime import Runtime
 from tests import tiny
 
 torch = pytest.importorskip("torch")
@@ -187,7 +187,7 @@ def to_hub(folder: Path, home: Path, name: str) -> None:
 SCRIPT = """
 import json, sys
 from gecjury import load
-from gecjury.runtime import Runtime
+from gecjury.core.runtime import Runtime
 runtime = Runtime(device="cpu", use_cache=False)
 found = {}
 for name, options in json.loads(sys.argv[1]):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from gecjury.models.checkpoints import resolve
 from gecjury.models.networks import read_config, read_network
 from gecjury.models.precision import check_dtype, placed

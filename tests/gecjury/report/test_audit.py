@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.core.arrays import FloatArray
+from gecjury.core.wording import number
 from gecjury.metaeval.audit.drift import EarlierRun, measure_drift
 from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.comparison import compare
@@ -18,7 +19,6 @@ from gecjury.report.audit import audit_sentences, audit_tables
 from gecjury.report.comparison import document
 from gecjury.report.page.page import comparison_page
 from gecjury.stats.resampling import Resampling
-from gecjury.wording import number
 from tests.gecjury.metaeval.audit.test_biases import SCORES, TOY, planted
 
 MEMBER = {

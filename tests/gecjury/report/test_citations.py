@@ -9,9 +9,9 @@ import re
 import pytest
 
 from gecjury.benchmarks.table import BENCHMARKS
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import __version__
 from gecjury.report.citations import CITED, citations, entries
-from gecjury.runtime import __version__
 from gecjury.scoring.registry import METRICS, scorer_class
 from tests.shell import Shell
 

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from gecjury.core.wording import visible
 from gecjury.report.escaping import json_text, latex, markdown, markdown_line
 from gecjury.report.result import Column, Table
 from gecjury.report.tables import print_tables, to_json
-from gecjury.wording import visible
 
 pytestmark = pytest.mark.security
 

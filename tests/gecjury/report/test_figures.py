@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gecjury.errors import OutputError
+from gecjury.core.errors import OutputError
 from gecjury.scoring.by_edit import HeatMap
 
 pytest.importorskip("matplotlib")

@@ -11,6 +11,7 @@ import re
 import numpy as np
 import pytest
 
+from gecjury.core.wording import width
 from gecjury.report.result import Column, Result, Table, print_result
 from gecjury.report.tables import (
     FORMATS,
@@ -20,7 +21,6 @@ from gecjury.report.tables import (
     records_text,
     to_json,
 )
-from gecjury.wording import width
 
 NAN = math.nan
 COLUMNS = [Column("system"), Column("score", "Score", digits=2), Column("n"), Column("ok")]

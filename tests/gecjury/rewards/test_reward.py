@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gecjury.errors import InputError, OptionError
+from gecjury.core.errors import InputError, OptionError
 from gecjury.rewards import GUARDS, Guard, reward
 from gecjury.scoring.registry import load
 from gecjury.studies.attack.perturbations import PERTURBATIONS, Victim, perturb

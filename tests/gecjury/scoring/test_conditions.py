@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from gecjury.scoring.conditions import parse_condition
 
 pytestmark = pytest.mark.security

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from gecjury.cli import main
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
+from gecjury.core.textfiles import read_toml
 from gecjury.scoring.consent import powers_of
 from gecjury.studies.tune.study import Tune
-from gecjury.textfiles import read_toml
 from tests.judges.faultserver import FaultServer
 
 pytestmark = pytest.mark.security

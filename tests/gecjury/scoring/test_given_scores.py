@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import gecjury
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import InputError, OptionError
 from gecjury.jury.model import JuryModel, TrainedMember, identity, write_jury
-from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import score_with_files, write_table
 from gecjury.scoring.scores import ScoreTable
 from tests.shell import Shell

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from gecjury.errors import MissingExtraError
+from gecjury.core.errors import MissingExtraError
 from gecjury.prompts import CRITERIA
 from gecjury.scoring.options import Option, options_of, short_names
 from gecjury.scoring.registry import METRICS, load, scorer_class

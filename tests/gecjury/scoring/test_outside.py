@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from gecjury.scoring import registry
 from tests.outside import MODULE, PYPROJECT, lay
 from tests.shell import REPOSITORY, Shell
@@ -45,7 +45,7 @@ CREDIT = """
 from gecjury.benchmarks import load_benchmark
 from gecjury.corpus.edits import Edit
 from gecjury.metaeval.edits.credit import credit_edits, credit_kind
-from gecjury.runtime import Runtime
+from gecjury.core.runtime import Runtime
 from gecjury.scoring import EditCase, load
 
 corpus = load_benchmark("sample").corpus

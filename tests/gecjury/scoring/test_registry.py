@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 import pytest
 
 import gecjury
-from gecjury.errors import MissingExtraError, OptionError, install_hint, nearest
+from gecjury.core.errors import MissingExtraError, OptionError, install_hint, nearest
 from gecjury.refbased.gleu import GLEU, OfficialGLEU
 from gecjury.refbased.green import GREEN
 from gecjury.scoring.options import parse

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gecjury
+from gecjury.core.errors import InputError, OutputError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group, Version
-from gecjury.errors import InputError, OutputError
-from gecjury.runtime import Runtime
 from gecjury.scoring.given_scores import GivenScores
 from gecjury.scoring.score_files import check_writable, read_rows, score_with_files, write_table
 from gecjury.scoring.scorer import MeanScorer

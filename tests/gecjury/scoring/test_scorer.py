@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import gecjury
-from gecjury.arrays import draw_weights
+from gecjury.core.arrays import draw_weights
+from gecjury.core.errors import GecjuryError, InputError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group, Version
-from gecjury.errors import GecjuryError, InputError
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import GroupScorer, MeanScorer
 from gecjury.scoring.scores import Statistics
 

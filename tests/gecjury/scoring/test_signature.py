@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 import gecjury
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.runtime import Runtime
 from gecjury.scoring.signature import Signature, package_versions
 
 CORPUS = Corpus(

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import OptionError
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load, scorer_class
 from gecjury.scoring.scorer import MeanScorer, Scorer, SentenceMean
 from gecjury.scoring.scores import Scores, Statistics

@@ -9,10 +9,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from gecjury.arrays import FloatArray, blocks
-from gecjury.errors import OptionError
+from gecjury.core.arrays import FloatArray, blocks
+from gecjury.core.errors import OptionError
 from gecjury.metaeval.ratings import weighted
-from gecjury.metaeval.resampled import resampled_wins, score_wins
 from gecjury.stats.bootstrap import make_resampled
 from gecjury.stats.correlation import pairwise_accuracies, pearsons, spearmans, taus
 from gecjury.stats.permutation import perm_systems
@@ -36,6 +35,7 @@ from gecjury.stats.soft_accuracy import (
     soft_signs,
 )
 from gecjury.stats.trueskill import ComparedWaves, Game, rate_resampled, score_waves
+from gecjury.stats.wins import resampled_wins, score_wins
 
 NAN = float("nan")
 

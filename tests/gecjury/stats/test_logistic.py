@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from gecjury.stats.logistic import equal_weights, fit_preferences, folds_of, impute, pair_agreement
 
 

@@ -19,7 +19,7 @@ from gecjury.benchmarks.human_scores import (
     human_trueskill_sampled,
 )
 from gecjury.benchmarks.judgments import JudgmentPairs, RankedItem, expand_pairs, read_rankings
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from gecjury.stats.ranking import (
     aggregate_scores,
     expected_wins,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.benchmarks.judgments import expand_pairs, read_rankings
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.grouped import human_ranks, window_correlations
 from gecjury.stats.preferences import pair_table, preference_agreement

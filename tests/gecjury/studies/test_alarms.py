@@ -10,8 +10,8 @@ import pytest
 
 import gecjury
 from gecjury import Alarms, Resampling
+from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import corpus_of_texts
-from gecjury.errors import InputError, OptionError
 from gecjury.stats.counts import wilson_interval
 from tests.shell import Shell
 

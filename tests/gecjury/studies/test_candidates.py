@@ -11,7 +11,7 @@ import pytest
 
 import gecjury
 from gecjury import Tune
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from gecjury.metaeval.study import Study
 from gecjury.report.tables import to_json
 from gecjury.studies.tune.candidates import (

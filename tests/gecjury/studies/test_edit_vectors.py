@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.errors import InputError, OptionError
 from gecjury.refbased.uot_errant.metric import UOTERRANT
-from gecjury.runtime import Runtime
 from gecjury.studies.edit_vectors import Lambda, Map, best_variant, layout, short_type, type_norms
 from tests.shell import Shell
 

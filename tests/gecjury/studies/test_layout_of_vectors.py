@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from gecjury.errors import MissingExtraError
+from gecjury.core.errors import MissingExtraError
 from gecjury.studies.edit_vectors import layout
 
 

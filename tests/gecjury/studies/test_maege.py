@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 import gecjury
 from gecjury import Maege, load
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.language import language_of
 from gecjury.corpus.m2 import parse_m2
-from gecjury.errors import InputError, OptionError
 from gecjury.report.tables import to_json
-from gecjury.runtime import Runtime
 from gecjury.stats.correlation import pearson
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.maege.chains import (

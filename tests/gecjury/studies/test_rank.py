@@ -9,11 +9,11 @@ import pytest
 
 import gecjury
 from gecjury import Rank, Resampling
+from gecjury.core.errors import OptionError
 from gecjury.corpus.corpus import corpus_of_texts
 from gecjury.corpus.reading import read_corpus
-from gecjury.errors import OptionError
 from gecjury.report.tables import to_json
-from gecjury.studies.system_tests import compare_systems
+from gecjury.scoring.system_tests import compare_systems
 from tests.shell import FIXED, SOURCE, Shell
 
 QUICK = Rank(resampling=Resampling(over="sentences", resamples=5, permutations=5))

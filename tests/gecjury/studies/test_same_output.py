@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.m2 import parse_m2
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.system_tests import mixed_scores
 from gecjury.stats.permutation import approximate_randomisation, permutation_signs
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.diff.paired import metric_difference
 from gecjury.studies.rank import Rank, rank
-from gecjury.studies.system_tests import mixed_scores
 
 # The annotators differ wherever both correct, so the choice of the reference matters.
 GOLD = """\

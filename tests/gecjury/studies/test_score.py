@@ -9,10 +9,10 @@ import pytest
 
 import gecjury
 from gecjury import Score
+from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.reading import read_corpus
-from gecjury.errors import InputError, OptionError
 from gecjury.report.tables import to_json
 from gecjury.studies.score import type_records
 from tests.shell import FIXED, SOURCE, Shell

@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 import gecjury
-from gecjury import Rank, Resampling, load, textfiles
+from gecjury import Rank, Resampling, load
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.core import textfiles
+from gecjury.core.errors import InputError
+from gecjury.core.runtime import Runtime
+from gecjury.core.textfiles import FileLines
 from gecjury.corpus.corpus import Mark
 from gecjury.corpus.reading import read_corpus
-from gecjury.errors import InputError
 from gecjury.report.tables import to_json
-from gecjury.runtime import Runtime
 from gecjury.scoring import scorer
-from gecjury.textfiles import FileLines
 from tests.shell import Shell
 
 ODD = ["", "Ein „Zitat“ .", 'He said " no \\ "', "\u2028 tabs\tin it", "👍🏽 ok\r", "S it is ."]

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import OptionError
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.studies.tune.trial import (
     Preset,

@@ -8,11 +8,11 @@ import pytest
 
 import gecjury
 from gecjury import Tune
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
 from gecjury.report.tables import to_json
-from gecjury.runtime import Runtime
 from gecjury.studies.tune.trial import evaluate
 from tests.shell import Shell
 

@@ -12,8 +12,8 @@ import pytest
 from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa, cohen_kappa
 from gecjury.benchmarks.judgments import judged_entries
 from gecjury.benchmarks.own_judgments import read_judgments
+from gecjury.core.wording import number
 from gecjury.web.agreement import agreement
-from gecjury.wording import number
 from tests.gecjury.web.conftest import Browser
 
 Open = Callable[..., Browser]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.errors import InputError, OptionError
+from gecjury.core.errors import InputError, OptionError
 from gecjury.metaeval.edits.cases import edit_cases
 from gecjury.web.study import HELD_SECONDS, annotator_name
 from gecjury.web.tasks import shown_order

@@ -25,9 +25,9 @@ from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa
 from gecjury.benchmarks.judgments import judged_entries
 from gecjury.benchmarks.own_judgments import read_judgments
 from gecjury.cli import main
+from gecjury.core.wording import number
 from gecjury.web import Annotation
 from gecjury.web.study import open_study
-from gecjury.wording import number
 from tests import chromium
 from tests.gecjury.web.conftest import Browser
 from tests.shell import REPOSITORY

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from gecjury.metaeval.disagreement import sentence_views
 from gecjury.scoring.registry import load
 from gecjury.web.answers import ItemAnswer

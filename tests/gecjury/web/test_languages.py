@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from gecjury.core.errors import InputError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.language import language_of
-from gecjury.errors import InputError
-from gecjury.runtime import Runtime
 from gecjury.web import Annotation
 from gecjury.web.study import AnnotationStudy, open_study
 from gecjury.web.trying import open_desk, trying_app

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gecjury.runtime import Runtime
+from gecjury.core.runtime import Runtime
 from gecjury.web.trying import open_desk, trying_app
 from tests.gecjury.web.conftest import Browser, admitted
 

@@ -17,7 +17,7 @@ from typing import Any, get_args
 import pytest
 import uvicorn
 
-from gecjury.errors import MissingExtraError, OptionError
+from gecjury.core.errors import MissingExtraError, OptionError
 from gecjury.web import Order, Task, connections, running
 from gecjury.web.guards import PageGuard
 from gecjury.web.running import check_installed, listen, serve_pages

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from gecjury.cli import main
-from gecjury.errors import InputError
-from gecjury.runtime import Runtime
+from gecjury.core.errors import InputError
+from gecjury.core.runtime import Runtime
 from gecjury.web.stored import Filters, StoredComparison, leaderboards
 from gecjury.web.trying import open_desk, trying_app
 from tests.gecjury.web.conftest import admitted

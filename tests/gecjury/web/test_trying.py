@@ -16,9 +16,9 @@ from urllib.parse import urlencode
 import pytest
 from starlette.testclient import TestClient
 
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.language import language_of
-from gecjury.errors import InputError, OptionError
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.scores import ScoreTable
 from gecjury.studies.study import Work

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from gecjury.core.errors import InputError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.language import language_of
-from gecjury.errors import InputError
 from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.asking.items import JudgedItem, judged_items, unmarked
 from gecjury.judges.asking.store import Identity, Store
 from gecjury.judges.replies.reply import read_reason
 from gecjury.prompts import Prompt, read
-from gecjury.runtime import Runtime
 from tests.judges.test_llm import FakeModel
 
 

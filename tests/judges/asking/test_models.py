@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.errors import InputError
+from gecjury.core.errors import InputError
 from gecjury.judges.asking import models
 from gecjury.judges.asking.exchange import Model
 from gecjury.judges.asking.models import capabilities, read_models

@@ -12,8 +12,8 @@ import pytest
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.edit_verdicts import HumanVerdict
 from gecjury.benchmarks.judgments import RankedItem
+from gecjury.core.errors import InputError
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import InputError
 from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.asking.items import judged_items
 from gecjury.judges.asking.people import Human, People

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gecjury.core.errors import InputError, OutputError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import InputError, OutputError
 from gecjury.judges.asking.ask import Question, plan_work
 from gecjury.judges.asking.exchange import Model, Reply, Request, key_of
 from gecjury.judges.asking.store import STORE_FORMAT, Identity, Store, read_store, store_path
 from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
 from gecjury.judges.replies.reply import Failure, verdict_from_json, verdict_to_json
-from gecjury.runtime import Runtime
 from tests.judges.test_llm import FakeModel
 
 REQUEST = Request(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.errors import InputError
+from gecjury.core.errors import InputError
 from gecjury.judges.asking.tokens import _Tokenizer, counter_for
 
 

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
-from gecjury.errors import InputError, OptionError
 from gecjury.judges.asking.exchange import Reply
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.judge import Judge
 from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, scores_form
 from gecjury.judges.replies.reply import has_form
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable

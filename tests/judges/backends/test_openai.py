@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gecjury.core.errors import GecjuryError, IncompleteError, InputError, OptionError
+from gecjury.core.runtime import Runtime, Spending
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
-from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.bounded import Limits
 from gecjury.judges.backends.openai import OpenAIBackend
-from gecjury.runtime import Runtime, Spending
 from gecjury.scoring.scorer import Scorer
 from tests.judges.faultserver import FaultServer, Said, completion, score_of, sound_reply
 

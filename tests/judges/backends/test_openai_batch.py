@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import InputError, OptionError
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from tests.judges.faultserver import FaultServer, batch_lines, finish_with, score_of

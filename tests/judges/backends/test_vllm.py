@@ -18,9 +18,9 @@ import pytest
 
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
+from gecjury.core.errors import InputError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import InputError
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from tests.judges.attacks import ATTACKS
 from tests.judges.tinymodel import make_tiny_model
@@ -207,7 +207,7 @@ _SCORES_AND_ENDS = """
 import pathlib, sys, tempfile
 folder = tempfile.TemporaryDirectory()
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.runtime import Runtime
+from gecjury.core.runtime import Runtime
 from gecjury.scoring.registry import load
 if __name__ == "__main__":
     corpus = Corpus(("He go .",), {"a": Version(("He goes .",)), "b": Version(("He went .",))})

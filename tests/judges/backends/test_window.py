@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import OptionError
 from gecjury.judges.asking.exchange import Attempt, Request
 from gecjury.judges.backends.window import (
     fitted,
@@ -22,7 +23,6 @@ from gecjury.judges.backends.window import (
     says_too_long,
 )
 from gecjury.judges.showing import cut_context
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from tests.judges.faultserver import FaultServer, Said, completion, score_of, sound_reply
 

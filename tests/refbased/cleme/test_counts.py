@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gecjury.core.errors import InputError
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.errors import InputError
 from gecjury.refbased.chunks import partition
 from gecjury.refbased.cleme.counts import (
     CORPUS_WEIGHTS,

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.reading import read_corpus
-from gecjury.errors import OptionError
 from gecjury.refbased.cleme.metric import CLEME, CLEME2
 from gecjury.refbased.weighing.bertscore import BERTScore
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.registry import load
 

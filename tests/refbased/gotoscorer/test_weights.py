@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gecjury.core.errors import InputError, OutputError
 from gecjury.corpus.edits import Edit
-from gecjury.errors import InputError, OutputError
 from gecjury.refbased.gotoscorer.weights import (
     Chunk,
     ChunkWeights,

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.refbased.imeasure import alignment as threeway
@@ -24,7 +25,6 @@ from gecjury.refbased.imeasure.metric import (
     source_counts,
     weighted_accuracy,
 )
-from gecjury.runtime import Runtime
 
 tokens = st.lists(st.sampled_from("abc"), max_size=6)
 

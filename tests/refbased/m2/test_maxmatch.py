@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from gecjury.refbased.m2.bounded import bounded_path
 from gecjury.refbased.m2.lattice import EditLattice
 from gecjury.refbased.m2.maxmatch import extract_system_edits, match

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.errors import OptionError
 from gecjury.refbased.uot_errant.metric import UOTERRANT
 from gecjury.refbased.uot_errant.vectors import EditSet, costs, edit_texts, masses
-from gecjury.runtime import Runtime
 from gecjury.stats.counts import precision_recall_f
 
 SOURCE = "he go to home yesterday ."

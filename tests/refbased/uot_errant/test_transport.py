@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from gecjury.refbased.uot_errant.transport import (
     Penalties,
     Problem,

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.errors import DataError, InputError, OptionError
+from gecjury.core.errors import DataError, InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.refbased.weighing import bartscore
 from gecjury.refbased.weighing.bartscore import BARTScore
-from gecjury.runtime import Runtime
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gecjury.core.runtime import Runtime
 from gecjury.refbased.weighing.bertscore import BERTScore, baseline_f, customary_layer
-from gecjury.runtime import Runtime
 
 pytest.importorskip("torch")
 

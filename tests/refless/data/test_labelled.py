@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gecjury.benchmarks.data_folder import DataFolder, open_data
-from gecjury.errors import DataError, InputError, OptionError
+from gecjury.core.errors import DataError, InputError, OptionError
 from gecjury.refless.data.labelled import (
     LABELLED_SETS,
     LabelledSentence,

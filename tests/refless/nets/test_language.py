@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from gecjury import load
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.language import language_of
 from gecjury.corpus.tokens import in_language
-from gecjury.errors import InputError, OptionError
 from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities
 from gecjury.refless.similarity import Meteor
-from gecjury.runtime import Runtime
 from tests import tiny
 
 RUNTIME = Runtime(device="cpu", use_cache=False)

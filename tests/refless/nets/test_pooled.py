@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from gecjury.errors import InputError
+from gecjury.core.errors import InputError
 from gecjury.models.checkpoints import resolve
 from gecjury.models.networks import read_config
 from gecjury.refless.nets.pooled import HEAD_FILE, fresh_pooled, open_pooled, save_pooled

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from gecjury import load
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Bar, Runtime, SilentProgress
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import InputError, OptionError
 from gecjury.models.encoder import forget
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.pairs import Correction, token_edits
@@ -23,7 +24,6 @@ from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import train_some
 from gecjury.refless.training.steps.intermediate import IntermediateData
-from gecjury.runtime import Bar, Runtime, SilentProgress
 from tests import tiny
 from tests.fakes import Steps
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from gecjury.errors import InputError, OptionError
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.nets.bundle import open_bundle
@@ -28,7 +29,6 @@ from gecjury.refless.nets.trainable import (
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import train_some
-from gecjury.runtime import Runtime
 from tests import tiny
 
 KINDS = ("bert", "roberta", "electra", "mpnet", "distilbert")

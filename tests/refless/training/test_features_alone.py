@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gecjury import load
-from gecjury.errors import InputError, OptionError
+from gecjury.core.errors import InputError, OptionError
 from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.rated_sets import split_by_source

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.refless.data.annotations import ColumnMap, read_annotations
 from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.training.grid import train_grid
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings
-from gecjury.runtime import Runtime
 from tests import tiny
 
 SMALL = {"max_length": (16, 32), "batch_size": (8,), "learning_rate": (1e-3,)}

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.splits import split_sources
-from gecjury.errors import InputError, OptionError
 from gecjury.models.origin import MANIFEST, taught_judge
 from gecjury.refless.data.annotations import QUALITY, Annotations, Scale
 from gecjury.refless.training.judge import JudgeJob, Lesson, answer_pieces, train_judge
@@ -25,7 +26,6 @@ from gecjury.refless.training.trainer import (
     answer_shares,
 )
 from gecjury.refless.training.watching import HISTORY_FILE
-from gecjury.runtime import Runtime
 from tests.judges.tinymodel import make_tiny_model
 
 torch = pytest.importorskip("torch")

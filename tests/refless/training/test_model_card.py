@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from gecjury.core.runtime import Runtime
 from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.model_card import figures_table, model_card, shown_name
 from gecjury.refless.training.recipe import BaseRecipe
-from gecjury.runtime import Runtime
 
 
 def test_local_paths_are_shortened_to_their_last_part(tmp_path: Path) -> None:

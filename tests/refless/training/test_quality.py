@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from gecjury import load
+from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.language import Language, language_of
 from gecjury.corpus.leakage import normalise
 from gecjury.corpus.tokens import in_language
-from gecjury.errors import InputError, OptionError
 from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations, read_annotations
 from gecjury.refless.data.rated_sets import split_by_source

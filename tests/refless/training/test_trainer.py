@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from gecjury.errors import DataError, OptionError, OutputError
+from gecjury.core.errors import DataError, OptionError, OutputError
+from gecjury.core.runtime import Runtime
 from gecjury.refless.nets.regressor import load_model, load_tokenizer
 from gecjury.refless.training.recipe import TrainSettings
 from gecjury.refless.training.trainer import EpochOrder, LearningTask, fit, losses
-from gecjury.runtime import Runtime
 from tests import tiny
 
 RUNTIME = Runtime(device="cpu")

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.errors import InputError, MissingExtraError, OptionError
+from gecjury.core.errors import InputError, MissingExtraError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.rated_sets import split_by_source
@@ -26,7 +27,6 @@ from gecjury.refless.training.watching import (
     Ledger,
     check_reporting,
 )
-from gecjury.runtime import Runtime
 from tests import tiny
 
 LOG = [

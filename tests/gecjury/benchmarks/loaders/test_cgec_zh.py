@@ -14,7 +14,7 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.loaders.cgec_zh import load_cgec_zh
-from gecjury.errors import InputError
+from gecjury.core.errors import InputError
 from tests.made_up import data_folder, request
 
 SIX = ("bart", "char", "s2e", "spm", "t5", "word")

@@ -10,7 +10,7 @@ import pytest
 
 from gecjury.benchmarks.data_folder import open_data
 from gecjury.benchmarks.loaders.geccc import read_geccc
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from tests.made_up import data_folder
 
 M2 = """S Ahoj , svete .

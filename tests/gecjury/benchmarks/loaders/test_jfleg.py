@@ -11,7 +11,7 @@ import pytest
 
 from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.errors import DataError
+from gecjury.core.errors import DataError
 
 SIX = ("AMU", "CAMB", "NMT", "NUS", "orig", "turk")
 

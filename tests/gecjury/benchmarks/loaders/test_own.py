@@ -14,7 +14,7 @@ import pytest
 from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
-from gecjury.errors import InputError, OptionError
+from gecjury.core.errors import InputError, OptionError
 
 SAMPLE = Path(__file__).resolve().parents[4] / "gecjury" / "benchmarks" / "sample"
 

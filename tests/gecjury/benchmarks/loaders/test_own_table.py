@@ -14,7 +14,7 @@ import pytest
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.loaders.edit_labels import load_aqua
 from gecjury.cli import main
-from gecjury.errors import InputError, OptionError
+from gecjury.core.errors import InputError, OptionError
 from tests.gecjury.benchmarks.loaders.test_edit_labels import TEXT as AQUA
 from tests.made_up import data_folder, request
 

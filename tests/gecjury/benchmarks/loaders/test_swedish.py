@@ -11,7 +11,7 @@ import pytest
 
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.loaders.swedish import load_swedish
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from tests.made_up import data_folder, request
 
 ASPECTS = ("Grammaticality", "Fluency", "Meaning Preservation")

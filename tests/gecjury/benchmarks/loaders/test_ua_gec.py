@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gecjury.benchmarks.loaders.ua_gec import read_ua_gec
-from gecjury.errors import DataError, MissingExtraError, OptionError
+from gecjury.core.errors import DataError, MissingExtraError, OptionError
 
 
 def mark(start: int, old: str, new: str | None, kind: str = "Spelling") -> SimpleNamespace:

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 pytest.importorskip("rapidfuzz")
 
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.gold import has_type_of
 from gecjury.extraction import alignment
 from gecjury.extraction.extract import extract
 from gecjury.extraction.plain.analyser import PlainAligner, PlainReader, plain_extractor
-from gecjury.runtime import Runtime
 
 FRESH = Runtime(use_cache=False)
 
@@ -194,7 +194,7 @@ class Barred:
 sys.meta_path.insert(0, Barred())
 from gecjury.extraction.extract import extract
 from gecjury.extraction.taggers import extraction_signature
-from gecjury.runtime import Runtime
+from gecjury.core.runtime import Runtime
 from gecjury.scoring.registry import load
 assert extraction_signature("none") == {"tagger": "none 1"}
 made = extract(["a b"] * 2, [["a c", "b a"]], "none", runtime=Runtime(use_cache=False)).edits

@@ -94,7 +94,7 @@ def test_deprojectivize_moves_lifted_heads() -> None:
 _EDITS = """
 import sys
 from gecjury.extraction.extract import extract
-from gecjury.runtime import Runtime
+from gecjury.core.runtime import Runtime
 made = extract(["He go home ."], [["He goes home ."]], runtime=Runtime(use_cache=False))
 assert made.edits[0][0][0].type == "R:VERB:SVA", made
 assert not {"spacy", "thinc", "srsly", "errant", "pydantic"} & sys.modules.keys()

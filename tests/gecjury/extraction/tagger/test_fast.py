@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 pytest.importorskip("spacy")
 
+from gecjury.core.textfiles import read_lines
 from gecjury.extraction import parsing
 from gecjury.extraction.parsing import Parsed, Parser
 from gecjury.extraction.tagger import fast as module
 from gecjury.extraction.tagger import load_tagger
 from gecjury.extraction.tagger.fast import FastPipeline
 from gecjury.extraction.tagger.transitions import Transitions
-from gecjury.textfiles import read_lines
 
 SENTENCES = [
     "This are a sentence .",

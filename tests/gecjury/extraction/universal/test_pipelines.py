@@ -12,12 +12,12 @@ import pytest
 pytest.importorskip("errant")
 spacy = pytest.importorskip("spacy")
 
+from gecjury.core.errors import InputError, OptionError  # noqa: E402
+from gecjury.core.runtime import Runtime  # noqa: E402
 from gecjury.corpus.edits import apply_edits  # noqa: E402
-from gecjury.errors import InputError, OptionError  # noqa: E402
 from gecjury.extraction.extract import cache_parts, extract  # noqa: E402
 from gecjury.extraction.taggers import extraction_signature  # noqa: E402
 from gecjury.extraction.universal.pipelines import UniversalReader  # noqa: E402
-from gecjury.runtime import Runtime  # noqa: E402
 
 FRESH = Runtime(use_cache=False)
 WORDS = {

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import OptionError
 from gecjury.metaeval.audit.biases import Bias, Preference, measure_biases
 from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.comparison import check, compare
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
-from gecjury.runtime import Runtime
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.resampling import Resampling
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gecjury.cli import main
-from gecjury.errors import InputError, OptionError
+from gecjury.core.errors import InputError, OptionError
 from gecjury.metaeval.audit.drift import Change, EarlierRun, measure_drift
 from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.comparison import compare

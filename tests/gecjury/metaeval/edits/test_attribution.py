@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
-from gecjury.errors import OptionError
 from gecjury.metaeval.edits.attribution import attribute
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Statistics
 

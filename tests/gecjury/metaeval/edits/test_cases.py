@@ -11,13 +11,14 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 import pytest
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import DataError, InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import DataError, InputError, OptionError
 from gecjury.metaeval.comparison import compare, plans
 from gecjury.metaeval.edits.cases import (
     annotator_pairs,
@@ -32,7 +33,6 @@ from gecjury.metaeval.edits.measures import edit_agreement
 from gecjury.metaeval.settings import CreditKind, Level, Settings
 from gecjury.report.comparison import document, tables
 from gecjury.report.tables import tables_text
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.registry import load
 from gecjury.scoring.scores import Statistics

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark, CorrectionLabels
 from gecjury.cli import main
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import OptionError
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import OptionError
 from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.edits.corrections import Decided, best_threshold, decisions

@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.errors import OptionError
 from gecjury.metaeval.edits.attribution import attribute
 from gecjury.metaeval.edits.variants import (
     METHODS,
@@ -19,7 +20,6 @@ from gecjury.metaeval.edits.variants import (
     check_attribution,
     variant_corpus,
 )
-from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.scorer import GroupScorer
 from gecjury.scoring.scores import Statistics

@@ -14,12 +14,12 @@ import pytest
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
-from gecjury.errors import InputError, OptionError
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.tasks.comparison import TaskComparison, TaskTrial
 from gecjury.report.tasks import absences, task_document, tasks_verdict
-from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.compare import Compare

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gecjury.arrays import FloatArray
+from gecjury.core.arrays import FloatArray
 from gecjury.metaeval.tasks.swaps import (
     CorrelationSwaps,
     Judged,

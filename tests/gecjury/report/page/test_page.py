@@ -18,6 +18,7 @@ import pytest
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.cli import main
+from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.language import language_of
 from gecjury.metaeval.cautions import Caution
@@ -32,7 +33,6 @@ from gecjury.report.page.tables import PageTable, extents_of, significance_table
 from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
-from gecjury.wording import number
 
 ADDRESSES = {name: address_of(name) for name in METRICS}
 JAPANESE = language_of("ja")

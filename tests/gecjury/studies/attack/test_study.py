@@ -13,11 +13,11 @@ import pytest
 
 import gecjury
 from gecjury import Attack, Resampling, load
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
-from gecjury.errors import InputError, OptionError
 from gecjury.report.result import Result
 from gecjury.report.tables import to_json
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.studies.attack.damage import (
     Damaged,

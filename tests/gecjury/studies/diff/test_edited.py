@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import gecjury
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
-from gecjury.runtime import Runtime
 from gecjury.studies.diff.edited import edit_changes, moved_sentences
 
 SOURCES = ["a b c .", "d e f .", "a b g ."]

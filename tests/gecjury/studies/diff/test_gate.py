@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 from gecjury.studies.diff.gate import (
     check_gate,
     figure_names,

@@ -11,7 +11,7 @@ import pytest
 import gecjury
 from gecjury.benchmarks.benchmark import CorrectionLabels
 from gecjury.benchmarks.judgments import RankedItem
-from gecjury.errors import InputError, OptionError
+from gecjury.core.errors import InputError, OptionError
 from gecjury.studies.estimate.labels import labels_of_benchmark, read_labels, shares_beaten
 
 SOURCES = ["a b .", "c d ."]

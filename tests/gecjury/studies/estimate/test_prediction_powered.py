@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from gecjury.arrays import FloatArray
-from gecjury.errors import InputError, OptionError
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, OptionError
 from gecjury.studies.estimate.prediction_powered import (
     LEAST,
     Forecast,

@@ -11,7 +11,7 @@ import pytest
 
 import gecjury
 from gecjury import Estimate
-from gecjury.errors import InputError, OptionError
+from gecjury.core.errors import InputError, OptionError
 from gecjury.report.tables import to_json
 from gecjury.studies.estimate.labels import labels_of_benchmark
 from gecjury.studies.estimate.prediction_powered import Moments, Outputs

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import gecjury
 from gecjury import Pick, Resampling
 from gecjury.cli import main
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.rows import check_system_name
-from gecjury.errors import InputError, OptionError
 from gecjury.report.tables import to_json
-from gecjury.runtime import Runtime
 from gecjury.scoring.given_scores import GivenScores, given_scores
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer

@@ -12,7 +12,7 @@ import pytest
 
 import gecjury
 from gecjury import Power, Resampling
-from gecjury.errors import InputError, OptionError
+from gecjury.core.errors import InputError, OptionError
 from gecjury.report.tables import to_json
 from gecjury.scoring.given_scores import GivenScores
 from gecjury.stats.sizes import needed, needed_for_width

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 import torch
 
-from gecjury.errors import InputError, OptionError
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Bar, Runtime, SilentBar
 from gecjury.refless.data.labelled import LabelledSentence, LabelledText, read_labelled
 from gecjury.refless.nets.probe import plain_text
 from gecjury.refless.nets.regressor import load_tokenizer
@@ -28,7 +29,6 @@ from gecjury.refless.training.steps.detection import (
     with_dev,
 )
 from gecjury.refless.training.trainer import losses
-from gecjury.runtime import Bar, Runtime, SilentBar
 from tests import tiny
 
 RUNTIME = Runtime(device="cpu")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from gecjury.core.runtime import Runtime
 from gecjury.refless.data.pairs import Correction, token_edits
 from gecjury.refless.training.recipe import TrainSettings
 from gecjury.refless.training.steps.intermediate import IntermediateData, Step, run_intermediate
-from gecjury.runtime import Runtime
 from tests import tiny
 
 

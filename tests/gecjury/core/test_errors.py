@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.errors import _hint, install_hint
+from gecjury.core.errors import _hint, install_hint
 from tests.gecjury.test_layout import MODULES, tree_of
 from tests.shell import REPOSITORY
 
@@ -92,7 +92,7 @@ def test_the_hint_in_this_repository_names_the_checkout(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("name", MODULES)
 def test_only_the_errors_module_spells_out_extras(name: str) -> None:
-    if name == "gecjury.errors":
+    if name == "gecjury.core.errors":
         return
     texts = [node.value for node in ast.walk(tree_of(name)) if isinstance(node, ast.Constant)]
     assert not [text for text in texts if isinstance(text, str) and "gecjury[" in text]

@@ -152,7 +152,7 @@ def install_hint(extra: str) -> str:
         record = metadata.distribution("gecjury").read_text("direct_url.json")
     except metadata.PackageNotFoundError:
         record = None
-    return _hint(extra, Path(__file__).resolve().parents[1], record, Path(sys.executable))
+    return _hint(extra, Path(__file__).resolve().parents[2], record, Path(sys.executable))
 
 
 def _hint(extra: str, root: Path, record: str | None, program: Path) -> str:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from gecjury.errors import OutputError
+from gecjury.core.errors import OutputError
 
 OPEN_FILES_STAY = sys.platform == "win32"
 """True if the system (Windows) does not rename or remove open files, nor read locked ones."""

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from gecjury.durable import GrowingFile, lock, whole_file
-from gecjury.errors import OutputError
+from gecjury.core.durable import GrowingFile, lock, whole_file
+from gecjury.core.errors import OutputError
 
 Grow = Callable[[Path], GrowingFile]
 
@@ -142,12 +142,12 @@ def test_a_lock_lasts_until_its_file_is_closed(tmp_path: Path) -> None:
 def test_waiting_for_a_lock_ends_when_it_is_free(tmp_path: Path) -> None:
     path = tmp_path / "file"
     program = (
-        "import sys, time; from gecjury.durable import lock\n"
+        "import sys, time; from gecjury.core.durable import lock\n"
         "file = open(sys.argv[1], 'ab'); lock(file, wait=True); print('mine', flush=True)\n"
         "sys.stdin.read()\n"
         "file.write(b'done'); file.close()\n"
     )
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     with subprocess.Popen(
         [sys.executable, "-c", program, str(path)],
         cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

@@ -27,8 +27,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any, Generic, TypeVar
 
-from gecjury import errors
-from gecjury.errors import GecjuryError
+from gecjury.core import errors
+from gecjury.core.errors import GecjuryError
 
 _T = TypeVar("_T")
 
@@ -127,7 +127,7 @@ class SpawnedProcess(WorkerProcess):
 
     def __init__(self, module: str, *arguments: str, environment: Mapping[str, str]) -> None:
         self._command = [sys.executable, "-m", module, *arguments]
-        root = str(Path(__file__).parents[1])
+        root = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
         self._environment = {**os.environ, "PYTHONPATH": path, **environment}
         self._lock = threading.Lock()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import InputError, OptionError
-from gecjury.studies.groups import read_groups
+from gecjury.corpus.groups import read_groups
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from gecjury.arrays import Float32Array
+from gecjury.core.arrays import Float32Array
 
 _T = TypeVar("_T")
 

@@ -13,8 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from gecjury.errors import InputError
-from gecjury.textfiles import read_json
+from gecjury.core.errors import InputError
+from gecjury.core.textfiles import read_json
 
 _T = TypeVar("_T")
 

@@ -11,8 +11,8 @@ from itertools import combinations
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray, blocks
-from gecjury.metaeval.resampled import Entry, resampled_system_scores, win_rates
+from gecjury.core.arrays import FloatArray, IntArray, blocks
+from gecjury.scoring.resampled import Entry, resampled_system_scores
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
 from gecjury.stats.bootstrap import Interval, interval, sentence_draws
@@ -28,6 +28,7 @@ from gecjury.stats.permutation import (
 )
 from gecjury.stats.ranking import Aggregate, aggregate_scores
 from gecjury.stats.resampling import Resampling
+from gecjury.stats.wins import win_rates
 
 _TOGETHER = 15  # groups of systems whose statistics are in memory at once
 _ALONE = 32  # corpora without one sentence that are scored at once

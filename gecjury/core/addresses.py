@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable
 
-from gecjury.errors import OptionError
+from gecjury.core.errors import OptionError
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 """The variable with the key for OpenAI."""

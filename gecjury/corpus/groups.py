@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from gecjury.core.errors import InputError, OptionError, nearest
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.aligned import order_by_id, row_ids
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.rows import Row, is_table, read_table
-from gecjury.errors import InputError, OptionError, nearest
-from gecjury.textfiles import read_lines
 
 MOST_GROUPS = 50
 """The largest number of groups; with more, tables are unreadable and groups are too small."""

@@ -8,8 +8,15 @@ from typing import Any, Literal
 
 import pytest
 
-from gecjury.errors import OptionError
-from gecjury.settings import attributes_of, check, check_needs, option, options_of, settings_from
+from gecjury.core.errors import OptionError
+from gecjury.core.settings import (
+    attributes_of,
+    check,
+    check_needs,
+    option,
+    options_of,
+    settings_from,
+)
 
 
 @dataclass(frozen=True)

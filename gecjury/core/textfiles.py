@@ -17,8 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, overload
 
-from gecjury.durable import unwritable, whole_file
-from gecjury.errors import InputError, OutputError
+from gecjury.core.durable import unwritable, whole_file
+from gecjury.core.errors import InputError, OutputError
 
 MOST_BYTES = 512_000_000
 """The most bytes of a text read at once: stops endless devices and decompression bombs."""
@@ -602,7 +602,7 @@ def write_text(path: str | Path, text: str, *, follow: bool = False) -> None:
     Args:
         path: path of the file.
         text: its new content.
-        follow: True to write to the target of a link; see `gecjury.durable.whole_file`.
+        follow: True to write to the target of a link; see `gecjury.core.durable.whole_file`.
 
     Raises:
         OutputError: the folder cannot be created or the file cannot be written.

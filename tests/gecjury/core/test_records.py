@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import pytest
 
-from gecjury.errors import InputError
-from gecjury.records import from_record, read_record
+from gecjury.core.errors import InputError
+from gecjury.core.records import from_record, read_record
 
 pytestmark = pytest.mark.security
 

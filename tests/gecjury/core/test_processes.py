@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from gecjury.errors import InputError
-from gecjury.processes import ForkedProcess, Pool, WorkerDied, WorkerProcess, answered, failure
+from gecjury.core.errors import InputError
+from gecjury.core.processes import ForkedProcess, Pool, WorkerDied, WorkerProcess, answered, failure
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks processes")
 

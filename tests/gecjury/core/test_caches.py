@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.caches import DiskCache, text_key
+from gecjury.core.caches import DiskCache, text_key
 
 PARTS = {"tagger": "one", "errant": "3.0.2"}
 
@@ -144,11 +144,11 @@ def test_an_unusable_folder_raises_no_error(tmp_path: Path) -> None:
 def test_several_processes_can_write_at_the_same_time(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     program = (
-        "import sys; from pathlib import Path; from gecjury.caches import DiskCache\n"
+        "import sys; from pathlib import Path; from gecjury.core.caches import DiskCache\n"
         "for i in range(30):\n"
         "    DiskCache(Path(sys.argv[1]), {}).put({f'{sys.argv[2]} {i}': 'x' * 100})\n"
     )
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     running = [
         subprocess.Popen([sys.executable, "-c", program, str(path), name], cwd=root)
         for name in "abc"

@@ -9,15 +9,15 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from gecjury.arrays import IntArray, draw_weights
+from gecjury.core.arrays import IntArray, draw_weights
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
+from gecjury.scoring.system_tests import compare_systems, mixed_scores
 from gecjury.stats.permutation import approximate_randomisation, permutation_signs
 from gecjury.stats.resampling import Resampling
-from gecjury.studies.system_tests import compare_systems, mixed_scores
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury import textfiles
-from gecjury.errors import InputError, OutputError
-from gecjury.textfiles import (
+from gecjury.core import textfiles
+from gecjury.core.errors import InputError, OutputError
+from gecjury.core.textfiles import (
     FileLines,
     file_name,
     lies_in,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.caches import VectorCache
+from gecjury.core.caches import VectorCache
 
 
 def vector(value: float) -> np.ndarray:

@@ -51,7 +51,7 @@ assert not HIDDEN & set(sys.modules), HIDDEN & set(sys.modules)
 from pathlib import Path
 from gecjury.cli import main
 from gecjury.judges.asking.store import Identity, Store, store_path
-from gecjury.textfiles import write_text
+from gecjury.core.textfiles import write_text
 
 here = Path(sys.argv[1])
 write_text(here / "source.txt", "I likes cats .\\n")
@@ -69,7 +69,7 @@ with Store(store_path(here, identity), identity):
 def test_without_unix_modules(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(PROGRAM), str(tmp_path)],
-        cwd=Path(__file__).resolve().parents[2],
+        cwd=Path(__file__).resolve().parents[3],
         env={**os.environ, "GECJURY_DATA": ""},
         capture_output=True,
         text=True,

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.arrays import settled
+from gecjury.core.arrays import settled
 
 
 def test_scores_that_differ_by_rounding_become_equal() -> None:

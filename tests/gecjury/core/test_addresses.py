@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gecjury.addresses import masked, public_address, read_key, secrets_of
-from gecjury.errors import OptionError
+from gecjury.core.addresses import masked, public_address, read_key, secrets_of
+from gecjury.core.errors import OptionError
 
 pytestmark = pytest.mark.security
 

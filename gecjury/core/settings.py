@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from gecjury.errors import OptionError, nearest_of
+from gecjury.core.errors import OptionError, nearest_of
 
 T = TypeVar("T")
 _ENTRY = re.compile(r"(\w+): (.*)")

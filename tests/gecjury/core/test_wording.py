@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.wording import (
+from gecjury.core.wording import (
     chopped,
     cut,
     letters,

@@ -1,0 +1,1 @@
+"""What every room needs: errors, files, processes, settings. Nothing here is specific to GEC."""
