@@ -142,6 +142,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         tell(f"gecjury: the output cannot be written ({error.strerror})")
         return 2
     except Exception as error:
+        # torch's class, which is not imported for this; batches have an error of their own.
+        if type(error).__name__ == "OutOfMemoryError":
+            tell("gecjury: the GPU's memory is too small; free it, or use --device cpu")
+            return 2
         return _unforeseen(error)
 
 

@@ -15,7 +15,7 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.caches import VectorCache
 from gecjury.core.errors import DataError, OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.models.batching import pick_device
+from gecjury.models.batching import pick_device, run_batch
 from gecjury.models.checkpoints import Checkpoint, resolve
 from gecjury.models.networks import (
     check_packages,
@@ -107,9 +107,10 @@ class BARTScore:
         stored = {} if cache is None else cache.read(list(keys.values()), 1)
         todo = [direction for direction in directions if keys[direction] not in stored]
         fresh: dict[bytes, np.float32] = {}
+        size = runtime.batch_size
         with runtime.progress.task(f"BARTScore with {self.model}", len(todo)) as bar:
-            for part in _batches(todo, runtime.batch_size):
-                values = model.log_probabilities(part)
+            for part in _batches(todo, size):
+                values = run_batch(model.log_probabilities, part, size, size)
                 fresh.update(zip((keys[direction] for direction in part), values, strict=True))
                 bar.advance(len(part))
         if cache is not None:
