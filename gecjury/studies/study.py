@@ -195,7 +195,6 @@ class Study(ABC):
         usual_page: the file of the page if the user names none; empty for no page.
         data: help of the data argument, if that is a benchmark, either or M2.
         use_of_references: text at the end of the help of `-r`, if references are optional.
-        scores_alone: whether files of scores are accepted instead of texts.
         new_texts: the command's name, if it scores texts that the user has not given, so that
             scores computed elsewhere are refused; otherwise empty.
 
@@ -215,7 +214,6 @@ class Study(ABC):
     data: ClassVar[str] = ""
     data_name: ClassVar[str] = "BENCHMARK|SOURCE HYP"
     use_of_references: ClassVar[str] = ""
-    scores_alone: ClassVar[bool] = False
     new_texts: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
