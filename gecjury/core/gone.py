@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 OPTIONS: dict[tuple[str, str], str] = {
-    (
-        "pick",
-        "--try",
-    ): "score the file that `pick -o` writes beside the outputs with `gecjury rank`",
-    ("pick", "--votes"): "every other file counts",
+    ("estimate", "--aspect"): "name a file with the ratings of one aspect (--labels FILE)",
+    ("estimate", "--binary"): "the estimate needs no verdicts; for shares, rate outputs 1 or 0",
+    ("estimate", "--good"): "rate good outputs 1 and others 0 (--labels FILE)",
+    ("estimate", "--weight"): "the weight with the narrowest interval is used",
+    ("estimate", "--width"): "`worth` in the table says how many labels the metric replaces",
     ("pick", "--scores"): "`--format json` has the score of every output",
-    ("power", "--difference"): "three differences are shown; for others the number falls with 1/d²",
-    ("power", "-d"): "three differences are shown; for others the number falls with 1/d²",
-    (
-        "power",
-        "--width",
-    ): "a 95% interval of width w needs (3.92 · c / w)², with c as `deviation` in JSON",
-    ("power", "--try"): "`power` on a part of your sentences shows what they forecast",
+    ("pick", "--try"): "score the file of `pick -o` beside the outputs with `gecjury rank`",
+    ("pick", "--votes"): "every other file counts",
+    ("power", "-d"): "three differences are shown; the number falls with 1/d²",
+    ("power", "--difference"): "three differences are shown; the number falls with 1/d²",
+    ("power", "--try"): "run `power` on a part of your sentences to see what they forecast",
+    ("power", "--width"): "a 95% interval of width w needs (3.92 · c / w)²; c: deviation in JSON",
 }
 """What to do instead of an option, by command and flag; `*` stands for every command."""
 

@@ -39,5 +39,5 @@ Draws
     indices in memory). Where a choice is made on one half of the sentences and tested on the other,
     draws stay within the parts that form the halves (`bootstrap.draws_within`). Sizes other than
     that of the data are drawn for one purpose only: to measure how standard errors fall
-    (`sizes.Quantity.sample`).
+    (`sizes.Quantity.errors`).
 """
