@@ -7,7 +7,7 @@ assumes nothing about the metric.
 Intervals of means are Wilson's score intervals, which stay on the scale of the labels and hold for
 few labels near its ends; those of differences are Student's.
 
-Every variance is a sum of squares over sources, and a difference of two systems is paired by source.
+Every variance is a sum of squares over sources; a difference of two systems is paired by source.
 """
 
 from __future__ import annotations

@@ -179,27 +179,27 @@ class Estimate(Study):
         if missing := int(np.isnan(scores).sum()):
             notes.append(f"{about['metric']}: {missing} outputs without a score get the mean score")
         outputs = {
-            number: Outputs(drawn[number], predictions[number], labels.scale)
-            for number in np.flatnonzero(counts >= LEAST).tolist()
+            system: Outputs(drawn[system], predictions[system], labels.scale)
+            for system in np.flatnonzero(counts >= LEAST).tolist()
         }
-        moments = {number: Moments.of(one) for number, one in outputs.items()}
+        moments = {system: Moments.of(one) for system, one in outputs.items()}
         _check_drawn_at_random(about["metric"], list(moments.values()), notes)
-        means = {number: one.estimate(self.confidence) for number, one in moments.items()}
-        order = sorted(means, key=lambda number: -means[number].value)
+        means = {system: one.estimate(self.confidence) for system, one in moments.items()}
+        order = sorted(means, key=lambda system: -means[system].value)
         rows = []
-        for number in order:
+        for system in order:
             # With all scores as labels, this is the mean score with its interval.
-            scored = Moments.of(Outputs(predictions[number], predictions[number]))
+            scored = Moments.of(Outputs(predictions[system], predictions[system]))
             row = {
                 **about,
                 "signature": str(table.signature),
-                "system": table.systems[number],
-                **self._figures(moments[number]),
+                "system": table.systems[system],
+                **self._figures(moments[system]),
                 **_figure("metric_alone", scored.alone(self.confidence)),
-                "sources": len(predictions[number]),
+                "sources": len(predictions[system]),
             }
             if self.draw is not None:
-                row["all_labels"] = float(np.nanmean(labels.values[number]))
+                row["all_labels"] = float(np.nanmean(labels.values[system]))
             rows.append(row)
         pairs = []
         neighbours = set(pairwise(order))
