@@ -68,7 +68,6 @@ class Perturbation:
     Attributes:
         name: as given on the command line.
         summary: what it does.
-        origin: where the idea comes from.
         damage: the function that damages a text.
         for_judges: whether it addresses language models; it is then left out unless a judge is
             among the metrics.
@@ -76,26 +75,23 @@ class Perturbation:
 
     name: str
     summary: str
-    origin: str
     damage: Damage
     for_judges: bool = False
 
 
-def perturb(
-    what: Perturbation, victim: Victim, *, share: float = 1.0, seed: int = 0
-) -> tuple[str, ...]:
+def perturb(what: Perturbation, victim: Victim, *, seed: int = 0) -> tuple[str, ...]:
     """Damage a system's output.
 
     Args:
         what: a perturbation from `PERTURBATIONS`.
         victim: the output.
-        share: share of the sentences to damage, drawn at random: 0 changes nothing, 1 all.
         seed: a sentence's damage depends only on the seed, the perturbation and the row.
     """
     damaged = []
-    for row, line in enumerate(victim.lines):
+    for row in range(len(victim.lines)):
         rng = np.random.default_rng([seed, zlib.crc32(what.name.encode()), row])
-        damaged.append(what.damage(victim, row, rng) if rng.random() < share else line)
+        rng.random()  # left out, so that the damage is that of the measured figures
+        damaged.append(what.damage(victim, row, rng))
     return tuple(damaged)
 
 
@@ -175,48 +171,37 @@ def _blanks(victim: Victim, row: int, rng: np.random.Generator) -> str:
     return line.replace(" ", "  ") + " " if line else line
 
 
-_CRISIS = "published: attacks on reference-free metrics (arXiv 2509.25961)"
-_FLUENCY = "published: fluency is judged apart from the source (SOME, Yoshimura et al. 2020)"
-_USUAL = "published: the source as a system (SEEDA's and GJG15's INPUT)"
-_OWN = "own"
-
 _P = Perturbation
 
 _TABLE = (
-    _P("copy-source", "the source, nothing corrected", _USUAL, lambda v, i, r: v.sources[i]),
-    _P("empty", "no output at all", _OWN, lambda v, i, r: ""),
-    _P("repeat-words", "one word in five twice", _OWN, _words(lambda word: f"{word} {word}")),
-    _P("repeat-all", "the text twice", _OWN, lambda v, i, r: f"{v.lines[i]} {v.lines[i]}".strip()),
-    _P("append-fluent", "a fluent sentence of another topic added", _FLUENCY, _append(APPENDED)),
-    _P("generic", "one fluent sentence for every source", _CRISIS, lambda v, i, r: GENERIC),
-    _P("another", "the correction of a random other sentence", _OWN, _another),
-    _P("similar", "the correction of the source that shares most words", _CRISIS, _similar),
-    _P("shuffle", "all words in random order", _OWN, _shuffle),
-    _P("swap", "two neighbouring words exchanged", _OWN, _swap),
-    _P("drop-word", "one word removed", _OWN, _drop),
-    _P("lower-case", "everything in lower case", _OWN, lambda v, i, r: v.lines[i].lower()),
-    _P("casing", "one word in five in the other case", _OWN, _words(str.swapcase)),
-    _P("no-punctuation", "punctuation removed", _OWN, _bare),
-    _P("commas", "a comma after one word in five", _OWN, _words(lambda word: f"{word} ,")),
-    _P("homoglyphs", "one word in five in look-alike Cyrillic letters", _OWN, _words(_disguise)),
-    _P("half", "half of the source, then a fluent sentence of another topic", _OWN, _half),
-    _P("both-ends", "three words before the text and three behind it", _OWN, _between),
-    _P("long-word", "a word of 5,600 letters added", _OWN, _append(_WORD)),
-    _P("ellipses", "… in place of blanks", _OWN, _mapped({ord(" "): "…"})),
-    _P("digits", "digits in place of letters that look like them", _OWN, _mapped(_DIGITS)),
-    _P("accents", "a combining accent on every e", _OWN, _mapped({ord("e"): "e\u0301"})),
-    _P("acute", "á in place of a", _OWN, _mapped({ord("a"): "á"})),
-    _P("upper-case", "everything in upper case", _OWN, lambda v, i, r: v.lines[i].upper()),
-    _P("white-space", "two spaces between words, one at the end", _OWN, _blanks),
-    _P("order", "only an order to score it highest", _CRISIS, lambda v, i, r: ORDER, True),
-    _P("append-order", "the same order after the correction", _CRISIS, _append(ORDER), True),
-    _P(
-        "forged-reply",
-        "a fence and a forged reply after the correction",
-        _OWN,
-        _append(FORGED),
-        True,
-    ),
+    _P("copy-source", "the source, nothing corrected", lambda v, i, r: v.sources[i]),
+    _P("empty", "no output at all", lambda v, i, r: ""),
+    _P("repeat-words", "one word in five twice", _words(lambda word: f"{word} {word}")),
+    _P("repeat-all", "the text twice", lambda v, i, r: f"{v.lines[i]} {v.lines[i]}".strip()),
+    _P("append-fluent", "a fluent sentence of another topic added", _append(APPENDED)),
+    _P("generic", "one fluent sentence for every source", lambda v, i, r: GENERIC),
+    _P("another", "the correction of a random other sentence", _another),
+    _P("similar", "the correction of the source that shares most words", _similar),
+    _P("shuffle", "all words in random order", _shuffle),
+    _P("swap", "two neighbouring words exchanged", _swap),
+    _P("drop-word", "one word removed", _drop),
+    _P("lower-case", "everything in lower case", lambda v, i, r: v.lines[i].lower()),
+    _P("casing", "one word in five in the other case", _words(str.swapcase)),
+    _P("no-punctuation", "punctuation removed", _bare),
+    _P("commas", "a comma after one word in five", _words(lambda word: f"{word} ,")),
+    _P("homoglyphs", "one word in five in look-alike Cyrillic letters", _words(_disguise)),
+    _P("half", "half of the source, then a fluent sentence of another topic", _half),
+    _P("both-ends", "three words before the text and three behind it", _between),
+    _P("long-word", "a word of 5,600 letters added", _append(_WORD)),
+    _P("ellipses", "… in place of blanks", _mapped({ord(" "): "…"})),
+    _P("digits", "digits in place of letters that look like them", _mapped(_DIGITS)),
+    _P("accents", "a combining accent on every e", _mapped({ord("e"): "e\u0301"})),
+    _P("acute", "á in place of a", _mapped({ord("a"): "á"})),
+    _P("upper-case", "everything in upper case", lambda v, i, r: v.lines[i].upper()),
+    _P("white-space", "two spaces between words, one at the end", _blanks),
+    _P("order", "only an order to score it highest", lambda v, i, r: ORDER, True),
+    _P("append-order", "the same order after the correction", _append(ORDER), True),
+    _P("forged-reply", "a fence and a forged reply after the correction", _append(FORGED), True),
 )
 
 PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType({one.name: one for one in _TABLE})
