@@ -162,8 +162,7 @@ def sentences(box: Box) -> Case:
         argv += box.rng.choice(([], [], ["--attribution", "remove"],
                                 ["--attribution", "shapley", "--samples", "3"]))  # fmt: skip
         return Case(box.tail(*argv), strays=True)
-    seeds = {**texts(), "gold.m2": Seed(fixtures.GOLD.encode(), separator="|||"),
-             "mine.txt": Seed(fixtures.text(fixtures.C))}  # fmt: skip
+    seeds = {**texts(), "gold.m2": Seed(fixtures.GOLD.encode(), separator="|||")}
     if roll == 3:
         box.lay(seeds, likely=("gold.m2",))
         where = box.rng.choice(("original", "random"))
