@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 OPTIONS: dict[tuple[str, str], str] = {
+    ("alarms", "--documents"): "sentences are drawn and swapped one by one",
     ("attack", "--as-reward"): "`higher` is how often the damage raises the score as a reward",
     ("attack", "--perturbed"): "score your own damaged file beside the output with `gecjury rank`",
     ("attack", "--share"): "every sentence is damaged",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -40,30 +40,12 @@ _USUAL_WORST = 5
 _MOST_NAMED = 4  # most systems that the title of the page lists by name
 
 
-@dataclass(frozen=True)
-class FinishedWork(Work):
-    """Work that has been scored.
-
-    Attributes:
-        finished: the scores, one table per metric.
-    """
-
-    finished: tuple[ScoreTable, ...] = ()
-
-    def scores(self) -> tuple[ScoreTable, ...]:
-        """Return the finished scores."""
-        return self.finished
-
-
 @dataclass(frozen=True, repr=False)
 class ScoreResult(Result):
-    """Scores as tables, with the data for their page.
+    """Scores as tables, with the texts, metrics and scores for their page."""
 
-    Attributes:
-        work: the texts, metrics and scores.
-    """
-
-    work: FinishedWork = field(kw_only=True)
+    work: Work = field(kw_only=True)
+    scored: tuple[ScoreTable, ...] = field(kw_only=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +143,8 @@ class Score(Study):
             int(any(table.unanswered for table in tables)),
             language=work.corpus.language.code,
             title=f"Scores of {', '.join(work.corpus.names)}",
-            work=FinishedWork(**vars(work), finished=tables),
+            work=work,
+            scored=tables,
         )
 
     def html(self, result: Result) -> str:
@@ -171,32 +154,32 @@ class Score(Study):
         """
         from gecjury.report.page.listed import Scored, scores_html
 
-        scored = cast(ScoreResult, result)
-        work = scored.work
+        assert isinstance(result, ScoreResult)
+        work, tables = result.work, result.scored
         systems = {(row["metric"], row["system"]): row for row in result.rows()}
         directed = {
             table.signature.label: scorer.directed
-            for scorer, table in zip(work.scorers, work.finished, strict=True)
+            for scorer, table in zip(work.scorers, tables, strict=True)
         }
         rows = [
             {**systems[row["metric"], row["system"]], **row, "directed": directed[row["metric"]]}
-            for row in _ranked(work)
+            for row in _ranked(work.scorers, tables)
         ]
         types = [
             record
-            for table in work.finished
+            for table in tables
             for record in costly_types(type_records(table, self.by_type or _USUAL_LEVEL))
         ]
         if self.worst:
             worst = [dict(row) for row in result.table("worst").rows]
         else:
-            worst = costly_sentences(work.finished, work.scorers, work.corpus, _USUAL_WORST)
+            worst = costly_sentences(tables, work.scorers, work.corpus, _USUAL_WORST)
         own = ("rows", "worst")
         further = [
             t for t in result.shown_to("verbose") if t.name not in own and t.title != _BY_TYPE
         ]
         corpus, names = work.corpus, result.short_names()
-        judged = judged_sentences(worst, work)
+        judged = judged_sentences(worst, work, tables)
         for record in (*rows, *types, *judged):
             record["metric"] = names.get(record["metric"], record["metric"])
         page = Scored(
@@ -214,7 +197,7 @@ class Score(Study):
                 if count
             ],
             result.notes,
-            list(dict.fromkeys(str(table.signature) for table in work.finished)),
+            list(dict.fromkeys(str(table.signature) for table in tables)),
         )
         title = result.title if len(corpus.names) <= _MOST_NAMED else f"Scores of {page.facts[0]}"
         return scores_html(page, title, result.language)
@@ -421,14 +404,14 @@ def costly_types(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(costly, key=lambda row: (places[row["system"]], -row["cost"], row["type"]))
 
 
-def _ranked(work: FinishedWork) -> list[dict[str, Any]]:
+def _ranked(scorers: Sequence[Scorer], tables: Sequence[ScoreTable]) -> list[dict[str, Any]]:
     """Return the records of `rank`, with intervals and tests if they can be computed."""
-    points = len(work.corpus)
+    points = tables[0].sentences.shape[1]
     if points > 1:
         with suppress(OptionError):
             check_resamples(Rank().resampling.resamples, points)
-            return Rank().run(work).rows()
-    return Rank(resampling=Resampling(over="none")).run(work).rows()
+            return Rank().of(scorers, tables).rows()
+    return Rank(resampling=Resampling(over="none")).of(scorers, tables).rows()
 
 
 def edits_as_read(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
@@ -441,16 +424,13 @@ def edits_as_read(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> CorpusEdi
     """
     from gecjury.extraction.retyping import typed_corpus_edits
 
-    return typed_corpus_edits(
-        corpus,
-        getattr(scorer, "types", "gold"),
-        getattr(scorer, "tagger", "embedded"),
-        getattr(scorer, "pos", "spacy2"),
-        runtime,
-    )
+    types, tagger, pos = scorer.extraction or ("gold", "embedded", "spacy2")
+    return typed_corpus_edits(corpus, types, tagger, pos, runtime)
 
 
-def judged_sentences(records: Sequence[dict[str, Any]], work: Work) -> list[dict[str, Any]]:
+def judged_sentences(
+    records: Sequence[dict[str, Any]], work: Work, tables: Sequence[ScoreTable]
+) -> list[dict[str, Any]]:
     """Return sentences with their corrections and references, edits marked right, wrong or missed.
 
     Edits in `correction` and `reference` have the signs of `marked_edits`. The reference is the one
@@ -459,9 +439,10 @@ def judged_sentences(records: Sequence[dict[str, Any]], work: Work) -> list[dict
     Args:
         records: from `costly_sentences`.
         work: the texts and metrics of the records.
+        tables: scores of the metrics.
     """
     corpus, judged = work.corpus, []
-    scorers = dict(zip((t.signature.label for t in work.scores()), work.scorers, strict=True))
+    scorers = dict(zip((t.signature.label for t in tables), work.scorers, strict=True))
     for record in records:
         line = record["line"] - 1
         part = one_line(corpus.with_systems([record["system"]]), line)
