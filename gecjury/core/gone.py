@@ -12,6 +12,8 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("estimate", "--good"): "rate good outputs 1 and others 0 (--labels FILE)",
     ("estimate", "--weight"): "the weight with the narrowest interval is used",
     ("estimate", "--width"): "`worth` in the table says how many labels the metric replaces",
+    ("explain", "--png"): "`--html FILE` shows the transport plan",
+    ("explain", "--samples"): "200 orders of edits are drawn if there are more than 10 edits",
     ("maege", "--chains"): "`--seeds K` draws more chains",
     ("maege", "--means"): "corpora have 0 to 10 edits per sentence on average",
     ("maege", "--variance"): "the number of edits has the variance of the released program, .9",

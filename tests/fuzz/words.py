@@ -34,7 +34,7 @@ def command_lines(box: Box) -> Case:
             argv += [box.rng.choice(_options(argv)), as_argument(box.rng.choice(_VALUES))]
         else:
             place = box.rng.randrange(len(argv)) if argv else 0
-            if argv and argv[place - 1] not in ("-o", "--html", "--figure", "--png", "--cache"):
+            if argv and argv[place - 1] not in ("-o", "--html", "--figure", "--cache"):
                 argv[place] = as_argument(box.mutate.word())
                 if argv[place].startswith("~"):
                     argv[place] = "x"
@@ -160,7 +160,7 @@ def sentences(box: Box) -> Case:
             name,
         ]
         argv += box.rng.choice(([], [], ["--attribution", "remove"],
-                                ["--attribution", "shapley", "--samples", "3"]))  # fmt: skip
+                                ["--attribution", "shapley"]))  # fmt: skip
         return Case(box.tail(*argv), strays=True)
     seeds = {**texts(), "gold.m2": Seed(fixtures.GOLD.encode(), separator="|||")}
     if roll == 3:
