@@ -102,21 +102,6 @@ def test_unknown_figures(text: str, words: str) -> None:
         check_gate(parse_gate([text]), KNOWN)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("errant", "column 7: a comparison"),
-        ("errant < 0 or", "column 14: a score's name or a number is missing"),
-        ("errant = 0", "equality is written =="),
-        ("__import__('os').system('true') < 1", "cannot be read"),
-        ("", "a score's name or a number is missing"),
-    ],
-)
-def test_invalid_conditions_are_refused(text: str, words: str) -> None:
-    with pytest.raises(OptionError, match=words):
-        parse_gate([text])
-
-
 def test_names_of_figures() -> None:
     names = figure_names(["green:beta=1"], {"green": "green:beta=1"}, rates=True)
     assert {"green", "green.p", "green:beta=1.low", "success.new", "over-correction"} <= set(names)
