@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.core.arrays import FloatArray
+from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.stats.special import ndtri
@@ -111,7 +111,7 @@ class _Tally:
         return checked(what, self.told(names), f"{_LEAST} to {_MOST}", met)
 
 
-def _labelled(labels: FloatArray, predictions: FloatArray, chosen: FloatArray) -> Outputs:
+def _labelled(labels: FloatArray, predictions: FloatArray, chosen: IntArray) -> Outputs:
     few = np.full(len(labels), np.nan)
     few[chosen] = labels[chosen]
     return Outputs(few, predictions)

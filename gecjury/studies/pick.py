@@ -111,13 +111,14 @@ class Pick(Study):
             for row in np.flatnonzero(~unscored).tolist()
         )
         counts = np.bincount(chosen, minlength=len(names)).tolist()
+        shares, seconds = dict(zip(names, counts, strict=True)), time.perf_counter() - start
         method = {
             "method": label,
             "signature": signature,
-            "chosen": dict(zip(names, counts, strict=True)),
+            "chosen": shares,
             "tied": tied,
             "unscored": missing,
-            "seconds": time.perf_counter() - start,
+            "seconds": seconds,
         }
         records = [
             {
@@ -131,10 +132,10 @@ class Pick(Study):
         if self.output:
             write_text(self.output, lines_text(lines), follow=True)
         notes = tuple(dict.fromkeys([*_alike(corpus), *remarks]))
-        shares = ", ".join(f"{name} {number(count)}" for name, count in method["chosen"].items())
+        often = ", ".join(f"{name} {number(count)}" for name, count in shares.items())
         said = (
-            f"{label}: {number(len(lines))} sentences in {method['seconds']:.1f} s; chosen: "
-            f"{shares} (among equals, the first file named; {number(tied)} ties of different texts)"
+            f"{label}: {number(len(lines))} sentences in {seconds:.1f} s; chosen: "
+            f"{often} (among equals, the first file named; {number(tied)} ties of different texts)"
         )
         columns = [Column("line"), Column("chosen"), Column("text")]
         return Result(

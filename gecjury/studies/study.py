@@ -28,11 +28,10 @@ if TYPE_CHECKING:
     from gecjury.benchmarks.table import View
     from gecjury.corpus.language import Language
 
-Data: TypeAlias = "Corpus | Benchmark | str | Sequence[str | Benchmark] | None"
-"""The data of a study: texts, a benchmark, or the names of benchmarks or files; None if there are
-only scores."""
+Data: TypeAlias = "Corpus | Benchmark | str | Sequence[str | Benchmark]"
+"""The data of a study: texts, a benchmark, or the names of benchmarks or files."""
 
-Read: TypeAlias = "Corpus | Benchmark | tuple[Benchmark, ...] | None"
+Read: TypeAlias = "Corpus | Benchmark | tuple[Benchmark, ...]"
 """Data after reading; several benchmarks if the study accepts them."""
 
 Metrics: TypeAlias = Metric | Sequence[Metric]
@@ -61,7 +60,7 @@ class Work:
     """The data, metrics and runtime of a study.
 
     Attributes:
-        data: a corpus or one or more benchmarks; None if there are only scores computed elsewhere.
+        data: a corpus or one or more benchmarks.
         scorers: the metrics, without duplicates.
         runtime: device, workers, caches and the like.
         folder: where score files are read and written; None for nowhere.
@@ -76,7 +75,7 @@ class Work:
     folder: str | Path | None = None
     inputs: tuple[str, ...] = ()
     typed: Mapping[str, Scorer] = field(default_factory=dict)
-    further: Callable[[str], Corpus | Benchmark | None] = lambda name: loaded(name)
+    further: Callable[[str], Corpus | Benchmark] = lambda name: loaded(name)
 
     @classmethod
     def of(
@@ -141,13 +140,7 @@ class Work:
 
     @property
     def corpus(self) -> Corpus:
-        """The texts.
-
-        Raises:
-            OptionError: there are none.
-        """
-        if self.data is None:
-            raise OptionError("no texts: give a corpus, a benchmark, or a benchmark's name")
+        """The texts."""
         if isinstance(self.data, Corpus):
             return self.data
         return self.data[0].corpus if isinstance(self.data, tuple) else self.data.corpus
@@ -317,7 +310,7 @@ class Study(ABC):
 _TEXTS = "texts in lists as gecjury.corpus_of_texts(sources, hypotheses, references)"
 
 
-def loaded(data: Data) -> Corpus | Benchmark | None:
+def loaded(data: Data) -> Corpus | Benchmark:
     """Return the data itself, or load a benchmark by name with its default systems and references.
 
     Raises:

@@ -100,8 +100,8 @@ class Attack(Study):
                 for one in effects
             ]
             kinds = dict[str, list[str]]()
-            for one in effects:
-                kinds.setdefault(one["verdict"], []).append(one["attack"])
+            for made in effects:
+                kinds.setdefault(made["verdict"], []).append(made["attack"])
             verdicts[label] = kinds
             summaries.append(f"{label} {_summed_up(effects, kinds)}")
             signatures.append(str(about))

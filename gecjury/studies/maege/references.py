@@ -155,7 +155,7 @@ def named_references(
         for path in paths
         for version in read_versions(path, overlaps="keep")
     ]
-    texts = tuple(version.lines for version in versions)
+    texts = tuple(tuple(version.lines) for version in versions)
     # Only the metric M2 uses gold edits, and it needs them for every reference.
     sets = [version.edits for version in versions if version.edits is not None]
     if len(sets) < len(versions):

@@ -81,7 +81,7 @@ class Maege(Study):
 
     def read(
         self, data: Data, runtime: Runtime, language: Language | None = None
-    ) -> Corpus | Benchmark | None:
+    ) -> Corpus | Benchmark:
         """Return texts with gold edits, read from M2 files or a corpus that is known by name.
 
         Args:
@@ -94,7 +94,7 @@ class Maege(Study):
             InputError: a file is malformed, or contains other sentences than the first.
             DataError: files of a known corpus are missing.
         """
-        if data is None or isinstance(data, Corpus | Benchmark):
+        if isinstance(data, Corpus | Benchmark):
             return data
         names = (data,) if isinstance(data, str) else tuple(map(str, data))
         return read_annotated(names, runtime, language)
