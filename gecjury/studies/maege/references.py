@@ -187,8 +187,8 @@ def other_annotators(corpus: Annotated) -> dict[int, References]:
     everyone = range(corpus.annotators)
     if corpus.annotators < 2:
         raise OptionError(
-            "the references are the other annotators, but the corpus has one annotator: name "
-            "reference files, or `all` to measure against the annotator's own correction"
+            "the references are the other annotators, but the corpus has one annotator: use "
+            "--references all to measure against the annotator's own correction"
         )
     return {me: of_annotators(corpus, [one for one in everyone if one != me]) for me in everyone}
 
