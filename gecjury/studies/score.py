@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -82,33 +82,11 @@ class Score(Study):
                 metric has them.
         """
         tables = work.scores()
-        counts = [type_records(table, self.by_type) if self.by_type else [] for table in tables]
-        # Checked after scoring, since only the statistics show which metrics count types.
-        if self.by_type and not any(counts):
-            raise OptionError(
-                "--by-type: none of the metrics named counts error types; errant does"
-            )
-        rules: list[list[dict[str, Any]]] = [[] for _ in tables]
-        if self.by_rule:
-            tokens = sum(len(source.split()) for source in work.corpus.sources)
-            rules = [rule_records(table, self.by_rule, tokens) for table in tables]
-        if self.by_rule and not any(rules):
-            raise OptionError(
-                "--by-rule: expected the matches of a grammar checker among the hypotheses, and a "
-                "metric that counts rules: errant"
-            )
-        averages = [
-            macro_records(table, self.by_type or _USUAL_LEVEL) if self.macro else []
-            for table in tables
-        ]
-        if self.macro and not any(averages):
-            raise OptionError(
-                "--macro: none of the metrics named has precision and recall; errant does"
-            )
+        asked = self._asked(work.corpus, tables)
         # JSON has the requested figures inside the records; people see them in separate tables.
         rows = [
-            self._row(table, number, row, records, means, of_rules)
-            for table, records, means, of_rules in zip(tables, counts, averages, rules, strict=True)
+            self._row(table, number, row, {name: made[place] for name, made in asked.items()})
+            for place, table in enumerate(tables)
             for number, row in enumerate(table.rows())
         ]
         notes = tuple(dict.fromkeys(note for one in tables for note in one.statistics.notes))
@@ -120,13 +98,10 @@ class Score(Study):
         shown = [replace(main, instead={"latex": crossed(main, *parts, "score")})]
         if self.sentences:
             shown.append(_sentence_table(tables))
-        if self.by_type:
-            records = [record for of_metric in counts for record in of_metric]
-            shown.append(_type_table(records))
-        if self.by_rule:
-            shown.append(_rule_table([record for of_metric in rules for record in of_metric]))
-        if self.macro:
-            shown.append(_macro_table([record for of_metric in averages for record in of_metric]))
+        shown += [
+            _TABLES[name]([record for of_metric in made for record in of_metric])
+            for name, made in asked.items()
+        ]
         shown += audit_tables(list(tables))
         if self.worst:
             worst = costly_sentences(tables, work.scorers, work.corpus, self.worst)
@@ -202,26 +177,41 @@ class Score(Study):
         title = result.title if len(corpus.names) <= _MOST_NAMED else f"Scores of {page.facts[0]}"
         return scores_html(page, title, result.language)
 
+    def _asked(
+        self, corpus: Corpus, tables: Sequence[ScoreTable]
+    ) -> dict[str, list[list[dict[str, Any]]]]:
+        """Return the further figures that were asked for: records by key, one list per metric.
+
+        Raises:
+            OptionError: no metric has them.
+        """
+        asked: dict[str, list[list[dict[str, Any]]]] = {}
+        if self.by_type:
+            asked["type"] = [type_records(table, self.by_type) for table in tables]
+        if self.by_rule:
+            tokens = sum(len(source.split()) for source in corpus.sources)
+            asked["rule"] = [rule_records(table, self.by_rule, tokens) for table in tables]
+        if self.macro:
+            level = self.by_type or _USUAL_LEVEL
+            asked["over"] = [macro_records(table, level) for table in tables]
+        # Checked after scoring, since only the statistics show which metrics count types.
+        for name, made in asked.items():
+            if not any(made):
+                raise OptionError(_WITHOUT[name])
+        return asked
+
     def _row(
         self,
         table: ScoreTable,
         number: int,
         row: dict[str, Any],
-        counts: Sequence[dict[str, Any]],
-        averages: Sequence[dict[str, Any]],
-        rules: Sequence[dict[str, Any]],
+        asked: Mapping[str, Sequence[dict[str, Any]]],
     ) -> dict[str, Any]:
         if self.sentences:
             row["sentences"] = table.sentences[number].tolist()
         if valid := table.statistics.details.get("valid", {}).get(row["system"]):
             row["valid"] = valid
-        if averages:
-            row["macro"] = {
-                record["over"]: {key: record[key] for key in (*_MEASURES, "units")}
-                for record in averages
-                if record["system"] == row["system"]
-            }
-        for name, records in (("type", counts), ("rule", rules)):
+        for name, records in asked.items():
             about = ("system", "metric", name)
             by_name = {
                 record[name]: {key: value for key, value in record.items() if key not in about}
@@ -229,8 +219,16 @@ class Score(Study):
                 if record["system"] == row["system"]
             }
             if by_name:
-                row[f"by_{name}"] = by_name
+                row["macro" if name == "over" else f"by_{name}"] = by_name
         return row
+
+
+_WITHOUT = {
+    "type": "--by-type: none of the metrics named counts error types; errant does",
+    "rule": "--by-rule: expected the matches of a grammar checker among the hypotheses, and a "
+    "metric that counts rules: errant",
+    "over": "--macro: none of the metrics named has precision and recall; errant does",
+}
 
 
 def type_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
@@ -367,6 +365,9 @@ def _type_table(records: Sequence[Record]) -> Table:
     brief = [column for column in columns if column.key not in ("tp", "fp", "fn")]
     brief.insert(3, counts)
     return replace(table, instead={"brief": replace(table, columns=brief)})
+
+
+_TABLES = {"type": _type_table, "rule": _rule_table, "over": _macro_table}
 
 
 def three_counts(row: Record, before: str = "") -> str:

@@ -30,7 +30,6 @@ from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.diff.edited import edit_changes, most_frequent, moved_sentences, totals
 from gecjury.studies.diff.gate import (
     Gate,
-    Verdict,
     check_gate,
     figure_names,
     figures_of,
@@ -197,12 +196,7 @@ class Diff(Study):
             }
         if verdict is not None:
             status, said = _judged(verdict, unscored)
-            facts["gate"] = {
-                "passed": verdict.passed,
-                "tripped": [{"condition": text, "values": v} for text, v in verdict.tripped],
-                "missing": list(verdict.missing),
-                "values": verdict.values,
-            }
+            facts["gate"] = verdict
         return Result(
             tuple(shown),
             facts,
@@ -448,15 +442,20 @@ def _metric_names(work: Work) -> dict[str, str]:
     return names
 
 
-def _judged(verdict: Verdict, unscored: Sequence[str]) -> tuple[int, tuple[str, ...]]:
-    """Return the exit status of the gate, and messages about the figures."""
-    said = [f"gate: {text} holds: {_values(values)}" for text, values in verdict.tripped]
-    missing = [*unscored, *(f"{name} is not defined" for name in verdict.missing)]
+def _judged(gate: Record, unscored: Sequence[str]) -> tuple[int, tuple[str, ...]]:
+    """Return the exit status of the gate, and messages about the figures.
+
+    Args:
+        gate: from `judge_gate`.
+        unscored: what else is missing.
+    """
+    said = [f"gate: {o['condition']} holds: {_values(o['values'])}" for o in gate["tripped"]]
+    missing = [*unscored, *(f"{name} is not defined" for name in gate["missing"])]
     if missing:
         return 2, (*said, f"gate: cannot be judged: missing: {'; '.join(missing)}")
     if said:
         return TRIPPED, tuple(said)
-    return 0, (f"gate: passed: {_values(verdict.values)}",)
+    return 0, (f"gate: passed: {_values(gate['values'])}",)
 
 
 def _values(values: Mapping[str, float]) -> str:
