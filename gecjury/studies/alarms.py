@@ -263,12 +263,7 @@ class _Counts:
 
     @classmethod
     def of(cls, good: Corpus, counted: Sequence[Sequence[Sequence[Edit]]]) -> _Counts:
-        """Count a corpus of good text.
-
-        Args:
-            good: the texts.
-            counted: the edits of every system and sentence.
-        """
+        """Count a corpus of good text."""
         sources = [source.split() for source in good.sources]
         changed = [
             [line.split() != source for line, source in zip(version.lines, sources, strict=True)]
@@ -283,12 +278,7 @@ class _Counts:
         return _Counts(self.changed[:, rows], self.edits[:, rows], self.words[rows])
 
     def figures(self, how: Resampling, seed: int) -> list[dict[str, Any]]:
-        """Return the figures of every system over these sentences.
-
-        Args:
-            how: confidence and resamples of the intervals.
-            seed: seed of the resamples.
-        """
+        """Return the figures of every system over these sentences."""
         size = len(self.words)
         draws = sentence_draws(size, how.resamples, seed)
         rates = np.empty((how.resamples, len(self.edits)))

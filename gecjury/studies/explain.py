@@ -138,8 +138,6 @@ class Explained:
     """How a metric judged one hypothesis.
 
     Attributes:
-        source: the sentence that was corrected.
-        hypothesis: its correction.
         references: the texts that it was compared with.
         explanations: one per reference; empty if the metric shows no alignment.
         chosen: the index of the reference that counts; None without explanations.
@@ -204,7 +202,6 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
     Args:
         scorer: a metric that shows how edits were matched, or any that scores single sentences.
         corpus: one sentence of one system, whose version may have its own edits.
-        runtime: device, caches and the like.
         settings: whether and how the score is divided among the edits.
 
     Raises:

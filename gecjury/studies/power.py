@@ -233,7 +233,6 @@ def _answerable(
     """Return the questions that the data can answer.
 
     Args:
-        tables: scores, with the metrics that computed them.
         benchmark: the benchmark with people's judgments, if there is one.
         questions: the questions that must be answered; empty for all that can be answered.
         pair: the two systems that are compared; empty for every two.

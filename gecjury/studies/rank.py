@@ -57,12 +57,7 @@ class Rank(Study):
         return self.of(work.scorers, work.scores())
 
     def of(self, scorers: Sequence[Scorer], tables: Sequence[ScoreTable]) -> Result:
-        """Rank systems that have been scored; see `run`.
-
-        Args:
-            scorers: the metrics.
-            tables: scores by each of them.
-        """
+        """Rank systems that have been scored; see `run`."""
         how = self.resampling
         rows: list[dict[str, Any]] = []
         significance: list[dict[str, Any]] = []

@@ -236,7 +236,6 @@ def type_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
 
     Args:
         table: scores of a metric; there are no records if the metric counts no types.
-        level: how finely types are distinguished.
     """
     records = []
     for system, counts in table.statistics.details.get("by_type", {}).items():
@@ -317,7 +316,6 @@ def macro_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
 
     Args:
         table: scores of a metric; there are no records if it has no precision and recall.
-        level: how finely types are distinguished.
 
     Returns:
         A record for each system and `over`, with the number of sentences or types (`units`).
@@ -386,9 +384,6 @@ def costly_types(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
     The `cost` is how much higher F0.5 over all types would be if every edit of the type were right
     and none were missing; 0 to 1.
-
-    Args:
-        records: from `type_records`.
     """
     sums: dict[str, FloatArray] = {}
     for row in records:
@@ -420,8 +415,6 @@ def edits_as_read(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> CorpusEdi
 
     Args:
         scorer: the metric; the defaults are used for a metric that reads no edits.
-        corpus: the texts.
-        runtime: caches and the like.
     """
     from gecjury.extraction.retyping import typed_corpus_edits
 
@@ -438,9 +431,7 @@ def judged_sentences(
     that shares most edits, and `which` is its number from 1; without references it is empty.
 
     Args:
-        records: from `costly_sentences`.
         work: the texts and metrics of the records.
-        tables: scores of the metrics.
     """
     corpus, judged = work.corpus, []
     scorers = dict(zip((t.signature.label for t in tables), work.scorers, strict=True))
@@ -493,11 +484,7 @@ def _sentence_table(tables: Sequence[ScoreTable]) -> Table:
 
 
 def costly_table(records: Sequence[dict[str, Any]]) -> Table:
-    """Return the table of the sentences that cost most.
-
-    Args:
-        records: from `costly_sentences`.
-    """
+    """Return the table of the sentences that cost most."""
     columns = [Column(key) for key in ("system", "metric", "line")]
     columns += [Column("score", digits=4), Column("cost", digits=5), Column("marked", "correction")]
     note = "cost: how much higher the corpus score is without the sentence; edits as [old→new]"
@@ -519,9 +506,7 @@ def costly_sentences(
     equal scores, the longest sentences are tried first.
 
     Args:
-        tables: scores of the corpus.
         scorers: the metrics of the tables, in the same order.
-        corpus: the texts.
         count: number of sentences per metric and system; fewer if fewer lower the score.
     """
     worst: list[dict[str, Any]] = []

@@ -95,7 +95,6 @@ class Work:
             study: decides which metrics and data are accepted.
             data: texts, a benchmark, names, or a function that reads one of these.
             metrics: names, with options as on the command line, or scorers.
-            runtime: device, workers and the like.
             folder: where score files are read and written; None for nowhere.
             inputs: the names of the data as the user gave them; by default the names in `data`.
 
@@ -238,7 +237,6 @@ class Study(ABC):
 
         Args:
             data: as the user gave it.
-            runtime: folders of data and caches.
             language: language of the texts, if it does not follow from their name.
         """
         return loaded(data)
@@ -291,7 +289,6 @@ class Study(ABC):
             data: texts, a benchmark, or a benchmark's name.
             metrics: names, with options as on the command line, or scorers.
             folder: where score files are read and written; by default nowhere.
-            runtime: device, workers and the like.
 
         Raises:
             OptionError: an unknown metric, option or benchmark.

@@ -27,12 +27,7 @@ _NOISE = 0.2
 
 @dataclass(frozen=True)
 class Victim:
-    """A system's output.
-
-    Attributes:
-        sources: N sentences to correct.
-        lines: N corrections.
-    """
+    """A system's output."""
 
     sources: Sequence[str]
     lines: Sequence[str]
@@ -63,9 +58,6 @@ class Perturbation:
     """One way to damage a correction.
 
     Attributes:
-        name: as given on the command line.
-        summary: what it does.
-        damage: the function that damages a text.
         for_judges: whether it addresses language models; it is then left out unless a judge is
             among the metrics.
     """
@@ -80,8 +72,6 @@ def perturb(what: Perturbation, victim: Victim, *, seed: int = 0) -> tuple[str, 
     """Damage a system's output.
 
     Args:
-        what: a perturbation from `PERTURBATIONS`.
-        victim: the output.
         seed: a sentence's damage depends only on the seed, the perturbation and the row.
     """
     damaged = []

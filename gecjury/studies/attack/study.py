@@ -147,12 +147,7 @@ class Attack(Study):
 
 @dataclass(frozen=True)
 class Damaged:
-    """A system's output, damaged.
-
-    Attributes:
-        attack: name of the perturbation.
-        lines: N damaged texts.
-    """
+    """A system's output, damaged."""
 
     system: str
     attack: str
@@ -213,7 +208,6 @@ class ScoredPair:
     Attributes:
         before: N sentence scores of the undamaged texts.
         after: N sentence scores of the damaged ones.
-        changed: whether each text was changed at all.
         corpus: corpus scores: undamaged, damaged, and the source's.
     """
 
@@ -229,7 +223,6 @@ def scored_pair(table: ScoreTable, corpus: Corpus, damaged: Damaged) -> ScoredPa
 
     Args:
         table: scores of one of the `attack_corpora`.
-        corpus: the undamaged outputs.
         damaged: one of the damaged outputs that were scored.
     """
     names = (damaged.system, damaged.name, _free(_SOURCE, corpus.systems))
@@ -321,7 +314,6 @@ def _summed_up(effects: Sequence[Record], kinds: Mapping[str, Sequence[str]]) ->
     """Return a line that summarises one metric's verdicts on all damage.
 
     Args:
-        effects: from `effect`.
         kinds: names of the attacks by verdict.
     """
     parts = [

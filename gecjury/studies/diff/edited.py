@@ -77,10 +77,7 @@ def edit_changes(
     Edits are the same if span and correction are; an edit is right if any reference has it.
 
     Args:
-        corpus: corpus of the OLD and the NEW system.
-        runtime: workers and cache.
         tagger: tagger for edits that have to be extracted; see `gecjury.extraction.extract`.
-        pos: part-of-speech scheme of the embedded tagger.
 
     Raises:
         MissingExtraError, OptionError: as `gecjury.extraction.extract.corpus_edits`.
@@ -126,9 +123,6 @@ def moved_sentences(
     sentences that both systems correct in the same way are never tried.
 
     Args:
-        scorer: the metric that scored the table.
-        table: scores of the OLD and the NEW system.
-        corpus: the texts.
         count: number of sentences in each direction; fewer if fewer have an effect.
     """
     old, new = corpus.systems.values()

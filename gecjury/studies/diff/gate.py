@@ -27,9 +27,6 @@ Gate = tuple[Condition, ...]
 def parse_gate(texts: Sequence[str]) -> Gate:
     """Parse conditions, any of which fails; see `gecjury.scoring.conditions`.
 
-    Args:
-        texts: conditions as given on the command line.
-
     Raises:
         OptionError: a condition cannot be parsed; names the column.
     """
@@ -38,10 +35,6 @@ def parse_gate(texts: Sequence[str]) -> Gate:
 
 def check_gate(gate: Gate, names: Sequence[str]) -> None:
     """Refuse unknown names of figures.
-
-    Args:
-        gate: the conditions.
-        names: names of all figures.
 
     Raises:
         OptionError: names the condition, and similar names.
@@ -61,7 +54,6 @@ def judge_gate(gate: Gate, figures: Mapping[str, float]) -> dict[str, Any]:
     """Return which conditions are true.
 
     Args:
-        gate: the conditions.
         figures: by name; NaN where one is not defined.
 
     Returns:

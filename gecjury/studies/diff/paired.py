@@ -80,10 +80,6 @@ def metric_difference(
     """Return the difference of two corpus scores.
 
     Args:
-        scorer: the metric that scored the table.
-        table: scores of the OLD and the NEW system.
-        how: resamples, permutations and confidence.
-        seed: seed of resamples and permutations.
         rows: indices of the sentences to use; by default all. Scores of single sentences stay the
             same; the corpus score is that of these sentences alone.
     """
@@ -161,9 +157,6 @@ def rate_difference(
     Args:
         asked: the sentences that the rate is a share of, see `Outcomes`.
         met: those that count towards the rate of each system.
-        how: resamples, permutations and confidence.
-        seed: seed of resamples and permutations.
-        rows: indices of the sentences to use; by default all.
     """
     chosen = np.arange(len(asked)) if rows is None else np.array(rows, dtype=np.int64)
     asked = asked[chosen]
@@ -222,8 +215,6 @@ def type_differences(counts: FloatArray, how: Resampling, seed: int) -> list[Pai
 
     Args:
         counts: counts of two systems; see `type_counts`.
-        how: resamples, permutations and confidence.
-        seed: seed of resamples and permutations.
     """
     _, lines, size, _ = counts.shape
     flat = counts.reshape(2, lines, size * 3)

@@ -350,7 +350,6 @@ def _most_certain(table: Table, show: int) -> Table:
     """Return the error types with the most certain differences, without their counts.
 
     Args:
-        table: the table of all types.
         show: number of types that are listed; 0 for all.
     """
     rows = sorted(table.rows, key=lambda row: (row["adjusted"], row["p"], -abs(row["difference"])))

@@ -93,7 +93,6 @@ def read_labels(path: str, corpus: Corpus) -> Labels:
     """Read labels of a corpus' outputs from a file of `gecjury annotate` or of your own judgments.
 
     Args:
-        path: path of the file.
         corpus: the outputs; `sentence` in a file counts its sentences from 1.
 
     Raises:
@@ -117,7 +116,6 @@ def shares_beaten(items: Sequence[RankedItem], corpus: Corpus) -> FloatArray:
 
     Args:
         items: rankings; systems that the corpus lacks do not count.
-        corpus: its systems and sentences.
 
     Returns:
         Shape (systems, sentences), 0 to 1; NaN for outputs that were not ranked with any other.

@@ -51,10 +51,6 @@ class Interval:
     """An estimate with its interval.
 
     Attributes:
-        value: the estimate.
-        low: lower bound.
-        high: upper bound.
-        error: standard error.
         gain: how many times more labelled sources labels alone would need for this error.
         weight: λ, the weight of the predictions; 0 for labels alone.
     """
@@ -77,7 +73,6 @@ class Mean:
     """A mean, and the share of each source in its error.
 
     Attributes:
-        value: the mean.
         parts: shape (sources,). The sum of squares is the variance of the mean; parts of two means
             over the same sources add up to those of the sum.
     """
@@ -118,13 +113,11 @@ class Moments:
     """Means behind an estimate, of one system or of the difference of two.
 
     Attributes:
-        labels: the mean label.
         control: the mean prediction of labelled outputs minus that of the others, which is 0 except
             for chance.
         labelled: True for sources with a label, shape (sources,).
         scale: the least and the greatest possible mean, or difference of means.
         binary: whether every label is at an end of the scale.
-        paired: whether this is a difference.
         unseen: for binary labels, what two additional labels, one at each end of the scale, with
             predictions that have nothing to do with them, would add to the variances of the mean
             label and of the mean prediction; otherwise 0.
@@ -143,7 +136,6 @@ class Moments:
         """Return the means of one system's outputs, or their difference from a second system's.
 
         Args:
-            first: outputs.
             second: outputs of the same sources, whose means are subtracted.
 
         Raises:
@@ -189,11 +181,7 @@ class Moments:
         return covariance / (square + self.unseen[1]) if square > 0 else 0.0
 
     def alone(self, confidence: float = 0.95) -> Interval:
-        """Return the mean label of the labelled outputs with its interval.
-
-        Args:
-            confidence: of the interval, above 0 and below 1.
-        """
+        """Return the mean label of the labelled outputs with its interval."""
         return self._interval(0.0, confidence)
 
     def estimate(self, confidence: float = 0.95) -> Interval:
@@ -202,9 +190,6 @@ class Moments:
         With λ tuned this is the regression estimator of double sampling. λ may have any size and
         sign, since predictions have their own scale. If the predictions do not make the interval
         narrower, λ is 0.
-
-        Args:
-            confidence: of the interval, above 0 and below 1.
         """
         alone = self.alone(confidence)
         if not self.tuned:
@@ -287,7 +272,6 @@ def _wilson(share: float, size: float, quantile: float) -> tuple[float, float]:
     """Return the middle and half the width of Wilson's score interval (1927) of a share.
 
     Args:
-        share: 0 to 1.
         size: number of 0/1 labels, which need not be whole.
         quantile: of the normal distribution or of Student's t.
     """

@@ -160,9 +160,7 @@ class Estimate(Study):
         """Return the records of systems and of their pairs by one metric, and its median gain.
 
         Args:
-            scorer: the metric of the table.
             table: scores of all outputs.
-            labels: all labels.
             drawn: those that are used.
             notes: receives remarks for the reader.
         """

@@ -80,7 +80,6 @@ class Chain:
         annotator: number of the annotator whose edits were applied.
         edits: k edits in the order in which they were applied.
         texts: k + 1 texts, the source first, the full correction last.
-        source: the text that scorers get as the source.
     """
 
     sentence: int
@@ -167,8 +166,6 @@ def build_chain(
     """Apply edits one after the other.
 
     Args:
-        source: the sentence.
-        edits: edits that do not overlap.
         order: indices of the edits, in the order of their application. An edit that would empty
             the sentence is skipped.
 
@@ -191,13 +188,7 @@ def build_chain(
 def sample(
     corpus: Annotated, rng: np.random.Generator, *, source: SourceChoice = "original"
 ) -> Sampled:
-    """Draw chains and corpora.
-
-    Args:
-        corpus: from `annotated`.
-        rng: random number generator.
-        source: what scorers get as the source.
-    """
+    """Draw chains and corpora."""
     made = []
     for row in range(len(corpus)):
         for annotator in range(corpus.annotators):
@@ -221,9 +212,7 @@ def _corpus(
     """Draw a corpus: for each sentence, the first edits of one annotator in random order.
 
     Args:
-        corpus: from `annotated`.
         mean: mean number of edits per sentence; 0 leaves the sources as they are.
-        rng: random number generator.
     """
     # Mean n·p and variance n·p·(1 − p) give p, and n follows; it is truncated, as numpy's
     # generator did in the released program, so that the actual mean is a little below.

@@ -44,10 +44,7 @@ def chain_sums(
     """Sum the components of agreement by sentence, so that sentences can be resampled.
 
     Args:
-        corpus: the corpus from which the chains were built.
-        chains: one seed's chains.
         scores: of each chain's texts; NaN = not scored.
-        gold: from `gold_scores`.
 
     Returns:
         Sentences × 10: pairs that agree, are tied, disagree, are missing; texts scored, and the
@@ -136,7 +133,6 @@ def type_changes(
     """Return the effect of one edit on the score by type of the edit, and over all types (`all`).
 
     Args:
-        chains: the chains of all seeds.
         scores: of each chain's texts; NaN = not scored.
         weights: resamples × sentences; see `agreement_interval`.
 

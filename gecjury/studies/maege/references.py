@@ -55,7 +55,6 @@ class References:
     """A set of references that texts are scored against.
 
     Attributes:
-        name: name of the set in a signature.
         texts: R tuples with one text per sentence.
         gold: for references in M2, one block per sentence with annotators 0 to R - 1; else None.
     """
@@ -71,8 +70,6 @@ def read_annotated(
     """Read M2 files of the same sentences as one corpus, with annotators numbered consecutively.
 
     Args:
-        names: names from `CORPORA`, or M2 files.
-        runtime: folders of data and caches.
         language: language of the texts; by default that of a corpus by name, otherwise English.
 
     Raises:
@@ -132,9 +129,7 @@ def named_references(
         name: `all` (the corpus' annotators), `others` (for each annotator's chains, the other
             annotators), or one of `REFERENCE_SETS`; empty for the default: `8refs` for conll14,
             otherwise `others`.
-        corpus: the annotated corpus.
         named: whether the corpus is conll14, the only one with reference sets.
-        runtime: folders of data and caches.
 
     Raises:
         OptionError: a set of conll14 for another corpus, or `others` with one annotator.

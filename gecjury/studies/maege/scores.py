@@ -29,8 +29,6 @@ class Pool:
     """All distinct texts of all draws, to be scored.
 
     Attributes:
-        annotated: the sentences from which the chains were built.
-        draws: the draw of each seed.
         references: by number of the set: `ALL`, or one for the chains of each annotator.
         keys: the keys of the texts to score, sorted.
         chains: for each draw and each of its chains, the places of its texts in `keys`.
@@ -53,7 +51,6 @@ class Pool:
                 otherwise every text has a separate row.
             gold: whether gold edits are needed. If the references are not M2, or the source shown
                 is not the one that they correct, edits are extracted with ERRANT.
-            runtime: workers and cache of the extraction.
         """
         contexts: dict[tuple[object, ...], int] = {}
         texts: list[list[str]] = []
@@ -112,14 +109,7 @@ def pool_texts(
     references: Mapping[int, References],
     language: Language = ENGLISH,
 ) -> Pool:
-    """Gather the distinct texts of all draws.
-
-    Args:
-        corpus: the sentences from which the chains were built.
-        draws: the draws of all seeds.
-        references: see `Pool`.
-        language: language of the texts.
-    """
+    """Gather the distinct texts of all draws."""
 
     def key(sentence: int, annotator: int, source: str, text: str) -> _Key:
         return sentence, ALL if ALL in references else annotator, source, text
@@ -158,7 +148,6 @@ class PoolScores:
     """A scorer's scores of a pool.
 
     Attributes:
-        table: scores of the pool as a corpus.
         values: one score per key; NaN = not scored.
         corpora: for each draw, the scores of its corpora.
     """
@@ -184,12 +173,8 @@ def score_pool(
     """Score a pool in one pass; the scores of corpora are computed from its statistics.
 
     Args:
-        scorer: any metric.
-        pool: from `pool_texts`.
         mean: score a corpus by the mean of its sentences, as in the released program, instead of
             the metric's corpus score. Side-by-side scorers always use the mean.
-        folder: where score files are kept.
-        runtime: device, workers and the like.
     """
     corpus, cells = pool.corpus(scorer.joint, "gold" in scorer.needs, runtime)
     table = score_with_files(scorer, corpus, folder, runtime)

@@ -86,7 +86,6 @@ class Maege(Study):
 
         Args:
             data: the texts, or names from `CORPORA` and files of the same sentences.
-            runtime: folders of data and caches.
             language: language of the texts; by default that of a corpus by name, otherwise English.
 
         Raises:
