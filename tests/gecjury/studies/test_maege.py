@@ -207,19 +207,6 @@ def test_each_distinct_text_is_scored_once(corpus: Annotated) -> None:
     assert {key[2] for key in pool.keys} == set(corpus.sources)
 
 
-def test_the_full_correction_scores_best_against_itself(corpus: Annotated) -> None:
-    draws = [sample(corpus, np.random.default_rng(0))]
-    pool = pool_texts(corpus, draws, {ALL: of_annotators(corpus, range(2))})
-    for metric in ("green", "gleu", "sentm2"):
-        result = score_pool(load(metric), pool, runtime=Runtime())
-        ends = [result.values[places[-1]] for places in pool.chains[0]]
-        if metric == "gleu":
-            # GLEU is the mean over two references that differ.
-            assert all(0 < end <= 1 for end in ends)
-        else:
-            assert ends == [1.0] * 4
-
-
 def test_gold_edits_are_those_of_the_annotators_chosen(corpus: Annotated) -> None:
     draws = [sample(corpus, np.random.default_rng(0))]
     references = other_annotators(corpus)
@@ -432,13 +419,6 @@ def test_bad_input(shell: Shell, gold: str, argv: list[str], message: str) -> No
 def test_texts_without_gold_edits() -> None:
     with pytest.raises(InputError, match="no gold edits"):
         gecjury.maege(Corpus(("a",), {}), "green")
-
-
-def test_a_dry_run_counts_judge_requests_without_sending_them(shell: Shell, gold: str) -> None:
-    pytest.importorskip("openai")
-    argv = [gold, "-m", "llm-s:model=gpt-6-luna", "--references", "all", "--dry-run"]
-    # One request has four texts of the first sentence, another at most five of the second.
-    assert answer(shell, *argv, "--no-cache")["requests"] == 2
 
 
 # --- the published setting -------------------------------------------------------------------
