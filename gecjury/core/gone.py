@@ -7,6 +7,7 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("attack", "--as-reward"): "`higher` is how often the damage raises the score as a reward",
     ("attack", "--perturbed"): "score your own damaged file beside the output with `gecjury rank`",
     ("attack", "--share"): "every sentence is damaged",
+    ("diff", "--permutations"): "there are 1,000; smaller p come from a normal curve",
     ("estimate", "--aspect"): "name a file with the ratings of one aspect (--labels FILE)",
     ("estimate", "--binary"): "the estimate needs no verdicts; for shares, rate outputs 1 or 0",
     ("estimate", "--good"): "rate good outputs 1 and others 0 (--labels FILE)",

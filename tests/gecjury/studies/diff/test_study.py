@@ -54,13 +54,13 @@ def files(shell: Shell) -> Shell:
 
 
 WORDS = ["diff", "source.txt", "old.txt", "new.txt", "-r", "ref.txt", "-m", "green"]
-WORDS += ["--resamples", "20", "--permutations", "20"]
+WORDS += ["--resamples", "20"]
 
 
 def test_the_command_prints_what_the_function_gives(files: Shell) -> None:
     pytest.importorskip("errant")
     corpus = read_corpus("source.txt", ["old.txt", "new.txt"], ["ref.txt"])
-    how = Resampling(over="sentences", resamples=20, permutations=20, confidence=0.8)
+    how = Resampling(over="sentences", resamples=20, permutations=1000, confidence=0.8)
     settings = Diff(resampling=how, seed=3, by_type=3, show=2, by="about.tsv:domain")
     difference = gecjury.diff(corpus, ["green", "errant"], settings)
     words = ["-m", "errant", "--confidence", "0.8", "--seed", "3", "--by-type", "3", "--show", "2"]
