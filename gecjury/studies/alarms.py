@@ -24,7 +24,7 @@ from gecjury.stats.bootstrap import interval, sentence_draws
 from gecjury.stats.counts import ratio, wilson_interval
 from gecjury.stats.permutation import holm_matrix, rank_ranges, wmt_clusters
 from gecjury.stats.resampling import Resampling, check_resamples
-from gecjury.studies.rank import CERTAINTY, standing
+from gecjury.studies.rank import CERTAINTY, about_tests, standing
 from gecjury.studies.study import Need, Study, Takes, Work, function_of
 
 _PER = 1000
@@ -166,13 +166,8 @@ class Alarms(Study):
         ]
         if len(rows) > 1:
             columns += CERTAINTY
-            level = f"{how.level:.2f}".removeprefix("0")
-            legend += f"; ranks, cluster: consistent with tests at {level}"
-            about.append(
-                "ranks, cluster: consistent with paired approximate randomisation of the share "
-                f"at {level} after Holm's correction over all pairs of systems "
-                f"({how.permutations} permutations); p to next: corrected"
-            )
+            legend += f"; ranks, cluster: consistent with tests at {how.level:g}"
+            about.append(about_tests(how))
         size = f"{number(counts.words.size)} sentences, {number(int(counts.words.sum()))} words"
         table = Table(columns, rows, f"False alarms: {size}", [*about, *notes], "rows")
         return replace(table, instead={"brief": replace(table, notes=[legend, *notes])})

@@ -159,14 +159,10 @@ class Rank(Study):
         how = self.resampling
         if how.over == "none":
             return []
-        level = f"{how.level:.2f}".removeprefix("0")
         return [
             f"[low, high]: {how.confidence:.0%} percentile bootstrap over sentences, "
             f"{how.resamples} resamples, seed {self.seed}",
-            f"ranks, cluster: consistent with paired approximate randomisation at {level} after "
-            f"Holm's correction over all pairs of systems ({how.permutations} permutations; "
-            "small p from a normal curve); p to next: corrected p of the difference from the "
-            "system below",
+            about_tests(how),
         ]
 
     def _legend(self) -> list[str]:
@@ -174,10 +170,10 @@ class Rank(Study):
         how = self.resampling
         if how.over == "none":
             return []
-        level = f"{how.level:.2f}".removeprefix("0")
         return [
             f"[low, high]: {how.confidence:.0%} bootstrap over sentences; ranks, cluster: "
-            f"consistent with tests at {level}; p to next: of the difference from the system below"
+            f"consistent with tests at {how.level:g}; p to next: of the difference from the system "
+            "below"
         ]
 
     def _significance(self, table: ScoreTable, tests: SystemTests) -> dict[str, Any]:
@@ -225,6 +221,15 @@ def standing(
         "cluster": clusters[index],
         "p_next": float(adjusted[index, below[0]]) if below else None,
     }
+
+
+def about_tests(how: Resampling) -> str:
+    """Return a note on how the columns of `CERTAINTY` were computed."""
+    return (
+        f"ranks, cluster: consistent with paired approximate randomisation at {how.level:g} after "
+        f"Holm's correction over all pairs of systems ({how.permutations} permutations; small p "
+        "from a normal curve); p to next: corrected p of the difference from the system below"
+    )
 
 
 CERTAINTY = (
