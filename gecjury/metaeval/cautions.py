@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,10 +17,8 @@ from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError
 from gecjury.core.wording import listed, number, percent
-from gecjury.metaeval.chance import SENTINEL
 from gecjury.metaeval.edits.corrections import LabelComparison
-from gecjury.metaeval.study import Result, Row, Study
-from gecjury.stats.bootstrap import Interval
+from gecjury.metaeval.study import Result, Study
 from gecjury.stats.preferences import TieRule
 from gecjury.stats.trueskill import MOST_GAMES
 
@@ -31,7 +28,6 @@ _MANY_SYSTEMS = 20  # a correlation over at least so many needs no caution
 _SHOWN = 4  # names and groups in a note
 _MANY_TIES = 0.1  # share of the pairs
 _FEW = 100  # pairs
-_LEADING = ("acc_eq", "auc", "pearson")  # main figures of the levels of single corrections
 _UNLIKE = 0.35  # `changes` then agrees with about 0.65 of the pairs, as most metrics do
 
 _SAMPLE = (
@@ -168,7 +164,6 @@ def cautions(
     tested: bool = False,
     noted: Sequence[str] = (),
     labels: LabelComparison | None = None,
-    rows: Mapping[str, Sequence[Row[Any]]] | None = None,
 ) -> tuple[Caution, ...]:
     """Return the cautions that a comparison calls for.
 
@@ -180,7 +175,6 @@ def cautions(
         tested: True if differences between metrics were tested.
         noted: remarks of the metrics on their own scores.
         labels: the comparison with labels of whole corrections, if there are any.
-        rows: the rows of the levels of single corrections, by the name of the level.
     """
     settings = study.settings
     # Figures that are not shown need no caution.
@@ -195,13 +189,11 @@ def cautions(
         **_of_few_systems(study, systems),
         "Few sentences": _of_few_sentences(study),
         "Sampled games": _of_sampled_games(study) if systems else "",
-        "Chosen by a metric": _of_choices(study, results),
         "Few labels": _of_few_labels(labels),
         "Ties": _of_ties(study, sentences),
         "Missing scores": _of_gaps(results),
         "Undefined": _of_undefined(study, systems),
         "Chance": _not_above_chance(sentences, chance),
-        "Sentinels": _not_above_sentinels(_standings(study, results, chance, rows or {})),
         "No intervals": _NO_INTERVALS if compared and not any(bounds) else "",
         "No significance tests": _NO_TESTS if not tested and len(compared) > 1 else "",
     }
@@ -262,28 +254,13 @@ def _of_few_sentences(study: Study) -> str:
 
 
 def _of_sampled_games(study: Study) -> str:
-    """Return how many of TrueSkill's games were played if they were sampled by default."""
-    settings, others = study.settings, len(study.benchmark.corpus.names) - 1
-    if study.opponents is None or settings.opponents is not None:
+    """Return how many of TrueSkill's games were played if there were too many for all."""
+    if study.opponents is None:
         return ""
+    others = len(study.benchmark.corpus.names) - 1
     return (
         f"TrueSkill has more than {number(MOST_GAMES)} games: on each sentence a system plays "
-        f"{study.opponents} of the {number(others)} others, drawn with seed {settings.seed}; "
-        f"--opponents {others} plays all games."
-    )
-
-
-def _of_choices(study: Study, results: Sequence[Result]) -> str:
-    """Return a caution on systems that were chosen or trained with one of the metrics compared."""
-    compared = {result.metric for result in results}
-    judged: dict[str, list[str]] = {}
-    for system, metric in study.settings.choices:
-        if metric in compared and system not in judged.setdefault(metric, []):
-            judged[metric].append(system)
-    return " ".join(
-        f"{listed(systems)}: chosen or trained with {metric}, which may therefore score them too "
-        f"high. These outputs are not independent of {metric}; also compare without them."
-        for metric, systems in judged.items()
+        f"{study.opponents} of the {number(others)} others, drawn with seed {study.settings.seed}."
     )
 
 
@@ -382,74 +359,6 @@ def _not_above_chance(sentences: Sequence[Result], chance: Sequence[Result]) -> 
         if low <= floors.get(result.view, math.nan):
             weak.append(f"{result.label} ({result.view}-based judgments)")
     return f"Not above chance at the sentence level: {listed(weak)}." if weak else ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Standing:
-    """The figure of one row at a level, and its lower bound (the figure if it has no interval)."""
-
-    place: str
-    label: str
-    family: str
-    value: float
-    low: float
-
-
-def _standings(
-    study: Study,
-    results: Sequence[Result],
-    chance: Sequence[Result],
-    rows: Mapping[str, Sequence[Row[Any]]],
-) -> Iterator[_Standing]:
-    """Yield the main figure of metrics and chance at every level that is shown."""
-    level, several = study.settings.level, len({result.view for result in results}) > 1
-
-    def standing(
-        place: str, row: Result | Row[Any], value: float, bounds: Mapping[str, Interval], name: str
-    ) -> _Standing:
-        low = bounds.get(name, (value, value))[0]
-        return _Standing(place, row.label, row.family, value, value if math.isnan(low) else low)
-
-    for result in (*results, *chance):
-        view = f" ({result.view})" * several
-        if level in ("system", "all"):
-            r = result.system.pearson
-            yield standing(f"system level{view}", result, r, result.system.ci95, "pearson")
-        if level in ("sentence", "all") and result.sentence is not None:
-            accuracy, bounds = result.sentence.accuracy, result.sentence_ci95
-            yield standing(f"sentence level{view}", result, accuracy, bounds, "accuracy")
-    for name, members in rows.items():
-        for row in members:
-            figure = next(key for key in _LEADING if hasattr(row.agreement, key))
-            value = float(getattr(row.agreement, figure))
-            place = f"{name} ({row.human})"
-            if row.score == "score":
-                yield standing(place, row, value, row.intervals, figure)
-
-
-def _not_above_sentinels(standings: Iterator[_Standing]) -> str:
-    """Return a caution on metrics whose figure (lower bound) is not above a sentinel's."""
-    by_place: dict[str, list[_Standing]] = {}
-    for one in standings:
-        by_place.setdefault(one.place, []).append(one)
-    parts = []
-    for place, members in by_place.items():
-        sentinels = [
-            one for one in members if one.label.startswith(SENTINEL) and not math.isnan(one.value)
-        ]
-        if not sentinels:
-            continue
-        best = max(sentinels, key=lambda one: one.value)
-        metrics = [one for one in members if one.family not in ("chance", "humans")]
-        weak = [one.label for one in metrics if one.low <= best.value]
-        if weak:
-            parts.append(f"{place}, {best.label} {number(best.value)}: {listed(weak)}")
-    if not parts:
-        return ""
-    return (
-        "Not above a sentinel, which sees only one side of a correction, by the lower bounds of "
-        f"their intervals: {'; '.join(parts)}."
-    )
 
 
 def _of_result(study: Study, result: Result) -> Iterator[str]:

@@ -7,7 +7,6 @@ with the pairs of systems, but not the metrics themselves.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.core.wording import listed, number
@@ -18,7 +17,6 @@ _CHANCE = 3  # number of chance baselines
 _SPA_PERMUTATIONS = 1000
 _TOLD = 300.0  # the least seconds that are reported
 _SHARE = 0.1  # the least share of the time for which a part is named
-_MEMORY = 1e9  # the least bytes that are reported
 
 # Seconds of one processor for one array element.
 _GAME = 8e-7
@@ -31,44 +29,37 @@ _DENSE_SUM = 1e-9
 _CALIBRATED = 1e-7
 _SWAPPED_PAIR = 1e-6
 _RANKED = 5e-9
-# Bytes for a judged pair, if all pairs are in memory at once.
-_PAIR = 150
-_OUTCOME = 50  # more for every metric
-_SEGMENT_PAIR = 300
 
 
-@dataclass(frozen=True)
-class Effort:
-    """The time and memory that a comparison will take.
-
-    Attributes:
-        systems: number of systems compared.
-        sentences: number of sentences.
-        seconds: seconds by the part of the comparison.
-        memory: bytes for the judged pairs, if all have to be in memory at once.
-        quicker: options that would take less.
-    """
-
-    systems: int
-    sentences: int
-    seconds: dict[str, float]
-    memory: float
-    quicker: tuple[str, ...]
-
-    @property
-    def total(self) -> float:
-        """Sum of all seconds."""
-        return sum(self.seconds.values())
-
-
-def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
-    """Estimate the time and memory of a comparison, without the metrics themselves.
+def warning(benchmark: Benchmark, metrics: int, settings: Settings) -> str:
+    """Return a line on how long a comparison takes and what is quicker; empty if it is short.
 
     Args:
         benchmark: the benchmark with its judgments.
         metrics: number of metrics compared.
         settings: settings of the comparison.
     """
+    seconds, quicker = _effort(benchmark, metrics, settings)
+    total = sum(seconds.values())
+    if total < _TOLD:
+        return ""
+    longest = [
+        f"{what} {duration(took)}"
+        for what, took in sorted(seconds.items(), key=lambda part: -part[1])
+        if took >= _SHARE * total
+    ]
+    remedy = f"; quicker: {', or '.join(quicker)}" if quicker else ""
+    return (
+        f"{benchmark.name}: {number(len(benchmark.corpus.names))} systems × "
+        f"{number(len(benchmark.corpus))} sentences will take about {duration(total)} "
+        f"({listed(longest)}){remedy}. Ctrl-C stops it"
+    )
+
+
+def _effort(
+    benchmark: Benchmark, metrics: int, settings: Settings
+) -> tuple[dict[str, float], list[str]]:
+    """Return the seconds of each part of a comparison, and options that would take less."""
     views = settings.views(benchmark.view, benchmark.views)
     systems, lines = len(benchmark.corpus.names), len(benchmark.corpus)
     share = min(1.0, (settings.limit or lines) / lines)
@@ -88,10 +79,9 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
     seconds: dict[str, float] = {}
     quicker: list[str] = []
     if settings.aggregate == "trueskill":
-        passes = max(settings.shuffles, 1)
-        opponents = sampled_opponents(systems, lines, settings.opponents)
+        opponents = sampled_opponents(systems, lines)
         games = lines * (pairs if opponents is None else systems * opponents / 2)
-        seconds["TrueSkill"] = games * every * passes * _GAME
+        seconds["TrueSkill"] = games * every * _GAME
         seconds["TrueSkill of resampled sentences"] = games * every * resampled * _RESAMPLED_GAME
         quicker.append("--aggregate mean")
     elif settings.aggregate == "expected-wins":
@@ -105,22 +95,16 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
         compared * (every + 1) * tests * (_CONFIDENCE + 3 * lines * _PRODUCT)
     )
     seconds["correlations"] = pairs * every * draws * _RANKED
-    calibrated, memory = settings.ties == "calibrated", 0.0
     # If most systems were compared on a sentence, their pairs are summed as a matrix.
     a_sum = _DENSE_SUM if judged > systems * lines else _SUM
-    seconds["judged pairs"] = judged * every * draws * (_CALIBRATED if calibrated else a_sum)
-    if judged and calibrated:
-        # Otherwise pairs are derived from the rankings, some at a time.
-        memory = judged * (_PAIR + _OUTCOME * every)
+    if settings.ties == "calibrated":
+        a_sum = _CALIBRATED
         quicker.append("--ties half")
-    elif resampled and settings.human_scores == "expected-wins" and not benchmark.rated:
-        memory = judged * _PAIR
-    segments = settings.grouping or ("item" if benchmark.rated else None)
-    if segments is not None and settings.level in ("sentence", "all"):
-        aspects = max(len(benchmark.rated), 1)
+    seconds["judged pairs"] = judged * every * draws * a_sum
+    if benchmark.rated and settings.level in ("sentence", "all"):
+        aspects = len(benchmark.rated)
         seconds["segment level"] = judged * every * aspects * (1 + resampled) * _CALIBRATED
-        memory = max(memory, judged * _SEGMENT_PAIR)
-        quicker.append("--level system" if benchmark.rated else "no --grouping")
+        quicker.append("--level system")
     # Chance baselines are not tested against metrics.
     duels = math.comb(metrics, 2)
     if draws and duels and settings.statistic == "spa":
@@ -132,27 +116,7 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
         seconds["tests"] = systems * how.permutations * duels * (_SUM * 10 + 2 * lines * _PRODUCT)
     if draws:
         quicker += [f"fewer --resamples than {number(how.resamples)}", "--resample none"]
-    return Effort(systems, lines, seconds, memory, tuple(quicker))
-
-
-def told(estimate: Effort) -> str:
-    """Return a line on the time, memory and quicker options; empty for a short comparison."""
-    parts = []
-    if estimate.total >= _TOLD:
-        longest = [
-            f"{what} {duration(took)}"
-            for what, took in sorted(estimate.seconds.items(), key=lambda part: -part[1])
-            if took >= _SHARE * estimate.total
-        ]
-        parts.append(f"about {duration(estimate.total)} ({listed(longest)})")
-    if estimate.memory >= _MEMORY:
-        parts.append(f"about {estimate.memory / 1e9:.0f} GB of memory for the judged pairs")
-    if not parts:
-        return ""
-    size = f"{number(estimate.systems)} systems × {number(estimate.sentences)} sentences"
-    word = "quicker" if estimate.memory < _MEMORY else "less"
-    remedy = f"; {word}: {', or '.join(estimate.quicker)}" if estimate.quicker else ""
-    return f"{size} will take {' and '.join(parts)}{remedy}. Ctrl-C stops it"
+    return seconds, quicker
 
 
 def duration(seconds: float) -> str:

@@ -56,8 +56,6 @@ from gecjury.scoring.scores import ScoreTable
 # The whole page stays below 3 MB; sentences fill the space that tables and figures leave.
 _BYTES = 2_600_000
 
-_DRAWN = ("windows", "pairwise")
-
 _SECTIONS = {
     "summary": ("Summary", "In one minute"),
     "metrics": ("Metrics", "Metrics by family"),
@@ -66,7 +64,7 @@ _SECTIONS = {
     "ratings": ("Ratings", "Ratings of single corrections"),
     "segments": ("Segments", "Segment level"),
     "labels": ("Labels", "Labels of whole corrections"),
-    "audit": ("Audit", "Biases and drift"),
+    "audit": ("Audit", "Biases of judges"),
     "scatter": ("Systems", "Systems: people against metrics"),
     "windows": ("Windows", "Systems of similar quality"),
     "pairs": ("Pairs", "Which systems a metric confuses"),
@@ -106,7 +104,7 @@ def report_page(document: Document, comparison: Comparison) -> str:
     """
     record: Document = plain(document)
     # The numbers behind drawn plots are only in `compare --format json`.
-    numbers = render("numbers", numbers={k: v for k, v in record.items() if k not in _DRAWN})
+    numbers = render("numbers", numbers={k: v for k, v in record.items() if k != "windows"})
     return render_page(
         "page",
         kicker="metric comparison",
@@ -361,7 +359,7 @@ def _settings(document: Document, study: Study, tables: Sequence[ScoreTable]) ->
         "benchmark": f"{benchmark.name}, systems {benchmark.systems}",
         "references": document["references"],
         "system scores": aggregation(
-            *(document[name] for name in ("aggregate", "shuffles", "opponents", "seed"))
+            *(document[name] for name in ("aggregate", "opponents", "seed"))
         ),
         "human scores": ", ".join(f"{v}: {k}" for v, k in document["human_scores"].items()),
         "ties": document["ties"],

@@ -175,7 +175,7 @@ def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> 
         labels, square = [names[i] for i in order], np.ix_(order, order)
         matrices = []
         for table in tables:
-            grids = study.pairwise(table, view, "system")
+            grids = study.pairwise(table, view)
             accuracy, counts = (grid[square].tolist() for grid in grids)
             matrix = pair_matrix(labels, accuracy, counts)
             matrices.append((table.signature.label, _worst(labels, accuracy, counts), matrix))

@@ -206,7 +206,7 @@ def _benchmarks(compared: TaskComparison) -> Markup:
 def _settings(compared: TaskComparison, made: Sequence[tuple[str, str]]) -> Markup:
     settings, how = compared.settings, compared.settings.resampling
     facts = [
-        ("preset", settings.preset or ""),
+        ("statistic", settings.statistic),
         ("system scores", settings.aggregate),
         ("ties", settings.ties),
         ("intervals", f"{how.confidence:.0%} bootstrap, {how.over}, {how.resamples} resamples"),
