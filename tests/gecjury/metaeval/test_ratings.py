@@ -247,3 +247,22 @@ def test_a_draw_without_variation_has_no_value() -> None:
     for values in drawn.values():
         assert math.isnan(values[0])
         assert values[1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("gold", "metric", "exact"),
+    [
+        # Of mt-metrics-eval, as in gecjury/stats/test_grouped.py: testKendallVariants (acc23),
+        # testAgreement, testKendallVariants_23 and test_nonzero_threshold_is_best.
+        ([1, 2, 2, 3, 4], [2, 1, 1.5, 5, 3], 0.6),
+        ([1, 2, 3, 3, 4], [1, 1, 2, 1, 2], 0.5),
+        ([1, 1, 1, 2, 2, 3, 4], [1, 1, 2, 2, 4, 3, 3], 14 / 21),
+        ([1, 1, 1, 4], [0, 2, 6, 8], 3 / 6),
+    ],
+)
+def test_published_accuracies_with_equal_scores_as_ties(
+    gold: list[float], metric: list[float], exact: float
+) -> None:
+    corpus = Corpus(("s",), {str(row): Version((str(row),)) for row in range(len(gold))})
+    points = rated_points(corpus, np.array([gold]).T, np.array([metric]).T)
+    assert points.segment_agreement().acc_exact == pytest.approx(exact, abs=1e-9)

@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from gecjury.metaeval.audit.drift import EarlierRun, measure_drift
+from tests.gecjury.metaeval.audit.test_biases import SCORES, TOY, planted
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.core.arrays import FloatArray
 from gecjury.core.wording import number
-from gecjury.metaeval.audit.drift import EarlierRun, measure_drift
 from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.result import Comparison
@@ -19,7 +20,6 @@ from gecjury.report.audit import audit_sentences, audit_tables
 from gecjury.report.comparison import document
 from gecjury.report.page.page import comparison_page
 from gecjury.stats.resampling import Resampling
-from tests.gecjury.metaeval.audit.test_biases import SCORES, TOY, planted
 
 MEMBER = {
     "model": "gpt-4o",

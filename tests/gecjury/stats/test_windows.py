@@ -1,4 +1,4 @@
-"""Windows of the human ranking, and tables by pairs of systems or ranks."""
+"""Windows of the human ranking, and tables by pairs of systems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gecjury.benchmarks.judgments import expand_pairs, read_rankings
 from gecjury.core.errors import OptionError
 from gecjury.stats.correlation import pearson, spearman
-from gecjury.stats.grouped import human_ranks, window_correlations
+from gecjury.stats.grouped import window_correlations
 from gecjury.stats.preferences import pair_table, preference_agreement
 from tests.published import BASE
 
@@ -58,10 +58,6 @@ def test_windows_do_not_depend_on_the_order_of_systems(order: list[int]) -> None
         assert np.array(order)[other].tolist() == run.tolist()
 
 
-def test_human_ranks() -> None:
-    assert human_ranks(np.array([0.2, 0.9, NAN, 0.2])).tolist() == [1, 0, -1, 2]
-
-
 def test_pair_table_by_hand() -> None:
     first, second = np.array([0, 0, 1, 0]), np.array([1, 1, 2, 2])
     human = np.array([1, -1, 1, 0])
@@ -72,8 +68,6 @@ def test_pair_table_by_hand() -> None:
     assert counts.tolist() == [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
     _, counts = pair_table([(first, second, human, left, right)], size=3, ties="drop")
     assert counts[1, 2] == 0
-    # Pairs with the label -1 are left out.
-    assert pair_table([(first - 1, second, human, left, right)], size=3)[1].sum() == 2
 
 
 def test_tables_of_seeda_add_up_to_the_whole(data_dir: Path) -> None:
@@ -82,14 +76,8 @@ def test_tables_of_seeda_add_up_to_the_whole(data_dir: Path) -> None:
     scores = np.random.default_rng(0).random((12, 1312))
     sides = scores[pairs.first, pairs.sentence], scores[pairs.second, pairs.sentence]
     whole = preference_agreement(pairs.preference, *sides)
-    ranks = human_ranks(np.random.default_rng(1).random(12))
-    for rows, columns in (
-        (pairs.first, pairs.second),
-        (ranks[pairs.first], ranks[pairs.second]),
-        (pairs.first_rank - 1, pairs.second_rank - 1),
-    ):
-        tables = pair_table([(rows, columns, pairs.preference, *sides)], size=12)
-        accuracy, counts = (table[np.triu_indices(12, 1)] for table in tables)
-        assert counts.sum() == whole.pairs == 7708
-        total = (counts[counts > 0] * accuracy[counts > 0]).sum() / counts.sum()
-        assert total == pytest.approx(whole.accuracy)
+    tables = pair_table([(pairs.first, pairs.second, pairs.preference, *sides)], size=12)
+    accuracy, counts = (table[np.triu_indices(12, 1)] for table in tables)
+    assert counts.sum() == whole.pairs == 7708
+    total = (counts[counts > 0] * accuracy[counts > 0]).sum() / counts.sum()
+    assert total == pytest.approx(whole.accuracy)
