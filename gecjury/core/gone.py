@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 OPTIONS: dict[tuple[str, str], str] = {
-    ("*", "--shuffles"): "TrueSkill plays one pass in file order; --aggregate expected-wins does not depend on it",
+    ("*", "--shuffles"): "use --aggregate expected-wins, which does not depend on the order",
     ("*", "--opponents"): "every system plays all others, or of more than 5 million games a sample",
     ("*", "--pairwise"): "the page (--html) shows agreement by pair of systems",
     ("*", "--grouping"): "ratings are compared by source; for rankings use --ties calibrated",
@@ -19,7 +19,7 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("compare", "--weights"): "write the weights into the file of `gecjury study`",
     ("*", "--unknown-systems"): 'set unknown_systems = "skip" in benchmark.toml',
     ("compare", "--lang"): "set language in benchmark.toml",
-    ("compare", "--tokens"): "set tokens in benchmark.toml",
+    ("compare", "--tokens"): "set tokens in benchmark.toml (in Python load_benchmark(..., tokens=...))",
     ("compare", "--fold"): "set fold in benchmark.toml",
     ("compare", "--tagger"): "name it with the metric: -m errant:tagger=NAME",
     ("alarms", "--documents"): "sentences are drawn and swapped one by one",
