@@ -23,7 +23,6 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.table import View
 from gecjury.core.errors import GecjuryError, InputError, OptionError
 from gecjury.core.runtime import Bar, Runtime
-from gecjury.core.wording import number, padded, width
 from gecjury.metaeval.audit import judges_audits, measure_biases
 from gecjury.metaeval.cautions import cautions, check_scored, check_study, need_message
 from gecjury.metaeval.chance import in_levels, levels_of, sentence_table
@@ -465,29 +464,7 @@ def _weigh(
     # The steps of a view are the intervals of each level, the tests, and the differences.
     total = len(views) * (len(DRAWN_LEVELS) + 2)
     with trial.runtime.progress.task("intervals and tests", total) as bar:
-        if results:
-            bar.note(_values(results, views, settings))
         return _resampled(trial, measured, results, measured.study.chance(views), bar)
-
-
-def _values(results: Sequence[Result], views: Sequence[View], settings: Settings) -> str:
-    """Return the figures of every metric as lines, for each view from best to worst."""
-    lines = ["Values; intervals follow:"]
-    columns = max((width(result.label) for result in results), default=0)
-    for place, view in enumerate(views):
-        rows = results[place :: len(views)]
-        levels = _figures(rows, settings)
-        figures = {
-            name: levels[level][name]
-            for level, name in (("system", settings.statistic), ("sentence", "accuracy"))
-            if level in levels
-        }
-        # A figure that is not defined comes last.
-        order = np.argsort([-value for value in next(iter(figures.values()), ())], kind="stable")
-        for row in order:
-            shown = "  ".join(f"{name} {number(of[row])}" for name, of in figures.items())
-            lines.append(f"  {padded(rows[row].label, columns)}  {view}  {shown}")
-    return "\n".join(lines)
 
 
 def _resampled(

@@ -38,8 +38,6 @@ _BOUNDED = ("pearson", "spearman", "accuracy")
 _DIGITS = {"kept": 1, "tied": 1, "human_tied": 1, "seconds": 1, "epsilon": 4}
 _WORDS = {**HEADINGS, "pairwise_accuracy": "pairwise accuracy"}
 _OVER_SOURCES = "[low, high]: bootstrap over sources, each with all its corrections"
-# Most metrics that a note lists; the others are only in JSON.
-_BESIDE = 6
 _TESTS = {"perm-systems": "PERM-SYS", "perm-both": "PERM-BOTH"}
 _CEILING = ("accuracy", "decided", "with_ties", "pairs", "perfect")
 _SENTENCE = ("tied", "tied_share", "pairs", "missing", "epsilon")
@@ -228,7 +226,7 @@ def _legend(comparison: Comparison) -> Iterator[str]:
     if comparison.uncertainty is None:
         return
     how = comparison.settings.resampling
-    text = f"[low, high]: {how.confidence:.0%} bootstrap over {_drawn(comparison.settings)}"
+    text = f"[low, high]: {how.confidence:.0%} bootstrap over {drawn(how.over)}"
     if any(comparison.uncertainty.tests.values()):
         text += "; cl: significance clusters, 1 is best"
     yield text
@@ -340,16 +338,6 @@ def _beside_annotators(comparison: Comparison) -> list[str]:
                 f"{number(agreement.accuracy)} to {number(agreement.perfect)} there, "
                 "the more, the less often the two make the same errors"
             )
-        # On the same pairs, so that metrics and the second annotator answer the same questions.
-        shares = {
-            result.label: result.doubly_judged.accuracy
-            for result in comparison.results
-            if result.view == view and result.doubly_judged is not None
-        }
-        best = sorted(shares, key=lambda label: -shares[label])[:_BESIDE]
-        if best:
-            note += f"; there {listed([f'{label} has {number(shares[label])}' for label in best])}"
-            note += f" ({len(shares) - len(best)} more in JSON)" * (len(shares) > len(best))
         notes.append(note)
     return notes
 
@@ -372,7 +360,7 @@ def _resampling_notes(comparison: Comparison) -> list[str]:
         return []
     how = settings.resampling
     notes = [
-        f"[low, high]: {how.confidence:.0%} bias-corrected bootstrap over {_drawn(settings)}, "
+        f"[low, high]: {how.confidence:.0%} bias-corrected bootstrap over {drawn(how.over)}, "
         f"{how.resamples} resamples, seed {settings.seed}"
     ]
     # Intervals with fixed human scores are too narrow, which the reader has to know.
@@ -389,7 +377,6 @@ def _resampling_notes(comparison: Comparison) -> list[str]:
             "permutation of sources (holds for other sentences by these systems), "
             f"{how.permutations} permutations each"
         )
-        notes += _leading_differences(comparison, uncertainty)
     return notes + [
         f"{view}: {dropped} of {uncertainty.drawn} resampled statistics were not "
         "defined (constant scores, fewer than 3 different systems, a system without "
@@ -399,9 +386,9 @@ def _resampling_notes(comparison: Comparison) -> list[str]:
     ]
 
 
-def _drawn(settings: Settings) -> str:
+def drawn(over: str) -> str:
     """Return in words what the bootstrap draws."""
-    return {"both": "sentences and systems"}.get(settings.resampling.over, settings.resampling.over)
+    return {"both": "sentences and systems"}.get(over, over)
 
 
 def _swapped(settings: Settings) -> str:
@@ -412,38 +399,6 @@ def _swapped(settings: Settings) -> str:
     if settings.aggregate == "mean" or settings.statistic == "spa":
         cells = "sentence scores swapped"
     return f"{cells}: holds for other sentences by these systems"
-
-
-def _leading_differences(comparison: Comparison, uncertainty: IntervalsAndTests) -> Iterator[str]:
-    """Yield how far the best metric of each view is ahead, with paired intervals."""
-    settings = comparison.settings
-    level, statistic = "system", str(settings.statistic)
-    if settings.level == "sentence":
-        level, statistic = "sentence", "accuracy"
-    over, drawn = settings.resampling.over, _drawn(settings)
-    for view in comparison.views:
-        # The best metric is ahead of all others: none of its differences is negative, in either
-        # direction.
-        ahead: dict[str, list[tuple[float, float, float, str]]] = {}
-        for gap in uncertainty.differences:
-            place = (gap.level, gap.human, gap.statistic)
-            defined = over in gap.ci95 and not math.isnan(gap.difference)
-            if defined and place == (level, view, statistic):
-                low, high = gap.ci95[over]
-                ahead.setdefault(gap.first, []).append((gap.difference, low, high, gap.second))
-                ahead.setdefault(gap.second, []).append((-gap.difference, -high, -low, gap.first))
-        best = next((name for name, gaps in ahead.items() if min(gaps)[0] >= 0), None)
-        if best is None:
-            continue
-        nearest = sorted(ahead[best], key=lambda gap: gap[0])[:_BESIDE]
-        leads = ", ".join(
-            f"{name} {number(gap)} [{number(low)}, {number(high)}]"
-            for gap, low, high, name in nearest
-        )
-        yield (
-            f"lead of {best} ({view}) in {_WORDS.get(statistic, statistic)} (paired over {drawn}) "
-            f"over {leads}" + " (more in JSON)" * (len(ahead[best]) > len(nearest))
-        )
 
 
 def _how(settings: Settings, uncertainty: IntervalsAndTests) -> dict[str, Any]:
@@ -769,7 +724,6 @@ def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
         notes.append(_OVER_SOURCES)
     title = f"{comparison.benchmark.name}: labels of whole corrections"
     return Table(columns, list(rows.values()), title, notes)
-
 
 
 # ---- windows

@@ -16,8 +16,8 @@ from gecjury.core.errors import OptionError, install_hint
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.core.wording import shortly
+from gecjury.metaeval.cautions import warning
 from gecjury.metaeval.comparison import Trial
-from gecjury.metaeval.effort import warning
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Human, Level, Settings
 from gecjury.metaeval.tasks.comparison import TaskComparison, TaskTrial

@@ -35,5 +35,5 @@ def test_the_segment_level_of_gmeg(data_dir: Path, capsys: pytest.CaptureFixture
         row = result[name.removesuffix(" (chance)")]
         for key, cell in zip(("acc_eq", "kendall", "pearson"), cells, strict=True):
             low, high = (figure(round(end, 2))[:3] for end in row["ci95"][key])
-            shown = figure(row[key]).replace("-", "−")
+            shown = figure(row[key]).replace("-0", "−")
             assert cell in (shown, f"{shown} [{low}, {high}]"), (name, key)

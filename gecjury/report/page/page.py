@@ -7,11 +7,9 @@ Everything can be read without a script; the script sorts, filters and copies.
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, zip_longest
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -23,7 +21,7 @@ from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.disagreement import Consensus, camps, consensus, sentence_views
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.study import Study
-from gecjury.report.comparison import aggregation
+from gecjury.report.comparison import aggregation, drawn
 from gecjury.report.comparison import document as document_of
 from gecjury.report.escaping import clean
 from gecjury.report.figure import Figure, figures_of
@@ -264,29 +262,10 @@ def _careful(document: Document, cautions: Sequence[Caution]) -> list[Statement]
     remarks = () if document["sample"] else document.get("notes") or ()
     topics["Notes"] = [*map(str, remarks), *topics.pop("Notes", [])]
     return [
-        Statement(heading, text, folded=heading in CAN_WAIT)
+        Statement(heading, f"{text.rstrip('.')}.", folded=heading in CAN_WAIT)
         for heading, texts in topics.items()
-        for text in _once([f"{text.rstrip('.')}." for text in texts])
+        for text in texts
     ]
-
-
-# The kind of judgments that a remark is about, and separate numbers.
-_DIFFERENT = re.compile(r"(?<=\()(?:edit|sentence)(?=\))|(?<!\S)[0-9]+(?:\.[0-9]+)?(?=[\s,;:]|\.$)")
-
-
-def _once(texts: Sequence[str]) -> list[str]:
-    """Merge remarks that say the same about both kinds of judgments: `159 / 57 of them`."""
-    alike: dict[str, list[str]] = {}
-    for text in texts:
-        on_view = "(edit)" in text or "(sentence)" in text
-        alike.setdefault(_DIFFERENT.sub("\0", text) if on_view else text, []).append(text)
-    remarks = []
-    for same in alike.values():
-        values = zip(*(_DIFFERENT.findall(text) for text in same), strict=True)
-        merged = [" / ".join(dict.fromkeys(variants)) for variants in values]
-        between = _DIFFERENT.split(same[0])
-        remarks.append("".join(chain(*zip_longest(between, merged, fillvalue=""))))
-    return remarks
 
 
 # Terms of the first plots are explained next to them, the others next to the table.
@@ -388,10 +367,9 @@ def _uncertainty(document: Document) -> str:
     how = document.get("uncertainty")
     if not how:
         return ""
-    over = {"both": "sentences and systems"}.get(how["over"], how["over"])
     return (
-        f"{100 * how['confidence']:.0f}% bootstrap, {how['resamples']} resamples over {over}, "
-        f"seed {how['seed']}"
+        f"{100 * how['confidence']:.0f}% bootstrap, {how['resamples']} resamples over "
+        f"{drawn(how['over'])}, seed {how['seed']}"
     )
 
 

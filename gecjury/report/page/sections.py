@@ -73,6 +73,7 @@ _LEVELS = {
     ),
 }
 
+
 def level_sections(figures: Sequence[Figure], document: Mapping[str, Any]) -> dict[str, Markup]:
     """Return the sections on single items that have a figure, by their keys."""
     content: dict[str, Markup] = {}

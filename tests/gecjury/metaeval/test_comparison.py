@@ -12,7 +12,6 @@ import gecjury
 from gecjury.cli import main
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.core.wording import number
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.settings import Settings
 from gecjury.stats import trueskill
@@ -106,14 +105,6 @@ def test_score_files_are_reused(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_windows(capsys: pytest.CaptureFixture[str]) -> None:
-    found = document(capsys, "compare", "sample", "-m", "green", "--systems", "all", "--windows")
-    # Seven systems: four windows of four, none of eight.
-    assert [(row["size"], row["start"]) for row in found["windows"]] == [
-        (4, 1), (4, 2), (4, 3), (4, 4),
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
@@ -152,17 +143,6 @@ def test_wrong_use_is_one_clear_line(
     for word in words:
         assert word in captured.err
     assert not (tmp_path / "out").exists()
-
-
-def test_unwritable_output_stops_before_scoring(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_text("in the way")
-    out, err = run(
-        capsys, "compare", "sample", "-m", "green", "-o", str(tmp_path / "file"), status=2
-    )
-    assert out == ""
-    assert "cannot be written" in err
 
 
 def test_rank_shares_places_and_orders(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -280,22 +260,6 @@ def test_bars_of_a_comparison_reach_their_totals() -> None:
         assert steps.done == steps.totals
 
 
-def test_values_are_noted_before_intervals_from_best_to_worst() -> None:
-    steps = Steps()
-    how = Settings(human="both", resampling=Resampling(resamples=20))
-    compared = compare("sample", ["changes", "green"], how, runtime=Runtime(progress=steps))
-    (table,) = [note for note in steps.notes if "\n" in note]
-    heading, *lines = table.splitlines()
-    assert heading == "Values; intervals follow:"
-    shown = {(row["metric"], row["human"]): row for row in compared.rows()}
-    for place, view in ((0, "edit"), (2, "sentence")):
-        rows = [shown[label, view] for label in ("green", "changes")]
-        assert rows[0]["pearson"] > rows[1]["pearson"]
-        for line, row in zip(lines[place : place + 2], rows, strict=True):
-            pearson, accuracy = number(row["pearson"]), number(row["accuracy"])
-            assert line.split() == [row["metric"], view, "pearson", pearson, "accuracy", accuracy]
-
-
 # --- a part of the sentences -------------------------------------------------------------------
 
 
@@ -319,14 +283,6 @@ def test_a_limit_draws_sentences_and_says_so(capsys: pytest.CaptureFixture[str])
     out, _ = run(capsys, *COMPARE, "--limit", "20", "--verbose")
     assert "SAMPLE, NOT EVIDENCE: sample, 6 systems (base), 20 of 51 sentences, " in out
     assert "--limit: 20 of 51 judged sentences, drawn with seed 0, the same for every" in out
-
-
-def test_a_limit_beyond_all_sentences_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    whole, limited = (document(capsys, *COMPARE, *more) for more in ((), ("--limit", "51")))
-    for found in (whole, limited):
-        for row in found["rows"]:
-            row.pop("seconds")
-    assert limited == whole
 
 
 def test_a_limit_counts_what_a_judge_would_be_asked(capsys: pytest.CaptureFixture[str]) -> None:

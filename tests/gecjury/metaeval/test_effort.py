@@ -13,8 +13,8 @@ from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.errors import OptionError
 from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.metaeval.cautions import _effort, duration, warning
 from gecjury.metaeval.comparison import Trial
-from gecjury.metaeval.effort import _effort, duration, warning
 from gecjury.metaeval.settings import Settings
 from gecjury.stats.resampling import Resampling
 
