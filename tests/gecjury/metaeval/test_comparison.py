@@ -35,11 +35,16 @@ def test_demo_needs_no_data_and_says_that_it_proves_nothing(
 ) -> None:
     monkeypatch.setenv("GECJURY_DATA", str(tmp_path / "nowhere"))
     monkeypatch.chdir(tmp_path)
-    out, err = run(capsys, "demo")
-    page, *families = err.splitlines()
+    out, err = run(capsys, "demo", "--resamples", "20")
+    page, system, sentence = err.splitlines()
     assert page == f"page: {tmp_path / 'gecjury-demo.html'}"
-    assert all("best of each family" in line for line in families)
-    assert "<html" in (tmp_path / "gecjury-demo.html").read_text(encoding="utf-8")
+    assert system.startswith("System level, best of each family: ")
+    assert sentence.startswith("Sentence level, best of each family: ")
+    # They are also on the page, and only once in the terminal.
+    text = (tmp_path / "gecjury-demo.html").read_text(encoding="utf-8")
+    assert f"<p>{system}</p>" in text
+    assert "best of each family" not in out
+    assert "base_url" not in out
     assert "SAMPLE, NOT EVIDENCE" in out
     for word in ("green", "gleu", "constant", "random", "copy-source", "two annotators"):
         assert word in out
@@ -92,7 +97,8 @@ def test_levels_choose_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_score_files_are_reused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    options = ("compare", "sample", "-m", "green", "-o", str(tmp_path))
+    few = ("--resamples", "20")
+    options = ("compare", "sample", "-m", "green", "-o", str(tmp_path), *few)
     first = document(capsys, *options)
     assert [path.suffix for path in tmp_path.iterdir()] == [".json"]
     second = document(capsys, *options)
@@ -100,7 +106,7 @@ def test_score_files_are_reused(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert first["rows"][0]["system"] == second["rows"][0]["system"]
     # With another system, only that one is scored, and the table equals that of a new run.
     third = document(capsys, *options, "--systems", "all")
-    fresh = document(capsys, "compare", "sample", "-m", "green", "--systems", "all")
+    fresh = document(capsys, "compare", "sample", "-m", "green", "--systems", "all", *few)
     assert third["rows"][0]["system"] == fresh["rows"][0]["system"]
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -263,7 +269,7 @@ def test_bars_of_a_comparison_reach_their_totals() -> None:
 # --- a part of the sentences -------------------------------------------------------------------
 
 
-COMPARE = ("compare", "sample", "-m", "green", "-m", "changes")
+COMPARE = ("compare", "sample", "-m", "green", "-m", "changes", "--resamples", "20")
 
 
 def test_a_limit_draws_sentences_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -312,19 +318,18 @@ def test_a_limit_from_python_and_with_finished_scores(tmp_path: Path) -> None:
 def test_a_sample_of_very_many_games_is_a_caution(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = (*COMPARE, "--resamples", "20")
-    whole = document(capsys, *few)
+    whole = document(capsys, *COMPARE)
     assert whole["opponents"] is None
     # 6 systems have 15 pairs, on 68 sentences 1,020 games; of 408 a system plays 2 · 408/(6 · 68).
     monkeypatch.setattr(trueskill, "MOST_GAMES", 1019)
     monkeypatch.setattr(trueskill, "SAMPLED_GAMES", 408)
-    sampled = document(capsys, *few)
+    sampled = document(capsys, *COMPARE)
     assert sampled["opponents"] == 2
     scores = [row["scores"] for row in sampled["rows"]]
     assert scores != [row["scores"] for row in whole["rows"]]
     said = "on each sentence a system plays 2 of the 5 others, drawn with seed 0"
     assert [caveat for caveat in sampled["caveats"] if said in caveat]
-    other = document(capsys, *few, "--seed", "1")
+    other = document(capsys, *COMPARE, "--seed", "1")
     assert scores != [row["scores"] for row in other["rows"]]
     monkeypatch.setattr(trueskill, "MOST_GAMES", 1020)
-    assert document(capsys, *few)["opponents"] is None
+    assert document(capsys, *COMPARE)["opponents"] is None
