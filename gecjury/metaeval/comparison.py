@@ -238,14 +238,13 @@ class Trial:
         # views.
         scores = [result.scores for result in (*results, *chance)[:: len(views)]]
         ratings, segments = rated_rows(study, tables, scores)
-        labels = compare_labels(study, self.scored, tables, runtime)
+        labels = compare_labels(study, tables)
         if uncertainty is not None:
-            labelled = labels.rows if labels else ()
             levels: dict[str, Sequence[_Row]] = {
                 "ratings": ratings,
                 "segment": segments,
                 "edit": edits.results if edits else (),
-                "labels": [row for row in labelled if row.score == "score"],
+                "labels": labels.rows if labels else (),
             }
             more = [gap for level in levels for gap in _differences(study, level, levels[level])]
             uncertainty = replace(uncertainty, differences=(*uncertainty.differences, *more))

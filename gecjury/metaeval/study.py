@@ -149,7 +149,6 @@ class Row(Generic[Agreement]):
         agreement: the figures.
         intervals: interval of each figure; empty without resampled sentences.
         drawn: values of each figure on every draw of sentences.
-        score: what was compared: scores (`score`), or gains over the source's score (`gain`).
     """
 
     label: str
@@ -158,7 +157,6 @@ class Row(Generic[Agreement]):
     agreement: Agreement
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
-    score: str = "score"
 
 
 @dataclass(frozen=True)
@@ -518,7 +516,6 @@ class Study:
         human: str,
         agreement: Agreement,
         drawn: Mapping[str, FloatArray],
-        score: str = "score",
     ) -> Row[Agreement]:
         """Return a metric's row, with the interval of each statistic drawn over sources.
 
@@ -527,7 +524,6 @@ class Study:
             human: as in `Row`.
             agreement: the figures, as attributes with the names used in `drawn`.
             drawn: one value per draw for each statistic.
-            score: as in `Row`.
         """
         share, about = self.settings.resampling.confidence, table.signature
         bounds = {}
@@ -537,7 +533,7 @@ class Study:
                 name: interval(values, share, float(getattr(agreement, name)))[0]
                 for name, values in drawn.items()
             }
-        return Row(about.label, about.family, human, agreement, bounds, drawn, score)
+        return Row(about.label, about.family, human, agreement, bounds, drawn)
 
     def windows(
         self, scores: FloatArray, view: View, size: int

@@ -693,7 +693,7 @@ def _segment_table(comparison: Comparison) -> Table:
 
 
 def _labelled(row: Labelled) -> dict[str, Any]:
-    record = {**_agreed(row), "score": row.score}
+    record = _agreed(row)
     record["corrections"] = {"good": record.pop("good"), "bad": record["bad"]}
     return {**record, "bad": row.human}
 
@@ -701,21 +701,20 @@ def _labelled(row: Labelled) -> dict[str, Any]:
 def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
     """Return a table of AUC of good against bad corrections, one column per class of bad ones."""
     # There is one row per class; people compare classes, so they become the columns.
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    rows: dict[str, dict[str, Any]] = {}
     for row in labels.rows:
-        record = rows.setdefault((row.label, row.score), _labelled(row))
+        record = rows.setdefault(row.label, _labelled(row))
         record |= {row.human: row.agreement.auc, f"{row.human}_ci": row.intervals.get("auc")}
         # All classes share the good corrections, so the largest count is that of the metric.
         record["missing"] = max(row.agreement.missing, record["missing"])
     classes = dict.fromkeys(row.human for row in labels.rows)
     headings = {name: f"{name}, AUC" for name in classes}
-    columns = _columns("metric", "family", "score", *classes, "missing", **headings)
+    columns = _columns("metric", "family", *classes, "missing", **headings)
     about, counts = labels.labels, labels.counts
     meant = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.false.items())
     notes = [
         f"AUC: probability that a good correction ({about.true}, {counts[about.true]}) scores "
         f"above a bad one, ties one half; {ANY}: all bad ones together; {meant}",
-        "gain: improvement over the score of the source, for metrics that score single texts",
     ]
     if about.others:
         left = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.others.items())

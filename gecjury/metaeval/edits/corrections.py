@@ -2,25 +2,21 @@
 
 The AUC of a class of bad corrections is the probability that a good correction scores above a bad
 one, ties one half. It compares corrections of different sources, so a score must have the same
-meaning for all of them. If a metric scores single texts, the gain over the score of the uncorrected
-source is compared as well. Intervals come from resampled sources with all their corrections.
+meaning for all of them. Intervals come from resampled sources with all their corrections.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from gecjury.benchmarks.benchmark import Benchmark, CorrectionLabels
+from gecjury.benchmarks.benchmark import CorrectionLabels
 from gecjury.core.arrays import BLOCK, BoolArray, FloatArray, blocks
-from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Version
 from gecjury.metaeval.edits.measures import weighted_ranking
 from gecjury.metaeval.study import Row, Study
-from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 
 ANY = "any"
@@ -77,39 +73,24 @@ class LabelComparison:
         return {name: counts[name] for name in self.labels.false if counts[name] < FEW_BAD}
 
 
-def compare_labels(
-    study: Study,
-    metrics: Sequence[Scorer | ScoreTable],
-    tables: Sequence[ScoreTable],
-    runtime: Runtime,
-) -> LabelComparison | None:
+def compare_labels(study: Study, tables: Sequence[ScoreTable]) -> LabelComparison | None:
     """Return the AUC of scores against labels, by metric and class of bad corrections.
 
     None without labels, or if the level was not asked for.
 
     Args:
         study: the benchmark, and the settings of the resampling.
-        metrics: the metrics compared.
-        tables: the scores of each.
-        runtime: device, workers and the like.
+        tables: the scores of the metrics.
     """
-    benchmark, counts = study.benchmark, study.drawn_counts
-    labels = benchmark.labels
+    labels, counts = study.benchmark.labels, study.drawn_counts
     if labels is None or not tables or study.settings.level == "system":
         return None
     rows = []
-    for metric, table in zip(
-        (*metrics, *study.chance_tables), (*tables, *study.chance_tables), strict=True
-    ):
+    for table in (*tables, *study.chance_tables):
         if (table.signature.family, table.signature.metric) == ("chance", "constant"):
             continue  # Its AUC is always one half.
-        kinds = {"score": table.sentences}
-        sources = source_scores(metric, benchmark, runtime) if isinstance(metric, Scorer) else None
-        if sources is not None:
-            kinds["gain"] = table.sentences - sources
-        for kind, scores in kinds.items():
-            for name, agreement, drawn in label_agreements(labels, scores, counts):
-                rows.append(study.row(table, name, agreement, drawn, kind))
+        for name, agreement, drawn in label_agreements(labels, table.sentences, counts):
+            rows.append(study.row(table, name, agreement, drawn))
     return LabelComparison(labels, tuple(rows))
 
 
@@ -163,21 +144,3 @@ def _aucs(score: FloatArray, truth: BoolArray, weights: FloatArray) -> FloatArra
     if not len(score):
         return np.full(len(weights), np.nan)
     return weighted_ranking(score, truth, weights)[0]
-
-
-def source_scores(scorer: Scorer, benchmark: Benchmark, runtime: Runtime) -> FloatArray | None:
-    """Return a metric's scores of the uncorrected sources, shape (sentences,).
-
-    None for a metric that cannot score a single new text (it scores hypotheses side by side, or has
-    finished scores), or that would send more requests to a paid service.
-    """
-    if scorer.fixed or scorer.joint or "rivals" in scorer.needs:
-        return None
-    corpus = benchmark.corpus
-    # The sources become the only system, and are scored like its corrections.
-    version = Version(corpus.sources, text=corpus.source_text)
-    corpus = replace(corpus, systems={"source": version}, groups=None)
-    if scorer.plan(corpus, runtime) is not None:
-        return None
-    scores: FloatArray = scorer.score_corpus(corpus, runtime).sentences[0]
-    return scores
