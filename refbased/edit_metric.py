@@ -244,7 +244,7 @@ class BestReference(Scorer):
         # The best reference is that of the whole correction, not of a single edit.
         best = self.best_references(counts)[place]
         credit = np.take_along_axis(by_reference, best[:, None], axis=1)[:, 0]
-        return EditCounts(credit, by_reference, notes)
+        return EditCounts(credit, notes)
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ FIRST_SENTENCE = "if the judgments count from 0, set first_sentence = 0 in bench
 """The remedy for a sentence number below the first."""
 
 SKIP_UNKNOWN = (
-    "To leave out and count judgments of systems without output, use `compare --unknown-systems "
-    'skip` or set unknown_systems = "skip" in benchmark.toml'
+    "To leave out and count judgments of systems without output, set unknown_systems = "
+    '"skip" in benchmark.toml'
 )
 """The remedy for a system without output."""
 

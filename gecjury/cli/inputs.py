@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.options import add_options
 from gecjury.cli.streams import tell
@@ -130,13 +130,10 @@ class Selection:
     Attributes:
         systems: base, fluency, input or all.
         references: a reference set of the benchmark, or files (default: official).
-        unknown_systems: judgments of your own that name a system without output: refuse (default),
-            or skip them and report how many.
     """
 
     systems: str = "base"
     references: tuple[str, ...] = option(("official",), metavar="SET", several=True)
-    unknown_systems: Literal["refuse", "skip"] | None = None
 
 
 def add_references(parser: argparse.ArgumentParser, use: str) -> None:
@@ -381,7 +378,6 @@ def named_benchmark(
         systems=args.systems or "base",
         references=references or args.references or "official",
         view=view,
-        unknown_systems=getattr(args, "unknown_systems", None),
         data=args.data,
         cache=args.cache,
         lang=args.lang,

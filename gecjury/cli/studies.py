@@ -137,8 +137,10 @@ def declare(parser: CommandParser) -> None:
         add_metrics(parser, study.metrics)
     # The study's own options come before the selection of data and the output options.
     add_options(parser, study)
-    if study.takes in ("benchmark", "benchmarks", "sample"):
+    if study.takes in ("benchmark", "benchmarks"):
         add_options(parser, Selection)
+    elif study.takes == "sample":
+        parser.set_defaults(systems=None, references=None)
     if study.keeps:
         more = "; for a dataset, the folder of its rows' scores" if datasets else ""
         kept = f"keep one score file per metric{more}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ _KEYS = ("title", "benchmarks", "metrics", "settings", "weights")
 
 def add_arguments(parser: CommandParser) -> None:
     """Declare the file, the folder and the shared options of judges and models."""
-    parser.needs = ("texts", "judges", "plans", "data")
+    parser.needs = ("judges", "plans", "data")
     parser.add_argument("file", metavar="STUDY", help="a .toml file: benchmarks, metrics, settings")
     parser.add_argument(
         "-o",
@@ -38,7 +39,7 @@ def add_arguments(parser: CommandParser) -> None:
         required=True,
         help="receives index.html, study.json and the scores, which a second run reuses",
     )
-    parser.set_defaults(systems=None, references=None, unknown_systems=None)
+    parser.set_defaults(systems=None, references=None)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
     record = read_study(args.file)
     _require_consent(args, record)
-    settings = settings_from(Compare, {**record["settings"], "weights": record["weights"]})
+    settings = replace(settings_from(Compare, record["settings"]), weights=record["weights"])
     names = [str(name) for name in record["benchmarks"]]
     metrics = with_servers(present_names(record["metrics"]), args.base_url, args.allow_judges)
     work = Work.of(
@@ -149,7 +150,6 @@ def read_study(path: str) -> dict[str, Any]:
         if not isinstance(weight, int | float):
             raise InputError(f"{path}: weights.{name} = {weight!r:.60}; expected a number")
     options = {one.name.replace("_", "-"): one for one in options_of(Compare)}
-    del options["weights"]
     settings = {}
     for key, value in record["settings"].items():
         option = options[known_name(f"setting of {path}", key.replace("_", "-"), [*options])]

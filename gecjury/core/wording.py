@@ -18,6 +18,12 @@ def number(value: float | int | None, digits: int = 3) -> str:
     return text.replace("-", "−") if float(text) else text.removeprefix("-")
 
 
+def p_value(p: float, digits: int = 3) -> str:
+    """Return a p-value as `p = 0.021`; one that would be rounded to 0 as `p < 0.001`."""
+    least = 10.0**-digits
+    return f"p < {least:.{digits}f}" if p < least / 2 else f"p = {number(p, digits)}"
+
+
 def percent(share: float) -> str:
     """Return a share of 1 in percent."""
     return f"{100 * share:.1f}%"

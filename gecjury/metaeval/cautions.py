@@ -1,6 +1,7 @@
 """Cautions about a comparison, and checks that refuse comparisons that cannot be made.
 
-There is one list of cautions. The tables, the JSON document and the page all show it.
+There is one list of cautions. The tables, the JSON document and the page all show it. A message
+before the run says how long it will take if that is minutes.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,12 +18,11 @@ from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError
 from gecjury.core.wording import listed, number, percent
-from gecjury.metaeval.chance import SENTINEL
 from gecjury.metaeval.edits.corrections import LabelComparison
-from gecjury.metaeval.study import Result, Row, Study
-from gecjury.stats.bootstrap import Interval
+from gecjury.metaeval.settings import Settings
+from gecjury.metaeval.study import Result, Study
 from gecjury.stats.preferences import TieRule
-from gecjury.stats.trueskill import MOST_GAMES
+from gecjury.stats.trueskill import MOST_GAMES, sampled_opponents
 
 _LEAST = 3  # systems, for a correlation
 _FEW_SENTENCES = 20  # draws of fewer sentences do not represent other sentences
@@ -31,7 +30,6 @@ _MANY_SYSTEMS = 20  # a correlation over at least so many needs no caution
 _SHOWN = 4  # names and groups in a note
 _MANY_TIES = 0.1  # share of the pairs
 _FEW = 100  # pairs
-_LEADING = ("acc_eq", "auc", "pearson")  # main figures of the levels of single corrections
 _UNLIKE = 0.35  # `changes` then agrees with about 0.65 of the pairs, as most metrics do
 
 _SAMPLE = (
@@ -168,7 +166,6 @@ def cautions(
     tested: bool = False,
     noted: Sequence[str] = (),
     labels: LabelComparison | None = None,
-    rows: Mapping[str, Sequence[Row[Any]]] | None = None,
 ) -> tuple[Caution, ...]:
     """Return the cautions that a comparison calls for.
 
@@ -180,7 +177,6 @@ def cautions(
         tested: True if differences between metrics were tested.
         noted: remarks of the metrics on their own scores.
         labels: the comparison with labels of whole corrections, if there are any.
-        rows: the rows of the levels of single corrections, by the name of the level.
     """
     settings = study.settings
     # Figures that are not shown need no caution.
@@ -195,13 +191,11 @@ def cautions(
         **_of_few_systems(study, systems),
         "Few sentences": _of_few_sentences(study),
         "Sampled games": _of_sampled_games(study) if systems else "",
-        "Chosen by a metric": _of_choices(study, results),
         "Few labels": _of_few_labels(labels),
         "Ties": _of_ties(study, sentences),
         "Missing scores": _of_gaps(results),
         "Undefined": _of_undefined(study, systems),
         "Chance": _not_above_chance(sentences, chance),
-        "Sentinels": _not_above_sentinels(_standings(study, results, chance, rows or {})),
         "No intervals": _NO_INTERVALS if compared and not any(bounds) else "",
         "No significance tests": _NO_TESTS if not tested and len(compared) > 1 else "",
     }
@@ -262,28 +256,13 @@ def _of_few_sentences(study: Study) -> str:
 
 
 def _of_sampled_games(study: Study) -> str:
-    """Return how many of TrueSkill's games were played if they were sampled by default."""
-    settings, others = study.settings, len(study.benchmark.corpus.names) - 1
-    if study.opponents is None or settings.opponents is not None:
+    """Return how many of TrueSkill's games were played if there were too many for all."""
+    if study.opponents is None:
         return ""
+    others = len(study.benchmark.corpus.names) - 1
     return (
         f"TrueSkill has more than {number(MOST_GAMES)} games: on each sentence a system plays "
-        f"{study.opponents} of the {number(others)} others, drawn with seed {settings.seed}; "
-        f"--opponents {others} plays all games."
-    )
-
-
-def _of_choices(study: Study, results: Sequence[Result]) -> str:
-    """Return a caution on systems that were chosen or trained with one of the metrics compared."""
-    compared = {result.metric for result in results}
-    judged: dict[str, list[str]] = {}
-    for system, metric in study.settings.choices:
-        if metric in compared and system not in judged.setdefault(metric, []):
-            judged[metric].append(system)
-    return " ".join(
-        f"{listed(systems)}: chosen or trained with {metric}, which may therefore score them too "
-        f"high. These outputs are not independent of {metric}; also compare without them."
-        for metric, systems in judged.items()
+        f"{study.opponents} of the {number(others)} others, drawn with seed {study.settings.seed}."
     )
 
 
@@ -384,74 +363,6 @@ def _not_above_chance(sentences: Sequence[Result], chance: Sequence[Result]) -> 
     return f"Not above chance at the sentence level: {listed(weak)}." if weak else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Standing:
-    """The figure of one row at a level, and its lower bound (the figure if it has no interval)."""
-
-    place: str
-    label: str
-    family: str
-    value: float
-    low: float
-
-
-def _standings(
-    study: Study,
-    results: Sequence[Result],
-    chance: Sequence[Result],
-    rows: Mapping[str, Sequence[Row[Any]]],
-) -> Iterator[_Standing]:
-    """Yield the main figure of metrics and chance at every level that is shown."""
-    level, several = study.settings.level, len({result.view for result in results}) > 1
-
-    def standing(
-        place: str, row: Result | Row[Any], value: float, bounds: Mapping[str, Interval], name: str
-    ) -> _Standing:
-        low = bounds.get(name, (value, value))[0]
-        return _Standing(place, row.label, row.family, value, value if math.isnan(low) else low)
-
-    for result in (*results, *chance):
-        view = f" ({result.view})" * several
-        if level in ("system", "all"):
-            r = result.system.pearson
-            yield standing(f"system level{view}", result, r, result.system.ci95, "pearson")
-        if level in ("sentence", "all") and result.sentence is not None:
-            accuracy, bounds = result.sentence.accuracy, result.sentence_ci95
-            yield standing(f"sentence level{view}", result, accuracy, bounds, "accuracy")
-    for name, members in rows.items():
-        for row in members:
-            figure = next(key for key in _LEADING if hasattr(row.agreement, key))
-            value = float(getattr(row.agreement, figure))
-            place = f"{name} ({row.human})"
-            if row.score == "score":
-                yield standing(place, row, value, row.intervals, figure)
-
-
-def _not_above_sentinels(standings: Iterator[_Standing]) -> str:
-    """Return a caution on metrics whose figure (lower bound) is not above a sentinel's."""
-    by_place: dict[str, list[_Standing]] = {}
-    for one in standings:
-        by_place.setdefault(one.place, []).append(one)
-    parts = []
-    for place, members in by_place.items():
-        sentinels = [
-            one for one in members if one.label.startswith(SENTINEL) and not math.isnan(one.value)
-        ]
-        if not sentinels:
-            continue
-        best = max(sentinels, key=lambda one: one.value)
-        metrics = [one for one in members if one.family not in ("chance", "humans")]
-        weak = [one.label for one in metrics if one.low <= best.value]
-        if weak:
-            parts.append(f"{place}, {best.label} {number(best.value)}: {listed(weak)}")
-    if not parts:
-        return ""
-    return (
-        "Not above a sentinel, which sees only one side of a correction, by the lower bounds of "
-        f"their intervals: {'; '.join(parts)}."
-    )
-
-
 def _of_result(study: Study, result: Result) -> Iterator[str]:
     """Return the reasons why one metric has no figure at a level."""
     if len(study.benchmark.corpus.names) >= _LEAST and _constant(result.scores):
@@ -522,3 +433,124 @@ def _of_change(result: Result) -> str:
 def _constant(scores: FloatArray) -> bool:
     present = scores[~np.isnan(scores)]
     return len(present) > 1 and bool((present == present[0]).all())
+
+
+# ---- how long a comparison takes: many systems have very many pairs
+
+# The figures are rough and were measured on one processor of 2020. They cover the parts that grow
+# with the pairs of systems, but not the metrics themselves.
+_CHANCE = 3  # number of chance baselines
+_SPA_PERMUTATIONS = 1000
+_TOLD = 300.0  # the least seconds that are reported
+_SHARE = 0.1  # the least share of the time for which a part is named
+
+# Seconds of one processor for one array element.
+_GAME = 8e-7
+_RESAMPLED_GAME = 1.5e-8
+_PRODUCT = 2e-10
+_CONFIDENCE = 3e-8
+_WINS = 2e-8
+_SUM = 1e-8
+_DENSE_SUM = 1e-9
+_CALIBRATED = 1e-7
+_SWAPPED_PAIR = 1e-6
+_RANKED = 5e-9
+
+
+def warning(benchmark: Benchmark, metrics: int, settings: Settings) -> str:
+    """Return a line on how long a comparison takes and what is quicker; empty if it is short.
+
+    Args:
+        benchmark: the benchmark with its judgments.
+        metrics: number of metrics compared.
+        settings: settings of the comparison.
+    """
+    seconds, quicker = _effort(benchmark, metrics, settings)
+    total = sum(seconds.values())
+    if total < _TOLD:
+        return ""
+    longest = [
+        f"{what} {duration(took)}"
+        for what, took in sorted(seconds.items(), key=lambda part: -part[1])
+        if took >= _SHARE * total
+    ]
+    remedy = f"; quicker: {', or '.join(quicker)}" if quicker else ""
+    return (
+        f"{benchmark.name}: {number(len(benchmark.corpus.names))} systems × "
+        f"{number(len(benchmark.corpus))} sentences will take about {duration(total)} "
+        f"({listed(longest)}){remedy}. Ctrl-C stops it"
+    )
+
+
+def _effort(
+    benchmark: Benchmark, metrics: int, settings: Settings
+) -> tuple[dict[str, float], list[str]]:
+    """Return the seconds of each part of a comparison, and options that would take less."""
+    views = settings.views(benchmark.view, benchmark.views)
+    systems, lines = len(benchmark.corpus.names), len(benchmark.corpus)
+    share = min(1.0, (settings.limit or lines) / lines)
+    lines = round(share * lines)
+    pairs, how = math.comb(systems, 2), settings.resampling
+    draws = 0 if how.over == "none" else how.resamples
+    resampled = draws if how.draws_sentences else 0
+    every = metrics + _CHANCE
+    judged = sum(
+        math.comb(sum(map(len, item.groups)), 2)
+        for view in views
+        for item in benchmark.rankings.get(view, ())
+    )
+    judged = round(share * judged)
+    # Pairs of systems that nobody compared are left out of soft pairwise accuracy.
+    compared = min(pairs, judged) if judged or not benchmark.rated else pairs
+    seconds: dict[str, float] = {}
+    quicker: list[str] = []
+    if settings.aggregate == "trueskill":
+        opponents = sampled_opponents(systems, lines)
+        games = lines * (pairs if opponents is None else systems * opponents / 2)
+        seconds["TrueSkill"] = games * every * _GAME
+        seconds["TrueSkill of resampled sentences"] = games * every * resampled * _RESAMPLED_GAME
+        quicker.append("--aggregate mean")
+    elif settings.aggregate == "expected-wins":
+        seconds["Expected Wins of resampled sentences"] = (
+            2 * pairs * every * resampled * (_WINS + lines * _PRODUCT)
+        )
+        quicker.append("--aggregate mean")
+    # SPA needs permutations even without resampling, since it compares p-values.
+    tests = max(draws, _SPA_PERMUTATIONS)
+    seconds["soft pairwise accuracy"] = (
+        compared * (every + 1) * tests * (_CONFIDENCE + 3 * lines * _PRODUCT)
+    )
+    seconds["correlations"] = pairs * every * draws * _RANKED
+    # If most systems were compared on a sentence, their pairs are summed as a matrix.
+    a_sum = _DENSE_SUM if judged > systems * lines else _SUM
+    if settings.ties == "calibrated":
+        a_sum = _CALIBRATED
+        quicker.append("--ties half")
+    seconds["judged pairs"] = judged * every * draws * a_sum
+    if benchmark.rated and settings.level in ("sentence", "all"):
+        aspects = len(benchmark.rated)
+        seconds["segment level"] = judged * every * aspects * (1 + resampled) * _CALIBRATED
+        quicker.append("--level system")
+    # Chance baselines are not tested against metrics.
+    duels = math.comb(metrics, 2)
+    if draws and duels and settings.statistic == "spa":
+        seconds["tests of soft pairwise accuracy"] = (
+            compared * how.permutations * duels * (_SWAPPED_PAIR + 6 * lines * _PRODUCT)
+        )
+        quicker.append("--statistic pearson")
+    elif draws and duels:
+        seconds["tests"] = systems * how.permutations * duels * (_SUM * 10 + 2 * lines * _PRODUCT)
+    if draws:
+        quicker += [f"fewer --resamples than {number(how.resamples)}", "--resample none"]
+    return seconds, quicker
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in words."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} seconds"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} minutes"
+    if seconds < 36 * 3600:
+        return f"{round(seconds / 3600)} hours"
+    return f"{number(round(seconds / 86400))} days"

@@ -4,8 +4,8 @@
     comparison.rows()        plain records of the main table
     print(comparison)        the main table
 
-`check` refuses, before any scoring, comparisons that cannot be made; `plans` counts the requests
-that judges would get. This module does not print or read options.
+`Trial.of` refuses, before any scoring, comparisons that cannot be made; `Trial.plans` counts the
+requests that judges would get. This module does not print or read options.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -21,12 +21,9 @@ from gecjury.benchmarks.annotators import annotator_kappa, ranks_alpha
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.table import View
-from gecjury.core.errors import GecjuryError, InputError, OptionError, known_name
+from gecjury.core.errors import GecjuryError, InputError, OptionError
 from gecjury.core.runtime import Bar, Runtime
-from gecjury.core.wording import number, padded, width
-from gecjury.metaeval.audit.biases import measure_biases
-from gecjury.metaeval.audit.drift import EarlierRun, measure_drift, read_earlier
-from gecjury.metaeval.audit.judges import judges_audits
+from gecjury.metaeval.audit import judges_audits, measure_biases
 from gecjury.metaeval.cautions import cautions, check_scored, check_study, need_message
 from gecjury.metaeval.chance import in_levels, levels_of, sentence_table
 from gecjury.metaeval.edits.comparison import (
@@ -36,7 +33,7 @@ from gecjury.metaeval.edits.comparison import (
     edit_tasks,
     plan_edits,
 )
-from gecjury.metaeval.edits.corrections import compare_labels, decisions
+from gecjury.metaeval.edits.corrections import compare_labels
 from gecjury.metaeval.people import among_people
 from gecjury.metaeval.ratings import rated_rows
 from gecjury.metaeval.result import (
@@ -44,14 +41,11 @@ from gecjury.metaeval.result import (
     SYSTEM_STATISTICS,
     Annotators,
     Comparison,
-    GapAgreement,
     IntervalsAndTests,
-    PairwiseAgreement,
     WindowAgreement,
 )
-from gecjury.metaeval.segments import segment_level
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import LEAST_SENTENCES, Result, Row, Study
+from gecjury.metaeval.study import Result, Row, Study
 from gecjury.metaeval.uncertainty import (
     DRAWN_LEVELS,
     Difference,
@@ -62,7 +56,7 @@ from gecjury.metaeval.uncertainty import (
     drawn_differences,
 )
 from gecjury.scoring import registry
-from gecjury.scoring.options import is_own_file, short_names
+from gecjury.scoring.options import short_names
 from gecjury.scoring.resampled import Entry
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
@@ -74,30 +68,6 @@ _SIZES = (4, 8)  # of windows, in systems
 
 Metric = registry.Metric | ScoreTable
 """A metric to compare: a scorer, its name with options, or finished scores."""
-
-
-def check(
-    benchmark: Benchmark | str, scorers: Sequence[Metric], settings: Settings | None = None
-) -> None:
-    """Check, before any scoring, that a comparison can be made.
-
-    The arguments and errors are those of `Trial.of`.
-    """
-    Trial.of(benchmark, scorers, settings)
-
-
-def plans(
-    benchmark: Benchmark | str,
-    scorers: Sequence[Metric],
-    settings: Settings | None = None,
-    *,
-    runtime: Runtime | None = None,
-) -> list[Plan]:
-    """Return the requests that `compare` would send to paid services.
-
-    It raises the same errors as `compare` does before scoring.
-    """
-    return Trial.of(benchmark, scorers, settings, runtime).plans()
 
 
 def compare(
@@ -127,7 +97,7 @@ def compare(
         OutputError: a score file cannot be written.
     """
     if runtime is not None and runtime.dry_run:
-        raise OptionError("a dry run scores nothing: use gecjury.metaeval.comparison.plans")
+        raise OptionError("a dry run scores nothing: use `plans` of a `Trial`")
     return Trial.of(benchmark, scorers, settings, runtime).compare(score_files)
 
 
@@ -139,7 +109,7 @@ class Trial:
         study: the benchmark, and the settings that it allows.
         views: the human judgments.
         scored: metrics of the levels above edits; none if only single edits are compared.
-        edits: the metrics and credits of the edit level.
+        edits: the metrics of the edit level.
         runtime: device, workers and the like.
     """
 
@@ -193,8 +163,6 @@ class Trial:
         asked = settings
         study = Study(benchmark, asked)
         check_study(study, views)
-        _check_sentinels(study)
-        _check_good(study)
         if benchmark.places:
             settings = _without_systems(settings, benchmark)
             study = Study(benchmark, settings)
@@ -210,8 +178,6 @@ class Trial:
                 absent[metric] = str(error)
                 scored.remove(metric)
         _check_statistic(study, views)
-        _check_grouping(study, views)
-        _check_audit(study, views)
         alive = [metric for metric in scored if isinstance(metric, Scorer)]
         edits = edit_tasks(alive, benchmark, asked)
         kept = () if settings.level == "edit" else tuple(scored)
@@ -243,17 +209,13 @@ class Trial:
         # Scoring may take hours, so every possible check is done before it begins.
         if score_files is not None:
             check_writable(score_files)
-        earlier = read_earlier(self.study, self.scored, self.runtime)
         made = self._tables(score_files, failed)
         # Settle the scores, so that rounding differences do not count as preferences.
         tables = tuple(table.settled() for table in made)
-        return self._without(failed or {})._compare(tables, earlier, score_files)
+        return self._without(failed or {})._compare(tables, score_files)
 
     def _compare(
-        self,
-        tables: tuple[ScoreTable, ...],
-        earlier: Sequence[EarlierRun],
-        score_files: str | Path | None,
+        self, tables: tuple[ScoreTable, ...], score_files: str | Path | None
     ) -> Comparison:
         """Compare finished scores of `scored` with people's judgments."""
         study, views, runtime = self.study, self.views, self.runtime
@@ -275,15 +237,14 @@ class Trial:
         # Results are ordered by metric and then by view; scores of systems are the same in all
         # views.
         scores = [result.scores for result in (*results, *chance)[:: len(views)]]
-        ratings, segments = rated_rows(study, tables, scores), segment_level(study, views, tables)
-        labels = compare_labels(study, self.scored, tables, runtime)
+        ratings, segments = rated_rows(study, tables, scores)
+        labels = compare_labels(study, tables)
         if uncertainty is not None:
-            labelled = labels.rows if labels else ()
             levels: dict[str, Sequence[_Row]] = {
                 "ratings": ratings,
-                "segment": segments.rows if segments else (),
+                "segment": segments,
                 "edit": edits.results if edits else (),
-                "labels": [row for row in labelled if row.score == "score"],
+                "labels": labels.rows if labels else (),
             }
             more = [gap for level in levels for gap in _differences(study, level, levels[level])]
             uncertainty = replace(uncertainty, differences=(*uncertainty.differences, *more))
@@ -303,13 +264,9 @@ class Trial:
             ratings=ratings,
             segments=segments,
             labels=labels,
-            decisions=decisions(study, tables),
             windows=tuple(_windows(study, results)) if study.settings.windows else (),
-            pairwise=tuple(_pairwise(study, tables, views)) if study.settings.pairwise else (),
-            gaps=tuple(_gaps(study, tables, views)) if study.settings.pairwise else (),
             audits=tuple(judges_audits(study, tables, results, ceilings)),
             biases=measure_biases(study, views, tables, runtime),
-            drift=measure_drift(study, views, tables, earlier),
             cautions=cautions(
                 study,
                 views,
@@ -318,11 +275,6 @@ class Trial:
                 tested=uncertainty is not None and any(uncertainty.tests.values()),
                 noted=[note for table in tables for note in table.statistics.notes],
                 labels=labels,
-                rows={
-                    "ratings": ratings,
-                    "segment level": segments.rows if segments else (),
-                    "labels": labels.rows if labels else (),
-                },
             ),
         )
 
@@ -348,7 +300,7 @@ class Trial:
         """Return the trial without the metrics that failed."""
         if not failed:
             return self
-        chosen = tuple(pair for pair in self.edits.chosen if pair[0] not in failed)
+        chosen = tuple(metric for metric in self.edits.chosen if metric not in failed)
         scored = tuple(metric for metric in self.scored if metric not in failed)
         return replace(self, scored=scored, edits=replace(self.edits, chosen=chosen))
 
@@ -413,9 +365,7 @@ def _without_systems(settings: Settings, benchmark: Benchmark) -> Settings:
     _refuse(
         (
             (settings.windows, "--windows"),
-            (settings.pairwise, "--pairwise"),
-            (settings.grouping == "system", "--grouping system"),
-            (settings.statistic != "pearson" and not settings.preset, settings.statistic_option),
+            (settings.statistic != "pearson", settings.statistic_option),
             (settings.cluster_test != "perm-systems", f"--cluster-test {settings.cluster_test}"),
             (how.over == "systems", "--resample systems"),
         ),
@@ -440,11 +390,6 @@ def _of_edits_alone(settings: Settings, benchmark: Benchmark) -> Settings:
         (
             (settings.level not in ("all", "edit"), f"--level {settings.level}"),
             (settings.windows, "--windows"),
-            (settings.pairwise, "--pairwise"),
-            (settings.audit, "--audit"),
-            (settings.drift_from is not None, "--drift-from"),
-            (settings.sentinels, "--sentinels"),
-            (settings.good is not None, "--good"),
         ),
         f"in {benchmark.name} people judged only single edits; use --level edit, and leave out "
         "options for whole corrections",
@@ -497,37 +442,6 @@ def _check_metric(metric: Scorer | ScoreTable, study: Study) -> None:
         )
 
 
-def _check_sentinels(study: Study) -> None:
-    """Refuse sentinels if there is no other source to learn from."""
-    if not study.settings.sentinels:
-        return
-    judged = np.flatnonzero((~np.isnan(study.quality)).any(axis=0)).tolist()
-    if len({study.benchmark.corpus.sources[row] for row in judged}) < LEAST_SENTENCES:
-        raise OptionError(
-            f"--sentinels: whole corrections of fewer than {LEAST_SENTENCES} sources of "
-            f"{study.benchmark.name} were judged, and a sentinel learns from sources other than "
-            "those it scores; leave the option out"
-        )
-
-
-def _check_good(study: Study) -> None:
-    """Refuse a bound of good ratings without ratings, or one that does not divide them."""
-    bound, ratings = study.settings.good, study.benchmark.segment_scores
-    if bound is None:
-        return
-    name = study.benchmark.name
-    if ratings is None:
-        raise OptionError(
-            f"--good {bound:g}: {name} has no ratings of single corrections; leave the option out"
-        )
-    low, high = float(np.nanmin(ratings)), float(np.nanmax(ratings))
-    if not low < bound <= high:
-        raise OptionError(
-            f"--good {bound:g}: the ratings of {name} range from {low:g} to {high:g}, so all "
-            f"corrections would be {'good' if bound <= low else 'bad'}; use a bound between them"
-        )
-
-
 def _check_statistic(study: Study, views: Sequence[View]) -> None:
     """Refuse soft pairwise accuracy without judgments of single sentences."""
     settings = study.settings
@@ -537,41 +451,6 @@ def _check_statistic(study: Study, views: Sequence[View]) -> None:
                 f"{settings.statistic_option}: {study.benchmark.name} has no judgments of single "
                 f"sentences ({view}), which soft pairwise accuracy needs; use another statistic"
             )
-
-
-def _check_grouping(study: Study, views: Sequence[View]) -> None:
-    """Refuse a grouping that the benchmark does not allow."""
-    benchmark, settings = study.benchmark, study.settings
-    if settings.grouping is None or benchmark.rated:
-        return
-    if not any(benchmark.rankings.get(view) for view in views):
-        raise OptionError(
-            f"--grouping {settings.grouping}: {benchmark.name} has neither ratings nor rankings of "
-            "single corrections; leave the option out"
-        )
-    if settings.grouping != "item":
-        raise OptionError(
-            f"--grouping {settings.grouping}: {benchmark.name} has rankings and no ratings, and "
-            "ranks given in different rankings cannot be compared; use --grouping item, which "
-            "compares within each ranking"
-        )
-
-
-def _check_audit(study: Study, views: Sequence[View]) -> None:
-    """Refuse an audit without judged pairs, and names of unknown systems and metrics."""
-    benchmark, settings = study.benchmark, study.settings
-    for name, metric in settings.choices:
-        known_name(f"system of {benchmark.name} (--chosen-by)", name, benchmark.corpus.names)
-        if not is_own_file(metric):
-            known_name("metric (--chosen-by)", metric, registry.metric_names())
-    for name in settings.own_systems:
-        known_name(f"system of {benchmark.name} (--own-systems)", name, benchmark.corpus.names)
-    option = "--audit" if settings.audit else "--drift-from" if settings.drift_from else ""
-    if option and not any(benchmark.rankings.get(view) for view in views):
-        raise OptionError(
-            f"{option}: {benchmark.name} has no pairs of corrections that people judged; leave the "
-            "option out"
-        )
 
 
 def _weigh(
@@ -584,29 +463,7 @@ def _weigh(
     # The steps of a view are the intervals of each level, the tests, and the differences.
     total = len(views) * (len(DRAWN_LEVELS) + 2)
     with trial.runtime.progress.task("intervals and tests", total) as bar:
-        if results:
-            bar.note(_values(results, views, settings))
         return _resampled(trial, measured, results, measured.study.chance(views), bar)
-
-
-def _values(results: Sequence[Result], views: Sequence[View], settings: Settings) -> str:
-    """Return the figures of every metric as lines, for each view from best to worst."""
-    lines = ["Values; intervals follow:"]
-    columns = max((width(result.label) for result in results), default=0)
-    for place, view in enumerate(views):
-        rows = results[place :: len(views)]
-        levels = _figures(rows, settings)
-        figures = {
-            name: levels[level][name]
-            for level, name in (("system", settings.statistic), ("sentence", "accuracy"))
-            if level in levels
-        }
-        # A figure that is not defined comes last.
-        order = np.argsort([-value for value in next(iter(figures.values()), ())], kind="stable")
-        for row in order:
-            shown = "  ".join(f"{name} {number(of[row])}" for name, of in figures.items())
-            lines.append(f"  {padded(rows[row].label, columns)}  {view}  {shown}")
-    return "\n".join(lines)
 
 
 def _resampled(
@@ -731,30 +588,3 @@ def _windows(study: Study, results: Sequence[Result]) -> Iterator[WindowAgreemen
             for start, (run, r, rho) in enumerate(windows, 1):
                 systems = tuple(names[index] for index in run)
                 yield WindowAgreement(result.label, result.view, size, start, systems, r, rho)
-
-
-def _pairwise(
-    study: Study, tables: Sequence[ScoreTable], views: Sequence[View]
-) -> Iterator[PairwiseAgreement]:
-    kinds: tuple[Literal["system", "human-rank"], ...] = ("system", "human-rank")
-    for table in tables:
-        for view in (view for view in views if study.benchmark.rankings.get(view)):
-            for by in kinds:
-                accuracy, counts = study.pairwise(table, view, by)
-                names = tuple(str(rank + 1) for rank in range(len(accuracy)))
-                if by == "system":
-                    names = study.benchmark.corpus.names
-                label = table.signature.label
-                yield PairwiseAgreement(label, view, by, names, accuracy, counts)
-
-
-def _gaps(
-    study: Study, tables: Sequence[ScoreTable], views: Sequence[View]
-) -> Iterator[GapAgreement]:
-    for table in tables:
-        for view in (view for view in views if study.benchmark.rankings.get(view)):
-            accuracy, counts = study.by_rank_gap(table, view)
-            present = np.flatnonzero(counts)
-            gaps = tuple((present + 1).tolist())
-            label = table.signature.label
-            yield GapAgreement(label, view, gaps, accuracy[present], counts[present])

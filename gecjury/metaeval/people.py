@@ -18,10 +18,9 @@ import numpy as np
 from gecjury.benchmarks.judgments import judged_entries
 from gecjury.benchmarks.table import View
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray
-from gecjury.metaeval.human_scores import resampled_human_scores
 from gecjury.metaeval.ratings import against_rest
 from gecjury.metaeval.study import LEAST_SENTENCES, Figures, Study, mean_by_rater
-from gecjury.metaeval.uncertainty import LEAST_SYSTEMS, Uncertainty
+from gecjury.metaeval.uncertainty import LEAST_SYSTEMS, Uncertainty, resampled_human_scores
 from gecjury.stats.bootstrap import Interval, interval
 from gecjury.stats.correlation import MEASURES, correlations
 from gecjury.stats.counts import ratio

@@ -1,10 +1,14 @@
-"""Human ratings of corrections, and how well metric scores agree with them."""
+"""Human ratings of corrections: how well do scores agree with them, over all and by source?
+
+The segment level compares every two corrections of one source, and averages over the sources.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -15,12 +19,22 @@ from gecjury.core.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
 from gecjury.corpus.corpus import Corpus
 from gecjury.metaeval.study import Row, Study, mean_by_rater
 from gecjury.scoring.scores import ScoreTable
-from gecjury.stats.correlation import kendall, pearson, pearsons, spearman, spearmans
+from gecjury.stats.correlation import kendall, pearson, pearsons, signs, spearman, spearmans
 from gecjury.stats.counts import defined_mean, ratio
-from gecjury.stats.grouped import group_correlations
+from gecjury.stats.grouped import (
+    GroupedPairs,
+    difference_sums,
+    group_correlations,
+    grouped_pairs,
+    pearson_of_differences,
+)
+from gecjury.stats.preferences import calibrated_sums, pair_outcomes, preference_agreement
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+_CHUNK = 200  # draws whose pair weights are in memory at once
+_AT_ONCE = 8 * BLOCK  # the most of these weights; if there are more, fewer draws are used at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +69,40 @@ class RatingAgreement:
     system_spearman: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentAgreement:
+    """Agreement of scores with ratings among the corrections of a source, as a mean over sources.
+
+    Attributes:
+        acc_eq: pairwise accuracy with ties (Deutsch, Foster and Freitag 2023); ties of the metric
+            are scores at most `epsilon` apart; 0 to 1.
+        epsilon: the threshold, chosen on the same pairs; NaN if none was chosen.
+        acc_exact: pairwise accuracy with only equal scores as ties.
+        kendall: τ-b; sources without a defined value are left out, as for r.
+        pearson: r.
+        pdp: Pearson's r of the differences between every two corrections of a source, over all
+            sources at once (DiIanni and Deutsch 2025).
+        groups: number of sources with a pair.
+        pairs: number of pairs of all sources.
+        tied_share: share of the pairs that the metric ties within `epsilon`.
+        human_tied_share: share of the pairs that people tie.
+        missing: number of rated corrections without a score.
+    """
+
+    acc_eq: float
+    epsilon: float
+    acc_exact: float
+    kendall: float
+    pearson: float
+    pdp: float
+    groups: int
+    pairs: int
+    tied_share: float
+    human_tied_share: float
+    missing: int
+
+
+@dataclass(frozen=True)
 class RatedPoints:
     """The corrections that are both rated and scored, each once.
 
@@ -88,11 +135,20 @@ class RatedPoints:
         """The source of each correction that counts, shape (n,)."""
         return np.nonzero(self.scored)[1]
 
-    @property
+    @cached_property
+    def rated(self) -> FloatArray:
+        """The ratings, systems × sentences; NaN for corrections that do not count."""
+        return np.where(self.scored, self.human, np.nan)
+
+    @cached_property
     def within(self) -> FloatArray:
         """τ-b among the corrections of each source, shape (sentences,); NaN where not defined."""
-        human = np.where(self.scored, self.human, np.nan)
-        return group_correlations(human, self.metric, "item", "kendall")
+        return group_correlations(self.rated, self.metric, "kendall")
+
+    @cached_property
+    def pairs(self) -> GroupedPairs:
+        """Every two corrections of one source."""
+        return grouped_pairs(self.rated, self.metric)
 
     def agreement(self, aspect: str, system_scores: FloatArray) -> RatingAgreement:
         """Return the figures of an aspect, given a metric's system scores, shape (systems,)."""
@@ -124,6 +180,67 @@ class RatedPoints:
             "within": weighted_means(self.within, counts),
         }
 
+    def segment_agreement(self) -> SegmentAgreement:
+        """Return the figures of the segment level."""
+        pairs = self.pairs
+        best = preference_agreement(
+            pairs.preference, pairs.first, pairs.second, ties="calibrated", groups=pairs.group
+        )
+        tied = (pairs.preference == 0).mean() if len(pairs.preference) else math.nan
+        return SegmentAgreement(
+            acc_eq=best.accuracy,
+            epsilon=best.epsilon,
+            acc_exact=mean_of_known(self._exact_accuracies()),
+            kendall=mean_of_known(self.within),
+            pearson=mean_of_known(group_correlations(self.rated, self.metric, "pearson")),
+            pdp=float(pearson_of_differences(difference_sums(self.rated, self.metric))[0]),
+            groups=len(np.unique(pairs.group)),
+            pairs=len(pairs.preference),
+            tied_share=best.tied_share,
+            human_tied_share=float(tied),
+            missing=self.missing,
+        )
+
+    def segment_draws(self, counts: FloatArray) -> dict[str, FloatArray]:
+        """Return the figures of the segment level on every draw, with ε chosen again in each.
+
+        Args:
+            counts: counts of each source in each draw, draws × sentences.
+        """
+        by_source = group_correlations(self.rated, self.metric, "pearson")
+        sums = difference_sums(self.rated, self.metric)
+        return {
+            "acc_eq": self._accuracy_draws(counts),
+            "acc_exact": weighted_means(self._exact_accuracies(), counts),
+            "kendall": weighted_means(self.within, counts),
+            "pearson": weighted_means(by_source, counts),
+            "pdp": pearson_of_differences(sums, counts),
+        }
+
+    def _exact_accuracies(self) -> FloatArray:
+        """Return the accuracy of every source with only equal scores as ties."""
+        pairs, size = self.pairs, self.scored.shape[1]
+        right = signs(pairs.first, pairs.second) == pairs.preference
+        counts = np.bincount(pairs.group, minlength=size)
+        return ratio(np.bincount(pairs.group, right, minlength=size), counts, np.nan)
+
+    def _accuracy_draws(self, counts: FloatArray) -> FloatArray:
+        """Return acc_eq of every draw."""
+        pairs = self.pairs
+        outcomes = pair_outcomes(
+            pairs.preference, pairs.first, pairs.second, ties="calibrated", groups=pairs.group
+        )
+        # A pair weighs 1/(pairs of its source), so that all sources drawn have equal weight.
+        present, place, sizes = np.unique(pairs.group, return_inverse=True, return_counts=True)
+        share, size = 1 / sizes[place], len(pairs.group)
+        at_once = _CHUNK * size if _CHUNK * size <= _AT_ONCE else BLOCK
+        parts = []
+        for rows in blocks(len(counts), size, at_once):
+            weights = counts[rows][:, pairs.group]
+            weights *= share
+            parts.append(calibrated_sums(outcomes, weights))
+        return ratio(np.concatenate(parts), counts[:, present].sum(axis=1), np.nan)
+
 
 def rated_points(
     corpus: Corpus, ratings: FloatArray, sentences: FloatArray, *, by_rater: bool = False
@@ -154,10 +271,16 @@ Rated = Row[RatingAgreement]
 """One metric, or single raters, against the ratings of corrections by one aspect."""
 
 
+Segmented = Row[SegmentAgreement]
+"""One metric, or single raters, at the segment level."""
+
+
 def rated_rows(
     study: Study, tables: Sequence[ScoreTable], scores: Sequence[FloatArray]
-) -> tuple[Rated, ...]:
-    """Return how well scores of single corrections agree with ratings, by metric and aspect.
+) -> tuple[tuple[Rated, ...], tuple[Segmented, ...]]:
+    """Return how well scores agree with ratings over all corrections, and at the segment level.
+
+    Both have a row for each metric and aspect, then for chance, then for people.
 
     Args:
         study: the benchmark, and the settings of the resampling.
@@ -166,40 +289,50 @@ def rated_rows(
     """
     benchmark, counts = study.benchmark, study.drawn_counts
     if not benchmark.rated or not tables:
-        return ()
-    rows = []
+        return (), ()
+    whole: list[Rated] = []
+    segments: list[Segmented] = []
     for table, system_scores in zip((*tables, *study.chance_tables), scores, strict=True):
-        if (table.signature.family, table.signature.metric) == ("chance", "constant"):
-            continue  # None of its correlations is defined.
+        # If no systems are named, there are no means either.
+        means = np.full(len(system_scores), np.nan) if benchmark.places else system_scores
+        constant = (table.signature.family, table.signature.metric) == ("chance", "constant")
         for aspect, ratings in benchmark.rated.items():
             points = rated_points(benchmark.corpus, ratings, table.sentences)
-            # If no systems are named, there are no means either.
-            means = np.full(len(system_scores), np.nan) if benchmark.places else system_scores
-            drawn = {} if counts is None else points.resampled(counts)
-            rows.append(study.row(table, aspect, points.agreement(aspect, means), drawn))
-    return (*rows, *(Row("one rater", "humans", a.aspect, a) for a in one_rater(benchmark)))
+            # None of the correlations of `constant` is defined.
+            if not constant:
+                drawn = {} if counts is None else points.resampled(counts)
+                whole.append(study.row(table, aspect, points.agreement(aspect, means), drawn))
+            if study.settings.level in ("sentence", "all"):
+                drawn = {} if counts is None else points.segment_draws(counts)
+                segments.append(study.row(table, aspect, points.segment_agreement(), drawn))
+    people = one_rater(benchmark)
+    whole += [Row("one rater", "humans", aspect, one) for aspect, (one, _) in people.items()]
+    if segments:
+        segments += [Row("one rater", "humans", aspect, one) for aspect, (_, one) in people.items()]
+    return tuple(whole), tuple(segments)
 
 
-def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
+def one_rater(benchmark: Benchmark) -> dict[str, tuple[RatingAgreement, SegmentAgreement]]:
     """Return single raters' agreement with the mean of the others: a yardstick, not a ceiling.
 
     A metric is compared with the mean of all raters, which is less noisy than any single rater, so
     it may well agree better than a rater does.
 
     Returns:
-        One entry per aspect, with means over the raters; none if single ratings are not known.
+        Means over the raters, by aspect; none if single ratings are not known.
     """
-    agreements = []
     # Without systems there are no means of systems.
     unknown = math.nan if benchmark.places else 0.0
+    agreements = {}
     for aspect, table in raters_with_mean(benchmark.raters).items():
-        parts = [
-            rated_points(benchmark.corpus, rest, mark, by_rater=True).agreement(
-                aspect, defined_mean(mark, 1) + unknown
-            )
-            for mark, rest in against_rest(table)
-        ]
-        agreements.append(replace(mean_agreement(parts), missing=0))
+        whole, segments = [], []
+        for mark, rest in against_rest(table):
+            points = rated_points(benchmark.corpus, rest, mark, by_rater=True)
+            whole.append(points.agreement(aspect, defined_mean(mark, 1) + unknown))
+            segments.append(points.segment_agreement())
+        # Every rater has a different ε.
+        mean = replace(mean_agreement(segments), epsilon=math.nan, missing=0)
+        agreements[aspect] = replace(mean_agreement(whole), missing=0), mean
     return agreements
 
 

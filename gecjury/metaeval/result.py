@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from gecjury.benchmarks.annotators import AnnotatorAgreement, Kappa
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
-from gecjury.core.arrays import FloatArray, IntArray
-from gecjury.metaeval.audit.biases import Bias
-from gecjury.metaeval.audit.drift import Drift
-from gecjury.metaeval.audit.judges import Audit
+from gecjury.metaeval.audit import Audit, Bias
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.edits.comparison import EditComparison
-from gecjury.metaeval.edits.corrections import Decided, LabelComparison
+from gecjury.metaeval.edits.corrections import LabelComparison
 from gecjury.metaeval.edits.measures import EditAgreement
 from gecjury.metaeval.people import PEOPLE, AmongPeople
-from gecjury.metaeval.ratings import Rated
-from gecjury.metaeval.segments import SegmentLevel
+from gecjury.metaeval.ratings import Rated, Segmented
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
 from gecjury.metaeval.uncertainty import Difference, Drawn, DrawnLevel, Significance
@@ -113,48 +109,6 @@ class WindowAgreement:
     spearman: float
 
 
-@dataclass(frozen=True)
-class PairwiseAgreement:
-    """Sentence-level agreement of one metric by pair of systems, or of their human ranks.
-
-    Attributes:
-        metric: label of the metric.
-        human: view of the judgments.
-        by: meaning of the rows and columns.
-        labels: the names of rows and columns.
-        accuracy: rows × columns, NaN where nothing was compared.
-        pairs: the number of comparisons of each cell.
-    """
-
-    metric: str
-    human: View
-    by: Literal["system", "human-rank"]
-    labels: tuple[str, ...]
-    accuracy: FloatArray
-    pairs: IntArray
-
-
-@dataclass(frozen=True)
-class GapAgreement:
-    """Sentence-level agreement of one metric by the difference that the annotators saw.
-
-    Attributes:
-        metric: label of the metric.
-        human: view of the judgments.
-        gaps: differences of the ranks that an annotator gave to two corrections in one ranking;
-            the largest includes all larger ones.
-        accuracy: share of the pairs of each gap that the metric orders as the annotator did, shape
-            (gaps,), 0 to 1.
-        pairs: number of pairs of each gap.
-    """
-
-    metric: str
-    human: View
-    gaps: tuple[int, ...]
-    accuracy: FloatArray
-    pairs: IntArray
-
-
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Comparison:
     """Metrics of any family against a benchmark's human judgments.
@@ -171,15 +125,11 @@ class Comparison:
         uncertainty: intervals and tests; None without resampling.
         edits: single edits against verdicts; None if they were not compared.
         ratings: single corrections against their ratings; none without ratings.
-        segments: the segment level; None if it was not asked for.
+        segments: the corrections of one source against their ratings; none without ratings.
         labels: single corrections against the labels they were given; None without labels.
-        decisions: corrections kept by their scores; none if it is not known which are good.
         windows: correlations over adjacent systems, if asked for.
-        pairwise: agreement by pair of systems, if asked for.
-        gaps: agreement by the difference in rank that annotators saw, with `pairwise`.
         audits: the audits of the metrics that audit themselves.
-        biases: preferences that people do not share, for the metrics that are audited.
-        drift: changes of scores since an earlier run, if asked for.
+        biases: preferences of judges that people do not share.
         cautions: cautions for the reader.
     """
 
@@ -194,15 +144,11 @@ class Comparison:
     uncertainty: IntervalsAndTests | None
     edits: EditComparison | None
     ratings: tuple[Rated, ...]
-    segments: SegmentLevel | None
+    segments: tuple[Segmented, ...]
     labels: LabelComparison | None
-    decisions: tuple[Decided, ...]
     windows: tuple[WindowAgreement, ...]
-    pairwise: tuple[PairwiseAgreement, ...]
-    gaps: tuple[GapAgreement, ...]
     audits: tuple[Audit, ...]
     biases: tuple[Bias, ...]
-    drift: tuple[Drift, ...]
     cautions: tuple[Caution, ...]
 
     @property

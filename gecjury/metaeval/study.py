@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Generic, Literal, TypeVar, get_args
+from typing import Generic, TypeVar, get_args
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import (
     MEAN_RATER,
     PAIRS_AT_ONCE,
-    RATING_DIGITS,
     JudgedEntries,
     JudgmentPairs,
     RankedItem,
@@ -37,13 +36,13 @@ from gecjury.core.arrays import (
     settled,
 )
 from gecjury.core.errors import InputError, OptionError, known_name
-from gecjury.metaeval.chance import chance_scores, sentence_table, sentinel_scores
+from gecjury.metaeval.chance import chance_scores, sentence_table
 from gecjury.metaeval.settings import HumanKind, Settings
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, interval, sentence_counts
 from gecjury.stats.correlation import correlations
 from gecjury.stats.counts import ratio
-from gecjury.stats.grouped import human_ranks, window_correlations
+from gecjury.stats.grouped import window_correlations
 from gecjury.stats.preferences import (
     PreferenceAgreement,
     agreement_in_parts,
@@ -63,7 +62,6 @@ from gecjury.stats.trueskill import sampled_opponents
 
 HUMAN_KINDS: tuple[HumanKind, ...] = get_args(HumanKind)
 LEAST_SENTENCES = 2  # with fewer all draws are the same
-LARGEST_GAP = 4  # of ranks; larger gaps are counted with it
 
 Agreement = TypeVar("Agreement")
 
@@ -151,7 +149,6 @@ class Row(Generic[Agreement]):
         agreement: the figures.
         intervals: interval of each figure; empty without resampled sentences.
         drawn: values of each figure on every draw of sentences.
-        score: what was compared: scores (`score`), or gains over the source's score (`gain`).
     """
 
     label: str
@@ -160,7 +157,6 @@ class Row(Generic[Agreement]):
     agreement: Agreement
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
-    score: str = "score"
 
 
 @dataclass(frozen=True)
@@ -243,7 +239,6 @@ class Study:
                 how.aggregate,
                 sentences,
                 corpus_scores,
-                shuffles=how.shuffles,
                 opponents=self.opponents,
                 seed=how.seed,
             )
@@ -258,10 +253,10 @@ class Study:
     @property
     def opponents(self) -> int | None:
         """Opponents that each system meets on each sentence in TrueSkill; None for all others."""
-        how, corpus = self.settings, self.benchmark.corpus
-        if how.aggregate != "trueskill":
+        if self.settings.aggregate != "trueskill":
             return None
-        return sampled_opponents(len(corpus.names), len(corpus), how.opponents)
+        corpus = self.benchmark.corpus
+        return sampled_opponents(len(corpus.names), len(corpus))
 
     def evaluate(self, table: ScoreTable, views: Sequence[View]) -> list[Result]:
         """Compare one metric's scores with each view.
@@ -490,49 +485,11 @@ class Study:
 
     @cached_property
     def chance_tables(self) -> tuple[ScoreTable, ...]:
-        """Score tables of `gecjury.metaeval.chance`: chance, sentinels, and rounded metrics."""
-        corpus, seed = self.benchmark.corpus, self.settings.seed
-        scores = dict(chance_scores(corpus, seed))
-        if self.settings.sentinels:
-            scores |= sentinel_scores(corpus, self.quality, seed)
+        """Score tables of `gecjury.metaeval.chance`: chance, and rounded metrics."""
+        corpus = self.benchmark.corpus
+        scores = chance_scores(corpus, self.settings.seed)
         made = (sentence_table(name, corpus.names, table) for name, table in scores.items())
         return (*made, *self.rounded)
-
-    @cached_property
-    def quality(self) -> FloatArray:
-        """People's judgment of each correction, systems × sentences; NaN where there is none.
-
-        It is the mean rating; or for labels 1 for a good and 0 for a bad one; or for rankings the
-        share of comparisons won, ties counted one half.
-        """
-        benchmark = self.benchmark
-        shape = len(benchmark.corpus.names), len(benchmark.corpus)
-        if benchmark.segment_scores is not None:
-            return benchmark.segment_scores
-        if benchmark.labels is not None:
-            labels = np.array(benchmark.labels.values)
-            compared = np.isin(labels, [benchmark.labels.true, *benchmark.labels.false])
-            return np.where(compared, labels == benchmark.labels.true, np.nan)
-        won, met = np.zeros((2, *shape))
-        if benchmark.rankings.get(benchmark.view):
-            for part in self.judged(benchmark.view).parts():
-                for side, sign in ((part.first, 1), (part.second, -1)):
-                    np.add.at(won, (side, part.sentence), (1 + sign * part.preference) / 2)
-                    np.add.at(met, (side, part.sentence), 1)
-        return ratio(won, met, np.nan)
-
-    @property
-    def good(self) -> FloatArray | None:
-        """1 for good corrections and 0 for bad ones, shaped like `quality`; None if not known.
-
-        Good corrections have the good label, or a rating of at least `settings.good`.
-        """
-        if self.benchmark.labels is not None and self.benchmark.segment_scores is None:
-            return self.quality
-        if self.settings.good is None or self.benchmark.segment_scores is None:
-            return None
-        ratings = self.benchmark.segment_scores.round(RATING_DIGITS)
-        return np.where(np.isnan(ratings), np.nan, ratings >= self.settings.good)
 
     def chance(self, views: Sequence[View]) -> list[Result]:
         """Return the results of a constant, a random and a copy-the-source metric."""
@@ -559,7 +516,6 @@ class Study:
         human: str,
         agreement: Agreement,
         drawn: Mapping[str, FloatArray],
-        score: str = "score",
     ) -> Row[Agreement]:
         """Return a metric's row, with the interval of each statistic drawn over sources.
 
@@ -568,7 +524,6 @@ class Study:
             human: as in `Row`.
             agreement: the figures, as attributes with the names used in `drawn`.
             drawn: one value per draw for each statistic.
-            score: as in `Row`.
         """
         share, about = self.settings.resampling.confidence, table.signature
         bounds = {}
@@ -578,7 +533,7 @@ class Study:
                 name: interval(values, share, float(getattr(agreement, name)))[0]
                 for name, values in drawn.items()
             }
-        return Row(about.label, about.family, human, agreement, bounds, drawn, score)
+        return Row(about.label, about.family, human, agreement, bounds, drawn)
 
     def windows(
         self, scores: FloatArray, view: View, size: int
@@ -586,41 +541,15 @@ class Study:
         """Yield `window_correlations` with the human scores of a view."""
         return window_correlations(self.human(view), scores, size)
 
-    def pairwise(
-        self, table: ScoreTable, view: View, by: Literal["system", "human-rank"]
-    ) -> tuple[FloatArray, IntArray]:
-        """Return `pair_table` by pair of systems, or by pair of their human ranks."""
+    def pairwise(self, table: ScoreTable, view: View) -> tuple[FloatArray, IntArray]:
+        """Return `pair_table`: accuracy and number of judged pairs by pair of systems."""
         if self.settings.ties == "calibrated":
             raise OptionError("pairwise analysis needs a tie rule other than calibrated")
-        size = len(self.benchmark.corpus.names)
-        # A system without a human score has rank −1, which leaves its pairs out.
-        label = np.arange(size) if by == "system" else human_ranks(self.human(view))
         parts = (
-            (
-                label[pairs.first],
-                label[pairs.second],
-                pairs.preference,
-                *self.sides(view, table, pairs),
-            )
+            (pairs.first, pairs.second, pairs.preference, *self.sides(view, table, pairs))
             for pairs in self.parts(view)
         )
-        return pair_table(parts, size=size, ties=self.settings.ties)
-
-    def by_rank_gap(self, table: ScoreTable, view: View) -> tuple[FloatArray, IntArray]:
-        """Return accuracy and number of judged pairs by the difference of the annotator's ranks.
-
-        Returns:
-            Two arrays over the gaps 1 to `LARGEST_GAP`, which includes larger ones; the accuracy is
-            NaN where there is no pair.
-        """
-        parts = (
-            (gap, gap, pairs.preference, *self.sides(view, table, pairs))
-            for pairs in self.parts(view)
-            for gap in [np.minimum(np.abs(pairs.first_rank - pairs.second_rank), LARGEST_GAP)]
-        )
-        # Both labels of a pair are its gap, so all pairs are on the diagonal.
-        accuracy, counts = pair_table(parts, size=LARGEST_GAP + 1, ties=self.settings.ties)
-        return accuracy.diagonal()[1:], counts.diagonal()[1:]
+        return pair_table(parts, size=len(self.benchmark.corpus.names), ties=self.settings.ties)
 
 
 def mean_by_rater(raters: Mapping[str, FloatArray]) -> FloatArray:
@@ -662,17 +591,17 @@ class RankedDifferences:
     def compared(self) -> IntArray:
         """Pairs with a difference on some sentence."""
         parts = [
-            part.start + np.flatnonzero(self._sums(part)[1].any(axis=0))
+            part.start + np.flatnonzero(self._sums(np.arange(self.size)[part])[1].any(axis=0))
             for part in blocks(self.size, max(self.sentences, 1), BLOCK // 4)
         ]
         return np.concatenate(parts)
 
-    def take(self, places: IntArray | slice) -> FloatArray:
+    def take(self, places: IntArray) -> FloatArray:
         """Return differences, sentences × pairs; NaN where nobody compared the two systems."""
         total, met = self._sums(places)
         return ratio(total, met, np.nan)
 
-    def _sums(self, places: IntArray | slice) -> tuple[FloatArray, FloatArray]:
+    def _sums(self, places: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return sums of preferences and their number, each sentences × pairs."""
         first, second = (side[places] for side in self._sides)
         total, met = np.zeros((2, self.sentences, len(first)))

@@ -1,19 +1,16 @@
-"""Audits in tables and words: what judges recorded about themselves, biases, and drift."""
+"""Audits of judges in tables and words: what they recorded about themselves, and their biases."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from gecjury.core.wording import listed, number, percent
-from gecjury.metaeval.audit.biases import Bias, Side
-from gecjury.metaeval.audit.drift import Drift
-from gecjury.metaeval.audit.judges import Audit
+from gecjury.metaeval.audit import Audit, Bias, Side
 from gecjury.metaeval.result import Comparison
-from gecjury.report.figure import HEADINGS
-from gecjury.report.result import Column, Table
+from gecjury.report.result import Table
 from gecjury.report.tables import audit_table
 
 # Share of preferences that change with the order; from this on averaging over orders is advised.
@@ -30,7 +27,7 @@ _SIDES: Mapping[Side, tuple[str, str]] = {
 
 
 def audit_tables(comparison: Comparison) -> Iterator[Table]:
-    """Yield the tables of the judges' audits, then those of biases and drift if requested."""
+    """Yield the tables of the judges' audits."""
     sentences = dict(audit_sentences(comparison))
     for audit in comparison.audits:
         rows = [dict(row) for row in audit.rows]
@@ -39,10 +36,6 @@ def audit_tables(comparison: Comparison) -> Iterator[Table]:
         ]
         table = audit_table(audit.label, rows)
         yield replace(table, notes=[sentences[audit.label]] if audit.label in sentences else [])
-    if comparison.settings.audit and comparison.biases:
-        yield _bias_table(comparison, sentences)
-    if comparison.drift:
-        yield _drift_table(comparison)
 
 
 def _against_people(comparison: Comparison, audit: Audit) -> Iterator[tuple[str, str]]:
@@ -71,93 +64,6 @@ def _bounds(intervals: Mapping[str, tuple[float, float]]) -> str:
     return "" if ends is None else f" [{number(ends[0])}, {number(ends[1])}]"
 
 
-def _bias_table(comparison: Comparison, sentences: Mapping[str, str]) -> Table:
-    """Return the table of the biases of all metrics."""
-    rows = [
-        {
-            "metric": row.label,
-            "family": row.family,
-            "human": row.human,
-            **{key: getattr(row.agreement, key) for key in ("side", "difference", "pairs")},
-            "preferred": 100 * row.agreement.preferred,
-            "people": 100 * row.agreement.people,
-            "missing": row.agreement.missing,
-            "difference_ci": row.intervals.get("difference"),
-        }
-        for row in comparison.biases
-    ]
-    keys = {"metric": 0, "human": 0, "side": 0, "difference": 3, "preferred": 1, "people": 1}
-    headings = {"side": "bias for", "difference": "bias", "preferred": "metric %"}
-    headings |= {"people": "people %"}
-    columns = [
-        Column(key, headings.get(key) or HEADINGS.get(key, ""), digits, f"{key}_ci")
-        for key, digits in {**keys, "pairs": 0, "missing": 0}.items()
-    ]
-    notes = [
-        "bias: share of the judged pairs in which the metric prefers that side, minus the share in "
-        "which people do, with ties as one half; edits are differences between tokens, without a "
-        "tagger",
-        # A judge's sentence is below its own table.
-        *(text for label, text in sentences.items() if not _judged(comparison, label)),
-    ]
-    if comparison.settings.resampling.draws_sentences:
-        notes.insert(1, "[low, high]: bootstrap over sources, each with all its pairs")
-    title = "Biases: preferences that people do not share"
-    return Table(columns, rows, title, notes, "biases")
-
-
-def _judged(comparison: Comparison, label: str) -> bool:
-    return any(audit.label == label for audit in comparison.audits)
-
-
-def _drift_table(comparison: Comparison) -> Table:
-    """Return the table of changes since an earlier run."""
-    rows = []
-    for row in comparison.drift:
-        change = asdict(row.agreement)
-        for key in ("equal", "flipped", "changed"):
-            change[key] *= 100
-        ends = {"difference_ci": row.intervals.get("difference")}
-        rows.append({"metric": row.label, "human": row.human, **change, **ends})
-    headings = {
-        "equal": "equal %",
-        "mean": "mean change",
-        "flipped": "flipped %",
-        "changed": "changed %",
-        "before": "acc then",
-        "accuracy": "acc now",
-        "difference": "change of acc",
-    }
-    digits = {"earlier": 0, "scores": 0, "equal": 1, "mean": 3, "pairs": 0, "flipped": 1}
-    digits |= {"changed": 1, "before": 3, "accuracy": 3, "difference": 3}
-    columns = (
-        [Column("metric"), Column("human")] if len(comparison.views) > 1 else [Column("metric")]
-    )
-    columns += [
-        Column(key, headings.get(key, ""), places, f"{key}_ci") for key, places in digits.items()
-    ]
-    notes = [
-        "equal, mean change: over single scores; flipped: judged pairs with the opposite "
-        "preference; changed: with a different preference, ties included; acc: agreement with "
-        "people on the pairs that both runs scored"
-    ]
-    notes += [
-        f"{row.label}: all scores are equal, and no question was asked in this run: for a second "
-        "run use a separate cache folder (--cache DIR)"
-        for row in comparison.drift
-        if row.agreement.equal == 1 and _asked_nothing(comparison, row.label)
-    ]
-    return Table(columns, rows, "Drift since the earlier run", list(dict.fromkeys(notes)), "drift")
-
-
-def _asked_nothing(comparison: Comparison, label: str) -> bool:
-    members = [
-        member for audit in comparison.audits if audit.label == label for member in audit.members
-    ]
-    requests = [_figure(member, "requests", "asked") for member in members]
-    return bool(members) and not any(requests)
-
-
 def audit_sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
     """Yield the label of each audited metric and the verdict on it, one sentence per view.
 
@@ -168,10 +74,8 @@ def audit_sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
         texts: list[str] = []
         for view in comparison.views:
             place = (label, view)
-            clauses = [
-                *_bias_clauses([r for r in comparison.biases if (r.label, r.human) == place]),
-                *(_drift_clause(r) for r in comparison.drift if (r.label, r.human) == place),
-            ]
+            biases = [row for row in comparison.biases if (row.label, row.human) == place]
+            clauses = [*_bias_clauses(biases)]
             advice: list[str] = []
             # A judge's audit of itself is the same for all views and is reported once.
             if not texts and label in audits:
@@ -249,11 +153,3 @@ def _figure(member: Mapping[str, Any], key: str, name: str) -> float | None:
     part = member.get(key)
     figure = part.get(name) if isinstance(part, Mapping) else None
     return float(figure) if isinstance(figure, int | float) else None
-
-
-def _drift_clause(row: Drift) -> str:
-    drift = row.agreement
-    return (
-        f"has flipped {percent(drift.flipped)} of its preferences since {drift.earlier} (accuracy "
-        f"{number(drift.before)} then, {number(drift.accuracy)} now)"
-    )

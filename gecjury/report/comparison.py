@@ -8,13 +8,12 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from gecjury.core.wording import listed, number
-from gecjury.metaeval.audit.biases import Bias
-from gecjury.metaeval.audit.drift import Drift
+from gecjury.metaeval.audit import Bias
 from gecjury.metaeval.edits.comparison import EditComparison, EditResult
-from gecjury.metaeval.edits.corrections import ANY, Decided, LabelComparison, Labelled
+from gecjury.metaeval.edits.corrections import ANY, LabelComparison, Labelled
 from gecjury.metaeval.edits.measures import EditAgreement
 from gecjury.metaeval.people import AmongPeople
-from gecjury.metaeval.ratings import Rated
+from gecjury.metaeval.ratings import Rated, Segmented
 from gecjury.metaeval.result import (
     SENTENCE_STATISTICS,
     SYSTEM_STATISTICS,
@@ -24,9 +23,8 @@ from gecjury.metaeval.result import (
     edit_rows,
     sentence_key,
 )
-from gecjury.metaeval.segments import Segmented, SegmentLevel
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import LARGEST_GAP, Result
+from gecjury.metaeval.study import Result
 from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.audit import audit_sentences, audit_tables
 from gecjury.report.figure import HEADINGS
@@ -40,8 +38,6 @@ _BOUNDED = ("pearson", "spearman", "accuracy")
 _DIGITS = {"kept": 1, "tied": 1, "human_tied": 1, "seconds": 1, "epsilon": 4}
 _WORDS = {**HEADINGS, "pairwise_accuracy": "pairwise accuracy"}
 _OVER_SOURCES = "[low, high]: bootstrap over sources, each with all its corrections"
-# Most metrics that a note lists; the others are only in JSON.
-_BESIDE = 6
 _TESTS = {"perm-systems": "PERM-SYS", "perm-both": "PERM-BOTH"}
 _CEILING = ("accuracy", "decided", "with_ties", "pairs", "perfect")
 _SENTENCE = ("tied", "tied_share", "pairs", "missing", "epsilon")
@@ -56,26 +52,19 @@ def tables(comparison: Comparison) -> list[Table]:
     parts = [_main_table(comparison)] if comparison.tables else []
     if comparison.edits is not None:
         parts.append(_edit_table(comparison, comparison.edits))
-        if comparison.edits.typed and (
-            comparison.settings.level == "edit" or comparison.settings.credit
-        ):
+        if comparison.edits.typed and comparison.settings.level == "edit":
             parts.append(_type_table(comparison.edits))
     if comparison.ratings:
         parts.append(_rating_table(comparison))
-    if comparison.segments is not None:
-        parts.append(_segment_table(comparison, comparison.segments))
+    if comparison.segments:
+        parts.append(_segment_table(comparison))
     if comparison.labels is not None:
         parts.append(_label_table(comparison, comparison.labels))
-    if comparison.decisions:
-        parts.append(_decision_table(comparison))
     if comparison.people:
         parts.append(_people_table(comparison))
     parts += audit_tables(comparison)
     if comparison.settings.windows:
         parts.append(_window_table(comparison))
-    parts += _pairwise_tables(comparison)
-    if comparison.gaps:
-        parts.append(_gap_table(comparison))
     return parts
 
 
@@ -95,7 +84,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "systems": list(names),
         "sentences": len(benchmark.corpus),
         "references": benchmark.references,
-        **_fields(settings, "aggregate", "shuffles", "seed", "ties"),
+        **_fields(settings, "aggregate", "seed", "ties"),
         "opponents": comparison.study.opponents,
         "fingerprint": benchmark.fingerprint,
         "notes": list(benchmark.notes),
@@ -130,17 +119,15 @@ def document(comparison: Comparison) -> dict[str, Any]:
         record |= _edit_record(comparison.edits)
     if comparison.ratings:
         record["ratings"] = [_agreed(row) for row in comparison.ratings]
-    if comparison.segments is not None:
-        rows = [{"human": row.human, **_agreed(row)} for row in comparison.segments.rows]
-        record["segment"] = {**_fields(comparison.segments, "grouping", "humans"), "rows": rows}
+    if comparison.segments:
+        rows = [{"human": row.human, **_agreed(row)} for row in comparison.segments]
+        record["segment"] = {"rows": rows}
     if comparison.labels is not None:
         record["labels"] = {
             **_fields(comparison.labels.labels, "true", "false", "others"),
             "counts": comparison.labels.counts,
             "rows": [_labelled(row) for row in comparison.labels.rows],
         }
-    if comparison.decisions:
-        record["decisions"] = [_agreed(row) for row in comparison.decisions]
     if comparison.audits:
         record["audits"] = {
             audit.signature: {
@@ -159,15 +146,10 @@ def document(comparison: Comparison) -> dict[str, Any]:
         }
     if comparison.biases:
         record["biases"] = [{"human": row.human, **_agreed(row)} for row in comparison.biases]
-    if comparison.drift:
-        record["drift"] = [{"human": row.human, **_agreed(row)} for row in comparison.drift]
     if sentences := dict(audit_sentences(comparison)):
         record["audit_verdict"] = sentences
     if settings.windows:
         record["windows"] = [vars(window) for window in comparison.windows]
-    if settings.pairwise:
-        record["pairwise"] = [vars(grid) for grid in comparison.pairwise]
-        record["rank_gaps"] = [vars(row) for row in comparison.gaps]
     return {**record, "verdict": verdict(plain(record))}
 
 
@@ -244,7 +226,7 @@ def _legend(comparison: Comparison) -> Iterator[str]:
     if comparison.uncertainty is None:
         return
     how = comparison.settings.resampling
-    text = f"[low, high]: {how.confidence:.0%} bootstrap over {_drawn(comparison.settings)}"
+    text = f"[low, high]: {how.confidence:.0%} bootstrap over {drawn(how.over)}"
     if any(comparison.uncertainty.tests.values()):
         text += "; cl: significance clusters, 1 is best"
     yield text
@@ -280,11 +262,11 @@ def _with_intervals(
     return {**record, **{f"{key}_ci": bounds for key, bounds in intervals.items()}}
 
 
-def aggregation(aggregate: str, shuffles: int, opponents: int | None, seed: int) -> str:
+def aggregation(aggregate: str, opponents: int | None, seed: int) -> str:
     """Return in words how sentence scores were aggregated to system scores."""
     if aggregate != "trueskill":
         return aggregate
-    how = f"mean of {shuffles} shuffles, seed {seed}" if shuffles else "one pass in file order"
+    how = "one pass in file order"
     if opponents is not None:
         how += f"; on each sentence a system plays {opponents} of the others, drawn by seed {seed}"
     return f"{aggregate} ({how})"
@@ -292,8 +274,7 @@ def aggregation(aggregate: str, shuffles: int, opponents: int | None, seed: int)
 
 def _setting_notes(comparison: Comparison) -> list[str]:
     settings = comparison.settings
-    opponents = comparison.study.opponents
-    how = aggregation(settings.aggregate, settings.shuffles, opponents, settings.seed)
+    how = aggregation(settings.aggregate, comparison.study.opponents, settings.seed)
     kinds = ", ".join(sorted(set(comparison.human_kinds.values())))
     judged = "the pairs that humans decided"
     if settings.ties == "calibrated":
@@ -357,16 +338,6 @@ def _beside_annotators(comparison: Comparison) -> list[str]:
                 f"{number(agreement.accuracy)} to {number(agreement.perfect)} there, "
                 "the more, the less often the two make the same errors"
             )
-        # On the same pairs, so that metrics and the second annotator answer the same questions.
-        shares = {
-            result.label: result.doubly_judged.accuracy
-            for result in comparison.results
-            if result.view == view and result.doubly_judged is not None
-        }
-        best = sorted(shares, key=lambda label: -shares[label])[:_BESIDE]
-        if best:
-            note += f"; there {listed([f'{label} has {number(shares[label])}' for label in best])}"
-            note += f" ({len(shares) - len(best)} more in JSON)" * (len(shares) > len(best))
         notes.append(note)
     return notes
 
@@ -389,7 +360,7 @@ def _resampling_notes(comparison: Comparison) -> list[str]:
         return []
     how = settings.resampling
     notes = [
-        f"[low, high]: {how.confidence:.0%} bias-corrected bootstrap over {_drawn(settings)}, "
+        f"[low, high]: {how.confidence:.0%} bias-corrected bootstrap over {drawn(how.over)}, "
         f"{how.resamples} resamples, seed {settings.seed}"
     ]
     # Intervals with fixed human scores are too narrow, which the reader has to know.
@@ -406,7 +377,6 @@ def _resampling_notes(comparison: Comparison) -> list[str]:
             "permutation of sources (holds for other sentences by these systems), "
             f"{how.permutations} permutations each"
         )
-        notes += _leading_differences(comparison, uncertainty)
     return notes + [
         f"{view}: {dropped} of {uncertainty.drawn} resampled statistics were not "
         "defined (constant scores, fewer than 3 different systems, a system without "
@@ -416,9 +386,9 @@ def _resampling_notes(comparison: Comparison) -> list[str]:
     ]
 
 
-def _drawn(settings: Settings) -> str:
+def drawn(over: str) -> str:
     """Return in words what the bootstrap draws."""
-    return {"both": "sentences and systems"}.get(settings.resampling.over, settings.resampling.over)
+    return {"both": "sentences and systems"}.get(over, over)
 
 
 def _swapped(settings: Settings) -> str:
@@ -429,38 +399,6 @@ def _swapped(settings: Settings) -> str:
     if settings.aggregate == "mean" or settings.statistic == "spa":
         cells = "sentence scores swapped"
     return f"{cells}: holds for other sentences by these systems"
-
-
-def _leading_differences(comparison: Comparison, uncertainty: IntervalsAndTests) -> Iterator[str]:
-    """Yield how far the best metric of each view is ahead, with paired intervals."""
-    settings = comparison.settings
-    level, statistic = "system", str(settings.statistic)
-    if settings.level == "sentence":
-        level, statistic = "sentence", "accuracy"
-    over, drawn = settings.resampling.over, _drawn(settings)
-    for view in comparison.views:
-        # The best metric is ahead of all others: none of its differences is negative, in either
-        # direction.
-        ahead: dict[str, list[tuple[float, float, float, str]]] = {}
-        for gap in uncertainty.differences:
-            place = (gap.level, gap.human, gap.statistic)
-            defined = over in gap.ci95 and not math.isnan(gap.difference)
-            if defined and place == (level, view, statistic):
-                low, high = gap.ci95[over]
-                ahead.setdefault(gap.first, []).append((gap.difference, low, high, gap.second))
-                ahead.setdefault(gap.second, []).append((-gap.difference, -high, -low, gap.first))
-        best = next((name for name, gaps in ahead.items() if min(gaps)[0] >= 0), None)
-        if best is None:
-            continue
-        nearest = sorted(ahead[best], key=lambda gap: gap[0])[:_BESIDE]
-        leads = ", ".join(
-            f"{name} {number(gap)} [{number(low)}, {number(high)}]"
-            for gap, low, high, name in nearest
-        )
-        yield (
-            f"lead of {best} ({view}) in {_WORDS.get(statistic, statistic)} (paired over {drawn}) "
-            f"over {leads}" + " (more in JSON)" * (len(ahead[best]) > len(nearest))
-        )
 
 
 def _how(settings: Settings, uncertainty: IntervalsAndTests) -> dict[str, Any]:
@@ -538,7 +476,7 @@ def _sentence(result: Result) -> dict[str, Any] | None:
     }
 
 
-def _agreed(row: Rated | Segmented | Labelled | Decided | Bias | Drift) -> dict[str, Any]:
+def _agreed(row: Rated | Segmented | Labelled | Bias) -> dict[str, Any]:
     """Return a metric's agreement with people on single corrections."""
     record = {"metric": row.label, "family": row.family, **asdict(row.agreement)}
     return {**record, "ci95": row.intervals}
@@ -683,7 +621,7 @@ def _untried(edits: EditComparison) -> list[str]:
         return []
     return [
         f"not compared on single edits, which costs as much as scoring again: "
-        f"{', '.join(edits.untried)}; to compare them, use --level edit or --credit"
+        f"{', '.join(edits.untried)}; to compare them, use --level edit"
     ]
 
 
@@ -724,62 +662,38 @@ def _rating_table(comparison: Comparison) -> Table:
     return _for_people(table, (*essential, "system_pearson"), "pearson")
 
 
-def _segment_table(comparison: Comparison, segments: SegmentLevel) -> Table:
-    """Return a table of accuracy with ties and correlations by group."""
+def _segment_table(comparison: Comparison) -> Table:
+    """Return a table of accuracy with ties and correlations by source."""
     keys = ["metric", "family", "human", "acc_eq", "epsilon", "acc_exact", "kendall"]
-    keys += ["pearson", "pdp"] if segments.humans == "ratings" else []
-    keys += ["groups", "pairs", "tied", "human_tied", "missing"]
+    keys += ["pearson", "pdp", "groups", "pairs", "tied", "human_tied", "missing"]
     rows = []
-    for row in segments.rows:
+    for row in comparison.segments:
         record = {"human": row.human, **_agreed(row)}
         for key in ("tied", "human_tied"):
             record[key] = 100 * record[f"{key}_share"]
         # Intervals of acc ε=0 and PDP would make the table wider than a terminal; JSON has them.
         shown = {k: ends for k, ends in row.intervals.items() if k not in ("acc_exact", "pdp")}
         rows.append(_with_intervals(record, shown))
-    title = f"Segment level by {segments.humans}, grouping: {segments.grouping}"
-    table = Table(_columns(*keys), rows, title, _segment_notes(comparison, segments))
-    essential = ("metric", "family", "human", "acc_eq", "epsilon", "kendall", "pearson", "pdp")
-    return _for_people(table, (*essential, "pairs"), "acc_eq")
-
-
-def _segment_notes(comparison: Comparison, segments: SegmentLevel) -> list[str]:
-    compared = {
-        "item": "pairs of corrections of one source",
-        "system": "pairs of outputs of one system",
-        "none": "all pairs of corrections",
-    }[segments.grouping]
-    ranked = segments.humans == "rankings"
-    if ranked:
-        compared = "pairs of corrections in one ranking"
     notes = [
-        f"acc_eq: {compared}, human ties count, scores at most ε apart are a tie, with the best ε "
-        "for these pairs; acc ε=0: only equal scores are a tie; means over the groups, for τ and r "
-        "over those in which they are defined"
+        "acc_eq: pairs of corrections of one source, human ties count, scores at most ε apart are "
+        "a tie, with the best ε for these pairs; acc ε=0: only equal scores are a tie; means over "
+        "the sources, for τ and r over those in which they are defined",
+        "a correction that several systems made counts once",
     ]
-    if segments.grouping != "system":
-        notes.append("a correction that several systems made counts once")
-    if ranked:
-        notes.append(
-            "no r, and no other grouping: ranks are comparable within one ranking only; two "
-            "annotators: equal judgments of the same two corrections, over all at once"
-        )
     if comparison.settings.resampling.draws_sentences:
-        notes.append(
-            "[low, high]: bootstrap over sources, ε chosen again in every draw"
-            if segments.grouping == "item"
-            else "[low, high]: bootstrap over sources, only for r"
-        )
+        notes.append("[low, high]: bootstrap over sources, ε chosen again in every draw")
     if any(len(raters) > 1 for raters in comparison.benchmark.raters.values()):
         notes.append("one rater: against the mean of the others, averaged over the raters")
-    return notes
+    table = Table(_columns(*keys), rows, "Segment level: corrections of one source", notes)
+    essential = ("metric", "family", "human", "acc_eq", "epsilon", "kendall", "pearson", "pdp")
+    return _for_people(table, (*essential, "pairs"), "acc_eq")
 
 
 # ---- labels of whole corrections
 
 
 def _labelled(row: Labelled) -> dict[str, Any]:
-    record = {**_agreed(row), "score": row.score}
+    record = _agreed(row)
     record["corrections"] = {"good": record.pop("good"), "bad": record["bad"]}
     return {**record, "bad": row.human}
 
@@ -787,21 +701,20 @@ def _labelled(row: Labelled) -> dict[str, Any]:
 def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
     """Return a table of AUC of good against bad corrections, one column per class of bad ones."""
     # There is one row per class; people compare classes, so they become the columns.
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    rows: dict[str, dict[str, Any]] = {}
     for row in labels.rows:
-        record = rows.setdefault((row.label, row.score), _labelled(row))
+        record = rows.setdefault(row.label, _labelled(row))
         record |= {row.human: row.agreement.auc, f"{row.human}_ci": row.intervals.get("auc")}
         # All classes share the good corrections, so the largest count is that of the metric.
         record["missing"] = max(row.agreement.missing, record["missing"])
     classes = dict.fromkeys(row.human for row in labels.rows)
     headings = {name: f"{name}, AUC" for name in classes}
-    columns = _columns("metric", "family", "score", *classes, "missing", **headings)
+    columns = _columns("metric", "family", *classes, "missing", **headings)
     about, counts = labels.labels, labels.counts
     meant = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.false.items())
     notes = [
         f"AUC: probability that a good correction ({about.true}, {counts[about.true]}) scores "
         f"above a bad one, ties one half; {ANY}: all bad ones together; {meant}",
-        "gain: improvement over the score of the source, for metrics that score single texts",
     ]
     if about.others:
         left = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.others.items())
@@ -812,36 +725,7 @@ def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
     return Table(columns, list(rows.values()), title, notes)
 
 
-def _decision_table(comparison: Comparison) -> Table:
-    """Return a table of the results of keeping corrections by a learnt threshold."""
-    keys = ("metric", "family", "precision", "recall", "f", "kept", "threshold", "better", "pairs")
-    rows = [
-        _with_intervals(
-            _agreed(row), {k: row.intervals[k] for k in ("precision", "f") if k in row.intervals}
-        )
-        for row in comparison.decisions
-    ]
-    first, bound = comparison.decisions[0].agreement, comparison.settings.good
-    meant = "the good label" if bound is None else f"a rating of at least {bound:g}"
-    notes = [
-        f"good: {meant} ({first.good} of {first.good + first.bad} corrections); kept: scores at or "
-        "above a threshold that was learnt on the other four fifths of the sources for the "
-        "highest F0.5; constant keeps all",
-        "least kept: the threshold learnt on all sources, for `score --keep`; better of two: how "
-        "often the good one of a good and a bad correction of the same source scores higher",
-    ]
-    if comparison.settings.resampling.draws_sentences:
-        notes.append(f"{_OVER_SOURCES}, with fixed thresholds")
-    headings = {"f": "F0.5", "kept": "kept %", "threshold": "least kept", "better": "better of two"}
-    for record in rows:
-        record["kept"] *= 100
-    title = f"{comparison.benchmark.name}: decisions whether a correction is good"
-    table = Table(_columns(*keys, **headings), rows, title, notes)
-    essential = ("metric", "family", "precision", "recall", "f", "kept", "threshold", "better")
-    return _for_people(table, essential, "f")
-
-
-# ---- windows, pairs of systems
+# ---- windows
 
 
 def _window_table(comparison: Comparison) -> Table:
@@ -852,42 +736,3 @@ def _window_table(comparison: Comparison) -> Table:
     notes = [] if comparison.windows else [f"a window has 4 or 8 systems; there are {systems} here"]
     title = "Windows of systems adjacent in the human ranking, best first"
     return Table(columns, [vars(window) for window in comparison.windows], title, notes)
-
-
-def _gap_table(comparison: Comparison) -> Table:
-    """Return a table of accuracy by the difference in rank that annotators saw."""
-    rows = [
-        {
-            "metric": row.metric,
-            "human": row.human,
-            **dict(zip(map(str, row.gaps), row.accuracy.tolist(), strict=True)),
-        }
-        for row in comparison.gaps
-    ]
-    gaps = sorted({gap for row in comparison.gaps for gap in row.gaps})
-    headings = {gap: f"{gap}+" if gap == LARGEST_GAP else str(gap) for gap in gaps}
-    notes = [
-        f"pairs scored ({row.human}): "
-        + ", ".join(
-            f"{headings[gap]}: {number(int(count))}"
-            for gap, count in zip(row.gaps, row.pairs, strict=True)
-        )
-        for row in {row.human: row for row in comparison.gaps}.values()
-    ]
-    columns = [
-        Column("metric"),
-        Column("human"),
-        *(Column(str(gap), heading) for gap, heading in headings.items()),
-    ]
-    return Table(columns, rows, "Sentence accuracy by difference of the annotator's ranks", notes)
-
-
-def _pairwise_tables(comparison: Comparison) -> Iterator[Table]:
-    """Yield tables of agreement by pair of systems and of ranks."""
-    for grid in comparison.pairwise:
-        rows = [
-            {"": name, **dict(zip(grid.labels, line.tolist(), strict=True))}
-            for name, line in zip(grid.labels, grid.accuracy, strict=True)
-        ]
-        title = f"{grid.metric}, {grid.human}: sentence accuracy by pair of {grid.by}s"
-        yield Table([Column(""), *(Column(name, digits=2) for name in grid.labels)], rows, title)

@@ -142,7 +142,7 @@ def _of_single_things(document: Mapping[str, Any]) -> Iterator[_Entry]:
     for level, human, row in rows:
         metric, n = row["metric"], row.get("outputs" if level == "rating" else "pairs")
         if level == "label":
-            metric, n = f"{metric} ({row['score']})", sum(row["corrections"].values())
+            n = sum(row["corrections"].values())
         yield (level, human, metric, row["family"]), row, n, row.get("missing") or 0
 
 

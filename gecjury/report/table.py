@@ -30,7 +30,7 @@ class Column:
             programs (TSV) the bounds are in two separate columns.
         value: computes the cell from a record, if it is not simply the value of a key.
         shaded: whether a page shades the cells by their value.
-        p_value: whether the cells are p-values: those below .0001 are shown as `< .0001`.
+        p_value: whether the cells are p-values: one that rounds to 0 is shown as `< 0.0001`.
         best: whether LaTeX shows the largest value in bold.
     """
 

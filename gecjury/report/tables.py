@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Literal
 
-from gecjury.core.wording import chopped, letters, shortened, visible
+from gecjury.core.wording import chopped, letters, p_value, shortened, visible
 from gecjury.core.wording import width as width_of
 from gecjury.report.escaping import (
     json_text,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "json", "tsv", "markdown", "latex")
 
-LEAST_P = 0.0001  # a smaller p-value is not printed as a number
 _WIDE = 10_000  # characters: as wide as any table needs to be
 _PIPE = 100  # width of a pipe or a file, where no terminal has a width
 
@@ -146,8 +145,8 @@ def _text(row: Record, column: Column, table: Table) -> str:
     """Return a cell for people, with its interval if it has one: `.912 [.84, .96]`."""
     value = column.cell(row)
     cell = _cell(value, column.digits)
-    if column.p_value and value is not None and value < LEAST_P:
-        cell = "< .0001"
+    if column.p_value and cell != "–":
+        cell = p_value(float(value), column.digits).removeprefix("p ").removeprefix("= ")
     if not column.interval or not any(_bounds(other, column) for other in table.rows):
         return cell
     bounds = _bounds(row, column)

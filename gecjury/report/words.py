@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
-from gecjury.core.wording import listed, number, percent, shortly
+from gecjury.core.wording import listed, number, p_value, percent, shortly
 from gecjury.scoring.options import short_names
 
 # `rank` uses a sentence from here and must not import the benchmarks or their readers.
@@ -173,7 +173,6 @@ def summarise(document: Document, view: str, consensus: Consensus | None) -> lis
             for level, task in _TASKS.items()
         ),
         Statement("People", _two_annotators(document, view)),
-        Statement("Best system", _first_system(document, view), True),
         Statement("Where they agree", _agreement(document, consensus), True),
     ]
     return [statement for statement in statements if statement.text]
@@ -222,8 +221,7 @@ def certainty(p_values: Mapping[str, float | None], test: str, level: float) -> 
     p = next(iter(tested.values()))
     if p is None:
         return "not tested"
-    how = f"p = {number(p)}" if p >= 0.0005 else "p < 0.001"
-    how += f", {test}" if test else ""
+    how = f"{p_value(p)}, {test}" if test else p_value(p)
     if p <= level:
         return f"significant ({how})"
     # A metric that was not tested cannot be called worse.
@@ -269,35 +267,6 @@ def _two_annotators(document: Document, view: str) -> str:
         names, best = _best(accuracies)
         parts.append(f"{listed(names)} {'does' if len(names) == 1 else 'do'} on {percent(best)}")
     return "; ".join([text, ", ".join(parts)]) + "." if parts else f"{text}."
-
-
-def _first_system(document: Document, view: str) -> str:
-    """Return which system people put first, and which systems the metrics put first."""
-    human = (document.get("human_values") or {}).get(view) or {}
-    scored = {name: score for name, score in human.items() if score is not None}
-    rows = [row for row in document["rows"] if row["human"] == view and row.get("scores")]
-    if not scored or not rows:
-        return ""
-    favoured = [name for name, score in scored.items() if score == max(scored.values())]
-    if len(favoured) > 1:
-        return f"People put {listed(favoured)} first, with equal scores."
-    choices: dict[str, list[str]] = {}
-    for row in rows:
-        scores = {name: s for name, s in row["scores"].items() if s is not None}
-        # A metric that gives all systems equal scores has chosen none.
-        if len(set(scores.values())) > 1:
-            choices.setdefault(max(scores, key=lambda name: scores[name]), []).append(row["metric"])
-    agree = choices.pop(favoured[0], [])
-    text = f"People put {favoured[0]} first."
-    if agree:
-        text += f" So {'does' if len(agree) == 1 else 'do'} {listed(agree)}."
-    elif choices:
-        text += " No metric does."
-    parts = [
-        f"{listed(names)} put{'s' if len(names) == 1 else ''} {choice} first"
-        for choice, names in choices.items()
-    ]
-    return f"{text} {'; '.join(parts)}." if parts else text
 
 
 def _agreement(document: Document, consensus: Consensus | None) -> str:

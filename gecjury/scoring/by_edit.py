@@ -82,12 +82,10 @@ class EditCounts:
 
     Attributes:
         own: credit under the metric's own rule for multiple references, shape (N,).
-        by_reference: credit under each reference, N × R; NaN for an absent reference.
         notes: remarks for the user.
     """
 
     own: FloatArray
-    by_reference: FloatArray
     notes: tuple[str, ...] = ()
 
 

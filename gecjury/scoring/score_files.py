@@ -219,38 +219,6 @@ def score_with_files(
     return table
 
 
-def kept_scores(
-    scorer: Scorer, corpus: Corpus, folder: str | Path, runtime: Runtime
-) -> tuple[ScoreTable, float] | None:
-    """Return the scores in a folder's file, without scoring, and when it was written.
-
-    Args:
-        scorer: the metric.
-        corpus: the corpus that was scored.
-        folder: folder of score files.
-        runtime: device, workers and the like.
-
-    Returns:
-        The scores, and seconds since the epoch; None if the folder has no file of the metric.
-
-    Raises:
-        InputError: the file is damaged, or lacks a system.
-    """
-    runtime = replace(runtime, scores=Path(folder))
-    signature = scorer.signature(corpus, runtime)
-    path = Path(folder) / file_name(scorer.name, signature.key, ending=".json")
-    if not path.is_file():
-        return None
-    kept, prints = read_rows(path, signature), corpus.system_prints
-    missing = [name for name in corpus.names if (name, prints[name]) not in kept]
-    if missing:
-        raise InputError(
-            f"{path}: no scores of {', '.join(missing)} for these texts; expected scores of all "
-            "systems compared: choose others with --systems, or score them with -o first"
-        )
-    return score_with_files(scorer, corpus, folder, runtime), path.stat().st_mtime
-
-
 def read_rows(path: str | Path, signature: Signature) -> dict[tuple[str, str], Statistics]:
     """Read a score file's statistics by system name and fingerprint of its hypotheses.
 

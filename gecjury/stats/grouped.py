@@ -1,13 +1,12 @@
-"""Agreement within groups: outputs of a source or a system, and systems of adjacent human ranks."""
+"""Agreement within groups: outputs of one source, and systems of adjacent human ranks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import OptionError
@@ -18,67 +17,51 @@ from gecjury.stats.correlation import (
     signs,
     spearman,
     spearmans,
-    tau_of_pairs,
     taus,
 )
-from gecjury.stats.preferences import PreferenceAgreement, preference_agreement
-
-GroupBy = Literal["item", "system", "none"]
-"""`none` puts all outputs in one group, `item` those of one source, `system` those of one system;
-the groups' values are averaged, and groups without a defined value are left out."""
 
 _MEASURES = {"pearson": pearsons, "spearman": spearmans, "kendall": taus}
-
-
-def _rows(table: FloatArray, group_by: GroupBy) -> FloatArray:
-    """Return a table systems × sentences as groups × outputs."""
-    return {"none": table.reshape(1, -1), "item": table.T, "system": table}[group_by]
 
 
 def group_correlations(
     human: FloatArray,
     metric: FloatArray,
-    group_by: GroupBy = "none",
     measure: Literal["pearson", "spearman", "kendall"] = "pearson",
 ) -> FloatArray:
-    """Return the correlation of each group of outputs; mt-metrics-eval reports their mean.
+    """Return the correlation of the outputs of each source; mt-metrics-eval reports their mean.
 
     Args:
         human: ratings, systems × sentences, NaN where there is none.
         metric: scores, of the same shape.
-        group_by: the grouping, a `GroupBy`.
         measure: Pearson's r, Spearman's ρ or Kendall's τ-b. Two points have a correlation here
             (of 1 or −1), as in mt-metrics-eval.
 
     Returns:
-        One number per group, between −1 and 1: one for all outputs, or one per sentence or system;
-        NaN where not defined.
+        One number per sentence, between −1 and 1; NaN where not defined.
     """
     present = ~(np.isnan(human) | np.isnan(metric))
-    rows = (_rows(table, group_by) for table in (human, metric, present.astype(np.float64)))
-    return _MEASURES[measure](*rows)
+    return _MEASURES[measure](human.T, metric.T, present.T.astype(np.float64))
 
 
-def difference_sums(human: FloatArray, metric: FloatArray, group_by: GroupBy) -> FloatArray:
-    """Return the sums of each group from which `pearson_of_differences` is computed.
+def difference_sums(human: FloatArray, metric: FloatArray) -> FloatArray:
+    """Return the sums of each source from which `pearson_of_differences` is computed.
 
     Over all pairs of n outputs the products of differences, (h − h′)·(m − m′), sum up to n times
-    the sum of the products of deviations from the group's mean.
+    the sum of the products of deviations from the source's mean.
 
     Args:
         human: ratings, systems × sentences, NaN where there is none.
         metric: scores, of the same shape.
-        group_by: the grouping, a `GroupBy`.
 
     Returns:
-        Sums over the pairs' differences of h·m, h² and m², 3 × groups; 0 without a pair.
+        Sums over the pairs' differences of h·m, h² and m², 3 × sentences; 0 without a pair.
     """
-    h, m = (_rows(table, group_by) for table in (human, metric))
+    h, m = human.T, metric.T
     both = ~(np.isnan(h) | np.isnan(m))
     size = both.sum(axis=1, keepdims=True)
     deviations = []
     for values in (h, m):
-        # Subtract the group's minimum, so that equal values differ from their mean by exactly 0.
+        # Subtract the source's minimum, so that equal values differ from their mean by exactly 0.
         lowest = np.where(both, values, np.inf).min(axis=1, keepdims=True, initial=np.inf)
         raised = np.where(both, values - np.where(np.isfinite(lowest), lowest, 0.0), 0.0)
         means = raised.sum(axis=1, keepdims=True) / np.maximum(size, 1)
@@ -112,13 +95,13 @@ def pearson_of_differences(sums: FloatArray, weights: FloatArray | None = None) 
 
 @dataclass(frozen=True, slots=True)
 class GroupedPairs:
-    """Pairs of outputs within groups, as parallel arrays.
+    """Pairs of outputs of the same source, as parallel arrays.
 
     Attributes:
         preference: +1 if humans found the first better, −1 if the second, 0 if neither.
         first: metric score of the first output.
         second: metric score of the second.
-        group: number of the group.
+        group: number of the source.
     """
 
     preference: IntArray
@@ -127,16 +110,15 @@ class GroupedPairs:
     group: IntArray
 
 
-def grouped_pairs(human: FloatArray, metric: FloatArray, group_by: GroupBy) -> GroupedPairs:
-    """Return all pairs of rated and scored outputs within every group.
+def grouped_pairs(human: FloatArray, metric: FloatArray) -> GroupedPairs:
+    """Return all pairs of rated and scored outputs of every source.
 
     Args:
         human: ratings, systems × sentences, NaN where there is none.
         metric: scores, of the same shape.
-        group_by: the grouping, a `GroupBy`; a group has the number of its system or sentence.
     """
     parts: list[tuple[IntArray, FloatArray, FloatArray]] = []
-    for human_row, metric_row in zip(_rows(human, group_by), _rows(metric, group_by), strict=True):
+    for human_row, metric_row in zip(human.T, metric.T, strict=True):
         places = np.flatnonzero(~(np.isnan(human_row) | np.isnan(metric_row)))
         first, second = (places[side] for side in np.triu_indices(len(places), 1))
         sign = signs(human_row[first], human_row[second]).astype(np.int64)
@@ -145,68 +127,6 @@ def grouped_pairs(human: FloatArray, metric: FloatArray, group_by: GroupBy) -> G
     left, right = (np.concatenate([part[side] for part in parts]) for side in (1, 2))
     labels = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
     return GroupedPairs(sign, left, right, labels)
-
-
-def accuracy_with_ties(pairs: GroupedPairs, *, calibrated: bool = True) -> PreferenceAgreement:
-    """Return pairwise accuracy with ties (acc_eq), the mean over the groups that have pairs.
-
-    Args:
-        pairs: the result of `grouped_pairs`; over all outputs there are about
-            (systems · sentences)² / 2 pairs.
-        calibrated: choose the threshold of ties; otherwise only equal scores are a tie.
-
-    Returns:
-        `accuracy` is the mean over the groups, `epsilon` the threshold.
-    """
-    sign, left, other = pairs.preference, pairs.first, pairs.second
-    if calibrated:
-        return preference_agreement(sign, left, other, ties="calibrated", groups=pairs.group)
-    # Express "human and metric agree, tie or not" as a preference that the metric must meet.
-    right = np.where(np.isnan(left) | np.isnan(other), np.nan, signs(left, other) == sign)
-    return preference_agreement(
-        np.ones(len(right), dtype=np.int64), right, 1 - right, ties="loss", groups=pairs.group
-    )
-
-
-def group_taus(pairs: GroupedPairs, groups: int) -> FloatArray:
-    """Return Kendall's τ-b of every group, NaN where all pairs are tied on either side.
-
-    Args:
-        pairs: all pairs of outputs within every group.
-        groups: number of groups; some may have no pair.
-
-    Returns:
-        In the order of the groups' numbers, shape (groups,).
-    """
-    metric = signs(pairs.first, pairs.second)
-
-    def total(values: NDArray[Any]) -> FloatArray:
-        return np.asarray(np.bincount(pairs.group, values, minlength=groups), dtype=np.float64)
-
-    # A pair that is tied on either side adds nothing to the balance.
-    balance = total(pairs.preference * metric)
-    return tau_of_pairs(balance, total(np.abs(pairs.preference)), total(np.abs(metric)))
-
-
-def _order(human: FloatArray) -> IntArray:
-    """Return indices of the systems with a human score, best first; equal ones keep their order."""
-    order = np.argsort(-human, kind="stable")
-    return np.asarray(order[~np.isnan(human[order])], dtype=np.int64)
-
-
-def human_ranks(human: FloatArray) -> IntArray:
-    """Return the rank of each system in the human ranking.
-
-    Args:
-        human: human scores, shape (systems,), higher is better.
-
-    Returns:
-        Ranks from 0, best first; equal systems keep their order. -1 without a human score.
-    """
-    ranks = np.full(len(human), -1, dtype=np.int64)
-    order = _order(human)
-    ranks[order] = np.arange(len(order))
-    return ranks
 
 
 def window_correlations(
@@ -228,7 +148,8 @@ def window_correlations(
     """
     if size < 3:
         raise OptionError(f"window size {size}: expected 3 or more for a defined correlation")
-    order = _order(human)
+    order = np.argsort(-human, kind="stable")
+    order = order[~np.isnan(human[order])]
     for start in range(len(order) - size + 1):
         run = order[start : start + size]
         yield run, pearson(human[run], metric[run]), spearman(human[run], metric[run])

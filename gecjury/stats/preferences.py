@@ -262,32 +262,25 @@ def pair_outcomes(
 def pair_table(
     parts: Iterable[tuple[NDArray[Any], ...]], *, size: int, ties: TieRule = "half"
 ) -> tuple[FloatArray, IntArray]:
-    """Return accuracy and count of pairs by two labels, such as system or human rank.
-
-    By system the labels are `pairs.first` and `pairs.second`; by human rank, with
-    `ranks = human_ranks(scores)`, they are `ranks[pairs.first]` and `ranks[pairs.second]`; by the
-    ranks that the annotator gave, `pairs.first_rank - 1` and `pairs.second_rank - 1`.
+    """Return accuracy and count of pairs by pair of systems.
 
     Args:
-        parts: several pairs each: label of the first of each pair, 0 to size - 1 (a negative one
-            leaves the pair out), label of the second, then preference and both scores as for
-            `preference_agreement`.
-        size: number of labels.
+        parts: several pairs each: first system, second system, then preference and both scores as
+            for `preference_agreement`.
+        size: number of systems.
         ties: rule for ties of the metric; not `calibrated`, which would fit ε in every cell.
 
     Returns:
         Accuracy, NaN in cells without pairs, and number of pairs with both scores, each of shape
-        (size, size) and symmetric: it does not matter which side of a pair has which label.
+        (size, size) and symmetric: it does not matter which system comes first.
     """
     sums = np.zeros((2, size * size))
     for rows, columns, human, first, second in parts:
         outcomes = pair_outcomes(human, first, second, ties=ties)
-        # It does not matter which side has which label: every pair is counted above the diagonal.
-        low, high = np.minimum(rows, columns), np.maximum(rows, columns)
-        counted = outcomes.used & (low >= 0)[outcomes.kept]
-        cells = (low * size + high)[outcomes.kept][counted]
-        for total, values in zip(sums, (outcomes.right[counted], None), strict=True):
-            total += np.bincount(cells, values, minlength=size * size)
+        cells = np.minimum(rows, columns) * size + np.maximum(rows, columns)
+        cells = cells[outcomes.kept][outcomes.used]
+        sums[0] += np.bincount(cells, outcomes.right[outcomes.used], minlength=size * size)
+        sums[1] += np.bincount(cells, minlength=size * size)
     # Only cells on and above the diagonal were filled.
     right, used = (np.maximum(table, table.T) for table in sums.reshape(2, size, size))
     return ratio(right, used, np.nan), used.astype(np.int64)

@@ -70,22 +70,6 @@ def trueskill(scores: FloatArray, game: Game = _GAME, rounds: IntArray | None = 
     return rate(score_outcomes(scores, rounds), len(scores), game)[0]
 
 
-def trueskill_shuffled(
-    scores: FloatArray, rng: np.random.Generator, passes: int, rounds: IntArray | None = None
-) -> FloatArray:
-    """Return the mean of `trueskill` over passes, each with the sentences in a random order.
-
-    Args:
-        scores: shape (systems, sentences); NaN where not scored.
-        rng: source of the orders.
-        passes: number of passes.
-        rounds: as for `trueskill`, the same in every pass.
-    """
-    orders = (rng.permutation(scores.shape[1]) for _ in range(passes))
-    skills = [trueskill(scores[:, order], rounds=rounds) for order in orders]
-    return np.asarray(np.mean(skills, axis=0))
-
-
 def wins_to_scores(wins: IntArray) -> FloatArray:
     """Return Expected Wins from a table of wins.
 
@@ -122,7 +106,6 @@ def aggregate_scores(
     sentences: FloatArray,
     corpus_scores: FloatArray,
     *,
-    shuffles: int = 0,
     opponents: int | None = None,
     seed: int = 0,
 ) -> FloatArray:
@@ -133,10 +116,8 @@ def aggregate_scores(
             sentences; `trueskill` and `expected-wins` compare systems sentence by sentence.
         sentences: systems × sentences; NaN = not scored.
         corpus_scores: shape (systems,).
-        shuffles: 0 for one pass of TrueSkill in the order of the sentences (the value depends on
-            that order), otherwise the number of shuffled passes to average.
         opponents: how many others each system plays on each sentence in TrueSkill; None for all.
-        seed: the seed of the shuffles and of the opponents.
+        seed: the seed of the opponents.
     """
     if aggregate == "corpus":
         return corpus_scores
@@ -149,6 +130,4 @@ def aggregate_scores(
         return np.full(len(sentences), _GAME.mu)
     size, lines = sentences.shape
     rounds = None if opponents is None else meetings(size, lines, opponents, seed)
-    if shuffles:
-        return trueskill_shuffled(sentences, np.random.default_rng(seed), shuffles, rounds)
     return trueskill(sentences, rounds=rounds)

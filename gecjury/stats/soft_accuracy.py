@@ -8,7 +8,7 @@ computed by their normal limit (`normal_confidence`, `perm_both_spa`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -50,7 +50,7 @@ class Differences(Protocol):
     def compared(self) -> IntArray:
         """The places of the pairs that may have a difference, ascending."""
 
-    def take(self, places: IntArray | slice) -> FloatArray:
+    def take(self, places: IntArray) -> FloatArray:
         """Return the differences at these ascending places, sentences × pairs; NaN if none."""
 
 
@@ -88,7 +88,7 @@ class ScoreDifferences:
         first, second = np.triu_indices(len(self.scores), 1)
         return first, second
 
-    def take(self, places: IntArray | slice) -> FloatArray:
+    def take(self, places: IntArray) -> FloatArray:
         """Return differences, sentences × pairs; NaN where either score is missing."""
         first, second = self._sides
         difference: FloatArray = (self.scores[first[places]] - self.scores[second[places]]).T
@@ -116,31 +116,52 @@ class JudgedDifferences:
         """Pairs with a difference on some sentence."""
         return np.unique(self.cell // max(self.sentences, 1))
 
-    def take(self, places: IntArray | slice) -> FloatArray:
+    def take(self, places: IntArray) -> FloatArray:
         """Return differences, sentences × pairs; NaN where nobody compared the two."""
-        chosen = np.arange(self.size)[places] if isinstance(places, slice) else places
-        differences = np.full((self.sentences, len(chosen)), np.nan)
-        low, high = (np.searchsorted(self.cell, (chosen + k) * self.sentences) for k in (0, 1))
+        differences = np.full((self.sentences, len(places)), np.nan)
+        low, high = (np.searchsorted(self.cell, (places + k) * self.sentences) for k in (0, 1))
         held = high - low
-        column = np.repeat(np.arange(len(chosen)), held)
+        column = np.repeat(np.arange(len(places)), held)
         # The indices of each pair's cells, counting up from its first.
         at = np.arange(len(column)) - np.repeat(held.cumsum() - held, held) + low[column]
         differences[self.cell[at] % max(self.sentences, 1), column] = self.difference[at]
         return differences
 
 
-def _parts(wanted: Differences, width: int, at_once: int) -> Sequence[IntArray | slice]:
-    """Return places of pairs in chunks: all pairs if they fit in memory, else those judged."""
-    if wanted.size * width <= at_once:
-        return [slice(0, wanted.size)]
+def _parts(wanted: Differences, width: int, at_once: int) -> Iterator[IntArray]:
+    """Yield the places of the pairs that humans compared, as many at a time as fit in memory."""
     places = wanted.compared
     # A dozen arrays of this size exist at the same time.
-    return [places[part] for part in blocks(len(places), width, at_once // 4)]
+    for part in blocks(len(places), width, at_once // 4):
+        yield places[part]
 
 
 def _where(wanted: FloatArray, metric: FloatArray) -> FloatArray:
     """Return a metric's differences where there are human ones, NaN elsewhere."""
     return np.where(np.isnan(wanted), np.nan, metric)
+
+
+def _of_pairs(
+    wanted: Differences,
+    metric: Differences | None,
+    p_of: Callable[[FloatArray], FloatArray],
+    width: int,
+    at_once: int,
+) -> FloatArray:
+    """Return p of every pair of systems; NaN for a pair that humans did not compare.
+
+    Args:
+        wanted: human differences.
+        metric: a metric's differences, used where there are human ones; None for the human ones.
+        p_of: from differences, sentences × pairs, to p.
+        width: array elements that `p_of` needs for a pair.
+        at_once: array elements in memory at once.
+    """
+    p = np.full(wanted.size, np.nan)
+    for part in _parts(wanted, width, at_once):
+        taken = wanted.take(part)
+        p[part] = p_of(taken if metric is None else _where(taken, metric.take(part)))
+    return p
 
 
 def confidences(
@@ -162,11 +183,8 @@ def confidences(
     Returns:
         p between 0 and 1, shape (pairs,); NaN for a pair without any sentence in common.
     """
-    p = np.full(wanted.size, np.nan)
-    for part in _parts(wanted, max(signs.shape), at_once):
-        taken = wanted.take(part)
-        p[part] = confidence(taken if metric is None else _where(taken, metric.take(part)), signs)
-    return p
+    width = max(signs.shape)
+    return _of_pairs(wanted, metric, lambda gaps: confidence(gaps, signs), width, at_once)
 
 
 def resampled_soft_accuracy(
@@ -190,28 +208,20 @@ def resampled_soft_accuracy(
         For each metric B values, NaN where no pair in the draw has both human and metric data.
     """
     first, second = np.triu_indices(_systems(wanted.size), 1)
-
-    def weights(part: IntArray | slice, rows: slice) -> FloatArray | None:
-        if times is None:
-            return None
-        drawn = times[rows]
-        pairs: FloatArray = drawn[:, first[part]] * drawn[:, second[part]]
-        return pairs
-
-    # Chunks of pairs are the outer loop, since their differences are computed each time they are
-    # taken. SPA is a ratio of sums over pairs, so the sums add up. Small data are one chunk and one
-    # pass.
-    lines, size = max(wanted.sentences, 1), len(counts)
-    held = at_once if wanted.size * max(lines, size) <= at_once else at_once // 4
+    # The differences of pairs are computed each time they are taken, so pairs are the outer loop.
+    # SPA is a ratio of sums over pairs, so the sums add up.
+    size = len(counts)
     far, total = np.zeros((2, len(metrics), size))
-    for part in _parts(wanted, max(lines, size), at_once):
+    for part in _parts(wanted, max(wanted.sentences, size), at_once):
         taken = wanted.take(part)
         tables = [_where(taken, metric.take(part)) for metric in metrics]
-        for rows in blocks(size, taken.shape[1], held):
-            weight, human = weights(part, rows), normal_confidence(taken, counts[rows])
+        for rows in blocks(size, len(part), at_once // 4):
+            weight = None
+            if times is not None:
+                weight = times[rows][:, first[part]] * times[rows][:, second[part]]
+            human = normal_confidence(taken, counts[rows])
             for number, table in enumerate(tables):
-                p = normal_confidence(table, counts[rows])
-                sums = _gap_sums(human, p, weight)
+                sums = _gap_sums(human, normal_confidence(table, counts[rows]), weight)
                 far[number, rows] += sums[0]
                 total[number, rows] += sums[1]
     return list(_one_minus_share(far, total))
@@ -322,12 +332,10 @@ def drawn_soft_accuracy(
     """
     if times is None:
         return np.atleast_1d(soft_pairwise_accuracy(human, metric))
-    first, second = np.triu_indices(times.shape[1], 1)
-    if len(times) * len(metric) > at_once:
-        # With thousands of systems few pairs are judged; the others add nothing.
-        judged = np.flatnonzero(~np.isnan(human + metric))
-        human, metric = human[judged], metric[judged]
-        first, second = first[judged], second[judged]
+    # With thousands of systems few pairs are judged; the others add nothing.
+    judged = ~np.isnan(human + metric)
+    human, metric = human[judged], metric[judged]
+    first, second = (side[judged] for side in np.triu_indices(times.shape[1], 1))
     parts = [
         soft_pairwise_accuracy(human, metric, times[rows][:, first] * times[rows][:, second])
         for rows in blocks(len(times), len(metric), at_once)
@@ -384,19 +392,28 @@ def perm_both_spa(
     if systems < 3:
         return np.full(size, np.nan), np.full((size, size), np.nan)
     scaled = [standardise(table) for table in cells]
-    human = _limits(wanted, None, at_once)
+
+    def limit(gaps: FloatArray) -> FloatArray:
+        return np.asarray(normal_confidence(gaps, np.ones((1, width)))[0])
+
+    def limits(metric: Differences | None) -> FloatArray:
+        return _of_pairs(wanted, metric, limit, width, at_once)
+
+    human = limits(None)
     values = np.array(
-        [
-            float(soft_pairwise_accuracy(human, _limits(wanted, ScoreDifferences(table), at_once)))
-            for table in scaled
-        ]
+        [float(soft_pairwise_accuracy(human, limits(ScoreDifferences(t)))) for t in scaled]
     )
     duels = defined_pairs(values)
     if not duels:
         return values, np.full((size, size), np.nan)
+    # The mean of both metrics' cells, and half their difference; NaN where either has no score.
+    halves = [((scaled[i] + scaled[j]) / 2, (scaled[i] - scaled[j]) / 2) for i, j in duels]
+
+    def difference(signs: FloatArray) -> FloatArray:
+        return _swapped_differences(human, wanted, halves, signs)
+
     # The observed difference is computed by the same formula, as a permutation that swaps nothing,
     # so that rounding cannot make it differ from the permuted ones.
-    difference = _difference_of(human, wanted, scaled, duels, at_once)
     observed = difference(np.ones((1, systems, width)))[0]
     if whole:
         signs, exact = permutation_signs(systems, permutations, seed)
@@ -412,64 +429,46 @@ def perm_both_spa(
     return values, symmetric(size, duels, share_at_least(null, observed, exact))
 
 
-def _limits(wanted: Differences, metric: Differences | None, at_once: int) -> FloatArray:
-    """Return `confidences` computed by their normal limit."""
-    whole = np.ones((1, wanted.sentences))
-    p = np.full(wanted.size, np.nan)
-    for part in _parts(wanted, wanted.sentences, at_once):
-        taken = wanted.take(part)
-        table = taken if metric is None else _where(taken, metric.take(part))
-        p[part] = normal_confidence(table, whole)[0]
-    return p
-
-
-def _difference_of(
+def _swapped_differences(
     human: FloatArray,
     wanted: Differences,
-    scaled: Sequence[FloatArray],
-    duels: Sequence[tuple[int, int]],
-    at_once: int,
-) -> Callable[[FloatArray], FloatArray]:
-    """Return a function from signs, K × systems × sentences, to differences of SPA, K × duels.
+    halves: Sequence[tuple[FloatArray, FloatArray]],
+    signs: FloatArray,
+) -> FloatArray:
+    """Return differences of the SPA of two metrics whose cells are swapped, K × duels.
 
-    Let m be the mean of both metrics' cells and h half their difference. The swapped metrics are
-    m + sh and m − sh, and the difference of two systems is d = m_a − m_b ± (s_a h_a − s_b h_b).
-    The test needs the sums of d and of d² over sentences. They are linear in s_a, s_b and s_a s_b,
-    so they take three matrix products for each pair of systems.
+    A swap turns the cells m + h and m − h of the two metrics into m + s·h and m − s·h. For the
+    systems a and b it turns the difference of the first metric on a sentence into
+    m_a − m_b + (s_a·h_a − s_b·h_b), and that of the second into m_a − m_b − (s_a·h_a − s_b·h_b).
+    p needs only the sums of these differences and of their squares over the sentences.
+
+    Args:
+        human: p of humans, shape (pairs of systems,).
+        wanted: human differences; sentences on which they are NaN are left out.
+        halves: for each duel m and h, systems × sentences.
+        signs: s, K × systems × sentences: −1 for a cell that is swapped, else 1.
     """
-    width = scaled[0].shape[1]
-    x = np.stack([scaled[i] for i, _ in duels], axis=2)
-    y = np.stack([scaled[j] for _, j in duels], axis=2)
-    scored = ~np.isnan(x + y)
-    middle, half = np.where(scored, (x + y) / 2, 0.0), np.where(scored, (x - y) / 2, 0.0)
-    first, second = np.triu_indices(len(middle), 1)
-    # Pairs that nobody compared add nothing to the sums.
-    places = wanted.compared
-
-    def difference(signs: FloatArray) -> FloatArray:
-        gaps = np.zeros((2, len(signs), len(duels)))
-        used = np.zeros(len(duels))
-        for part in blocks(len(places), width, at_once):
-            judged = ~np.isnan(wanted.take(places[part]))
-            for number, compared in zip(places[part].tolist(), judged.T, strict=True):
-                a, b = first[number], second[number]
-                common = scored[a] & scored[b] & compared[:, None]
-                step, left, right = (
-                    np.where(common, cells, 0.0)
-                    for cells in (middle[a] - middle[b], half[a], half[b])
-                )
-                defined = common.any(axis=0)
-                used += defined
-                swing = signs[:, a] @ np.hstack([left, 2 * step * left])
-                swing -= signs[:, b] @ np.hstack([right, 2 * step * right])
-                cross = (signs[:, a] * signs[:, b]) @ (2 * left * right)
-                total, square = step.sum(axis=0), (step**2 + left**2 + right**2).sum(axis=0)
-                turned, bent = np.hsplit(swing, 2)
-                for side, turn in enumerate((1.0, -1.0)):
-                    swapped = square + turn * bent - cross
-                    # Where the squares cancel, only rounding errors are left.
-                    p = _normal_p(total + turn * turned, swapped, swapped > 1e-12 * square)
-                    gaps[side] += defined * np.abs(np.nan_to_num(human[number]) - p)
-        return np.asarray((gaps[1] - gaps[0]) / used)
-
-    return difference
+    first, second = np.triu_indices(signs.shape[1], 1)
+    far, used = np.zeros((2, len(signs), len(halves))), np.zeros(len(halves))
+    for place in wanted.compared.tolist():
+        a, b = first[place], second[place]
+        compared = ~np.isnan(wanted.take(np.array([place]))[:, 0])
+        product = signs[:, a] * signs[:, b]
+        for duel, (middle, half) in enumerate(halves):
+            common = compared & ~np.isnan(middle[a] + middle[b])
+            if not common.any():
+                continue
+            used[duel] += 1
+            step, left, right = (
+                np.where(common, cells, 0.0) for cells in (middle[a] - middle[b], half[a], half[b])
+            )
+            moved = signs[:, a] @ left - signs[:, b] @ right
+            bent = 2 * (signs[:, a] @ (step * left) - signs[:, b] @ (step * right))
+            unswapped = (step**2 + left**2 + right**2).sum()
+            square = unswapped - 2 * (product @ (left * right))
+            for metric, turn in enumerate((1.0, -1.0)):
+                squares = square + turn * bent
+                # Where the squares cancel, only rounding errors are left.
+                p = _normal_p(step.sum() + turn * moved, squares, squares > 1e-12 * unswapped)
+                far[metric, :, duel] += np.abs(human[place] - p)
+    return np.asarray((far[1] - far[0]) / used)

@@ -133,19 +133,15 @@ def rate(outcomes: Iterable[Outcome], systems: int, game: Game) -> tuple[FloatAr
     return np.array(means), np.sqrt(np.array(variances))
 
 
-def sampled_opponents(systems: int, sentences: int, opponents: int | None) -> int | None:
+def sampled_opponents(systems: int, sentences: int) -> int | None:
     """Return how many opponents a system meets on a sentence; None if it meets all.
 
-    Args:
-        systems: S.
-        sentences: N.
-        opponents: the number asked for; None for all if that is at most `MOST_GAMES`, and otherwise
-            for as many as give `SAMPLED_GAMES`, at least one.
+    A system meets all others if that gives at most `MOST_GAMES`, and otherwise as many as give
+    `SAMPLED_GAMES`, at least one.
     """
-    if opponents is None:
-        if math.comb(systems, 2) * sentences <= MOST_GAMES:
-            return None
-        opponents = max(1, 2 * SAMPLED_GAMES // (systems * sentences))
+    if math.comb(systems, 2) * sentences <= MOST_GAMES:
+        return None
+    opponents = max(1, 2 * SAMPLED_GAMES // (systems * sentences))
     return opponents if opponents < systems - 1 else None
 
 

@@ -15,11 +15,11 @@ from gecjury.benchmarks.table import View
 from gecjury.core.errors import OptionError, install_hint
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
-from gecjury.core.wording import number, shortly
-from gecjury.metaeval import comparison as metaeval
-from gecjury.metaeval.effort import effort, told
+from gecjury.core.wording import shortly
+from gecjury.metaeval.cautions import warning
+from gecjury.metaeval.comparison import Trial
 from gecjury.metaeval.result import Comparison
-from gecjury.metaeval.settings import Settings
+from gecjury.metaeval.settings import Human, Level, Settings
 from gecjury.metaeval.tasks.comparison import TaskComparison, TaskTrial
 from gecjury.report.comparison import document, tables
 from gecjury.report.figure import figures_of
@@ -28,13 +28,13 @@ from gecjury.report.tables import plain
 from gecjury.report.tasks import task_document, task_tables, tasks_verdict
 from gecjury.report.words import family_contrast
 from gecjury.scoring.scores import Plan
+from gecjury.stats.resampling import Resampling
 from gecjury.studies.study import Data, Need, Read, Study, Takes, Work, function_of, loaded
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.corpus.language import Language
 
-_MOST_PAIRED = 200  # systems; a table of more pairs is of no use
 _REFERENCE_BASED = ("green", "gleu")
 _EDIT_METRICS = ("errant", "cleme")
 _TRAINED = ("some:model=features",)
@@ -95,8 +95,10 @@ class Compare(Settings, Study):
             the average; weights must sum to 1 (default: equal).
     """
 
-    weights: Mapping[str, str] | None = option(None, metavar="TASK=W", several=True)
+    weights: Mapping[str, float] | None = option(None, hidden=True)
     takes: ClassVar[Takes] = "benchmarks"
+    # The language belongs to the benchmark.
+    needs: ClassVar[tuple[Need, ...]] = ("judges", "plans")
     data: ClassVar[str] = (
         "seeda, gjg15, gmeg-{dev,test}-{fce,wiki,yahoo}, jfleg, tmu-gfm[-test], swedish-oestling, "
         "autojqe[-test], cgec-zh, aqua-{en,uk}, pevdata, sample, or a folder or .toml file of your "
@@ -120,50 +122,26 @@ class Compare(Settings, Study):
 
     def check(self, work: Work) -> None:
         """Refuse data and settings that a benchmark or a metric does not support."""
-        if len(work.benchmarks) > 1:
-            self._tasks(work)
-            return
-        if self.weights:
-            raise OptionError("--weights: one benchmark is named; name several, or leave it out")
-        systems = len(work.corpus.names)
-        if self.pairwise and systems > _MOST_PAIRED:
-            raise OptionError(
-                f"--pairwise: {number(systems)} systems would make tables of {number(systems)} × "
-                f"{number(systems)} for every metric; expected at most {_MOST_PAIRED}: compare "
-                "fewer with --systems, or leave it out"
-            )
-        metaeval.check(self._benchmark(work), work.scorers, self)
+        self._tried(work)
 
     def plans(self, work: Work) -> list[Plan]:
         """Return the requests that the metrics would send for all levels that are compared."""
-        if len(work.benchmarks) > 1:
-            return self._tasks(work).plans()
-        return metaeval.plans(self._benchmark(work), work.scorers, self, runtime=work.runtime)
+        return self._tried(work).plans()
 
     def warning(self, work: Work) -> str:
         """Return a message on how long the comparison takes, if that is minutes."""
-        texts = [told(effort(benchmark, len(work.scorers), self)) for benchmark in work.benchmarks]
-        lines = [
-            f"gecjury: {benchmark.name}: {text}" if len(texts) > 1 else f"gecjury: {text}"
-            for benchmark, text in zip(work.benchmarks, texts, strict=True)
-            if text
-        ]
-        return "\n".join(lines)
+        texts = [warning(benchmark, len(work.scorers), self) for benchmark in work.benchmarks]
+        return "\n".join(f"gecjury: {text}" for text in texts if text)
 
     def run(self, work: Work) -> Result:
         """Score the benchmarks' systems and compare the scores with people's judgments."""
-        if len(work.benchmarks) > 1:
-            tasks = self._tasks(work).compare(work.folder)
+        trial = self._tried(work)
+        if isinstance(trial, TaskTrial):
+            tasks = trial.compare(work.folder)
             shown = tuple(task_tables(tasks))
             status, sentences = int(tasks.incomplete), tuple(tasks_verdict(tasks))
             return ComparedTasks(shown, {}, (), status, verdict=sentences, comparison=tasks)
-        comparison = metaeval.compare(
-            self._benchmark(work),
-            work.scorers,
-            self,
-            runtime=work.runtime,
-            score_files=work.folder,
-        )
+        comparison = trial.compare(work.folder)
         notes = tuple(caution.text for caution in comparison.cautions)
         record = document(comparison)
         figures = [vars(figure) for figure in figures_of(record)]
@@ -181,25 +159,36 @@ class Compare(Settings, Study):
             return tasks_page(result.comparison)
         return comparison_page(cast(Compared, result).comparison)
 
-    def _tasks(self, work: Work) -> TaskTrial:
-        return TaskTrial.of(work.benchmarks, work.scorers, self, work.runtime, self.weights)
-
-    def _benchmark(self, work: Work) -> Benchmark:
+    def _tried(self, work: Work) -> Trial | TaskTrial:
+        """Return the comparison after every check that needs no scores."""
+        if len(work.benchmarks) > 1:
+            return TaskTrial.of(work.benchmarks, work.scorers, self, work.runtime, self.weights)
         if work.benchmark is None:
             raise OptionError("a comparison needs human judgments: name at least one benchmark")
-        return work.benchmark
+        return Trial.of(work.benchmark, work.scorers, self, work.runtime)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Demo(Compare):
+class Demo(Study):
     """The three families on the embedded sample: a demonstration, not evidence.
 
     The trained metric comes with the package. No LLM is called: the judge's replies are stored with
     the sample, and are read and audited like those of any other run.
+
+    Attributes:
+        human: which human judgments (default: edit).
+        level: what is compared; edit: single edits against annotators' verdicts.
+        resampling: settings of intervals and tests.
+        seed: seed of the random metric, the resampling and the tests.
     """
 
+    human: Human | None = None
+    level: Level = "all"
+    resampling: Resampling = option(Resampling(), offers=("over", "resamples"))
+    seed: int = option(0, least=0)
     takes: ClassVar[Takes] = "sample"
     needs: ClassVar[tuple[Need, ...]] = ("judges", "plans")
+    page: ClassVar[bool] = True
     metrics: ClassVar[str] = (
         f"metrics to try (default: {', '.join(_REFERENCE_BASED + _EDIT_METRICS + _TRAINED)} and an "
         "LLM judge from stored replies)"
@@ -217,10 +206,30 @@ class Demo(Compare):
         left_out = f"gecjury: {', '.join(_EDIT_METRICS)} left out: {install_hint('edits')}"
         return _REFERENCE_BASED + _TRAINED + _JUDGES, left_out
 
+    @property
+    def comparison(self) -> Compare:
+        """The comparison that is run on the sample."""
+        return Compare(
+            human=self.human, level=self.level, resampling=self.resampling, seed=self.seed
+        )
+
+    @property
+    def view(self) -> View | None:
+        """The judgments that the sample is loaded with."""
+        return self.comparison.view
+
+    def check(self, work: Work) -> None:
+        """Refuse settings that a metric does not support."""
+        self.comparison.check(work)
+
+    def html(self, result: Result) -> str:
+        """Return the comparison as one page to read and share."""
+        return self.comparison.html(result)
+
     def plans(self, work: Work) -> list[Plan]:
         """Return the requests of the metrics whose replies are not stored with the sample."""
         with _replayed(work) as replayed:
-            return super().plans(replayed)
+            return self.comparison.plans(replayed)
 
     def run(self, work: Work) -> Compared:
         """Compare on the sample, with the replies that are stored with it.
@@ -228,7 +237,7 @@ class Demo(Compare):
         The sentences on the three families come last.
         """
         with _replayed(work) as replayed:
-            result = cast(Compared, super().run(replayed))
+            result = cast(Compared, self.comparison.run(replayed))
         names = result.short_names()
         contrast = family_contrast(plain(result.document()))
         families = tuple(shortly(sentence, names) for sentence in contrast)

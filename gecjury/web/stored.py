@@ -129,7 +129,6 @@ def narrowed(document: Mapping[str, Any], filters: Filters) -> dict[str, Any]:
         "ratings": [row for row in document.get("ratings") or () if filters.keep(row)],
         "segment": segment,
         "biases": [row for row in document.get("biases") or () if filters.keep(row)],
-        "drift": [row for row in document.get("drift") or () if filters.keep(row)],
         "audit_verdict": {
             name: text
             for name, text in (document.get("audit_verdict") or {}).items()

@@ -229,7 +229,7 @@ class CLEME(BestReference, EditMetric):
             credit[number, usable] = hits
         # Independent: one reference that has the chunk suffices.
         if self.assumption == "independent":
-            return EditCounts(np.nanmax(credit, axis=1), credit)
+            return EditCounts(np.nanmax(credit, axis=1))
         sources = [corpus.sources[row] for row, _ in corrections]
         texts = [[version.lines[row] for row, _ in corrections] for version in corpus.references]
         tables, notes = self._weighted([judged], sources, texts, runtime)

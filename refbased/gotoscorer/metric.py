@@ -153,4 +153,4 @@ class GoToScorer(EditMetric):
                 if now != was:
                     weight = 1 - weights.correct[case.row][chunk] / weights.systems
                     credit[number, 0] += weight if now == 0 else -weight
-        return EditCounts(credit[:, 0], credit)
+        return EditCounts(credit[:, 0])

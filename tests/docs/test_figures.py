@@ -24,23 +24,16 @@ def figure(value: float | None) -> str:
 
 
 @pytest.mark.slow
-def test_the_segment_level_of_seeda(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = table_below("measured/segment-level.md", "SEEDA Base, `--grouping item`")
-    names = [row[0].removesuffix(" (chance)") for row in rows]
-    argv = ["compare", "seeda", "--data", str(data_dir), "--grouping", "item", "--human", "both"]
-    argv += ["--references", "official-um-deleted"]
-    for name in names[: names.index("random")]:
-        argv += ["-m", name]
-    assert main([*argv, "--level", "sentence", "--format", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    result = {(row["metric"], row["human"]): row for row in document["segment"]["rows"]}
-    for name, (_, *cells) in zip(names, rows, strict=True):
-        for view, (accuracy, epsilon, tau) in (("edit", cells[:3]), ("sentence", cells[3:])):
-            row = result[name, view]
-            if row["acc_eq"] is None:
-                assert accuracy == f"{figure(row['acc_exact'])} of {row['pairs']}"
-                continue
-            low, high = (figure(round(end, 2))[:3] for end in row["ci95"]["acc_eq"])
-            assert accuracy == f"{figure(row['acc_eq'])} [{low}, {high}]", name
-            assert float(epsilon) == round(row["epsilon"], 4), name
-            assert tau == figure(row["kendall"]), name
+def test_the_segment_level_of_gmeg(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["compare", "gmeg-test-wiki", "--data", str(data_dir), "--systems", "all"]
+    argv += ["-m", "green", "-m", "gleu", "--level", "sentence", "--format", "json"]
+    assert main(argv) == 0
+    segment = json.loads(capsys.readouterr().out)["segment"]
+    result = {row["metric"]: row for row in segment["rows"]}
+    rows = table_below("measured/segment-level.md", "GMEG test, wiki, all systems")
+    for name, *cells in rows:
+        row = result[name.removesuffix(" (chance)")]
+        for key, cell in zip(("acc_eq", "kendall", "pearson"), cells, strict=True):
+            low, high = (figure(round(end, 2))[:3] for end in row["ci95"][key])
+            shown = figure(row[key]).replace("-0", "−")
+            assert cell in (shown, f"{shown} [{low}, {high}]"), (name, key)

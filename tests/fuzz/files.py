@@ -159,8 +159,8 @@ def _comparing(box: Box, what: str) -> list[str]:
         return ["tune", "green:beta=0:2:1", what, "--folds", "2"]
     argv = ["compare", what, *box.metric(), "--resamples", "20"]
     argv += box.rng.choice((
-        [], [], ["--windows", "--pairwise"], ["--ties", "calibrated"], ["--level", "sentence"],
-        ["--aggregate", "mean", "--html", "page.html"], ["--unknown-systems", "skip"],
+        [], [], ["--windows"], ["--ties", "calibrated"], ["--level", "sentence"],
+        ["--aggregate", "mean", "--html", "page.html"],
         ["--resample", "systems", "--statistic", "spa"], ["-o", "out"],
     ))  # fmt: skip
     return argv

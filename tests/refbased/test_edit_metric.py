@@ -50,7 +50,6 @@ def test_errant_chooses_the_reference_that_fits_the_correction_best() -> None:
     references = (version(GO), version(IN, OUT, Edit(1, 2, "B", "R:X")))
     corpus = Corpus((SOURCE,), {}, references)
     found = ERRANT().credit(cases(GO, IN), corpus, Runtime())
-    assert found.by_reference.tolist() == [[1, 0], [0, 1]]
     assert found.own.tolist() == [1, 0]
 
 
@@ -68,12 +67,12 @@ def test_m2_joins_and_splits_edits() -> None:
     corpus = Corpus((SOURCE,), {}, gold=gold([joined], [GO]))
     # A and B together are the first annotator's edit, A alone is the second's.
     found = M2().credit(cases(GO, Edit(1, 2, "B")), corpus, Runtime())
-    assert found.by_reference.tolist() == [[1, 1], [1, 0]]
+    assert found.own.tolist() == [1, 1]
     # One edit over both: the first annotator has it; MaxMatch splits it in two and matches the
     # second annotator's A.
-    found = M2().credit(cases(joined), corpus, Runtime())
-    assert found.by_reference.tolist() == [[1, 0.5]]
-    assert found.own.tolist() == [1]
+    assert M2().credit(cases(joined), corpus, Runtime()).own.tolist() == [1]
+    second = Corpus((SOURCE,), {}, gold=gold([GO]))
+    assert M2().credit(cases(joined), second, Runtime()).own.tolist() == [0.5]
 
 
 def test_m2_insertions_next_to_a_gold_edit_are_not_part_of_it() -> None:
@@ -88,7 +87,7 @@ def test_m2_absent_annotators_have_no_credit() -> None:
     other = Edit(0, 1, "F")
     some = [*cases(GO), EditCase(1, "f g", ("", ""), other, (other,), 1.0)]
     found = M2().credit(some, corpus, Runtime())
-    np.testing.assert_array_equal(found.by_reference, [[1, 0], [0, np.nan]])
+    assert found.own.tolist() == [1, 0]
 
 
 def test_cleme_judges_the_chunk_that_contains_an_edit() -> None:
@@ -97,7 +96,6 @@ def test_cleme_judges_the_chunk_that_contains_an_edit() -> None:
     corpus = Corpus((SOURCE,), {}, both)
     some = cases(GO, Edit(1, 2, "B"), OUT, IN)
     found = CLEME().credit(some, corpus, Runtime())
-    assert found.by_reference.tolist() == [[1, 0], [1, 0], [1, 0], [0, 0]]
     assert found.own.tolist() == [1, 1, 1, 0]
     alone = CLEME(assumption="dependent").credit(some, corpus, Runtime())
     assert alone.own.tolist() == [1, 1, 1, 0]
@@ -106,7 +104,6 @@ def test_cleme_judges_the_chunk_that_contains_an_edit() -> None:
 def test_cleme_drops_references_without_text() -> None:
     corpus = Corpus((SOURCE,), {}, (version(Edit(0, 5, "", "X")), version(GO)))
     found = CLEME().credit(cases(GO), corpus, Runtime())
-    np.testing.assert_array_equal(found.by_reference, [[np.nan, 1]])
     assert found.own.tolist() == [1]
 
 
@@ -127,6 +124,7 @@ def test_models_weigh_and_align(tiny_bert: Path) -> None:
     pytest.importorskip("torch")
     from gecjury.refbased.pt_errant import PTERRANT
     from gecjury.refbased.uot_errant.metric import UOTERRANT
+    from gecjury.refbased.uot_errant.vectors import EditSet
 
     source = "the cat sit on mat ."
     sits, a = Edit(2, 3, "sits", "R:X"), Edit(4, 4, "the", "M:X")
@@ -135,28 +133,24 @@ def test_models_weigh_and_align(tiny_bert: Path) -> None:
     def made(*edits: Edit) -> Version:
         return Version((" ".join(apply_edits(source.split(), edits)),), (edits,))
 
-    corpus = Corpus((source,), {"s": made(sits, a)}, (made(sits), made(sat, a)))
     plain = (Edit(2, 3, "sits"), Edit(4, 4, "the"))
     some = [EditCase(0, source, ("", ""), edit, plain, 1.0) for edit in plain]
     pt = PTERRANT(model=str(tiny_bert))
-    found = pt.credit(some, corpus, Runtime(use_cache=False))
-    assert np.sign(found.by_reference).tolist() == [[1, -1], [-1, 1]]
-    # TP and FP in the metric's statistics are the sums of the positive and negative credits.
-    counts = pt.score_corpus(corpus, Runtime(use_cache=False)).statistics.values[0, 0]
-    np.testing.assert_allclose(counts[:, 0], np.maximum(found.by_reference, 0).sum(axis=0))
-    np.testing.assert_allclose(counts[:, 1], np.maximum(-found.by_reference, 0).sum(axis=0))
-
     uot = UOTERRANT(encoder=str(tiny_bert), solver="optimum")
-    aligned = uot.credit(some, corpus, Runtime(use_cache=False))
-    assert aligned.by_reference.shape == (2, 2)
-    # The metric's TP is the mass that is transported according to the credits.
-    tp = uot.score_corpus(corpus, Runtime(use_cache=False)).statistics.values[0, 0, :, 0]
-    from gecjury.refbased.uot_errant.vectors import EditSet
-
-    pairs = [(EditSet(source, plain), EditSet(source, tuple(lines[0])))
-             for lines in uot.reference_edits(corpus, Runtime())]  # fmt: skip
-    mass = np.array([found.a for found in uot.align(pairs, Runtime(use_cache=False))])
-    np.testing.assert_allclose((aligned.by_reference * mass.T).sum(axis=0), tp, rtol=1e-6)
+    for reference, right in ((made(sits), [1, -1]), (made(sat, a), [-1, 1])):
+        corpus = Corpus((source,), {"s": made(sits, a)}, (reference,))
+        credit = pt.credit(some, corpus, Runtime(use_cache=False)).own
+        assert np.sign(credit).tolist() == right
+        # TP and FP in the metric's statistics are the sums of positive and negative credits.
+        counts = pt.score_corpus(corpus, Runtime(use_cache=False)).statistics.values[0, 0, 0]
+        np.testing.assert_allclose(counts[:2], [credit.max(), -credit.min()])
+        # The metric's TP is the mass that is transported according to the credits.
+        credit = uot.credit(some, corpus, Runtime(use_cache=False)).own
+        tp = uot.score_corpus(corpus, Runtime(use_cache=False)).statistics.values[0, 0, 0, 0]
+        pairs = [(EditSet(source, plain), EditSet(source, tuple(lines[0])))
+                 for lines in uot.reference_edits(corpus, Runtime())]  # fmt: skip
+        (mass,) = (found.a for found in uot.align(pairs, Runtime(use_cache=False)))
+        np.testing.assert_allclose(credit @ mass, tp, rtol=1e-6)
 
 
 OVERLAPPING = """S a b c d

@@ -1,9 +1,7 @@
 """Edit-level meta-evaluation: the edits that annotators judged, their types, chance, ceiling.
 
-The verdicts come with the benchmark (`gecjury.benchmarks.edit_verdicts`). Credit comes from a
-scorer's own method `edit_scores` (`EditJudge`), from a metric's counts
-(`gecjury.metaeval.edits.credit`) or from attribution (`gecjury.metaeval.edits.variants`);
-`gecjury.metaeval.edits.measures` compares it with the verdicts.
+The verdicts come with the benchmark (`gecjury.benchmarks.edit_verdicts`), the credits from
+`gecjury.metaeval.edits.credit`; `gecjury.metaeval.edits.measures` compares the two.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The edit level of a comparison: metrics' credits for single edits against annotators' verdicts.
 
-`edit_tasks` chooses metrics and credits before any scoring, so that a wrong option costs nothing
+`edit_tasks` chooses metrics before any scoring, so that a wrong option costs nothing
 and `plan_edits` can count the requests to judges.
 """
 
@@ -24,7 +24,6 @@ from gecjury.metaeval.edits.cases import (
 )
 from gecjury.metaeval.edits.credit import credit_edits, credit_kind, plan_credit
 from gecjury.metaeval.edits.measures import EditAgreement, edit_agreement, pooled_types
-from gecjury.metaeval.edits.variants import check_attribution
 from gecjury.metaeval.settings import Settings
 from gecjury.scoring.by_edit import EditCase, EditJudge
 from gecjury.scoring.scorer import Scorer
@@ -39,12 +38,11 @@ class EditTasks:
     """Metrics to be compared at the edit level.
 
     Attributes:
-        chosen: metrics, each with the way to compute its credits; a metric may occur several
-            times.
+        chosen: the metrics.
         untried: names of the metrics that were left out because they would cost much.
     """
 
-    chosen: tuple[tuple[Scorer, str], ...] = ()
+    chosen: tuple[Scorer, ...] = ()
     untried: tuple[str, ...] = ()
 
 
@@ -129,38 +127,34 @@ class EditComparison:
 
 
 def edit_tasks(scorers: Sequence[Scorer], benchmark: Benchmark, settings: Settings) -> EditTasks:
-    """Choose the metrics and credits to compare; none if the benchmark has no verdicts on edits.
+    """Choose the metrics to compare; none if the benchmark has no verdicts on edits.
 
-    With `level="all"` only metrics that cost little are used by default: those that count edits
-    without a neural model, and scorers that judge edits.
+    With `level="all"` only metrics that cost little are used: those that count edits without a
+    neural model, and scorers that judge edits.
 
     Raises:
-        OptionError: a metric cannot give a credit that was asked for.
+        OptionError: a metric cannot credit single edits.
         DataError: the level was asked for and the benchmark has no verdicts.
     """
-    asked = settings.level == "edit" or bool(settings.credit)
+    asked = settings.level == "edit"
     if asked:
         for scorer in scorers:
             scorer.check_new_texts("the edit level")
         benchmark.verdicts()
     if settings.level not in ("edit", "all") or not benchmark.has_verdicts:
         return EditTasks()
-    tasks: list[tuple[Scorer, str]] = []
+    chosen: list[Scorer] = []
     others: list[str] = []
     for scorer in scorers:
         if scorer.fixed:  # Credits need scores of texts without the edit.
             continue
         cheap = scorer.can("credit") and "torch" not in scorer.packages
         if asked or cheap or isinstance(scorer, EditJudge):
-            wanted = settings.credit or ("counts",)
-            # A metric without counts uses another way instead, so two kinds may become the same.
-            kinds = dict.fromkeys(credit_kind(scorer, kind) for kind in wanted)
-            for kind in kinds:
-                check_attribution(scorer, kind)
-            tasks += [(scorer, kind) for kind in kinds]
+            credit_kind(scorer)
+            chosen.append(scorer)
         else:
             others.append(scorer.name)
-    return EditTasks(tuple(tasks), tuple(dict.fromkeys(others)))
+    return EditTasks(tuple(chosen), tuple(dict.fromkeys(others)))
 
 
 def plan_edits(tasks: EditTasks, benchmark: Benchmark, runtime: Runtime) -> list[Plan]:
@@ -168,7 +162,7 @@ def plan_edits(tasks: EditTasks, benchmark: Benchmark, runtime: Runtime) -> list
     if not tasks.chosen:
         return []
     cases = edit_cases(benchmark)
-    plans = [plan_credit(s, cases, benchmark.corpus, runtime, kind) for s, kind in tasks.chosen]
+    plans = [plan_credit(scorer, cases, benchmark.corpus, runtime) for scorer in tasks.chosen]
     return [plan for plan in plans if plan is not None]
 
 
@@ -227,9 +221,9 @@ def compare_edits(
         return EditResult(label, family, kind, agreement, beside, seconds)
 
     results = []
-    for scorer, kind in tasks.chosen:
-        credited = credit_edits(scorer, cases, benchmark.corpus, runtime, kind, folder, seed)
-        label = scorer.signature(benchmark.corpus, runtime).label
+    for scorer in tasks.chosen:
+        credited = credit_edits(scorer, cases, benchmark.corpus, runtime, folder)
+        label, kind = scorer.signature(benchmark.corpus, runtime).label, credit_kind(scorer)
         results.append(result(label, scorer.family, kind, credited.values, credited.seconds))
         notes.extend(credited.notes)
     chance = baselines(cases, types, seed)

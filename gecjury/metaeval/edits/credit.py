@@ -1,8 +1,9 @@
-"""Credit of judged edits: from a metric's own counts if it has some, otherwise by attribution.
+"""Credit of judged edits: from a metric's own counts if it has some, else by leaving the edit out.
 
-A metric that counts edits has a method `credit`. It returns the credit that a judged edit gets from
-each reference, and from the metric's own use of all references. Credits can be stored in files, so
-that nothing is scored twice.
+A metric that counts edits has a method `credit`. For any other metric of sentences the credit of an
+edit is the score of its correction minus the score of the correction without the edit. Metrics that
+score hypotheses side by side are shown a correction together with its variants. Credits can be
+stored in files, so that nothing is scored twice.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import time
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,22 @@ from gecjury.core.errors import InputError, OptionError
 from gecjury.core.records import read_record
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import MOST_BYTES, file_name, write_text
-from gecjury.corpus.corpus import Corpus, fingerprint
-from gecjury.metaeval.edits.variants import METHODS, attribute_edits, plan_attribution
+from gecjury.corpus.corpus import Corpus, Group, Version, fingerprint
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.scoring.by_edit import EditCase, EditJudge
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scorer import GroupScorer, Scorer
 from gecjury.scoring.scores import Plan
 
-COUNTED = ("counts", "any", "share")
-CREDIT_KINDS = (*COUNTED, *METHODS)
 CREDIT_FORMAT = "gecjury-edit-credits/1"
 # Increased when credits change although no metric did.
-_VERSION = 2
+_VERSION = 3
+# Number of variants shown together to a scorer that defines no group size.
+_TOGETHER = 5
+_WHOLE = -1
+"""The variant of a correction without any edit left out; the others have the place of the edit."""
+
+_Cell = tuple[int, int]
+"""System and row of a variant, or system and group."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +58,22 @@ class Credited:
     seconds: float = 0.0
 
 
-def credit_kind(scorer: Scorer, wanted: str = "counts") -> str:
-    """Return how a scorer's credits are computed.
+def credit_kind(scorer: Scorer) -> str:
+    """Return how a scorer's credits are computed: `verdicts`, `counts` or `leave-one-out`.
 
-    Args:
-        scorer: the metric.
-        wanted: one of `CREDIT_KINDS`. A metric without counts uses `leave-one-out` instead of
-            them; a scorer that judges edits always uses its verdicts.
+    Raises:
+        OptionError: the scorer weighs systems against each other, and has no counts.
     """
     if isinstance(scorer, EditJudge):
         return "verdicts"
-    return "leave-one-out" if wanted in COUNTED and not scorer.can("credit") else wanted
+    if scorer.can("credit"):
+        return "counts"
+    if "rivals" in scorer.needs:
+        raise OptionError(
+            f"{scorer.name} weighs systems against each other, and variants of one correction are "
+            "not systems; leave it out, or use --level system or sentence"
+        )
+    return "leave-one-out"
 
 
 def credit_edits(
@@ -70,9 +81,7 @@ def credit_edits(
     cases: Sequence[EditCase],
     corpus: Corpus,
     runtime: Runtime,
-    kind: str,
     folder: str | Path | None = None,
-    seed: int = 0,
 ) -> Credited:
     """Credit every judged edit, or read a file with the credits of the same metric and data.
 
@@ -83,109 +92,217 @@ def credit_edits(
         cases: N judged edits.
         corpus: the benchmark's corpus, with references, gold edits and contexts.
         runtime: device, workers and the like.
-        kind: the result of `credit_kind`.
         folder: folder of the files of credits; None to neither read nor write one.
-        seed: the seed of the orders drawn for long corrections' Shapley values.
 
     Raises:
         InputError: the corpus lacks what the metric needs, or a file is damaged or contains other
             credits.
-        OptionError: the scorer cannot be credited in this way.
+        OptionError: the scorer cannot credit edits.
         OutputError: a file cannot be written.
     """
-    # `any` and `share` are computed from the columns that `counts` stores.
-    stored = "counts" if kind in COUNTED else kind
-    key = "" if folder is None else _key(scorer, cases, corpus, runtime, stored, seed)
-    path = Path(folder or "") / file_name("edits", scorer.name, stored, key, ending=".json")
+    kind = credit_kind(scorer)
+    key = "" if folder is None else _key(scorer, cases, corpus, runtime, kind)
+    path = Path(folder or "") / file_name("edits", scorer.name, kind, key, ending=".json")
     if folder is not None and path.exists():
-        columns, notes = _read(path, key, len(cases))
-        return Credited(_combined(columns, kind), notes)
+        return Credited(*_read(path, key, len(cases)))
     start = time.perf_counter()
-    columns, notes = _columns(scorer, cases, corpus, runtime, stored, seed)
-    if folder is not None and not np.isnan(columns[:, 0]).any():
-        data = zlib.compress(np.ascontiguousarray(columns).astype("<f8").tobytes(), 6)
+    values, notes = _credits(scorer, cases, corpus, runtime)
+    if folder is not None and not np.isnan(values).any():
+        data = zlib.compress(np.ascontiguousarray(values).astype("<f8").tobytes(), 6)
         signature = scorer.signature(corpus, runtime).to_json()
-        values = base64.b64encode(data).decode()
-        record = asdict(_Stored(CREDIT_FORMAT, key, signature, stored, notes, values))
+        packed = base64.b64encode(data).decode()
+        record = asdict(_Stored(CREDIT_FORMAT, key, signature, kind, notes, packed))
         write_text(path, json.dumps(record, allow_nan=False) + "\n")
-    return Credited(_combined(columns, kind), notes, time.perf_counter() - start)
+    return Credited(values, notes, time.perf_counter() - start)
 
 
-def _columns(
-    scorer: Scorer,
-    cases: Sequence[EditCase],
-    corpus: Corpus,
-    runtime: Runtime,
-    kind: str,
-    seed: int,
+def _credits(
+    scorer: Scorer, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime
 ) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return credits, N × 1, or N × (1 + R) if a metric counts: its own, then by reference."""
     if isinstance(scorer, EditJudge):
         values, report = scorer.edit_scores(cases, runtime)
-        return values[:, None], report.notes
-    if kind not in COUNTED:
-        values, notes = attribute_edits(scorer, cases, corpus, runtime, METHODS[kind], seed=seed)
-        return values[:, None], notes
+        return values, report.notes
+    if not scorer.can("credit"):
+        return leave_one_out(scorer, cases, corpus, runtime)
     scorer.check(corpus)
     # For a source outside the corpus there are no references that could give credit.
     in_corpus = [number for number, case in enumerate(cases) if case.row >= 0]
     credited = scorer.credit([cases[number] for number in in_corpus], corpus, runtime)
-    shapes = np.shape(credited.own), np.shape(credited.by_reference)[:1]
-    if shapes != ((len(in_corpus),),) * 2 or np.ndim(credited.by_reference) != 2:
+    if np.shape(credited.own) != (len(in_corpus),):
         raise OptionError(
-            f"{scorer.name} credits {len(in_corpus)} edits in shapes {np.shape(credited.own)} and "
-            f"{np.shape(credited.by_reference)}; expected one number per edit, and one per edit "
-            "and reference"
+            f"{scorer.name} credits {len(in_corpus)} edits in the shape {np.shape(credited.own)}; "
+            "expected one number per edit"
         )
-    columns = np.full((len(cases), 1 + credited.by_reference.shape[1]), np.nan)
-    columns[in_corpus] = np.column_stack([credited.own, credited.by_reference])
-    return columns, credited.notes
-
-
-def _combined(columns: FloatArray, kind: str) -> FloatArray:
-    """Return one credit per edit from the columns of `_columns`."""
-    if kind not in ("any", "share"):
-        return columns[:, 0]
-    by_reference = columns[:, 1:]
-    absent = np.isnan(by_reference)
-    # A missing credit must not be the largest or add to the sum.
-    held = np.where(absent, -np.inf if kind == "any" else 0.0, by_reference)
-    count = np.maximum((~absent).sum(axis=1), 1)
-    combined = held.max(axis=1) if kind == "any" else held.sum(axis=1) / count
-    result: FloatArray = np.where(absent.all(axis=1), np.nan, combined)
-    return result
+    values = np.full(len(cases), np.nan)
+    values[in_corpus] = credited.own
+    return values, credited.notes
 
 
 def plan_credit(
-    scorer: Scorer, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime, kind: str
+    scorer: Scorer, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime
 ) -> Plan | None:
     """Return the requests that `credit_edits` would send to a paid service; None if none."""
     if isinstance(scorer, EditJudge):
         return scorer.plan_edits(cases, runtime)
-    if kind in COUNTED:
+    if scorer.can("credit"):
         return None
-    return plan_attribution(scorer, cases, corpus, runtime, METHODS[kind])
+    return scorer.plan(variant_corpus(scorer, cases, corpus)[0], runtime)
+
+
+# ---- leaving one edit out
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A correction whose edits were judged, and the places of its variants.
+
+    Attributes:
+        row: row of its source.
+        edits: its edits from left to right.
+        places: for each judged edit the case, and the edit's place among `edits`.
+        cells: the cell of each variant, by the place of the edit left out; of the whole correction,
+            if it is in several groups, the last.
+        anchors: for each variant, the cell of the whole correction in its group; empty if every
+            variant has only one score.
+    """
+
+    row: int
+    edits: tuple[Edit, ...]
+    places: tuple[tuple[int, int], ...]
+    cells: dict[int, _Cell] = field(default_factory=dict)
+    anchors: dict[int, _Cell] = field(default_factory=dict)
+
+    @property
+    def without(self) -> list[int]:
+        """The edits to leave out, the last first."""
+        return [*range(len(self.edits))][::-1]
+
+    def variant(self, tokens: Sequence[str], left_out: int) -> tuple[str, tuple[Edit, ...]]:
+        """Return the text with all edits but one applied, and these edits."""
+        made = tuple(edit for place, edit in enumerate(self.edits) if place != left_out)
+        return " ".join(apply_edits(tokens, made)), made
+
+
+def leave_one_out(
+    scorer: Scorer, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """Credit every case with the score that its correction loses without the edit.
+
+    Returns:
+        Credits, shape (cases,), higher for better edits and NaN where a score is missing, and notes
+        for the user.
+    """
+    variants, corrections = variant_corpus(scorer, cases, corpus)
+    table = scorer.score_corpus(variants, runtime)
+    items = table.statistics.items
+    grid = table.sentences if items is None or not scorer.joint else items
+    values = np.full(len(cases), np.nan)
+    for correction in corrections:
+        scores = {place: float(grid[cell]) for place, cell in correction.cells.items()}
+        # Scores of different groups are not comparable, but differences within a group are.
+        for place, anchor in correction.anchors.items():
+            scores[place] -= float(grid[anchor])
+        for case, place in correction.places:
+            values[case] = scores[_WHOLE] - scores[place]
+    return values, table.statistics.notes
+
+
+def variant_corpus(
+    scorer: Scorer, cases: Sequence[EditCase], corpus: Corpus
+) -> tuple[Corpus, tuple[Correction, ...]]:
+    """Return the corpus of variants to score, and the corrections that they are variants of.
+
+    Every distinct variant of a source is scored once, however many corrections share it.
+
+    Args:
+        scorer: the metric.
+        cases: judged edits; those of sources outside the corpus are left out.
+        corpus: the benchmark's corpus, with references, gold edits and contexts.
+
+    Raises:
+        OptionError: no case is in the corpus.
+    """
+    places_of: dict[tuple[int, tuple[Edit, ...]], list[tuple[int, int]]] = {}
+    for number, case in enumerate(cases):
+        if case.row >= 0:
+            ordered = tuple(sorted(case.edits, key=lambda edit: (edit.start, edit.end)))
+            place = (number, ordered.index(case.edit))
+            places_of.setdefault((case.row, ordered), []).append(place)
+    if not places_of:
+        raise OptionError("none of the judged edits belongs to a source of the benchmark loaded")
+    # Corrections of one source are next to each other.
+    corrections = tuple(
+        Correction(row, edits, tuple(places))
+        for (row, edits), places in sorted(places_of.items(), key=lambda item: item[0][0])
+    )
+    if scorer.joint:
+        size = scorer.group_size if isinstance(scorer, GroupScorer) else _TOGETHER
+        return _side_by_side(corpus, corrections, size), corrections
+    return _one_by_one(corpus, corrections), corrections
+
+
+def _one_by_one(corpus: Corpus, corrections: tuple[Correction, ...]) -> Corpus:
+    """Return a corpus of one system, with a row for each distinct variant; set their cells."""
+    tokens = [source.split() for source in corpus.sources]
+    rows: dict[tuple[int, str], int] = {}
+    edits: list[tuple[Edit, ...]] = []
+    for correction in corrections:
+        for place in (*correction.without, _WHOLE):
+            text, made = correction.variant(tokens[correction.row], place)
+            # Different edits may give the same text, which is scored once.
+            row = rows.setdefault((correction.row, text), len(rows))
+            if row == len(edits):
+                edits.append(made)
+            correction.cells[place] = (0, row)
+    version = Version(tuple(text for _, text in rows), tuple(edits))
+    return corpus.take([row for row, _ in rows], {"variant": version})
+
+
+def _side_by_side(corpus: Corpus, corrections: tuple[Correction, ...], size: int) -> Corpus:
+    """Return a corpus with a row for each group: a correction and up to size − 1 variants of it."""
+    tokens = [source.split() for source in corpus.sources]
+    rows: list[int] = []
+    lines: list[list[tuple[str, tuple[Edit, ...]]]] = []
+    for correction in corrections:
+        for start in range(0, len(correction.edits), size - 1):
+            together = [_WHOLE, *correction.without[start : start + size - 1]]
+            for system, place in enumerate(together):
+                correction.cells[place] = (system, len(rows))
+                correction.anchors[place] = (0, len(rows))
+            rows.append(correction.row)
+            # Groups that are not full repeat the correction, whose copies then share its rank.
+            made = [correction.variant(tokens[correction.row], place) for place in together]
+            lines.append(made + made[:1] * (size - len(made)))
+    systems = {}
+    for system, column in enumerate(zip(*lines, strict=True), 1):
+        texts, edits = zip(*column, strict=True)
+        systems[f"variant {system}"] = Version(texts, edits)
+    groups = []
+    for number, line in enumerate(lines):
+        shared: dict[str, list[str]] = {}
+        for name, (text, _) in zip(systems, line, strict=True):
+            shared.setdefault(text, []).append(name)
+        groups.append(Group(f"variants {number + 1}", number, tuple(map(tuple, shared.values()))))
+    return replace(corpus.take(rows, systems), groups=tuple(groups))
+
+
+# ---- files of credits
 
 
 def _key(
-    scorer: Scorer,
-    cases: Sequence[EditCase],
-    corpus: Corpus,
-    runtime: Runtime,
-    kind: str,
-    seed: int,
+    scorer: Scorer, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime, kind: str
 ) -> str:
     """Return a hash of everything that determines the credits."""
     # The credits depend on the judged edits and their corrections, but not on the verdicts.
     judged = fingerprint(repr((c.row, c.source, c.context, c.edit, c.edits)) for c in cases)
     parts = [scorer.signature(corpus, runtime).key, kind, judged, corpus.source_print]
-    parts += [corpus.context_print, str(_VERSION), str(seed if kind == "shapley" else 0)]
+    parts += [corpus.context_print, str(_VERSION)]
     return hashlib.sha256("|".join(parts).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class _Stored:
-    """Credits as stored in a file; `values` are packed columns, see `_columns`."""
+    """Credits as stored in a file; `values` are packed."""
 
     format: str
     key: str
@@ -196,7 +313,7 @@ class _Stored:
 
 
 def _read(path: Path, key: str, count: int) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return the columns and notes of a file."""
+    """Return the credits and notes of a file."""
     what, advice = "a file of edit credits", "delete it to have it created again"
     stored = read_record(_Stored, path, what, advice)
     if (stored.format, stored.key) != (CREDIT_FORMAT, key):
@@ -207,9 +324,7 @@ def _read(path: Path, key: str, count: int) -> tuple[FloatArray, tuple[str, ...]
         )
     try:
         data = zlib.decompressobj().decompress(base64.b64decode(stored.values), MOST_BYTES)
-        values = np.frombuffer(data, dtype="<f8").astype(np.float64).reshape(count, -1)
+        values = np.frombuffer(data, dtype="<f8").astype(np.float64).reshape(count)
     except (ValueError, zlib.error) as error:
         raise InputError(f"{path}: is not {what} of {count} edits ({error}): {advice}") from None
-    if not values.size:
-        raise InputError(f"{path}: is not {what} of {count} edits (it is empty): {advice}")
     return values, stored.notes

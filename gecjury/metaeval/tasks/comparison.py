@@ -17,15 +17,13 @@ from typing import Literal
 import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.benchmarks.table import View
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray
 from gecjury.core.errors import GecjuryError, InputError, OptionError, known_name
 from gecjury.core.runtime import Runtime
 from gecjury.metaeval.comparison import Trial
-from gecjury.metaeval.ratings import rated_points
+from gecjury.metaeval.ratings import Segmented, rated_points
 from gecjury.metaeval.result import Comparison
-from gecjury.metaeval.segments import Segmented
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.tasks.swaps import (
     LEAST_UNITS,
@@ -73,7 +71,7 @@ class Task:
 
     @property
     def name(self) -> str:
-        """The task as `--weights` names it: `gjg15:system`, `seeda:edit:system`."""
+        """The task as weights name it: `gjg15:system`, `seeda:edit:system`."""
         view = [self.human] if self.views > 1 else []
         return ":".join([self.benchmark, *view, self.level])
 
@@ -206,7 +204,7 @@ class TaskTrial:
         scorers: Sequence[Scorer],
         settings: Settings,
         runtime: Runtime,
-        weights: Mapping[str, str] | None = None,
+        weights: Mapping[str, float] | None = None,
     ) -> TaskTrial:
         """Check, before any scoring, that everything can be compared.
 
@@ -236,8 +234,9 @@ class TaskTrial:
                     "sentences, not of single edits; compare single edits on one benchmark only"
                 )
             here = settings
-            if settings.drift_from is not None:
-                here = replace(settings, drift_from=str(Path(settings.drift_from) / name))
+            if benchmark.places:
+                # Without systems there is no test at system level.
+                here = replace(settings, statistic="pearson", cluster_test="perm-systems")
             trial = Trial.of(benchmark, scorers, here, runtime, absent=missing)
             if not trial.scored:
                 raise InputError(
@@ -373,35 +372,30 @@ def _tasks(trial: Trial) -> Iterator[Task]:
             yield task
         ranked = benchmark.rankings.get(view)
         if settings.level != "system" and (ranked or benchmark.rated):
-            by_group = settings.grouping is not None or not ranked
-            yield replace(task, level="sentence", statistic="acc_eq" if by_group else "accuracy")
+            yield replace(task, level="sentence", statistic="accuracy" if ranked else "acc_eq")
 
 
-def _weighted(tasks: Sequence[Task], weights: Mapping[str, str] | None) -> tuple[Task, ...]:
+def _weighted(tasks: Sequence[Task], weights: Mapping[str, float] | None) -> tuple[Task, ...]:
     """Return the tasks with weights that sum to 1.
 
     Raises:
-        OptionError: a weight is not a number, it names an unknown task, or the weights do not sum
-            to 1.
+        OptionError: a weight is not between 0 and 1 or names an unknown task, or the weights do
+            not sum to 1.
     """
     if not weights:
         return tuple(replace(task, weight=1 / len(tasks)) for task in tasks)
     names = list(dict.fromkeys(name for task in tasks for name in (task.benchmark, task.name)))
     total, shares = 0.0, dict.fromkeys([task.name for task in tasks], 0.0)
-    for name, text in weights.items():
-        known_name("task of --weights", name, names)
-        try:
-            weight = float(text)
-        except ValueError:
-            weight = math.nan
+    for name, weight in weights.items():
+        known_name("task of the weights", name, names)
         if not 0 <= weight <= 1:
-            raise OptionError(f"--weights {name}={text}: expected a number between 0 and 1")
+            raise OptionError(f"weight of {name}: {weight!r:.60}; expected a number from 0 to 1")
         members = [task for task in tasks if name in (task.name, task.benchmark)]
         for task in members:
             shares[task.name] += weight / len(members)
         total += weight
     if abs(total - 1) > 1e-6:
-        raise OptionError(f"--weights: they sum to {total:g}; expected 1")
+        raise OptionError(f"the weights of the tasks sum to {total:g}; expected 1")
     return tuple(replace(task, weight=shares[task.name]) for task in tasks)
 
 
@@ -511,7 +505,7 @@ class _Together:
         comparison = self.comparisons[task.benchmark]
         ci95: Interval | None
         if task.statistic == "acc_eq":
-            row = _segments(comparison, task)[place]
+            row = _segments(comparison)[place]
             value, ci95 = row.agreement.acc_eq, row.intervals.get("acc_eq")
         else:
             result = [r for r in comparison.results if r.view == task.human][place]
@@ -555,7 +549,7 @@ class _Together:
         """Return a metric's statistic and its values on every draw; None without draws."""
         comparison = self.comparisons[task.benchmark]
         if task.statistic == "acc_eq":
-            row = _segments(comparison, task)[place]
+            row = _segments(comparison)[place]
             return (row.agreement.acc_eq, row.drawn["acc_eq"]) if row.drawn else None
         level: DrawnLevel = "system" if task.level == "system" else "sentence"
         draws = comparison.uncertainty.draws if comparison.uncertainty else {}
@@ -666,12 +660,12 @@ class _Swapped:
         comparison = self.together.comparisons[task.benchmark]
         study, tables = comparison.study, comparison.tables
         benchmark, names = study.benchmark, study.benchmark.corpus.names
-        by_group, view = task.statistic == "acc_eq", task.human
-        if by_group and benchmark.rated:
+        by_group = task.statistic == "acc_eq"
+        if by_group:
             # If several systems made a correction, the first counts, as at the segment level.
             ratings = list(benchmark.rated.values())[-1]
             points = rated_points(benchmark.corpus, ratings, np.zeros(ratings.shape))
-            human = np.where(points.scored, points.human, np.nan)
+            human = points.rated
             first, second = np.triu_indices(len(names), 1)
             pair, group = np.nonzero(~np.isnan(human[first] + human[second]))
             first, second = first[pair], second[pair]
@@ -680,12 +674,10 @@ class _Swapped:
             sides = [(t.sentences[at[0]], t.sentences[at[1]]) for t in tables]
             source = group
         else:
-            pairs = study.pairs(view)
-            if by_group:
-                pairs = expand_pairs(benchmark.rankings[view], names, "unexpanded")
+            pairs = study.pairs(task.human)
             preference, first, second = pairs.preference, pairs.first, pairs.second
             source, group = pairs.sentence, pairs.item
-            sides = [study.sides(view, table, pairs) for table in tables]
+            sides = [study.sides(task.human, table, pairs) for table in tables]
         units, size = (first, second), len(names)
         if self._by_source(task):
             units, size = (source, source), len(benchmark.corpus)
@@ -696,12 +688,10 @@ class _Swapped:
 _JudgedTask = tuple[Judged, list[tuple[FloatArray, FloatArray]]]
 
 
-def _segments(comparison: Comparison, task: Task) -> list[Segmented]:
-    """Return the rows of a task at the segment level, metrics first, in their order."""
-    segments = comparison.segments
-    assert segments is not None  # `_tasks` uses the statistic only if the level is compared
-    human = list(comparison.benchmark.rated)[-1] if segments.humans == "ratings" else task.human
-    return [row for row in segments.rows if row.human == human]
+def _segments(comparison: Comparison) -> list[Segmented]:
+    """Return the rows of the last aspect at the segment level, metrics first, in their order."""
+    aspect = list(comparison.benchmark.rated)[-1]
+    return [row for row in comparison.segments if row.human == aspect]
 
 
 def _shares(weights: FloatArray, chosen: BoolArray) -> FloatArray:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -30,24 +29,6 @@ from gecjury.stats.soft_accuracy import Differences, normal_confidence
 
 LEAST_UNITS = 4
 """The fewest systems for a test that swaps systems; with fewer, sources are swapped."""
-
-
-class Swaps(Protocol):
-    """Two metrics in one task, with the units that can be swapped between them."""
-
-    @property
-    def units(self) -> int:
-        """Number of units."""
-
-    def observed(self) -> float:
-        """Return the first metric's statistic minus the second's."""
-
-    def gaps(self, swapped: BoolArray) -> FloatArray:
-        """Return the difference after swaps, shape (K,).
-
-        Args:
-            swapped: K × units.
-        """
 
 
 @dataclass(frozen=True)
@@ -64,13 +45,8 @@ class CorrelationSwaps:
     scores: FloatArray
     statistic: str
 
-    @property
-    def units(self) -> int:
-        """Number of systems."""
-        return len(self.human)
-
     def gaps(self, swapped: BoolArray) -> FloatArray:
-        """Return differences of the correlations; see `Swaps.gaps`."""
+        """Return the differences after swaps, shape (K,); `swapped` is K × systems."""
         one, two = self._standard
         count = one.size
         half = (one - two) / 2 * math.sqrt(count / max(count - 2, 1))
@@ -123,7 +99,7 @@ class PairSwaps:
         return float(self.gaps(np.zeros((1, self.units), dtype=np.bool_))[0])
 
     def gaps(self, swapped: BoolArray) -> FloatArray:
-        """Return differences of the accuracies; see `Swaps.gaps`."""
+        """Return the differences after swaps, shape (K,); `swapped` is K × units."""
         cells, parts = np.arange(len(self.first)), []
         for rows in blocks(len(swapped), max(len(cells), 1), BLOCK):
             metric = 2 * swapped[rows][:, self.first] + swapped[rows][:, self.second]
@@ -133,6 +109,10 @@ class PairSwaps:
             )
             parts.append(np.nan_to_num(one - two))
         return np.concatenate(parts)
+
+
+Swaps = CorrelationSwaps | PairSwaps
+"""Two metrics in one task, with the units that can be swapped between them."""
 
 
 @dataclass(frozen=True)

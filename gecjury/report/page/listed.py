@@ -11,13 +11,12 @@ from typing import Any
 from markupsafe import Markup
 
 from gecjury.core.runtime import __version__
-from gecjury.core.wording import listed, number, shortened
+from gecjury.core.wording import listed, number, p_value, shortened
 from gecjury.corpus.edits import ARROW, MISSED, RIGHT, WRONG
 from gecjury.report.figure import Figure
 from gecjury.report.page.markup import lang_attribute, render, render_page
 from gecjury.report.page.page import Section, card, signed_papers
-from gecjury.report.page.pictures import Picture, picture
-from gecjury.report.page.svg import intervals
+from gecjury.report.page.svg import Picture, intervals, picture
 from gecjury.report.page.tables import Cell, PageTable, headings, measure_cell
 from gecjury.report.result import Record, Result, Table
 from gecjury.report.tables import shown_cells
@@ -276,8 +275,7 @@ def _standing(metric: str, rows: Sequence[Record]) -> str:
     p = leader.get("p_next")
     how = "not tested"
     if p is not None:
-        value = f"p = {number(p)}" if p >= 0.0005 else "p < 0.001"
-        how = f"{'' if _is_certain(leader) else 'not '}significant ({value})"
+        how = f"{'' if _is_certain(leader) else 'not '}significant ({p_value(p)})"
     return f"{name} leads: {score(first)}, {gap}, {how}."
 
 

@@ -7,11 +7,9 @@ Everything can be read without a script; the script sorts, filters and copies.
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, zip_longest
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -23,7 +21,7 @@ from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.disagreement import Consensus, camps, consensus, sentence_views
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.study import Study
-from gecjury.report.comparison import aggregation
+from gecjury.report.comparison import aggregation, drawn
 from gecjury.report.comparison import document as document_of
 from gecjury.report.escaping import clean
 from gecjury.report.figure import Figure, figures_of
@@ -56,8 +54,6 @@ from gecjury.scoring.scores import ScoreTable
 # The whole page stays below 3 MB; sentences fill the space that tables and figures leave.
 _BYTES = 2_600_000
 
-_DRAWN = ("windows", "pairwise")
-
 _SECTIONS = {
     "summary": ("Summary", "In one minute"),
     "metrics": ("Metrics", "Metrics by family"),
@@ -66,7 +62,7 @@ _SECTIONS = {
     "ratings": ("Ratings", "Ratings of single corrections"),
     "segments": ("Segments", "Segment level"),
     "labels": ("Labels", "Labels of whole corrections"),
-    "audit": ("Audit", "Biases and drift"),
+    "audit": ("Audit", "Biases of judges"),
     "scatter": ("Systems", "Systems: people against metrics"),
     "windows": ("Windows", "Systems of similar quality"),
     "pairs": ("Pairs", "Which systems a metric confuses"),
@@ -106,7 +102,7 @@ def report_page(document: Document, comparison: Comparison) -> str:
     """
     record: Document = plain(document)
     # The numbers behind drawn plots are only in `compare --format json`.
-    numbers = render("numbers", numbers={k: v for k, v in record.items() if k not in _DRAWN})
+    numbers = render("numbers", numbers={k: v for k, v in record.items() if k != "windows"})
     return render_page(
         "page",
         kicker="metric comparison",
@@ -266,29 +262,10 @@ def _careful(document: Document, cautions: Sequence[Caution]) -> list[Statement]
     remarks = () if document["sample"] else document.get("notes") or ()
     topics["Notes"] = [*map(str, remarks), *topics.pop("Notes", [])]
     return [
-        Statement(heading, text, folded=heading in CAN_WAIT)
+        Statement(heading, f"{text.rstrip('.')}.", folded=heading in CAN_WAIT)
         for heading, texts in topics.items()
-        for text in _once([f"{text.rstrip('.')}." for text in texts])
+        for text in texts
     ]
-
-
-# The kind of judgments that a remark is about, and separate numbers.
-_DIFFERENT = re.compile(r"(?<=\()(?:edit|sentence)(?=\))|(?<!\S)[0-9]+(?:\.[0-9]+)?(?=[\s,;:]|\.$)")
-
-
-def _once(texts: Sequence[str]) -> list[str]:
-    """Merge remarks that say the same about both kinds of judgments: `159 / 57 of them`."""
-    alike: dict[str, list[str]] = {}
-    for text in texts:
-        on_view = "(edit)" in text or "(sentence)" in text
-        alike.setdefault(_DIFFERENT.sub("\0", text) if on_view else text, []).append(text)
-    remarks = []
-    for same in alike.values():
-        values = zip(*(_DIFFERENT.findall(text) for text in same), strict=True)
-        merged = [" / ".join(dict.fromkeys(variants)) for variants in values]
-        between = _DIFFERENT.split(same[0])
-        remarks.append("".join(chain(*zip_longest(between, merged, fillvalue=""))))
-    return remarks
 
 
 # Terms of the first plots are explained next to them, the others next to the table.
@@ -361,7 +338,7 @@ def _settings(document: Document, study: Study, tables: Sequence[ScoreTable]) ->
         "benchmark": f"{benchmark.name}, systems {benchmark.systems}",
         "references": document["references"],
         "system scores": aggregation(
-            *(document[name] for name in ("aggregate", "shuffles", "opponents", "seed"))
+            *(document[name] for name in ("aggregate", "opponents", "seed"))
         ),
         "human scores": ", ".join(f"{v}: {k}" for v, k in document["human_scores"].items()),
         "ties": document["ties"],
@@ -390,10 +367,9 @@ def _uncertainty(document: Document) -> str:
     how = document.get("uncertainty")
     if not how:
         return ""
-    over = {"both": "sentences and systems"}.get(how["over"], how["over"])
     return (
-        f"{100 * how['confidence']:.0f}% bootstrap, {how['resamples']} resamples over {over}, "
-        f"seed {how['seed']}"
+        f"{100 * how['confidence']:.0f}% bootstrap, {how['resamples']} resamples over "
+        f"{drawn(how['over'])}, seed {how['seed']}"
     )
 
 

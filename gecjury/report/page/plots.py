@@ -11,18 +11,24 @@ import numpy as np
 from markupsafe import Markup
 
 from gecjury.benchmarks.table import View
-from gecjury.core.wording import number, percent
+from gecjury.core.wording import number
 from gecjury.metaeval.study import Study
 from gecjury.report.figure import Figure
 from gecjury.report.page.markup import render
-from gecjury.report.page.pictures import Picture, picture
-from gecjury.report.page.svg import MOST_DRAWN, MOST_NAMED, intervals, scatter, window_lines
+from gecjury.report.page.svg import (
+    MOST_DRAWN,
+    MOST_NAMED,
+    Picture,
+    intervals,
+    picture,
+    scatter,
+    window_lines,
+)
 from gecjury.report.page.tables import pair_matrix
 from gecjury.report.words import SHOWN_MEASURES, VIEWS, Document, Standing
 from gecjury.scoring.scores import ScoreTable
 
 _WINDOWS = (4, 8)
-_JUDGED_OFTEN = 20  # judgments of a pair of systems from which its accuracy is worth a sentence
 
 Shown = Mapping[str, str]
 """Unwieldy names and how they are shown; pictures contain only the shown names."""
@@ -175,26 +181,10 @@ def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> 
         labels, square = [names[i] for i in order], np.ix_(order, order)
         matrices = []
         for table in tables:
-            grids = study.pairwise(table, view, "system")
+            grids = study.pairwise(table, view)
             accuracy, counts = (grid[square].tolist() for grid in grids)
             matrix = pair_matrix(labels, accuracy, counts)
-            matrices.append((table.signature.label, _worst(labels, accuracy, counts), matrix))
+            matrices.append((table.signature.label, matrix))
         groups.append((_heading(view, views), matrices))
     note = "Accuracy by pair of systems, in the human order; below .50 the metric is mostly wrong."
     return render("pairs", note=note, groups=groups)
-
-
-def _worst(
-    labels: Sequence[str], accuracy: Sequence[Sequence[float]], counts: Sequence[Sequence[int]]
-) -> str:
-    """Return the pair of systems that a metric gets wrong most, among those judged often."""
-    cells = [
-        (accuracy[i][j], labels[j], labels[i], counts[i][j])
-        for i in range(len(labels))
-        for j in range(i)
-        if counts[i][j] >= _JUDGED_OFTEN
-    ]
-    if not cells:
-        return ""
-    value, better, worse, count = min(cells)
-    return f"worst: {better} against {worse}, {percent(value)} of {number(count)}"

@@ -1,4 +1,4 @@
-"""Sections of the comparison page on single items and on audits.
+"""Sections of the comparison page on single items and on judges' biases.
 
 Single items are edits, rated corrections, segments and labels. Each section is a table of the
 figures of its level, with metrics at the top, and chance and people below.
@@ -59,8 +59,8 @@ _LEVELS = {
     "segments": _Level(
         "segment",
         "Segment level",
-        "acc_eq: share of the pairs {pairs} on which metric and people agree, ties included "
-        "(scores at most ε apart, with the best ε for these pairs).",
+        "acc_eq: share of the pairs of corrections of one source on which metric and people agree, "
+        "ties included (scores at most ε apart, with the best ε for these pairs).",
         "pairs",
         "human",
     ),
@@ -72,28 +72,20 @@ _LEVELS = {
         "bad",
     ),
 }
-_GROUPS = {
-    "item": "of corrections of one source",
-    "system": "of outputs of one system",
-    "none": "of all corrections",
-}
 
 
 def level_sections(figures: Sequence[Figure], document: Mapping[str, Any]) -> dict[str, Markup]:
     """Return the sections on single items that have a figure, by their keys."""
-    segment = document.get("segment") or {}
-    pairs = _GROUPS.get(segment.get("grouping", ""), "of corrections")
-    if segment.get("humans") == "rankings":
-        pairs = "of corrections in one ranking"
     content: dict[str, Markup] = {}
     for section, about in _LEVELS.items():
         level_figures = [figure for figure in figures if figure.level == about.level]
         # With only chance and people there is no section: no metric was compared or has a value.
         if any(f.family not in BESIDE and not math.isnan(f.value) for f in level_figures):
-            note = about.note.format(pairs=pairs)
             terms = {key: TERMS[key] for key in about.terms}
             listed = [_table(about, level_figures)]
-            content[section] = render("tabled", note=note, terms=terms, listed=listed, folded="")
+            content[section] = render(
+                "tabled", note=about.note, terms=terms, listed=listed, folded=""
+            )
     if "edits" in content and (types := _by_type(document)):
         content["edits"] += render(
             "tabled", note="", terms={}, listed=[types], folded="By error type"
@@ -102,39 +94,27 @@ def level_sections(figures: Sequence[Figure], document: Mapping[str, Any]) -> di
 
 
 _BIAS = {"difference": "bias", "preferred": "metric", "people": "people", "pairs": "pairs"}
-_DRIFT = {"equal": "equal scores", "mean": "mean change", "flipped": "flipped preferences"}
-_DRIFT |= {
-    "before": "accuracy then",
-    "accuracy": "accuracy now",
-    "difference": "change of accuracy",
-}
 
 
 def audit_section(document: Mapping[str, Any]) -> Markup | None:
-    """Return the biases and the drift of the audited metrics; None if none was audited."""
-    parts = [
-        ("Biases: preferences that people do not share", "biases", "side", "bias for", _BIAS),
-        ("Drift since the earlier run", "drift", "earlier", "since", _DRIFT),
+    """Return the biases of the judges; None if none was compared."""
+    rows = [
+        (
+            row["metric"],
+            [
+                Cell(row["human"], ""),
+                Cell(row["side"], ""),
+                # The interval is that of the difference.
+                *(measure_cell(row[name], row["ci95"].get(name)) for name in _BIAS),
+            ],
+        )
+        for row in document.get("biases") or ()
     ]
-    listed = []
-    for label, key, of, heading, figures in parts:
-        rows = [
-            (
-                row["metric"],
-                [
-                    Cell(row["human"], ""),
-                    Cell(row[of], ""),
-                    # The interval is that of the difference.
-                    *(measure_cell(row[name], row["ci95"].get(name)) for name in figures),
-                ],
-            )
-            for row in document.get(key) or ()
-        ]
-        if rows:
-            head = headings(["metric", "human", heading], [*figures.values()])
-            listed.append(PageTable(label, "sortable metrics", head, rows, heading=label))
-    if not listed:
+    if not rows:
         return None
+    head = headings(["metric", "human", "bias for"], [*_BIAS.values()])
+    label = "Biases: preferences that people do not share"
+    listed = [PageTable(label, "sortable metrics", head, rows, heading=label)]
     note = " ".join((document.get("audit_verdict") or {}).values())
     return render("tabled", note=note, terms={}, listed=listed, folded="")
 

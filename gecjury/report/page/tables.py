@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gecjury.core.wording import number
+from gecjury.core.wording import number, p_value
 from gecjury.metaeval.result import SENTENCE_STATISTICS, SYSTEM_STATISTICS
 from gecjury.report.figure import HEADINGS, Figure
 from gecjury.report.words import (
@@ -285,7 +285,7 @@ def _p_cell(p: float | None, row: float | None, column: float | None, level: flo
     """Return the cell with the p-value of a pair of metrics, given the values of both."""
     if p is None:
         return Cell("–")
-    value = "<.001" if p < 0.0005 else number(float(p))
+    value = p_value(p).removeprefix("p ").removeprefix("= ")
     if p > level:
         return Cell(value)
     if row is None or column is None or row > column:

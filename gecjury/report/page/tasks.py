@@ -16,8 +16,7 @@ from gecjury.report.comparison import document as comparison_document
 from gecjury.report.figure import Figure, figures_of
 from gecjury.report.page.markup import render, render_page
 from gecjury.report.page.page import Section, card, signed_papers
-from gecjury.report.page.pictures import picture
-from gecjury.report.page.svg import intervals
+from gecjury.report.page.svg import intervals, picture
 from gecjury.report.page.tables import (
     Cell,
     PageTable,
@@ -82,24 +81,21 @@ def tasks_page(
 
 
 def _summary(compared: TaskComparison, names: dict[str, str], sentences: Sequence[str]) -> Markup:
-    plots = []
-    for title, shared in (("Average over the shared tasks", True), ("Own tasks", False)):
-        figures = [
-            Figure(
-                "average",
-                "",
-                names.get(one.metric, one.metric),
-                one.family,
-                "average",
-                one.shared if shared else one.value,
-                *(one.shared_ci95 if shared else one.ci95) or (),
-            )
-            for one in best_first(compared.averages)
-        ]
-        words = "with intervals" if compared.tests else ""
-        plots.append((title, words, picture(intervals(figures, title), "average", title)))
-        if all(one.comparable for one in compared.averages):
-            break
+    title = "Average over the shared tasks"
+    figures = [
+        Figure(
+            "average",
+            "",
+            names.get(one.metric, one.metric),
+            one.family,
+            "average",
+            one.shared,
+            *one.shared_ci95 or (),
+        )
+        for one in best_first(compared.averages)
+    ]
+    words = "with intervals" if compared.tests else ""
+    plots = [(title, words, picture(intervals(figures, title), "average", title))]
     cards = [card("The answer", [Statement("Over all tasks", text) for text in sentences])]
     if missing := absences(compared):
         texts = [Statement("Absent", shortly(text, names)) for text in missing]
@@ -206,7 +202,7 @@ def _benchmarks(compared: TaskComparison) -> Markup:
 def _settings(compared: TaskComparison, made: Sequence[tuple[str, str]]) -> Markup:
     settings, how = compared.settings, compared.settings.resampling
     facts = [
-        ("preset", settings.preset or ""),
+        ("statistic", settings.statistic),
         ("system scores", settings.aggregate),
         ("ties", settings.ties),
         ("intervals", f"{how.confidence:.0%} bootstrap, {how.over}, {how.resamples} resamples"),

@@ -17,11 +17,11 @@ import numpy as np
 from gecjury.core.errors import IncompleteError, InputError, MissingExtraError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
-from gecjury.core.wording import number
+from gecjury.core.wording import number, p_value
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.groups import Groups, read_groups
 from gecjury.report.result import Column, Record, Result, Table
-from gecjury.report.tables import LEAST_P, audit_tables
+from gecjury.report.tables import audit_tables
 from gecjury.scoring.by_edit import TypeLevel, whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
@@ -216,7 +216,7 @@ class Diff(Study):
                 continue
             significant = one.p <= how.level and one.difference != 0
             low, high = (number(bound, 4) for bound in one.interval)
-            p = "p < .0001" if one.p < LEAST_P else f"p = {number(one.p, 4)}"
+            p = p_value(one.p, 4)
             relation = _better(one) if significant else "not significantly different from"
             yield (
                 f"{label}: {new} (NEW) is {relation} {old} (OLD): {number(one.new, 4)} "

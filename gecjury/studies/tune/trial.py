@@ -293,7 +293,6 @@ def trial_of(
                     how.aggregate,
                     scores[:, rows],
                     totals if drawn is None else drawn[fold],
-                    shuffles=how.shuffles,
                     seed=how.seed,
                 )
                 for fold, rows in enumerate(() if draws is None else draws)

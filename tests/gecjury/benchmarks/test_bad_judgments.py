@@ -66,6 +66,7 @@ def accepted(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:
     return found
 
 
+SKIP = 'unknown_systems = "skip"\n'
 MORE = "3,good,ghost,a\n3,ghost,none,b\n3,spectre,ghost,a\n"
 
 
@@ -77,18 +78,16 @@ def test_judgments_of_systems_without_output_can_be_left_out(
     (folder / "judgments.csv").write_text(GOOD + MORE)
     message = refused(capsys, str(folder), "-m", "green")
     assert "line 6, column system_b: 'ghost'; expected a system" in message
-    assert "--unknown-systems skip" in message
-    argv = [str(folder), "-m", "green", "--resample", "none"]
-    found = accepted(capsys, *argv, "--unknown-systems", "skip")
+    assert 'unknown_systems = "skip"' in message
+    (folder / "benchmark.toml").write_text(SKIP)
+    found = accepted(capsys, str(folder), "-m", "green", "--resample", "none")
     # All three added rows are skipped: they name ghost three times and spectre once.
     note = "3 of 7 judgments name systems without output and are left out: ghost 3, spectre 1"
     assert note in found["notes"]
     assert [row["sentence"] for row in found["rows"]] == [row["sentence"] for row in plain["rows"]]
-    (folder / "benchmark.toml").write_text('unknown_systems = "skip"')
-    assert note in accepted(capsys, *argv)["notes"]
-    assert "column system_b: 'ghost'" in refused(capsys, *argv, "--unknown-systems", "refuse")
     (folder / "benchmark.toml").write_text('unknown_systems = "drop"')
-    assert "unknown_systems is 'drop'; expected 'refuse' or 'skip'" in refused(capsys, *argv)
+    message = refused(capsys, str(folder), "-m", "green")
+    assert "unknown_systems is 'drop'; expected 'refuse' or 'skip'" in message
 
 
 def test_a_ranking_keeps_systems_with_an_output(
@@ -102,7 +101,8 @@ def test_a_ranking_keeps_systems_with_an_output(
     (folder / "judgments.xml").write_text(XML.format(ranked))
     argv = [str(folder), "-m", "green", "--resample", "none"]
     assert "line 1: unknown system 'ghost'" in refused(capsys, *argv)
-    found = accepted(capsys, *argv, "--unknown-systems", "skip")
+    (folder / "benchmark.toml").write_text(SKIP)
+    found = accepted(capsys, *argv)
     assert found["rows"][0]["sentence"]["pairs"] == 1  # good is ahead of none
     assert found["notes"] == [
         "2 of 4 judgments name systems without output and are left out: ghost 1, wraith 1"
@@ -131,7 +131,8 @@ def test_the_page_of_an_own_folder(folder: Path, capsys: pytest.CaptureFixture[s
     rows = [f"{n},{s},{v}" for n, *v3 in scores for s, v in zip(SYSTEMS, v3, strict=True)]
     (folder / "judgments.csv").write_text(RATINGS + "\n".join([*rows, "1,ghost,3"]))
     page = folder / "page.html"
-    argv = ["-m", "gleu:n=1", "--unknown-systems", "skip", "--resamples", "50", "--html", str(page)]
+    (folder / "benchmark.toml").write_text(SKIP)
+    argv = ["-m", "gleu:n=1", "--resamples", "50", "--html", str(page)]
     found = accepted(capsys, str(folder), *argv)
     text = page.read_text()
     assert "1 metric against people on mine<" in text
@@ -168,11 +169,10 @@ def test_judgments_of_only_unknown_systems_leave_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "judgments.csv").write_text(PREFERENCES + "1,ghost,wraith,a\n")
-    message = refused(capsys, str(folder), "-m", "green", "--unknown-systems", "skip")
+    (folder / "benchmark.toml").write_text(SKIP)
+    message = refused(capsys, str(folder), "-m", "green")
     assert "every judgment names a system without output (ghost 1, wraith 1)" in message
     assert "good, half, none" in message
-    message = refused(capsys, "sample", "-m", "green", "--unknown-systems", "skip")
-    assert "is for your own judgments" in message
 
 
 def test_judgments_that_count_from_0_get_a_hint_at_the_key(

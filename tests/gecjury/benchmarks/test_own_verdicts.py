@@ -162,7 +162,7 @@ def test_verdicts_alone_are_a_benchmark(shell: Shell, files: dict[str, str], mis
     status, out, _ = shell("compare", "own", "-m", "errant:tagger=none", "--verbose")
     assert status == 0
     assert "only single edits are compared" in " ".join(out.split())
-    for option in ("--level=sentence", "--level=system", "--windows", "--pairwise"):
+    for option in ("--level=sentence", "--level=system", "--windows"):
         status, out, err = shell("compare", "own", "-m", "errant:tagger=none", option)
         assert (status, out) == (2, "")
         assert "people judged only single edits" in err

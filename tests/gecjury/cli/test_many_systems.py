@@ -18,15 +18,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return benchmark
 
 
-def test_tables_of_all_pairs_of_many_systems_are_refused(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["compare", str(folder), "-m", "changes", "--pairwise", "--quiet"]) == 2
-    err = capsys.readouterr().err
-    assert "--pairwise: 201 systems would make tables of 201 × 201" in err
-    assert "expected at most 200: compare fewer with --systems, or leave it out" in err
-
-
 def test_the_page_of_many_systems_has_no_table_of_their_pairs(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

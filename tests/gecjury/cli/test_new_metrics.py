@@ -72,7 +72,7 @@ COMMANDS = [
     f"diff {FILES} -m {{}} --resamples 20 --html page.html",
     "demo -m {} --resamples 10 --html page.html",
     "compare sample -m {} -m green --human both --resamples 10 --html page.html -o out",
-    "compare sample -m {} -m green --resamples 10 --audit --windows --pairwise",
+    "compare sample -m {} -m green --resamples 10 --windows",
     "compare sample own -m {} -m green --resamples 10 --html page.html",
     "study study.toml -o study --allow-judges",
     "power sample -m {} --resamples 20",

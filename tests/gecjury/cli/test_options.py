@@ -25,12 +25,7 @@ from tests.shell import (
         (["rank", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green", "--seed", "-2"], "-2"),
         (["attack", "sample", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
         (["maege", "gold.m2", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
-        (["compare", "sample", "-m", "green", "--shuffles", "-3"], "--shuffles -3: expected 0"),
         # Options that would do nothing, or something unexpected.
-        (
-            ["compare", "sample", "-m", "green", "--shuffles", "3", "--aggregate", "mean"],
-            "--shuffles 3 applies only to TrueSkill",
-        ),
         (["analyse", "edits", "sample", "-r", "ref.txt"], "--source-text are for files"),
         (["attack", "sample", "-r", "ref.txt", "-m", "green"], "--source-text are for files"),
         (["attack", "source.txt", "-m", "green"], "source.txt is the only input"),
@@ -97,7 +92,6 @@ def test_help_shows_defaults(shell: Shell) -> None:
     _, out, _ = shell("compare", "--help")
     words = " ".join(out.split())
     assert "corpus: the metric's own (default: trueskill)" in words
-    assert "--seed SEED seed of shuffles, the random metric, the resampling, the tests and" in words
     assert "the tests and the limit (default: 0)" in words
     assert "--batch-size N texts that a model reads at once (default: 64)" in words
     assert words.count("(default: half)") == 1

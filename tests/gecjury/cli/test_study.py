@@ -75,8 +75,7 @@ def test_unknown_keys_are_refused_with_the_nearest_name(
         ('metrics = ["green"]\ntitle = 3', "title = 3; expected a text"),
         ('metrics = ["green"]\nsettings = 3', "settings = 3; expected a table"),
         ('metrics = ["green"]\n[settings]\nseed = "one"', "settings.seed = 'one'; expected int"),
-        ('metrics = ["green"]\n[settings]\naudit = 1', "settings.audit = 1; expected bool"),
-        ('metrics = ["green"]\n[settings]\ncredit = "any"', "expected a list of str"),
+        ('metrics = ["green"]\n[settings]\nwindows = 1', "settings.windows = 1; expected bool"),
         ('metrics = ["green"]\n[weights]\nsample = "a"', "weights.sample = 'a'; expected a number"),
         ("metrics = [", "is not TOML"),
     ],
@@ -95,7 +94,7 @@ def test_a_study_needs_two_benchmarks(tmp_path: Path) -> None:
 def test_the_example_is_a_study() -> None:
     example = Path(__file__).parents[3] / "docs" / "examples" / "study-english.toml"
     record = read_study(str(example))
-    assert record["settings"] == {"preset": "wmt", "limit": 200}
+    assert record["settings"] == {"statistic": "spa", "limit": 200}
     assert len(record["benchmarks"]) == 5
 
 

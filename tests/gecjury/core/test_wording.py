@@ -8,6 +8,8 @@ from gecjury.core.wording import (
     chopped,
     cut,
     letters,
+    number,
+    p_value,
     padded,
     shortened,
     visible,
@@ -114,3 +116,19 @@ def test_width_of_ascii_is_its_number_of_characters(text: str, most: int) -> Non
     assert cut(text, most) == (text if len(text) <= most else text[: most - 1] + "…")
     middle = text if len(text) <= most else f"{text[: most - 20]}…{text[-19:]}"
     assert shortened(text, most) == middle
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.12345, "0.123"), (-0.5, "−0.500"), (-0.0001, "0.000"), (float("nan"), "–"),
+     (None, "–"), (12345, "12\u202f345"), (-3, "−3")],
+)  # fmt: skip
+def test_numbers(value: float | None, shown: str) -> None:
+    assert number(value) == shown
+
+
+def test_small_p_values_have_a_bound() -> None:
+    assert [p_value(p) for p in (0.0, 0.0004, 0.0005, 0.21)] == [
+        "p < 0.001", "p < 0.001", "p = 0.001", "p = 0.210",
+    ]  # fmt: skip
+    assert p_value(0.0004, 4) == "p = 0.0004"

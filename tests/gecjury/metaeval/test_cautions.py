@@ -10,10 +10,8 @@ import pytest
 
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.core.errors import OptionError
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.cautions import Caution, cautions
-from gecjury.metaeval.comparison import check
 from gecjury.metaeval.result import SYSTEM_STATISTICS
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study, SystemAgreement
@@ -203,26 +201,3 @@ def test_few_sentences_are_reported() -> None:
     assert any("from 1 sentence: a single one cannot be resampled" in text for text in texts[1])
     assert any("from 3 sentences: with so few, figures, intervals" in text for text in texts[3])
     assert not any("computed from" in text and "sentence" in text for text in texts[20])
-
-
-def test_systems_chosen_by_a_compared_metric_are_reported() -> None:
-    chosen = Settings(chosen_by=("s1=gleu", "s=2=gleu", "s3=some"))
-    # A system's name may contain an equals sign; `some` is not compared.
-    assert chosen.choices == [("s1", "gleu"), ("s=2", "gleu"), ("s3", "some")]
-    text = cautions_of(study(25), *BASIC, settings=chosen)["Chosen by a metric"]
-    assert text.startswith("s1 and s=2: chosen or trained with gleu, which may")
-    assert "s3" not in text
-    with pytest.raises(OptionError, match="'s1': expected SYSTEM=METRIC"):
-        Settings(chosen_by=("s1",))
-
-
-@pytest.mark.parametrize(
-    ("choice", "words"),
-    [
-        ("missing=gleu", r"unknown system of sample \(--chosen-by\) 'missing'"),
-        ("fluent=glue", r"unknown metric \(--chosen-by\) 'glue': did you mean gleu"),
-    ],
-)
-def test_a_choice_with_an_unknown_name_is_refused(choice: str, words: str) -> None:
-    with pytest.raises(OptionError, match=words):
-        check("sample", ["gleu"], Settings(chosen_by=(choice,)))

@@ -12,10 +12,9 @@ import pytest
 
 import gecjury
 from gecjury.benchmarks.annotators import annotator_kappa, ranks_alpha
-from gecjury.cli import main
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.wording import width
-from gecjury.metaeval.comparison import check, compare, plans
+from gecjury.metaeval.comparison import Trial, compare
 from gecjury.metaeval.settings import Settings
 from gecjury.report.comparison import document, tables
 from gecjury.report.page.page import comparison_page
@@ -26,19 +25,6 @@ FEW = gecjury.Resampling(resamples=20, permutations=100)
 
 def compared(*metrics: Any, **settings: Any) -> gecjury.Comparison:
     return compare("sample", metrics, Settings(resampling=FEW, **settings))
-
-
-def test_eight_lines_are_a_comparison() -> None:
-    found = compare("sample", ["green", "gleu:n=3"], Settings(resampling=FEW))
-    best = max(found.results, key=lambda result: result.system.pearson)
-    lines = [
-        f"{best.label}: r = {best.system.pearson:.3f}",
-        f"two annotators agree on {found.annotators['edit'].agreement.accuracy:.3f}",
-        *(caution.text for caution in found.cautions),
-    ]
-    assert lines[0].startswith(("green: r = 0.", "gleu:n=3: r = 0."))
-    assert any("never evidence" in line for line in lines)
-    assert found.human_kinds == {"edit": "trueskill"}
 
 
 def test_settings_are_optional_and_scorers_may_be_objects_names_or_scores() -> None:
@@ -69,60 +55,18 @@ def test_limits_of_finished_scores_are_reported() -> None:
         compared(other)
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"grouping": "system"}, "rankings and no ratings"),
-        ({"human_scores": "mean"}, "mean"),
-    ],
-)
-def test_settings_that_a_benchmark_lacks_are_refused_before_any_scoring(
-    settings: dict[str, Any], words: str, tmp_path: Path
-) -> None:
-    chosen = Settings(**settings)
-    for step in (check, plans):
-        with pytest.raises(OptionError, match=words):
-            step("sample", ["green"], chosen)
-    with pytest.raises(OptionError, match=words):
-        compare("sample", ["green"], chosen, score_files=tmp_path / "scores")
-    assert not (tmp_path / "scores").exists()
-
-
 def test_nothing_to_score_is_refused() -> None:
     with pytest.raises(OptionError, match="no metric to compare"):
-        check("sample", [])
+        Trial.of("sample", [])
     with pytest.raises(OptionError, match="a dry run scores nothing"):
         compare("sample", ["green"], runtime=gecjury.Runtime(dry_run=True))
-    assert plans("sample", ["green"]) == []
-
-
-def test_the_document_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    found = compared(
-        "green", "gleu", human="both", windows=True, pairwise=True, grouping="item", seed=2
-    )
-    argv = ["compare", "sample", "-m", "green", "-m", "gleu", "--human", "both", "--windows",
-            "--pairwise", "--grouping", "item", "--seed", "2", "--resamples", "20"]  # fmt: skip
-    assert main([*argv, "--format", "json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    mine = json.loads(to_json(document(found)))
-    # The command has no option for the permutations of its tests.
-    for record in (printed, mine):
-        del record["uncertainty"]["permutations"], record["significance"], record["verdict"]
-        for row in record["rows"]:
-            del row["seconds"], row["system"]["cluster"], row["sentence"]["cluster"]
-        for row in record["people"]:
-            del row["system_cluster"], row["sentence_cluster"]
-    assert mine == printed
-    assert list(mine) == list(printed)
+    assert Trial.of("sample", ["green"]).plans() == []
 
 
 def test_tables_show_the_intervals_that_people_quote() -> None:
-    found = compared("green", grouping="item")
-    bounded = []
-    for table in tables(found)[:2]:
-        columns = [c for c in table.columns if any(row.get(c.interval) for row in table.rows)]
-        bounded.append([column.key for column in columns])
-    assert bounded == [["pearson", "spearman", "accuracy"], ["acc_eq", "kendall"]]
+    table = tables(compared("green"))[0]
+    bounded = [c.key for c in table.columns if any(row.get(c.interval) for row in table.rows)]
+    assert bounded == ["pearson", "spearman", "accuracy"]
 
 
 def test_rows_are_plain_and_in_the_order_of_the_main_table() -> None:
@@ -143,15 +87,6 @@ def test_rows_are_plain_and_in_the_order_of_the_main_table() -> None:
     assert "pearson" not in compared("green", level="sentence").rows()[0]
     plain = Settings(resampling=gecjury.Resampling(over="none"))
     assert "pearson_low" not in compare("sample", ["green"], plain).rows()[0]
-
-
-def test_rows_make_a_data_frame() -> None:
-    pandas = pytest.importorskip("pandas")
-    found = compared("green", "gleu")
-    frame = pandas.DataFrame(found.rows())
-    assert list(frame["metric"][:2]) == ["green", "gleu"]
-    assert frame["pearson"].dtype == np.float64
-    assert frame[frame["family"] == "humans"]["accuracy"].notna().all()
 
 
 def test_annotators_have_kappa_in_addition_to_the_ceiling() -> None:

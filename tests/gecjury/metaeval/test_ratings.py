@@ -1,4 +1,4 @@
-"""Ratings of corrections: the rankings they imply and the agreement of scores, by hand."""
+"""Ratings of corrections: the rankings that they imply, and agreement over all and by source."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import pytest
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import rank_ratings
+from gecjury.core.arrays import draw_weights
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.ratings import RatingAgreement, one_rater, rated_points
-from gecjury.metaeval.segments import mean_rater
-from gecjury.stats.counts import defined_mean
+from gecjury.stats.grouped import group_correlations, grouped_pairs
+from gecjury.stats.preferences import preference_agreement
 
 NAN = float("nan")
 # B and C have the same correction of the first source, and different ones of the second.
@@ -105,11 +106,22 @@ def test_means_that_differ_by_rounding_are_a_tie() -> None:
 
 def test_one_rater_against_the_others() -> None:
     same = np.stack([RATINGS, RATINGS, RATINGS])
-    (found,) = one_rater(benchmark(RATINGS, same))
+    found, _ = one_rater(benchmark(RATINGS, same))["rating"]
     assert (found.aspect, found.outputs) == ("rating", 5)
     assert found.pearson == found.within == pytest.approx(1.0, abs=1e-12)
-    assert one_rater(benchmark(RATINGS)) == []
-    assert one_rater(benchmark(RATINGS, RATINGS[None])) == []
+    assert one_rater(benchmark(RATINGS)) == one_rater(benchmark(RATINGS, RATINGS[None])) == {}
+
+
+def test_one_rater_at_the_segment_level() -> None:
+    # A and B have different texts. Source 1: 3 > 2 and 3 > 1, right for both. Source 2: a tie and
+    # 2 > 1: wrong for both, unless ε = 1 ties it: then source 1 is lost to the first rater (3, 2),
+    # not to the second (3, 1).
+    raters = np.array([[[3.0, 1.0], [2.0, 1.0]], [[3.0, 2.0], [1.0, 1.0]]])
+    two = CORPUS.with_systems(["A", "B"])
+    made = replace(benchmark(raters.mean(axis=0), raters), corpus=two)
+    _, found = one_rater(made)["rating"]
+    assert (found.acc_exact, found.acc_eq) == (0.5, pytest.approx((0.5 + 1.0) / 2))
+    assert math.isnan(found.epsilon)
 
 
 def test_the_order_of_systems_does_not_affect_one_rater() -> None:
@@ -120,12 +132,8 @@ def test_the_order_of_systems_does_not_affect_one_rater() -> None:
         [[4.0, 1.0], [2.0, 3.0], [2.0, 3.0]],
     ])  # fmt: skip
     made = benchmark(RATINGS, raters)
-    for one, other in (
-        (one_rater(made)[0], one_rater(reversed_systems(made))[0]),
-        (mean_rater(made, "rating", "item"), mean_rater(reversed_systems(made), "rating", "item")),
-    ):
-        assert one is not None
-        assert other is not None
+    orders = (one_rater(made)["rating"], one_rater(reversed_systems(made))["rating"])
+    for one, other in zip(*orders, strict=True):
         figures = [[v for v in astuple(each) if not isinstance(v, str)] for each in (one, other)]
         np.testing.assert_allclose(*figures, rtol=1e-12)
 
@@ -142,7 +150,119 @@ def reversed_systems(made: Benchmark) -> Benchmark:
     )
 
 
-def test_means_leave_out_what_is_absent() -> None:
-    table = np.array([[1.0, NAN, NAN], [3.0, 4.0, NAN]])
-    assert defined_mean(table, 0).tolist()[:2] == [2.0, 4.0]
-    assert math.isnan(defined_mean(table, 0)[2])
+# ---- the segment level
+
+GAPS = np.array([[0.9, 0.2], [0.1, 0.8], [0.1, 0.6]])
+
+
+def test_within_sources_by_hand() -> None:
+    found = rated_points(CORPUS, RATINGS, GAPS).segment_agreement()
+    # First source: C has the text of B, so one pair is left, and it is right. Second: A-B and A-C
+    # are right, B-C have the same rating but scores that differ by .2. With ε = 0: (1 + 2/3) / 2;
+    # with ε = .2 all are right.
+    assert found.acc_exact == pytest.approx((1 + 2 / 3) / 2)
+    assert (found.acc_eq, found.epsilon) == (pytest.approx(1.0), pytest.approx(0.2))
+    assert (found.groups, found.pairs, found.missing) == (2, 4, 0)
+    assert (found.tied_share, found.human_tied_share) == (1 / 4, 1 / 4)
+    # τ-b: 1, and 2 right of 2 pairs untied by people and 3 by the metric.
+    assert found.kendall == pytest.approx((1 + 2 / math.sqrt(6)) / 2)
+    # r: 1 for two points; ratings 1 3 3 with scores .2 .8 .6, times 3 as deviations -4 2 2 and
+    # -1 .8 .2: (4 + 1.6 + .4) / √(24 · 1.68).
+    assert found.pearson == pytest.approx((1 + 6 / math.sqrt(24 * 1.68)) / 2)
+
+
+def test_missing_scores_at_the_segment_level() -> None:
+    scores = GAPS.copy()
+    scores[0, 0] = NAN
+    found = rated_points(CORPUS, RATINGS, scores).segment_agreement()
+    assert (found.missing, found.pairs) == (1, 3)
+    nothing = rated_points(CORPUS, RATINGS, np.full((3, 2), NAN)).segment_agreement()
+    assert math.isnan(nothing.acc_eq)
+    assert (nothing.groups, nothing.pairs, nothing.missing) == (0, 0, 5)
+
+
+def random_tables() -> tuple[Corpus, np.ndarray, np.ndarray]:
+    """Return four systems with different texts on nine sources, with ties and missing values."""
+    rng = np.random.default_rng(4)
+    systems = {name: Version(tuple(f"{name}{row}" for row in range(9))) for name in "ABCD"}
+    ratings = rng.integers(1, 5, size=(4, 9)).astype(float)
+    scores = np.round(ratings + rng.normal(size=(4, 9)), 1)
+    ratings[1, 2] = scores[2, 5] = NAN
+    ratings[:, 7] = NAN
+    return Corpus(tuple(f"source {row}" for row in range(9)), systems), ratings, scores
+
+
+def test_the_segment_level_equals_that_of_the_library() -> None:
+    corpus, ratings, scores = random_tables()
+    found = rated_points(corpus, ratings, scores).segment_agreement()
+    pairs = grouped_pairs(ratings, scores)
+    sides = (pairs.preference, pairs.first, pairs.second)
+    best = preference_agreement(*sides, ties="calibrated", groups=pairs.group)
+    assert (found.acc_eq, found.epsilon) == (best.accuracy, best.epsilon)
+    for measure in ("kendall", "pearson"):
+        wanted = np.nanmean(group_correlations(ratings, scores, measure))  # type: ignore[arg-type]
+        assert getattr(found, measure) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_draws_of_sources_equal_recomputation() -> None:
+    corpus, ratings, scores = random_tables()
+    lines = np.random.default_rng(1).integers(9, size=(5, 9))
+    counts = np.array([np.bincount(row, minlength=9) for row in lines], dtype=float)
+    drawn = rated_points(corpus, ratings, scores).segment_draws(counts)
+    assert set(drawn) == {"acc_eq", "acc_exact", "kendall", "pearson", "pdp"}
+    for number, rows in enumerate(lines):
+        again = rated_points(corpus.take(rows.tolist()), ratings[:, rows], scores[:, rows])
+        for name, values in drawn.items():
+            wanted = getattr(again.segment_agreement(), name)
+            assert values[number] == pytest.approx(wanted, abs=1e-9, nan_ok=True)
+
+
+def test_every_draw_is_the_corpus_written_out() -> None:
+    rng = np.random.default_rng(3)
+    systems, sentences = 4, 12
+    ratings = rng.integers(1, 5, (systems, sentences)).astype(float)
+    scores = rng.integers(0, 6, (systems, sentences)).astype(float)
+    ratings[rng.random(ratings.shape) < 0.15] = np.nan
+    scores[rng.random(scores.shape) < 0.15] = np.nan
+    texts = {
+        f"system {row}": Version(tuple(f"{rng.integers(3)}" for _ in range(sentences)))
+        for row in range(systems)
+    }
+    corpus = Corpus(("s",) * sentences, texts)
+    draws = rng.integers(sentences, size=(25, sentences))
+    drawn = rated_points(corpus, ratings, scores).resampled(draw_weights(draws, sentences))
+    for number, lines in enumerate(draws):
+        points = rated_points(corpus.take(lines.tolist()), ratings[:, lines], scores[:, lines])
+        wanted = points.agreement("rating", np.zeros(systems))
+        for name in ("pearson", "spearman", "within"):
+            assert drawn[name][number] == pytest.approx(
+                getattr(wanted, name), abs=1e-12, nan_ok=True
+            )
+
+
+def test_a_draw_without_variation_has_no_value() -> None:
+    corpus = Corpus(("s", "s"), {"A": Version(("a", "a")), "B": Version(("b", "b"))})
+    ratings, scores = np.array([[1.0, 3.0], [1.0, 2.0]]), np.array([[0.1, 0.4], [0.2, 0.3]])
+    drawn = rated_points(corpus, ratings, scores).resampled(np.array([[2.0, 0.0], [0.0, 2.0]]))
+    for values in drawn.values():
+        assert math.isnan(values[0])
+        assert values[1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("gold", "metric", "exact"),
+    [
+        # Of mt-metrics-eval, as in gecjury/stats/test_grouped.py: testKendallVariants (acc23),
+        # testAgreement, testKendallVariants_23 and test_nonzero_threshold_is_best.
+        ([1, 2, 2, 3, 4], [2, 1, 1.5, 5, 3], 0.6),
+        ([1, 2, 3, 3, 4], [1, 1, 2, 1, 2], 0.5),
+        ([1, 1, 1, 2, 2, 3, 4], [1, 1, 2, 2, 4, 3, 3], 14 / 21),
+        ([1, 1, 1, 4], [0, 2, 6, 8], 3 / 6),
+    ],
+)
+def test_published_accuracies_with_equal_scores_as_ties(
+    gold: list[float], metric: list[float], exact: float
+) -> None:
+    corpus = Corpus(("s",), {str(row): Version((str(row),)) for row in range(len(gold))})
+    points = rated_points(corpus, np.array([gold]).T, np.array([metric]).T)
+    assert points.segment_agreement().acc_exact == pytest.approx(exact, abs=1e-9)

@@ -10,7 +10,6 @@ import numpy as np
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.core.arrays import FloatArray
 from gecjury.core.wording import number
-from gecjury.metaeval.audit.drift import EarlierRun, measure_drift
 from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.result import Comparison
@@ -19,7 +18,7 @@ from gecjury.report.audit import audit_sentences, audit_tables
 from gecjury.report.comparison import document
 from gecjury.report.page.page import comparison_page
 from gecjury.stats.resampling import Resampling
-from tests.gecjury.metaeval.audit.test_biases import SCORES, TOY, planted
+from tests.gecjury.metaeval.test_audit import SCORES, TOY, planted
 
 MEMBER = {
     "model": "gpt-4o",
@@ -73,42 +72,35 @@ def test_the_sentence_of_a_judge() -> None:
 
 def test_the_opposite_bias_and_no_bias() -> None:
     data, people = planted(1)
-    # The metric prefers the shorter text. System B, of the judge's family, has fewer edits and
-    # shorter text.
-    settings = replace(DRAWN, own_systems=("B",))
-    comparison = compared(data, -longest(data), settings, members=[SINGLE])
-    (sentence,) = dict(audit_sentences(comparison)).values()
+    # The metric prefers the shorter text.
+    (sentence,) = dict(
+        audit_sentences(compared(data, -longest(data), DRAWN, members=[SINGLE]))
+    ).values()
     assert sentence.startswith("m prefers fewer edits than people do by 0.")
     assert ", prefers shorter text than people do by 0." in sentence
-    assert " and prefers its own model family (B) more than people do by 0." in sentence
-    assert sentence.endswith("): measure flips with orders=2.")
-    agreeing = compared(data, people, replace(DRAWN, audit=True))
-    assert dict(audit_sentences(agreeing)) == {
-        "m": "m shows no bias for more edits (0.000, 0.000 to 0.000) or longer text (0.000, 0.000 "
-        "to 0.000)."
-    }
+    assert sentence.endswith(": measure flips with orders=2.")
+    (sentence,) = dict(audit_sentences(compared(data, people, DRAWN, members=[SINGLE]))).values()
+    assert sentence.startswith(
+        "m shows no bias for more edits (0.000, 0.000 to 0.000) or longer text (0.000, 0.000 to "
+        "0.000)"
+    )
 
 
 def test_without_intervals_no_bias_is_called_shown() -> None:
-    settings = Settings(audit=True, resampling=Resampling(over="none"))
-    comparison = compared(TOY, SCORES, settings)
-    assert dict(audit_sentences(comparison)) == {
-        "m": "m has a bias of 0.600 for more edits (no interval) and has a bias of 0.900 for "
-        "longer text (no interval)."
-    }
-    (table,) = audit_tables(comparison)
-    assert (table.name, len(table.rows)) == ("biases", 2)
-    row = {"side": "more edits", "difference": 0.6, "preferred": 90.0, "people": 30.0, "pairs": 5}
-    assert {key: round(v, 9) if isinstance(v, float) else v for key, v in table.rows[0].items()
-            if key in row} == row  # fmt: skip
-    # By default, metrics other than judges are not audited.
-    silent = compared(TOY, SCORES, replace(settings, audit=False))
+    settings = Settings(resampling=Resampling(over="none"))
+    (sentence,) = dict(audit_sentences(compared(TOY, SCORES, settings, members=[SINGLE]))).values()
+    assert sentence.startswith(
+        "m has a bias of 0.600 for more edits (no interval), has a bias of 0.900 for longer text "
+        "(no interval)"
+    )
+    # Metrics other than judges are not audited.
+    silent = compared(TOY, SCORES, settings)
     assert (list(audit_tables(silent)), list(audit_sentences(silent))) == ([], [])
-    assert not {"biases", "drift", "audit_verdict"} & set(document(silent))
+    assert not {"biases", "audit_verdict"} & set(document(silent))
 
 
 def test_json_and_page_of_an_audit() -> None:
-    settings = Settings(audit=True, resampling=Resampling(over="none"))
+    settings = Settings(resampling=Resampling(over="none"))
     panel = {"ordinal": 0.25, "interval": 0.5, "corrections": 6}
     comparison = compared(TOY, SCORES, settings, members=[MEMBER, SINGLE], panel=panel)
     record = document(comparison)
@@ -124,31 +116,6 @@ def test_json_and_page_of_an_audit() -> None:
     assert "flips 8.0% of the preferences of gpt-4o when reordered" in sentence
     assert "is a panel whose models agree with an α of 0.250" in sentence
     page = comparison_page(comparison)
-    assert 'id="audit"' in page
     assert "Biases: preferences that people do not share" in page
     assert "own family" in page
-    assert 'id="audit"' not in comparison_page(
-        compared(TOY, SCORES, replace(settings, audit=False))
-    )
-
-
-def test_drift_in_a_table_and_in_the_sentence() -> None:
-    settings = Settings(resampling=Resampling(over="none"))
-    asked_nothing = {**SINGLE, "requests": {"distinct": 10, "asked": 0}}
-    comparison = compared(TOY, SCORES, settings, members=[asked_nothing])
-    now = comparison.tables[0]
-    for scores, equal, flipped in ((SCORES, 100.0, "0.0%"), (-SCORES, 0.0, "83.3%")):
-        then = replace(sentence_table("m", TOY.corpus.names, scores), signature=now.signature)
-        drift = measure_drift(
-            comparison.study, comparison.views, [now], [EarlierRun(then, "2026-10-02")]
-        )
-        changed = replace(comparison, drift=drift)
-        *_, table = audit_tables(changed)
-        (row,) = table.rows
-        assert (row["earlier"], row["equal"]) == ("2026-10-02", equal)
-        # Five of the six pairs are not ties, and a change of sign flips them.
-        (sentence,) = dict(audit_sentences(changed)).values()
-        assert f"has flipped {flipped} of its preferences since 2026-10-02" in sentence
-        assert any("use a separate cache folder" in note for note in table.notes) == (equal == 100)
-        assert document(changed)["drift"][0]["equal"] == equal / 100
-        assert "Drift since the earlier run" in comparison_page(changed)
+    assert 'id="audit"' not in comparison_page(compared(TOY, SCORES, settings))

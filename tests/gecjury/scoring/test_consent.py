@@ -98,13 +98,12 @@ def test_a_study_is_refused_once_with_everything_that_it_does(
     place: Path, more: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     study = STUDY.format(url="http://h/v1").replace('"own"', '"../other"')
-    (place / "st.toml").write_text(study + 'drift-from = ".."\n')
+    (place / "st.toml").write_text(study)
     assert main(["study", "st.toml", "-o", "out", *more]) == 2
     said = capsys.readouterr().err
     for part in ("st.toml", "code of evil.py", "http://h/v1", "../secret.txt", "--allow-judges"):
         assert part in said
     assert "../other reads ../other, outside" in said
-    assert "drift_from reads .., outside" in said
     assert not (place / "PWNED").exists()
     assert not (place / "out").exists()
 

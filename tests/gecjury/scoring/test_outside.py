@@ -44,7 +44,7 @@ def laid(tmp_path: Path, shell: Shell) -> Run:
 CREDIT = """
 from gecjury.benchmarks import load_benchmark
 from gecjury.corpus.edits import Edit
-from gecjury.metaeval.edits.credit import credit_edits, credit_kind
+from gecjury.metaeval.edits.credit import credit_edits
 from gecjury.core.runtime import Runtime
 from gecjury.scoring import EditCase, load
 
@@ -53,7 +53,7 @@ scorer = load("copies")
 source, reference = corpus.sources[0], corpus.references[0].lines[0]
 right, wrong = Edit(0, 1, reference.split()[0]), Edit(0, 1, "nowhere")
 cases = [EditCase(0, source, ("", ""), edit, (edit,), 1.0) for edit in (right, wrong)]
-found = credit_edits(scorer, cases, corpus, Runtime(), credit_kind(scorer))
+found = credit_edits(scorer, cases, corpus, Runtime())
 print(found.values.tolist(), found.notes)
 """
 

@@ -64,14 +64,14 @@ def test_blocks_cover_all_rows() -> None:
 
 def test_differences_can_be_taken_for_any_pairs() -> None:
     some = judged(8, 5, seed=1)
-    whole = some.take(slice(None))
-    places = some.compared
+    every, places = np.arange(28), some.compared
+    whole = some.take(every)
     assert (~np.isnan(whole)).sum() == len(some.cell)
     assert np.flatnonzero(~np.isnan(whole).all(axis=0)).tolist() == places.tolist()
     chosen = np.array([0, 3, 4, 20, 27])
     assert np.array_equal(some.take(chosen), whole[:, chosen], equal_nan=True)
     scores = ScoreDifferences(table(8, 5, seed=2))
-    expected = scores.take(slice(None))[:, chosen]
+    expected = scores.take(every)[:, chosen]
     assert np.array_equal(scores.take(chosen), expected, equal_nan=True)
     # Of the pairs 0-1, 0-2 and 1-2 only the first and the last share a sentence.
     sparse = ScoreDifferences(np.array([[1.0, NAN, NAN], [2.0, 1.0, NAN], [NAN, 3.0, 1.0]]))
@@ -209,17 +209,13 @@ def test_agreement_in_parts_equals_that_of_the_whole(ties: TieRule) -> None:
     assert str(agreement_in_parts(parts, ties=ties)) == str(
         preference_agreement(human, first, second, ties=ties)
     )
-    labels = rng.integers(-1, 5, size=(2, 60))
     if ties != "calibrated":
+        labels = rng.integers(5, size=(2, 60))
         whole = pair_table([(*labels, human, first, second)], size=5, ties=ties)
         split = [(*labels[:, cut], *part) for cut, part in zip(cuts, parts, strict=True)]
         found = pair_table(split, size=5, ties=ties)
         assert np.array_equal(found[0], whole[0], equal_nan=True)
         assert found[1].tolist() == whole[1].tolist()
-        one, two = (labels == [[1], [3]]).all(axis=0), (labels == [[3], [1]]).all(axis=0)
-        here = one | two
-        alone = preference_agreement(human[here], first[here], second[here], ties=ties)
-        assert str(found[0][1, 3]) == str(found[0][3, 1]) == str(alone.accuracy)
 
 
 def test_correlations_over_draws_can_be_computed_in_batches() -> None:

@@ -19,7 +19,6 @@ from gecjury.stats.correlation import (
     pairwise_accuracies,
     pairwise_accuracy,
     pearson,
-    pearson_of_sums,
     pearsons,
     spearman,
     spearmans,
@@ -94,13 +93,6 @@ def test_equals_scipy(pair: tuple[np.ndarray, np.ndarray]) -> None:
     assert kendall(x, y) == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
 
 
-@given(vectors)
-def test_rank_correlations_ignore_monotone_transforms(pair: tuple[np.ndarray, np.ndarray]) -> None:
-    x, y = pair
-    for function in (spearman, kendall, pairwise_accuracy):
-        np.testing.assert_equal(function(x, y), function(np.exp(3 * x), y))
-
-
 tables = st.integers(1, 6).flatmap(
     lambda rows: st.integers(3, 9).flatmap(
         lambda n: st.tuples(
@@ -132,16 +124,6 @@ def test_weights_are_copies(drawn_tables: tuple[np.ndarray, np.ndarray, np.ndarr
                 one, two = (np.repeat(side[number % len(side)], times)[None] for side in (a, b))
                 expected = rows(one, two)[0]
                 assert found[number] == pytest.approx(expected, abs=1e-12, nan_ok=True)
-
-
-@given(tables)
-def test_weights_of_one_change_nothing(
-    drawn_tables: tuple[np.ndarray, np.ndarray, np.ndarray],
-) -> None:
-    x, y, _ = drawn_tables
-    for rows in ROWS:
-        found = rows(x, y, np.ones_like(x))
-        np.testing.assert_allclose(found, rows(x, y), rtol=0, atol=1e-12)
 
 
 @given(tables, st.integers(0, 8))
@@ -183,15 +165,6 @@ def test_correlations_of_empty_rows_are_undefined() -> None:
         assert np.isnan(rows(nothing, nothing)).all()
         assert np.isnan(rows(nothing, nothing, nothing)).all()
         assert np.isnan(rows(np.arange(6.0).reshape(2, 3), np.eye(2, 3), np.zeros((2, 3)))).all()
-
-
-def test_pearson_of_sums_by_hand() -> None:
-    # x 1 2 3 and y 1 3 2, the last twice: n 4, Σx 9, Σy 8, Σx² 23, Σy² 18, Σxy 19:
-    # (19 - 72/4) / √((23 - 81/4) (18 - 64/4)) = 1 / √(2.75 · 2).
-    sums = [np.array(float(value)) for value in (4, 9, 8, 23, 18, 19)]
-    assert pearson_of_sums(*sums) == pytest.approx(1 / np.sqrt(5.5))
-    found = pearsons(np.array([[1.0, 2, 3]]), np.array([[1.0, 3, 2]]), np.array([[1.0, 1, 2]]))
-    assert found[0] == pytest.approx(1 / np.sqrt(5.5))
 
 
 @given(vectors)

@@ -13,17 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.stats
 
 from gecjury.stats.grouped import (
-    GroupBy,
-    accuracy_with_ties,
     difference_sums,
     group_correlations,
     grouped_pairs,
     pearson_of_differences,
 )
-from gecjury.stats.preferences import PreferenceAgreement
+from gecjury.stats.preferences import PreferenceAgreement, preference_agreement
 
 NAN = float("nan")
 GOLD, METRIC = [1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 3, 7]  # CorrelationTest, two systems
@@ -34,80 +31,66 @@ def table(values: list[float], systems: int) -> np.ndarray:
 
 
 def correlation(human: np.ndarray, metric: np.ndarray, *how: Any) -> float:
-    """Return the mean over groups, averaged as in mt-metrics-eval."""
+    """Return the mean over sources, averaged as in mt-metrics-eval."""
     return float(np.nanmean(group_correlations(human, metric, *how)))
 
 
-def accuracy(
-    human: np.ndarray, metric: np.ndarray, group_by: GroupBy, *, calibrated: bool = True
-) -> PreferenceAgreement:
-    return accuracy_with_ties(grouped_pairs(human, metric, group_by), calibrated=calibrated)
+def accuracy(human: np.ndarray, metric: np.ndarray) -> PreferenceAgreement:
+    """Return acc_eq; both tables are groups × outputs."""
+    pairs = grouped_pairs(human.T, metric.T)
+    sides = (pairs.preference, pairs.first, pairs.second)
+    return preference_agreement(*sides, ties="calibrated", groups=pairs.group)
 
 
 @pytest.mark.parametrize(
-    ("measure", "group_by", "published"),
+    ("measure", "whole", "by_row"),
     [
-        # CorrelationTest.testPearson and testKendall, given to three places
-        ("pearson", "none", 0.776), ("pearson", "system", 0.760), ("pearson", "item", 1.0),
-        ("kendall", "none", 0.552), ("kendall", "system", 0.575), ("kendall", "item", 1.0),
+        # CorrelationTest.testPearson and testKendall: over all outputs and by system, three places
+        ("pearson", 0.776, 0.760), ("kendall", 0.552, 0.575),
     ],
 )  # fmt: skip
-def test_published_correlations(measure: str, group_by: GroupBy, published: float) -> None:
-    found = correlation(table(GOLD, 2), table(METRIC, 2), group_by, measure)
-    assert round(found, 3) == published
-    # They also equal, to 1e-9, scipy's values per group, which is how they are defined there.
+def test_published_correlations(measure: str, whole: float, by_row: float) -> None:
     gold, metric = table(GOLD, 2), table(METRIC, 2)
-    groups = {
-        "none": [(gold.ravel(), metric.ravel())],
-        "system": list(zip(gold, metric, strict=True)),
-        "item": list(zip(gold.T, metric.T, strict=True)),
-    }[group_by]
-    function = scipy.stats.pearsonr if measure == "pearson" else scipy.stats.kendalltau
-    expected = np.mean([function(a, b)[0] for a, b in groups])
-    assert found == pytest.approx(expected, abs=1e-9)
+    # A group is a column here, so all outputs are one column, and those of a system are one.
+    assert round(correlation(table(GOLD, 6), table(METRIC, 6), measure), 3) == whole
+    assert round(correlation(gold.T, metric.T, measure), 3) == by_row
+    assert correlation(gold, metric, measure) == 1.0
 
 
 def test_missing_ratings_by_item() -> None:
     # AverageCorrelationTest.testAverageByItemWithMissingEntries: items 1 and 3 are left, with two
     # points each: (1, 4) with (2, 3) gives 1, (3, 6) with (8, 6) gives -1; their mean is 0.
     gold, metric = table([1, NAN, 3, 4, 5, 6], 2), table([2, 1, 8, 3, 5, 6], 2)
-    assert correlation(gold, metric, "item") == pytest.approx(0.0, abs=1e-9)
+    assert correlation(gold, metric) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_constant_groups_are_left_out() -> None:
     # AverageCorrelationTest.testNaNHandling: the first system is constant, the second gives 1.
     gold, metric = table([1, 2, 3, 4, 5, 6], 2), table([2, 2, 2, 4, 5, 6], 2)
-    assert correlation(gold, metric, "system") == pytest.approx(1.0, abs=1e-9)
+    assert correlation(gold.T, metric.T) == pytest.approx(1.0, abs=1e-9)
 
 
 @pytest.mark.parametrize(
-    ("gold", "metric", "exact", "best"),
+    ("gold", "metric", "best"),
     [
-        # testKendallVariants (acc23 .6) and testKendallWithTiesOpt (.7)
-        ([1, 2, 2, 3, 4], [2, 1, 1.5, 5, 3], 0.6, 0.7),
-        # testAgreement: 5 of 10
-        ([1, 2, 3, 3, 4], [1, 1, 2, 1, 2], 0.5, None),
-        # testKendallVariants_23: 14 concordant or tied in both of 21
-        ([1, 1, 1, 2, 2, 3, 4], [1, 1, 2, 2, 4, 3, 3], 14 / 21, None),
-        # tau_optimization_test: test_zero_threshold_is_best, test_nonzero_threshold_is_best
-        ([1, 2, 3, 4], [0, 2, 6, 8], 1.0, 1.0),
-        ([1, 1, 1, 4], [0, 2, 6, 8], 3 / 6, 4 / 6),
+        # testKendallWithTiesOpt; tau_optimization_test: test_zero_threshold_is_best and
+        # test_nonzero_threshold_is_best
+        ([1, 2, 2, 3, 4], [2, 1, 1.5, 5, 3], 0.7),
+        ([1, 2, 3, 4], [0, 2, 6, 8], 1.0),
+        ([1, 1, 1, 4], [0, 2, 6, 8], 4 / 6),
     ],
 )
 def test_published_accuracies_with_ties(
-    gold: list[float], metric: list[float], exact: float, best: float | None
+    gold: list[float], metric: list[float], best: float
 ) -> None:
-    one, two = table(gold, 1), table(metric, 1)
-    assert accuracy(one, two, "none", calibrated=False).accuracy == pytest.approx(exact, abs=1e-9)
-    if best is not None:
-        assert accuracy(one, two, "none").accuracy == pytest.approx(best, abs=1e-9)
+    assert accuracy(table(gold, 1), table(metric, 1)).accuracy == pytest.approx(best, abs=1e-9)
 
 
 def test_published_thresholds() -> None:
     # tau_optimization_test: the best threshold is 0, and 4 where three ratings are equal.
     metric = table([0, 2, 6, 8], 1)
-    assert accuracy(table([1, 2, 3, 4], 1), metric, "none").epsilon == 0
-    assert accuracy(table([1, 1, 1, 4], 1), metric, "none").epsilon == 4
+    assert accuracy(table([1, 2, 3, 4], 1), metric).epsilon == 0
+    assert accuracy(table([1, 1, 1, 4], 1), metric).epsilon == 4
 
 
 def thresholds(human: np.ndarray, metric: np.ndarray) -> tuple[Fraction, list[float]]:
@@ -138,7 +121,7 @@ def test_epsilon_is_the_smallest_of_those_that_fit_best() -> None:
         metric = np.round(human * rng.random() + rng.normal(size=human.shape), 1)
         human[rng.random(human.shape) < 0.15] = NAN
         best, reached = thresholds(human, metric)
-        found = accuracy(human, metric, "system")
+        found = accuracy(human, metric)
         assert found.accuracy == pytest.approx(float(best), abs=1e-12)
         assert found.epsilon == pytest.approx(reached[0])
         several += len(reached) > 1
@@ -153,11 +136,9 @@ def test_published_regression_example() -> None:
     human = np.array([
         [1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, NAN, 3, 2], [NAN] * 5,
     ])  # fmt: skip
-    found = accuracy(human, metric, "system")
+    found = accuracy(human, metric)
     assert found.accuracy == pytest.approx(0.4916666666666668, abs=1e-9)
     assert found.epsilon == 1
-    exact = accuracy(human, metric, "system", calibrated=False)
-    assert exact.accuracy == pytest.approx(0.4666666666666667, abs=1e-9)
 
 
 def test_pairwise_difference_pearson_takes_all_groups_at_once() -> None:
@@ -166,14 +147,15 @@ def test_pairwise_difference_pearson_takes_all_groups_at_once() -> None:
     # −2 and −.4: .8, 4 and .16. The third has one output and no pair.
     human = np.array([[1.0, 3.0, 2.0], [2.0, 5.0, np.nan], [4.0, np.nan, np.nan]])
     metric = np.array([[0.1, 0.4, 0.5], [0.3, 0.8, 0.9], [0.2, 0.7, np.nan]])
-    sums = difference_sums(human, metric, "item")
+    sums = difference_sums(human, metric)
     assert sums == pytest.approx(np.array([[0.3, 0.8, 0], [14, 4, 0], [0.06, 0.16, 0]]))
     # 1.1 / √(18 · .22); the first source twice: 1.4 / √(32 · .28).
     drawn = pearson_of_differences(sums, np.array([[1.0, 1.0, 1.0], [2.0, 1.0, 0.0]]))
     assert drawn == pytest.approx([1.1 / 3.96**0.5, 1.4 / 8.96**0.5])
     assert pearson_of_differences(sums) == pytest.approx([1.1 / 3.96**0.5])
-    # All outputs in one group: it is Pearson's r.
-    together = pearson_of_differences(difference_sums(human, metric, "none"))
-    assert together == pytest.approx(group_correlations(human, metric, "none"))
+    # All outputs of one source: it is Pearson's r.
+    one = human.reshape(-1, 1), metric.reshape(-1, 1)
+    together = pearson_of_differences(difference_sums(*one))
+    assert together == pytest.approx(group_correlations(*one))
     constant = np.full((3, 3), 0.1)
-    assert np.isnan(pearson_of_differences(difference_sums(human, constant, "item"))).all()
+    assert np.isnan(pearson_of_differences(difference_sums(human, constant))).all()

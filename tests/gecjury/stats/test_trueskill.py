@@ -82,14 +82,13 @@ def test_rounds_pair_each_system_once_and_all_pairs_equally() -> None:
 
 def test_opponents_are_sampled_if_there_are_very_many_games() -> None:
     # 100 systems have 4,950 pairs: on 1,010 sentences 4,999,500 games, on 1,011 more than 5e6.
-    assert sampled_opponents(100, 1010, None) is None
+    assert sampled_opponents(100, 1010) is None
     # A system plays 39 games on a sentence: 100 · 39 / 2 · 1,011 = 1,971,450 games.
-    assert sampled_opponents(100, 1011, None) == 4_000_000 // 101_100 == 39
-    assert sampled_opponents(2000, 1000, None) == 2
-    assert sampled_opponents(10**6, 1000, None) == 1
-    # If all opponents are requested, all games are played.
-    assert sampled_opponents(2000, 1000, 1999) is None
-    assert sampled_opponents(12, 10, 3) == 3
+    assert sampled_opponents(100, 1011) == 4_000_000 // 101_100 == 39
+    assert sampled_opponents(2000, 1000) == 2
+    assert sampled_opponents(10**6, 1000) == 1
+    # Three systems on very many sentences: each meets both others.
+    assert sampled_opponents(3, 10**7) == 1
 
 
 def test_the_games_of_a_sample_by_hand() -> None:

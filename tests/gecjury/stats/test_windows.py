@@ -1,20 +1,14 @@
-"""Windows of the human ranking, and tables by pairs of systems or ranks."""
+"""Windows of the human ranking, and tables by pairs of systems."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from gecjury.benchmarks.judgments import expand_pairs, read_rankings
 from gecjury.core.errors import OptionError
 from gecjury.stats.correlation import pearson, spearman
-from gecjury.stats.grouped import human_ranks, window_correlations
-from gecjury.stats.preferences import pair_table, preference_agreement
-from tests.published import BASE
+from gecjury.stats.grouped import window_correlations
+from gecjury.stats.preferences import pair_table
 
 NAN = float("nan")
 
@@ -37,29 +31,9 @@ def test_one_window_contains_all_systems_and_none_contains_more() -> None:
     assert not list(window_correlations(human, metric, 5))
 
 
-def test_window_correlations_that_are_undefined_are_nan() -> None:
-    windows = window_correlations(np.arange(4.0), np.array([1.0, 1.0, 1.0, 2.0]), 3)
-    assert [bool(np.isnan(r)) for _, r, _ in windows] == [False, True]
-
-
 def test_refuses_small_windows() -> None:
     with pytest.raises(OptionError, match="expected 3 or more"):
         list(window_correlations(np.arange(4.0), np.arange(4.0), 2))
-
-
-@given(st.permutations(range(7)))
-def test_windows_do_not_depend_on_the_order_of_systems(order: list[int]) -> None:
-    rng = np.random.default_rng(0)
-    human, metric = rng.normal(size=(2, 7))
-    straight = window_correlations(human, metric, 4)
-    shuffled = window_correlations(human[order], metric[order], 4)
-    for (run, r, _), (other, s, _) in zip(straight, shuffled, strict=True):
-        assert r == pytest.approx(s)
-        assert np.array(order)[other].tolist() == run.tolist()
-
-
-def test_human_ranks() -> None:
-    assert human_ranks(np.array([0.2, 0.9, NAN, 0.2])).tolist() == [1, 0, -1, 2]
 
 
 def test_pair_table_by_hand() -> None:
@@ -72,24 +46,3 @@ def test_pair_table_by_hand() -> None:
     assert counts.tolist() == [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
     _, counts = pair_table([(first, second, human, left, right)], size=3, ties="drop")
     assert counts[1, 2] == 0
-    # Pairs with the label -1 are left out.
-    assert pair_table([(first - 1, second, human, left, right)], size=3)[1].sum() == 2
-
-
-def test_tables_of_seeda_add_up_to_the_whole(data_dir: Path) -> None:
-    items = read_rankings(data_dir / "SEEDA/data/judgments_edit.xml", first_line=1)
-    pairs = expand_pairs(items, BASE)
-    scores = np.random.default_rng(0).random((12, 1312))
-    sides = scores[pairs.first, pairs.sentence], scores[pairs.second, pairs.sentence]
-    whole = preference_agreement(pairs.preference, *sides)
-    ranks = human_ranks(np.random.default_rng(1).random(12))
-    for rows, columns in (
-        (pairs.first, pairs.second),
-        (ranks[pairs.first], ranks[pairs.second]),
-        (pairs.first_rank - 1, pairs.second_rank - 1),
-    ):
-        tables = pair_table([(rows, columns, pairs.preference, *sides)], size=12)
-        accuracy, counts = (table[np.triu_indices(12, 1)] for table in tables)
-        assert counts.sum() == whole.pairs == 7708
-        total = (counts[counts > 0] * accuracy[counts > 0]).sum() / counts.sum()
-        assert total == pytest.approx(whole.accuracy)

@@ -52,23 +52,9 @@ def test_a_dash_is_accepted_for_an_underscore(shell: Shell) -> None:
     assert (status, "pairwise-accuracy" in err) == (2, True)
 
 
-def test_the_demo_ends_with_the_families(shell: Shell) -> None:
-    status, out, err = shell("demo", "--resamples", "20", "--html", "page.html")
-    *_, page, system, sentence = err.splitlines()
-    assert page.startswith("page: ")
-    assert system.startswith("System level, best of each family: ")
-    assert sentence.startswith("Sentence level, best of each family: ")
-    # They are also on the page, and only once in the terminal.
-    text = (shell.folder / "page.html").read_text(encoding="utf-8")
-    assert f"<p>{system}</p>" in text
-    assert "best of each family" not in out
-    assert "base_url" not in out
-    assert status == 0
-
-
 def test_printed_tables_have_at_most_eight_columns(shell: Shell) -> None:
     words = ["compare", "sample", "-m", "green", "-m", "gleu", "--human", "both"]
-    for more in ([], ["--grouping", "item"], ["--statistic", "spa"]):
+    for more in ([], ["--statistic", "spa"]):
         _, out, _ = shell(*words, "--resamples", "5", *more, "--format", "markdown")
         heads = [line for line in out.splitlines() if line.startswith("| metric |")]
         assert heads

@@ -124,7 +124,6 @@ def test_credit_chooses_the_reference_by_these_weights(tiny_bert: Path) -> None:
     corpus = Corpus((SOURCE,), {"mine": version(E1, E3)}, (version(E2), version(E3)))
     cases = [EditCase(0, SOURCE, ("", ""), edit, (E1, E3), 1.0) for edit in (E1, E3)]
     scorer = CLEME2(assumption="dependent", weights="bertscore", model=str(tiny_bert))
-    assert scorer.credit(cases, corpus, CPU).by_reference.tolist() == [[0, 0], [0, 1]]
     assert scorer.credit(cases, corpus, CPU).own.tolist() == [0, 1]
 
 

@@ -96,37 +96,16 @@ def test_ratings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert plain["ratings"][0]["ci95"] == plain["segment"]["rows"][0]["ci95"] == {}
 
 
-@pytest.mark.parametrize(
-    ("grouping", "expected", "pairs"),
-    [
-        # Ratings: good 4.5 and 4, half 5 and 2, none 1.5. The shared text of good and half on
-        # sentence 1 was rated twice: the metric ties the two, people do not. All other pairs are
-        # ordered correctly. By source: (2/3 + 1) / 2.
-        ("item", (2 / 3 + 1) / 2, 4),
-        # Both outputs of good are perfect and tied only by the metric; those of half are ordered.
-        ("system", (0 + 1) / 2, 2),
-        # Three perfect outputs (4.5, 4, 5) and two unchanged ones (2, 1.5). The metric ties the
-        # outputs of each kind: six mixed pairs are right, three and one within a kind are wrong.
-        ("none", 6 / 10, 10),
-    ],
-)
-def test_segment_level_of_ratings(
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    grouping: str,
-    expected: float,
-    pairs: int,
-) -> None:
+def test_segment_level_of_ratings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # The shared text of good and half on sentence 1 was rated twice, 4.5 and 5: the metric ties the
+    # two, people do not. All other pairs are ordered correctly.
     (folder / "judgments.csv").write_text(
         "sentence,system,score\n1,good,4.5\n1,half,5\n1,none,1.5\n2,good,4\n2,half,2\n"
     )
-    found = compare(
-        capsys, str(folder), "-m", "green:n=2", "--aggregate", "mean", "--grouping", grouping
-    )["segment"]
+    found = compare(capsys, str(folder), "-m", "green:n=2", "--aggregate", "mean")["segment"]
     row = found["rows"][0]
-    assert (found["grouping"], found["humans"]) == (grouping, "ratings")
-    assert (row["human"], row["pairs"], row["missing"]) == ("rating", pairs, 0)
-    assert row["acc_exact"] == pytest.approx(expected)
+    assert (row["human"], row["pairs"], row["missing"]) == ("rating", 4, 0)
+    assert row["acc_exact"] == pytest.approx((2 / 3 + 1) / 2)
 
 
 @pytest.mark.parametrize("form", ["tsv", "json"])

@@ -1,4 +1,4 @@
-"""The edit level: cases, agreement between annotators, credit files, and `compare`."""
+"""The edit level: cases, agreement between annotators, and `compare`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, get_args
+from typing import Any
 
-import numpy as np
 import pytest
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
-from gecjury.core.arrays import FloatArray
-from gecjury.core.errors import DataError, InputError, OptionError
+from gecjury.core.errors import DataError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.metaeval.comparison import compare, plans
+from gecjury.metaeval.comparison import Trial, compare
 from gecjury.metaeval.edits.cases import (
     annotator_pairs,
     baselines,
@@ -28,16 +26,13 @@ from gecjury.metaeval.edits.cases import (
     unused_verdicts,
 )
 from gecjury.metaeval.edits.comparison import EditTasks, compare_edits, edit_tasks, plan_edits
-from gecjury.metaeval.edits.credit import CREDIT_KINDS, credit_edits, credit_kind
 from gecjury.metaeval.edits.measures import edit_agreement
-from gecjury.metaeval.settings import CreditKind, Level, Settings
+from gecjury.metaeval.settings import Level, Settings
 from gecjury.report.comparison import document, tables
 from gecjury.report.tables import tables_text
-from gecjury.scoring.by_edit import EditCase, EditCounts
-from gecjury.scoring.registry import load
-from gecjury.scoring.scores import Statistics
+from gecjury.scoring.by_edit import EditCase
 from gecjury.stats.resampling import Resampling
-from tests.gecjury.metaeval.edits.test_variants import SEEN, Judge, Many
+from tests.gecjury.metaeval.edits.test_credit import Many, Verdict
 
 SOURCES = ("a b c", "d e f", "g h i")
 
@@ -154,134 +149,23 @@ def test_baselines() -> None:
     assert "frequent-type" not in baselines(cases, (), seed=0)
 
 
-@dataclass(frozen=True)
-class Verdict(Many):
-    """A metric that judges edits itself."""
-
-    name: ClassVar[str] = "verdict"
-
-    def plan_edits(self, cases: Sequence[EditCase], runtime: Runtime) -> None:
-        return None
-
-    def edit_scores(
-        self, cases: Sequence[EditCase], runtime: Runtime
-    ) -> tuple[FloatArray, Statistics]:
-        scores = np.array([float(case.edit.correction == "X") for case in cases])
-        return scores, Statistics(np.empty(0), None, {}, ("asked",))
-
-
-def counted(own: list[float], by_reference: list[list[float]]) -> Many:
-    """Return a metric that counts edits and gives these credits."""
-
-    @dataclass(frozen=True)
-    class Counted(Many):
-        def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
-            SEEN.append(corpus)
-            return EditCounts(np.array(own), np.array(by_reference), ("counted",))
-
-    return Counted()
-
-
-def test_references_are_combined_by_credit_kind() -> None:
-    nan = float("nan")
-    scorer = counted([0, 0, 1, nan, 0.25], [[1, 0], [0, 0], [nan, 1], [nan, nan], [0.5, 0.25]])
-    cases = edit_cases(benchmark())
-    for kind, expected in {
-        "counts": [0, 0, 1, nan, 0.25],
-        "any": [1, 0, 1, nan, 0.5],
-        "share": [0.5, 0, 1, nan, 0.375],
-    }.items():
-        found = credit_edits(scorer, cases, benchmark().corpus, Runtime(), kind)
-        np.testing.assert_array_equal(found.values, expected)
-        assert found.notes == ("counted",)
-
-
-def test_any_and_share_reuse_the_file_of_counts(tmp_path: Path) -> None:
-    by_reference = [[1, 0], [0, 0], [float("nan"), 1], [0.5, 0.25], [0, 1]]
-    scorer = counted([0, 0, 1, 0.25, 1], by_reference)
-    cases, corpus = edit_cases(benchmark()), benchmark().corpus
-    SEEN.clear()
-    for kind, expected in {
-        "share": [0.5, 0, 1, 0.375, 0.5],
-        "counts": [0, 0, 1, 0.25, 1],
-        "any": [1, 0, 1, 0.5, 1],
-    }.items():
-        found = credit_edits(scorer, cases, corpus, Runtime(), kind, tmp_path)
-        assert found.values.tolist() == expected
-    assert (len(SEEN), len(list(tmp_path.iterdir()))) == (1, 1)
-
-
-def test_credits_for_a_wrong_number_of_edits_are_refused() -> None:
-    cases = edit_cases(benchmark())
-    for own, by_reference in (([1.0], [[1.0]]), ([1.0] * 5, [1.0] * 5)):
-        with pytest.raises(OptionError, match="toy credits 5 edits in shapes"):
-            credit_edits(counted(own, by_reference), cases, benchmark().corpus, Runtime(), "counts")
-
-
-def test_kinds() -> None:
-    assert credit_kind(counted([], [])) == "counts"
-    assert credit_kind(counted([], []), "any") == "any"
-    assert credit_kind(Many()) == credit_kind(Many(), "any") == "leave-one-out"
-    assert credit_kind(Many(), "shapley") == "shapley"
-    assert credit_kind(Verdict(), "shapley") == "verdicts"
-
-
-def test_credits_are_read_from_their_file(tmp_path: Path) -> None:
-    cases, corpus = edit_cases(benchmark()), benchmark().corpus
-
-    def credited(kind: str = "leave-one-out", some: list[EditCase] = cases) -> FloatArray:
-        return credit_edits(Many(), some, corpus, Runtime(), kind, tmp_path).values
-
-    SEEN.clear()
-    first = credited()
-    np.testing.assert_array_equal(first, credited())
-    assert len(SEEN) == 1
-    credited("add-one")
-    credited(some=cases[:3])
-    assert (len(SEEN), len(list(tmp_path.iterdir()))) == (3, 3)
-    # Refused: a file that replaces another, a file of another version, a damaged file.
-    (other,) = tmp_path.glob("*add-one*")
-    mine = {p: p.read_text() for p in tmp_path.glob("*leave-one-out*")}
-    for path in mine:
-        path.write_text(other.read_text())
-    with pytest.raises(InputError, match="other settings, references or edits"):
-        credited()
-    for change, message in {
-        "format": "expected 'gecjury-edit-credits/1'",
-        "values": "is not a file of edit credits",
-    }.items():
-        for path, text in mine.items():
-            path.write_text(json.dumps({**json.loads(text), change: "eJw"}))
-        with pytest.raises(InputError, match=message):
-            credited()
-
-
-def test_incomplete_credits_are_not_saved(tmp_path: Path) -> None:
-    cases = [replace(case, row=-1) if case.row == 2 else case for case in edit_cases(benchmark())]
-    found = credit_edits(Many(), cases, benchmark().corpus, Runtime(), "add-one", tmp_path)
-    assert np.isnan(found.values).tolist() == [False] * 4 + [True]
-    assert not list(tmp_path.iterdir())
-
-
 def typed(cases: Sequence[EditCase], _: Runtime) -> tuple[str, ...]:
     return ("R:X",) * len(cases)
 
 
-def tried(*scorers: Any, level: Level = "edit", credit: Any = None) -> list[tuple[str, str]]:
-    tasks = edit_tasks(scorers, benchmark(), Settings(level=level, credit=credit))
-    return [(scorer.name, kind) for scorer, kind in tasks.chosen]
+def tried(*scorers: Any, level: Level = "edit") -> list[str]:
+    tasks = edit_tasks(scorers, benchmark(), Settings(level=level))
+    return [scorer.name for scorer in tasks.chosen]
 
 
 def test_every_metric_is_compared_with_the_verdicts() -> None:
-    settings = Settings(
-        level="edit", credit=("counts", "add-one"), resampling=Resampling(resamples=20)
-    )
+    settings = Settings(level="edit", resampling=Resampling(resamples=20))
     tasks = edit_tasks([Many(), Verdict()], benchmark(), settings)
     found = compare_edits(tasks, benchmark(), Runtime(), settings, types_of=typed)
     assert found is not None
     assert found.missing == 0
-    many, other, verdict = found.results
-    assert (many.label, many.credit, other.credit) == ("toy", "leave-one-out", "add-one")
+    many, verdict = found.results
+    assert (many.label, many.credit) == ("toy", "leave-one-out")
     # Y is split in the first source. X 3, X 1, X 1 against Y 0 in the second.
     agreement = many.agreement
     assert (agreement.auc, agreement.cases, agreement.valid) == (1.0, 4, 3)
@@ -298,19 +182,18 @@ def test_every_metric_is_compared_with_the_verdicts() -> None:
 
 
 def test_a_comparison_at_edit_level_alone_is_shown(tmp_path: Path) -> None:
-    settings = Settings(level="edit", credit=("counts", "add-one"))
-    found = compare(benchmark(), [Many(), Verdict()], settings, score_files=tmp_path)
+    found = compare(benchmark(), [Many(), Verdict()], Settings(level="edit"), score_files=tmp_path)
     assert found.tables == ()
     many, verdict = document(found)["rows"]
     assert (many["human"], many["edit"]["credit"]) == ("edit", "leave-one-out")
-    assert set(many["edit_by_credit"]) == {"leave-one-out", "add-one"}
+    assert set(many["edit_by_credit"]) == {"leave-one-out"}
     assert {"auc", "average_precision", "average_precision_invalid", "accuracy", "balanced",
             "threshold", "ci95", "cases", "valid", "missing", "split", "ceiling_edits",
             } <= set(many["edit"])  # fmt: skip
     assert verdict["edit"]["accuracy"] == 1.0
     table = tables(found)[0]
     names = [row["metric"] for row in table.rows]
-    assert names[:3] == ["toy", "toy", "verdict"]
+    assert names[:2] == ["toy", "verdict"]
     assert names[-1] == "one annotator by another"
     assert "asked" in table.notes
     assert [row["metric"] for row in found.rows()] == names
@@ -319,25 +202,16 @@ def test_a_comparison_at_edit_level_alone_is_shown(tmp_path: Path) -> None:
 
 
 def test_level_all_only_includes_cheap_credits() -> None:
-    assert tried(Many(), Verdict(), level="all") == [("verdict", "verdicts")]
+    assert tried(Many(), Verdict(), level="all") == ["verdict"]
     tasks = edit_tasks([Many(), Verdict()], benchmark(), Settings())
     assert tasks.untried == ("toy",)
-    assert tried(Many(), level="all", credit=("add-one",)) == [("toy", "add-one")]
     assert tried(Verdict(), level="sentence") == []
     assert edit_tasks([Verdict()], load_benchmark("sample"), Settings()) == EditTasks()
 
 
-def test_impossible_combinations_are_refused_before_any_scoring() -> None:
-    with pytest.raises(OptionError, match="--credit is for --level edit or all"):
-        tried(Many(), level="system", credit=("add-one",))
+def test_an_edit_level_without_verdicts_is_refused_before_any_scoring() -> None:
     with pytest.raises(DataError, match="no verdicts"):
         edit_tasks([Many()], load_benchmark("sample"), Settings(level="edit"))
-    with pytest.raises(OptionError, match="side by side"):
-        tried(Judge(), credit=("shapley",))
-    with pytest.raises(OptionError, match="gotoscorer weighs systems against each other"):
-        tried(load("gotoscorer"), credit=("leave-one-out",))
-    assert tried(load("gotoscorer")) == [("gotoscorer", "counts")]
-    assert get_args(CreditKind) == CREDIT_KINDS
 
 
 def test_a_dry_run_counts_the_requests_of_attribution() -> None:
@@ -349,7 +223,7 @@ def test_a_dry_run_counts_the_requests_of_attribution() -> None:
             return Plan(len(corpus), {"input": 0, "output": 0}, {})
 
     # First source XY, X, Y, ∅; second Y, ∅; third X, ∅.
-    found = plans(benchmark(), [Paid(), Many()], Settings(level="edit"))
+    found = Trial.of(benchmark(), [Paid(), Many()], Settings(level="edit")).plans()
     assert [plan.requests for plan in found] == [8]
     assert plan_edits(EditTasks(), benchmark(), Runtime()) == []
 

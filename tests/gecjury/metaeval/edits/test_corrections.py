@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gecjury import Resampling, Runtime, load, load_benchmark
+from gecjury import Resampling, load, load_benchmark
 from gecjury.benchmarks.benchmark import CorrectionLabels
-from gecjury.corpus.corpus import Version
 from gecjury.metaeval.edits.corrections import (
     LabelComparison,
     compare_labels,
@@ -54,23 +53,18 @@ def test_auc_is_undefined_if_nothing_is_scored() -> None:
         assert np.isnan(drawn["auc"]).all()
 
 
-def test_gains_are_relative_to_the_score_of_the_source() -> None:
-    sample, scorer = load_benchmark("sample"), load("changes")
+def test_every_metric_and_class_has_a_row() -> None:
+    sample = load_benchmark("sample")
     size = len(sample.corpus)
     values = tuple(tuple("TP" if (row + i) % 2 else "FP1" for i in range(size)) for row in range(6))
-    labels = CorrectionLabels(
-        values=values[: len(sample.corpus.names)], true="TP", false={"FP1": ""}, others={}
-    )
+    labels = CorrectionLabels(values=values, true="TP", false={"FP1": ""}, others={})
     study = Study(replace(sample, labels=labels), Settings(resampling=Resampling(over="none")))
-    table = scorer.score_corpus(sample.corpus)
-    found = compare_labels(study, [scorer], [table], Runtime())
+    table = load("changes").score_corpus(sample.corpus)
+    found = compare_labels(study, [table])
     assert found is not None
-    rows = {(row.score, row.human): row.agreement for row in found.rows if row.label == "changes"}
-    sources = replace(sample.corpus, systems={"source": Version(sample.corpus.sources)})
-    gains = table.sentences - scorer.score_corpus(sources).sentences[0]
-    for score, scores in (("score", table.sentences), ("gain", gains)):
-        for name, agreement, _ in label_agreements(labels, scores, None):
-            assert rows[score, name] == agreement
+    rows = {row.human: row.agreement for row in found.rows if row.label == "changes"}
+    wanted = label_agreements(labels, table.sentences, None)
+    assert rows == {name: agreement for name, agreement, _ in wanted}
 
 
 def test_classes_with_few_corrections_are_reported() -> None:

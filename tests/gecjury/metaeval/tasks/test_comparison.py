@@ -41,7 +41,7 @@ FIRST, SECOND = part("first", range(LINES // 2)), part("second", range(LINES // 
 def trial(
     benchmarks: list[Benchmark],
     metrics: tuple[str, ...] = ("green", "changes"),
-    weights: dict[str, str] | None = None,
+    weights: dict[str, float] | None = None,
     **settings: Any,
 ) -> TaskTrial:
     how = Settings(**{"resampling": FEW, **settings})
@@ -79,7 +79,7 @@ def test_the_average_is_the_mean_of_the_tasks() -> None:
 
 def test_weights_name_tasks_or_whole_benchmarks() -> None:
     """.6 for the two tasks of `first` is .3 for each; `second:system` is not named."""
-    weights = {"first": "0.6", "second:sentence": "0.4"}
+    weights = {"first": 0.6, "second:sentence": 0.4}
     compared = trial([FIRST, SECOND], weights=weights).compare()
     assert [task.weight for task in compared.tasks] == pytest.approx([0.3, 0.3, 0, 0.4])
     values = np.array([cell.value for cell in compared.cells[1]])
@@ -89,13 +89,12 @@ def test_weights_name_tasks_or_whole_benchmarks() -> None:
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ({"frist": "1"}, "unknown task of --weights 'frist': did you mean first"),
-        ({"first": "0.5", "second": "0.4"}, "--weights: they sum to 0.9; expected 1"),
-        ({"first": "-1", "second": "2"}, "--weights first=-1: expected a number between 0 and 1"),
-        ({"first": "all"}, "--weights first=all: expected a number between 0 and 1"),
+        ({"frist": 1}, "unknown task of the weights 'frist': did you mean first"),
+        ({"first": 0.5, "second": 0.4}, "weights of the tasks sum to 0.9; expected 1"),
+        ({"first": -1, "second": 2}, "weight of first: -1; expected a number from 0 to 1"),
     ],
 )
-def test_invalid_weights_are_refused(weights: dict[str, str], message: str) -> None:
+def test_invalid_weights_are_refused(weights: dict[str, float], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         trial([FIRST, SECOND], weights=weights)
 
@@ -173,17 +172,14 @@ def test_benchmarks_without_common_sources_keep_their_draws() -> None:
     assert both.trials["first"].study.sentence_draws is None
 
 
-def test_the_wmt_preset_uses_soft_accuracy_and_ties() -> None:
-    compared = trial([FIRST, SECOND], preset="wmt", resampling=Resampling(over="none")).compare()
-    assert [task.statistic for task in compared.tasks] == ["spa", "acc_eq"] * 2
-    assert compared.tests == ()
-    assert compared.averages[0].ci95 is None
-
-
-def test_a_preset_and_another_value_exclude_each_other() -> None:
-    assert Settings(preset="seeda").ties == "official"
-    with pytest.raises(OptionError, match="--ties loss with --preset seeda, which uses official"):
-        Settings(preset="seeda", ties="loss")
+def test_soft_accuracy_without_resampling() -> None:
+    plain = Resampling(over="none")
+    with pytest.raises(OptionError, match="nothing is tested"):
+        trial([FIRST, SECOND], statistic="spa", resampling=plain)
+    compared = trial([FIRST, SECOND], statistic="spa", level="system").compare()
+    assert [task.statistic for task in compared.tasks] == ["spa"] * 2
+    none = trial([FIRST, SECOND], resampling=plain).compare()
+    assert (none.tests, none.averages[0].ci95) == ((), None)
 
 
 def test_document_and_verdict() -> None:
@@ -218,11 +214,6 @@ def test_command_keeps_scores_by_benchmark_and_writes_a_page(
     assert "n/a" in text
     assert main(words) == 0
     assert "not applicable in own:system" in capsys.readouterr().out
-
-
-def test_command_refuses_weights_of_one_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", "sample", "-m", "green", "--weights", "sample=1"]) == 2
-    assert "--weights: one benchmark is named" in capsys.readouterr().err
 
 
 def test_function_takes_several_benchmarks() -> None:

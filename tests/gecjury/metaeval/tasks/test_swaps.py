@@ -94,7 +94,7 @@ def test_unswapped_systems_give_the_difference_of_soft_accuracies() -> None:
     def accuracy(scores: FloatArray) -> float:
         whole = np.ones((1, 40))
         sure = [
-            normal_confidence(ScoreDifferences(table).take(slice(None)), whole)[0]
+            normal_confidence(ScoreDifferences(table).take(np.arange(10)), whole)[0]
             for table in (human, scores)
         ]
         return float(soft_pairwise_accuracy(*sure))

@@ -5,19 +5,16 @@ from __future__ import annotations
 import html
 import importlib.resources
 import re
-import subprocess
-import sys
 from typing import Any
 
 import pytest
-from jinja2 import UndefinedError
 from markupsafe import Markup
 
 from gecjury.report.escaping import clean
 from gecjury.report.page.environment import environment
 from gecjury.report.page.listed import Piece
-from gecjury.report.page.markup import lang_attribute, render, render_page
-from gecjury.report.page.pictures import Picture
+from gecjury.report.page.markup import lang_attribute, render_page
+from gecjury.report.page.svg import Picture
 
 EVIL = "\"><script>alert('x')</script>"
 
@@ -26,22 +23,9 @@ def written(template: str, **values: object) -> str:
     return environment().from_string(template).render(values)
 
 
-def test_text_is_escaped_and_markup_is_kept() -> None:
-    text = written('<p title="{{ x }}">{{ x }}{{ y }}</p>', x='"a" < b', y=Markup("<b>"))
-    assert text == '<p title="&#34;a&#34; &lt; b">&#34;a&#34; &lt; b<b></p>'
-    assert written("{{ x }}", x=None) == ""
-
-
 def test_characters_invalid_in_a_page_are_replaced() -> None:
     assert clean("a\x00b\ud800\tc\n\x85") == "a\ufffdb\ufffd\tc\n\ufffd"
     assert written("{{ x }}", x="a\x00b\ud800") == "a\ufffdb\ufffd"
-
-
-def test_a_missing_value_is_an_error() -> None:
-    with pytest.raises(UndefinedError, match="'y' is undefined"):
-        written("{{ y }}", x=1)
-    with pytest.raises(UndefinedError):
-        render("summary")
 
 
 @pytest.mark.parametrize(
@@ -90,16 +74,6 @@ def test_a_page_allows_only_its_own_style_and_script() -> None:
     assert len(first) == len(second) == 1
     assert first != second
     assert ".s1{color:red}</style>" in ruled
-
-
-def test_jinja_is_imported_when_a_page_is_written() -> None:
-    program = (
-        "import sys; import gecjury.report.page.page, gecjury.report.page.listed\n"
-        "assert 'jinja2' not in sys.modules\n"
-        "from gecjury.report.page.markup import render; render('numbers', numbers={})\n"
-        "assert 'jinja2' in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_texts_state_their_language() -> None:

@@ -18,7 +18,6 @@ import pytest
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.cli import main
-from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.language import language_of
 from gecjury.metaeval.cautions import Caution
@@ -52,15 +51,6 @@ def test_data_cannot_end_its_script_block() -> None:
         render("numbers", numbers={"x": float("nan")})
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [(0.12345, "0.123"), (-0.5, "−0.500"), (-0.0001, "0.000"), (float("nan"), "–"),
-     (None, "–"), (12345, "12\u202f345"), (-3, "−3")],
-)  # fmt: skip
-def test_numbers(value: float | None, shown: str) -> None:
-    assert number(value) == shown
-
-
 def test_edits_are_marked() -> None:
     assert mark_edits("He go to the home .", "He goes home now .") == [
         Part("equal", "He"),
@@ -70,9 +60,6 @@ def test_edits_are_marked() -> None:
         Part("insert", "now"),
         Part("equal", "."),
     ]
-
-
-def test_an_empty_correction_of_an_empty_sentence_has_no_parts() -> None:
     assert mark_edits("", "") == []
     assert mark_edits("He", "") == [Part("delete", "He")]
 
@@ -238,7 +225,7 @@ def study_of(name: str) -> tuple[dict[str, Any], Comparison]:
     document = {
         "benchmark": EVIL, "sample": False, "human": "edit", "human_scores": {"edit": "trueskill"},
         "systems": list(corpus.names), "sentences": 2, "references": EVIL,
-        "aggregate": "mean", "shuffles": 0, "opponents": None, "seed": 0,
+        "aggregate": "mean", "opponents": None, "seed": 0,
         "ties": "half", "fingerprint": "f",
         "rows": [{
             "metric": name, "family": EVIL, "signature": str(signature), "human": "edit",
@@ -252,7 +239,6 @@ def study_of(name: str) -> tuple[dict[str, Any], Comparison]:
         "ceiling": {}, "chance": {}, "caveats": [EVIL],
         "ratings": [{"metric": EVIL, "family": EVIL, "aspect": EVIL, "pearson": 0.1}],
         "segment": {
-            "grouping": EVIL, "humans": EVIL,
             "rows": [{"metric": EVIL, "family": EVIL, "human": EVIL, "acc_eq": 0.5}],
         },
         "significance": [{
@@ -283,7 +269,7 @@ def test_hostile_names_and_texts_stay_text() -> None:
 
 
 @pytest.mark.security
-@pytest.mark.parametrize("name", ["N" * 100_000, "\"<&>'" * 5_000, "\u202e" * 30_000])
+@pytest.mark.parametrize("name", ["N" * 30_000, "\"<&>'" * 3_000, "\u202e" * 6_000])
 def test_long_names_are_shortened(name: str) -> None:
     page = report_page(*study_of(name))
     check_self_contained(page)
@@ -292,20 +278,6 @@ def test_long_names_are_shortened(name: str) -> None:
     seen = re.sub(r'href="data:[^"]*"', "", seen)
     assert max(map(len, re.findall(r"<[^>]*>|[^<]*", seen))) < 2_000
     assert "…" in seen
-
-
-def test_a_plot_comes_before_the_text_and_pictures_can_be_saved(tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    assert compare(path, "--human", "both") == 0
-    page = path.read_text(encoding="utf-8")
-    assert page.index('class="plot"') < page.index('class="statements"')
-    plots, links = page.count('class="plot"'), re.findall(r'download="(.*?)" href="(.*?)"', page)
-    assert plots == len(links) > 10
-    assert links[0][0] == "sample-system-edit.svg"
-    assert len({name for name, _ in links}) == len(links)
-    first = saved(links[0][1])
-    assert ">green</text>" in first
-    assert ".t{fill:" in first
 
 
 def test_cautions_are_visible_and_remarks_are_folded() -> None:
@@ -322,43 +294,9 @@ def test_cautions_are_visible_and_remarks_are_folded() -> None:
     assert card.startswith("</h3><details>")
 
 
-def test_remarks_on_both_kinds_of_judgments_are_merged() -> None:
-    document, material = study_of("x")
-    texts = [
-        "12 pairs (edit) of 90 agree on 0.5.",
-        "T5 has no score (edit)",
-        "12 pairs (sentence) of 95 agree on 0.25",
-        "GPT3 has no score (sentence)",
-        "a remark of 3",
-        "a remark of 4",
-    ]
-    page = report_page(
-        document, replace(material, cautions=tuple(Caution("Notes", text) for text in texts))
-    )
-    remarks = re.findall(r"<dd>(.*?)</dd>", page.split("Read with care")[1].split("</div>")[0])
-    assert remarks[-5:] == [
-        "12 pairs (edit / sentence) of 90 / 95 agree on 0.5 / 0.25.",
-        "T5 has no score (edit).",
-        "GPT3 has no score (sentence).",
-        "a remark of 3.",
-        "a remark of 4.",
-    ]
-
-
 def test_points_have_tooltips_with_their_values() -> None:
     page = report_page(*study_of("x"))
     assert "<title>two: people (trueskill) 2.000, x (mean) 0.300</title>" in page
-
-
-def test_terms_are_explained_where_they_first_appear(tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    assert compare(path) == 0
-    page = path.read_text(encoding="utf-8")
-    for key in ("r", "spa", "cluster", "accuracy", "interval"):
-        assert f'popovertarget="term-{key}"' in page
-        assert page.index(f'popovertarget="term-{key}"') < page.index('class="sortable metrics"')
-    assert page.index('popovertarget="term-r"') < page.index('class="plot"')
-    assert page.count('class="explained"') == len(TERMS)
 
 
 def test_metrics_are_listed_with_full_names_and_papers() -> None:
@@ -378,13 +316,6 @@ def test_metrics_are_listed_with_full_names_and_papers() -> None:
     assert all(
         re.fullmatch(r"https://[a-z.]+/[\w./-]+", each) for each in ADDRESSES.values() if each
     )
-
-
-@pytest.mark.security
-def test_a_name_does_not_reverse_the_text_around_it() -> None:
-    page = report_page(*study_of("a\u202eb"))
-    assert "a\u202eb" not in page
-    assert r"a\u202eb</option>" in page
 
 
 def test_sentences_of_many_words_are_not_compared_word_by_word() -> None:
@@ -454,34 +385,35 @@ def compare(page: Path, *more: str) -> int:
 
 def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "new" / "report.html"
-    assert compare(path, "--human", "both", "--format", "json") == 0
-    shown = json.loads(capsys.readouterr().out)
+    assert compare(path, "--human", "both", "--statistic", "spa", "--format", "json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [file.name for file in path.parent.iterdir()] == ["report.html"]
     page = path.read_text(encoding="utf-8")
     check_self_contained(page)
     check_accessible(page)
+    block = re.search(r'<script type="application/json" id="result">(.*?)</script>', page)
+    assert block
+    assert json.loads(block[1]) == {k: v for k, v in document.items() if k != "windows"}
     assert "never evidence" in page
     for part in ("summary", "metrics", "scatter", "windows", "pairs", "sentences", "settings"):
         assert f'<section id="{part}">' in page
-    block = re.search(r'<script type="application/json" id="result">(.*?)</script>', page)
-    assert block
-    assert json.loads(block[1]) == {k: v for k, v in shown.items() if k not in ("windows",)}
-    assert [found.name for found in path.parent.iterdir()] == ["report.html"]
-
-
-def test_the_segment_level_is_on_the_page(tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    assert compare(path, "--grouping", "item", "--statistic", "spa") == 0
-    page = path.read_text(encoding="utf-8")
-    check_self_contained(page)
-    check_accessible(page)
-    section = page.split('<section id="segments">')[1].split("</section>")[0]
-    for words in ("acc_eq", "pairs of corrections in one ranking", "two annotators", "copy-source"):
-        assert words in section
     assert "System level, soft pairwise accuracy: PERM-SYS" in page
     assert "significant differences extend to other systems as well." in page
     assert "significant differences extend to other sentences by these systems." in page
-    compare(path)
-    assert 'id="segments"' not in path.read_text(encoding="utf-8")
+    # A plot comes before the text, and terms are explained where they first appear.
+    assert page.index('class="plot"') < page.index('class="statements"')
+    assert page.index('popovertarget="term-r"') < page.index('class="plot"')
+    for key in ("r", "spa", "cluster", "accuracy", "interval"):
+        assert page.index(f'popovertarget="term-{key}"') < page.index('class="sortable metrics"')
+    assert page.count('class="explained"') == len(TERMS)
+    # Every plot can be saved under a name of its own.
+    links = re.findall(r'download="(.*?)" href="(.*?)"', page)
+    assert page.count('class="plot"') == len(links) > 10
+    assert links[0][0] == "sample-system-edit.svg"
+    assert len({name for name, _ in links}) == len(links)
+    first = saved(links[0][1])
+    assert ">green</text>" in first
+    assert ".t{fill:" in first
 
 
 def test_an_unwritable_page_is_reported_before_scoring(

@@ -1,4 +1,4 @@
-"""Biases of metrics: by hand, and on data with a planted bias."""
+"""Audits of judges: biases by hand and planted, model families, invalid replies."""
 
 from __future__ import annotations
 
@@ -10,20 +10,27 @@ import pytest
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
+from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.core.arrays import FloatArray
-from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.metaeval.audit.biases import Bias, Preference, measure_biases
+from gecjury.metaeval.audit import (
+    SYSTEM_FAMILIES,
+    Bias,
+    Preference,
+    accuracy_with_invalid,
+    judges_audits,
+    measure_biases,
+    model_families,
+)
 from gecjury.metaeval.chance import sentence_table
-from gecjury.metaeval.comparison import check, compare
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
-from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.preferences import TieRule
 from gecjury.stats.resampling import Resampling
 
 NAN = float("nan")
-PLAIN = Settings(audit=True, resampling=Resampling(over="none"))
+PLAIN = Settings(resampling=Resampling(over="none"))
 
 
 def benchmark(
@@ -62,11 +69,11 @@ SCORES = np.array([[1.0, 1.0], [2.0, 2.0], [1.0, 3.0]])
 
 
 def biases(
-    data: Benchmark, scores: FloatArray, settings: Settings = PLAIN, **details: Any
+    data: Benchmark, scores: FloatArray, settings: Settings = PLAIN, *models: str
 ) -> dict[str, Bias]:
     table = sentence_table("m", data.corpus.names, scores)
-    if details:
-        table = replace(table, statistics=replace(table.statistics, details=details))
+    audit = {"members": [{"model": model} for model in models or ("mine",)], "rows": []}
+    table = replace(table, statistics=replace(table.statistics, details={"audit": audit}))
     study = Study(data, settings)
     rows = measure_biases(study, ("edit",), [table], Runtime(use_cache=False))
     return {row.agreement.side: row for row in rows}
@@ -87,9 +94,9 @@ def test_biases_by_hand() -> None:
     longer = rows["longer text"].agreement
     assert (longer.preferred, longer.people, longer.pairs) == (pytest.approx(0.9), 0.0, 5)
     assert longer.difference == pytest.approx(0.9)
-    # No judge, and no resampling.
-    assert set(rows) == {"more edits", "longer text"}
     assert rows["more edits"].intervals == {}
+    # The families of these systems are not known.
+    assert (rows["own family"].agreement.pairs, rows["own family"].agreement.systems) == (0, ())
 
 
 def test_pairs_without_a_score_are_counted_and_left_out() -> None:
@@ -111,30 +118,25 @@ def test_systems_with_the_same_text_are_not_a_pair() -> None:
     assert (row.pairs, row.preferred, row.people) == (2, 0.0, 0.0)
 
 
-def test_a_judge_is_audited_by_default_and_for_its_own_family() -> None:
-    silent = Settings(resampling=Resampling(over="none"))
-    assert biases(TOY, SCORES, silent) == {}
-    audit = {"members": [{"model": "gpt-4o"}], "rows": []}
-    rows = biases(TOY, SCORES, silent, audit=audit)
-    # The families of these systems are not known.
-    assert (rows["own family"].agreement.pairs, rows["own family"].agreement.systems) == (0, ())
-    # B against A and C: first source B-A (people tie, metric B), B-C (people C, metric B), second
-    # B-A (people A, metric B), B-C (people B, metric C): metric 3 of 4, people ½ + 0 + 0 + 1.
-    named = replace(silent, own_systems=("B",))
-    own = biases(TOY, SCORES, named, audit=audit)["own family"].agreement
-    assert (own.preferred, own.people, own.pairs, own.systems) == (0.75, 0.375, 4, ("B",))
-    assert own.difference == 0.375
+def test_the_own_family_of_a_judge_and_of_a_panel() -> None:
     # The families of SEEDA's systems are known, and a panel has the families of all its models.
     systems = {"GPT-3.5": SYSTEMS["A"], "T5": SYSTEMS["B"], "PIE": SYSTEMS["C"]}
     named_so = [replace(item, groups=(("GPT-3.5",), ("T5",), ("PIE",))) for item in ITEMS]
     seeda = replace(benchmark(SOURCES, systems, *named_so), name="seeda")
-    panel = {"members": [{"model": "gpt-4o"}, {"model": "google/flan-t5-xl"}], "rows": []}
-    assert biases(seeda, SCORES, silent, audit=audit)["own family"].agreement.systems == (
-        "GPT-3.5",
-    )
-    both = biases(seeda, SCORES, silent, audit=panel)["own family"].agreement
+    # T5 against the others. First source: T5 and GPT-3.5 (people tie, metric T5), PIE (people PIE,
+    # metric T5); second: GPT-3.5 (people GPT-3.5, metric T5), PIE (people T5, metric PIE): metric 3
+    # of 4, people ½ + 0 + 0 + 1.
+    own = biases(seeda, SCORES, PLAIN, "google/flan-t5-xl")["own family"].agreement
+    assert (own.preferred, own.people, own.pairs, own.systems) == (0.75, 0.375, 4, ("T5",))
+    assert own.difference == 0.375
     # GPT-3.5 and T5 are compared only with PIE; the pair of these two says nothing.
+    both = biases(seeda, SCORES, PLAIN, "gpt-4o", "google/flan-t5-xl")["own family"].agreement
     assert (both.systems, both.pairs) == (("GPT-3.5", "T5"), 4)
+
+
+def test_only_judges_have_biases() -> None:
+    table = sentence_table("m", TOY.corpus.names, SCORES)
+    assert measure_biases(Study(TOY, PLAIN), ("edit",), [table], Runtime(use_cache=False)) == ()
 
 
 def planted(seed: int, lines: int = 120) -> tuple[Benchmark, FloatArray]:
@@ -150,7 +152,7 @@ def planted(seed: int, lines: int = 120) -> tuple[Benchmark, FloatArray]:
 
 
 def test_a_planted_bias_is_shown_and_people_have_none() -> None:
-    drawn = Settings(audit=True, resampling=Resampling(over="sentences", resamples=200))
+    drawn = Settings(resampling=Resampling(over="sentences", resamples=200))
     data, people = planted(1)
     length = np.array([[len(line) for line in v.lines] for v in data.corpus.systems.values()])
     longer = biases(data, length.astype(float), drawn)["longer text"]
@@ -168,7 +170,7 @@ def test_a_planted_bias_is_shown_and_people_have_none() -> None:
 
 
 def test_intervals_are_those_of_resampled_sources() -> None:
-    drawn = Settings(audit=True, resampling=Resampling(over="sentences", resamples=50))
+    drawn = Settings(resampling=Resampling(over="sentences", resamples=50))
     data, people = planted(3, lines=30)
     scores = np.random.default_rng(4).random(people.shape)
     row = biases(data, scores, drawn)["more edits"]
@@ -180,22 +182,84 @@ def test_intervals_are_those_of_resampled_sources() -> None:
     np.testing.assert_allclose(row.drawn["difference"], expected, atol=1e-12)
 
 
-def test_an_audit_needs_judged_pairs() -> None:
-    table: ScoreTable = sentence_table("m", TOY.corpus.names, SCORES)
-    with pytest.raises(OptionError, match="--audit with --level system: it is measured on judged"):
-        Settings(audit=True, level="system")
-    with pytest.raises(OptionError, match=r"unknown system of toy \(--own-systems\) 'D'"):
-        check(TOY, [table], Settings(own_systems=("D",)))
-    silent = replace(TOY, rankings={})
-    with pytest.raises(OptionError, match="--audit: toy has no pairs of corrections that people"):
-        check(silent, [table], PLAIN)
+@pytest.mark.parametrize(
+    ("model", "families"),
+    [
+        ("gpt-4o-2024-08-06", ("gpt",)),
+        ("o3-mini", ("gpt",)),
+        ("ft:gpt-4o-mini:me::x1", ("gpt",)),
+        ("openai/gpt-oss-20b", ("gpt",)),
+        ("Qwen/Qwen3-8B", ("qwen",)),
+        ("meta-llama/Llama-3.1-8B-Instruct", ("llama",)),
+        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", ("qwen", "deepseek")),
+        ("google/flan-t5-xl", ("t5",)),
+        ("/models/smollm2-135m-instruct/", ("smollm",)),
+        ("my-judge", ()),
+        ("EleutherAI/gpt-j-6b", ()),
+        ("roberta-large", ()),
+        ("olmo-2", ("olmo",)),
+    ],
+)
+def test_families_of_models(model: str, families: tuple[str, ...]) -> None:
+    assert model_families(model) == families
 
 
-def test_a_comparison_reports_biases_in_tables_json_and_a_sentence() -> None:
-    comparison = compare("sample", ["changes"], Settings(audit=True, human="both"))
-    assert [(row.human, row.agreement.side) for row in comparison.biases] == [
-        ("edit", "more edits"), ("edit", "longer text"),
-        ("sentence", "more edits"), ("sentence", "longer text"),
-    ]  # fmt: skip
-    # `changes` counts changed tokens, which is nearly the number of edits.
-    assert all(row.agreement.preferred > 0.9 for row in comparison.biases[::2])
+def test_the_table_names_existing_systems() -> None:
+    for benchmark, systems in SYSTEM_FAMILIES.items():
+        assert set(systems) <= set(BENCHMARKS[benchmark].system_sets["all"])
+
+
+# First source B > A, no score of C; second A > B = C.
+REPLIES = np.array([[1.0, 3.0], [2.0, 2.0], [NAN, 2.0]])
+INVALID = [{"model": "m", "missing": [{"line": 1}]}]
+
+
+@pytest.mark.parametrize(
+    ("ties", "accuracy", "with_invalid"),
+    [
+        # Decided on the first source: A-C and B-C, without C's score. On the second: A-B and A-C
+        # are right, and B-C (people: B) is tied: 2.5 of 3, then of 5.
+        ("half", 2.5 / 3, 2.5 / 5),
+        ("loss", 2 / 3, 2 / 5),
+        ("drop", 1.0, 2 / 4),
+        # People's tie of A and B on the first source counts, too, and ε is 0 (1 would be right on
+        # that tie alone): 2 of 4, then of 6.
+        ("calibrated", 2 / 4, 2 / 6),
+    ],
+)
+def test_invalid_replies_count_as_wrong(
+    ties: TieRule, accuracy: float, with_invalid: float
+) -> None:
+    study = Study(TOY, Settings(ties=ties))
+    table = sentence_table("m", TOY.corpus.names, REPLIES)
+    (result,) = study.evaluate(table, ("edit",))
+    assert result.sentence is not None
+    assert result.sentence.accuracy == pytest.approx(accuracy)
+    assert accuracy_with_invalid(study, table, result, INVALID) == pytest.approx(with_invalid)
+    # A pair that the judge was never asked about is still left out.
+    elsewhere: list[dict[str, Any]] = [{"missing": [{"line": 2}]}, {}]
+    assert accuracy_with_invalid(study, table, result, elsewhere) == pytest.approx(accuracy)
+
+
+def test_a_judge_without_a_valid_reply_is_never_right() -> None:
+    study = Study(TOY, Settings())
+    table = sentence_table("m", TOY.corpus.names, np.full((3, 2), NAN))
+    (result,) = study.evaluate(table, ("edit",))
+    assert np.isnan(accuracy_with_invalid(study, table, result, []))
+    everywhere = [{"missing": [{"line": 1}, {"line": 2}]}]
+    assert accuracy_with_invalid(study, table, result, everywhere) == 0
+
+
+def test_an_audit_includes_the_agreement_with_people() -> None:
+    study = Study(TOY, Settings())
+    plain = sentence_table("m", TOY.corpus.names, REPLIES)
+    entry = {"members": INVALID, "rows": [], "panel": {"ordinal": 0.4}}
+    table = replace(plain, statistics=replace(plain.statistics, details={"audit": entry}))
+    results = study.evaluate(table, ("edit",))
+    (audit,) = judges_audits(
+        study, [table, replace(plain, statistics=plain.statistics)], results, {}
+    )
+    accuracy, ceiling = audit.humans["edit"]
+    assert (accuracy, audit.with_invalid) == (pytest.approx(2.5 / 3), {"edit": pytest.approx(0.5)})
+    assert np.isnan(ceiling)
+    assert audit.panel == {"ordinal": 0.4}

@@ -1,26 +1,25 @@
-"""Attribution of judged edits in one pass: by hand, and compared with one at a time."""
+"""Credit of judged edits: leaving one out in one pass, a metric's own counts, and files."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from gecjury.core.errors import OptionError
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.metaeval.edits.attribution import attribute
-from gecjury.metaeval.edits.variants import (
-    METHODS,
-    attribute_edits,
-    check_attribution,
-    variant_corpus,
-)
-from gecjury.scoring.by_edit import EditCase
+from gecjury.metaeval.edits.credit import credit_edits, credit_kind, leave_one_out, variant_corpus
+from gecjury.scoring.by_edit import EditCase, EditCounts
+from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import GroupScorer
 from gecjury.scoring.scores import Statistics
 from tests.gecjury.metaeval.edits.test_attribution import Toy
@@ -78,27 +77,20 @@ CASES = [
 ]
 
 
-def credits(kind: str, cases: Sequence[EditCase] = tuple(CASES)) -> list[float]:
-    values, _ = attribute_edits(Many(), cases, CORPUS, Runtime(), METHODS[kind])
-    return [float(value) for value in values]
+def credits(cases: Sequence[EditCase] = tuple(CASES)) -> list[float]:
+    return [float(value) for value in leave_one_out(Many(), cases, CORPUS, Runtime())[0]]
 
 
 def test_by_hand() -> None:
     # v(∅)=0, v(X)=1, v(Y)=0, v(XY)=3, v(W)=1, v(XW)=2, v(YW)=1, v(XYW)=3½.
     # Without X: 3 − v(Y), without Y: 3 − v(X); Y alone 0 − 0;
     # of XYW without X 3½ − v(YW), without Y 3½ − v(XW), without W 3½ − v(XY).
-    assert credits("leave-one-out") == [3, 2, 0, 2.5, 1.5, 0.5]
-    assert credits("add-one") == [1, 0, 0, 1, 0, 1]
-    # X of XY: mean of 1 and 3; Y: of 0 and 2. Of XYW: W gains 1, but ½ after both (2 of 6 orders).
-    shapley = credits("shapley")
-    assert shapley[:3] == [2, 1, 0]
-    assert shapley[5] == pytest.approx(5 / 6)
-    assert sum(shapley[3:]) == pytest.approx(3.5)
+    assert credits() == [3, 2, 0, 2.5, 1.5, 0.5]
 
 
 def test_every_variant_is_scored_once_in_one_pass() -> None:
     SEEN.clear()
-    credits("leave-one-out")
+    credits()
     (corpus,) = SEEN
     pairs = list(zip(corpus.sources, corpus.systems["variant"].lines, strict=True))
     assert len(pairs) == len(set(pairs))
@@ -109,33 +101,29 @@ def test_every_variant_is_scored_once_in_one_pass() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", METHODS)
-def test_one_pass_equals_one_correction_at_a_time(kind: str) -> None:
+def test_one_pass_equals_one_correction_at_a_time() -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
         starts = sorted(rng.choice(12, size=rng.integers(1, 12), replace=False).tolist())
         words = rng.choice(["X", "Y", "W", ""], size=len(starts))
         edits = [Edit(s, s + 1, str(w)) for s, w in zip(starts, words, strict=True)]
         source = " ".join("abcdefghijkl")
-        corpus = Corpus((source,), {})
-        cases = cases_of(0, source, edits)
-        values, _ = attribute_edits(Many(), cases, corpus, Runtime(), METHODS[kind])
-        alone = attribute(Many(), source, edits, method=METHODS[kind])
+        values, _ = leave_one_out(
+            Many(), cases_of(0, source, edits), Corpus((source,), {}), Runtime()
+        )
+        alone = attribute(Many(), source, edits, method="remove")
         np.testing.assert_allclose(values, alone.values, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["leave-one-out", "add-one"])
-def test_side_by_side_only_compares_within_a_group(kind: str) -> None:
+def test_side_by_side_only_compares_within_a_group() -> None:
     SEEN.clear()
-    values, _ = attribute_edits(Judge(), CASES, CORPUS, Runtime(), METHODS[kind])
-    assert values.tolist() == credits(kind)
+    values, _ = leave_one_out(Judge(), CASES, CORPUS, Runtime())
+    assert values.tolist() == credits()
     groups = SEEN[0].groups
     assert groups is not None
-    # Two edits: both variants with the anchor; one edit: one; three edits: two, then one more.
+    # Two edits: both variants with the whole; one edit: one; three edits: two, then one more.
     assert len(groups) == 4
     assert {len(group.systems) for group in groups} <= {2, 3}
-    with pytest.raises(OptionError, match="side by side"):
-        check_attribution(Judge(), "shapley")
 
 
 def test_references_gold_and_contexts_stay_with_their_source() -> None:
@@ -146,7 +134,7 @@ def test_references_gold_and_contexts_stay_with_their_source() -> None:
     corpus = Corpus(
         CORPUS.sources, {}, (Version(("R a", "R d")),), gold, (("", "d"), ("a", "")), None, "mine"
     )
-    found = variant_corpus(Many(), CASES, corpus, "remove").corpus
+    found, _ = variant_corpus(Many(), CASES, corpus)
     for row, source in enumerate(found.sources):
         assert found.references[0].lines[row] == f"R {source[0]}"
         assert found.gold is not None
@@ -166,7 +154,74 @@ def test_unscored_variants_and_unknown_sources_are_missing() -> None:
             return Statistics(values)
 
     cases = [*CASES[:2], *cases_of(-1, "g h", [Edit(0, 1, "X")])]
-    values, _ = attribute_edits(Gaps(), cases, CORPUS, Runtime(), "remove")
+    values, _ = leave_one_out(Gaps(), cases, CORPUS, Runtime())
     np.testing.assert_array_equal(values, [3, np.nan, np.nan])
     with pytest.raises(OptionError, match="none of the judged edits"):
-        variant_corpus(Many(), cases[2:], CORPUS, "remove")
+        variant_corpus(Many(), cases[2:], CORPUS)
+
+
+@dataclass(frozen=True)
+class Verdict(Many):
+    """A metric that judges edits itself."""
+
+    name: ClassVar[str] = "verdict"
+
+    def plan_edits(self, cases: Sequence[EditCase], runtime: Runtime) -> None:
+        return None
+
+    def edit_scores(
+        self, cases: Sequence[EditCase], runtime: Runtime
+    ) -> tuple[FloatArray, Statistics]:
+        scores = np.array([float(case.edit.correction == "X") for case in cases])
+        return scores, Statistics(np.empty(0), None, {}, ("asked",))
+
+
+def counted(*own: float) -> Many:
+    """Return a metric that counts edits and gives these credits."""
+
+    @dataclass(frozen=True)
+    class Counted(Many):
+        def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
+            return EditCounts(np.array(own), ("counted",))
+
+    return Counted()
+
+
+def test_a_metric_credits_by_verdicts_by_counts_or_by_leaving_out() -> None:
+    assert credit_kind(Verdict()) == "verdicts"
+    assert credit_kind(counted()) == credit_kind(load("gotoscorer")) == "counts"
+    assert credit_kind(Many()) == "leave-one-out"
+    found = credit_edits(counted(0, 1, np.nan), CASES[:3], CORPUS, Runtime())
+    np.testing.assert_array_equal(found.values, [0, 1, np.nan])
+    assert found.notes == ("counted",)
+    with pytest.raises(OptionError, match="toy credits 3 edits in the shape"):
+        credit_edits(counted(1.0), CASES[:3], CORPUS, Runtime())
+
+
+def test_credits_are_read_from_their_file(tmp_path: Path) -> None:
+    def credited(cases: Sequence[EditCase] = tuple(CASES)) -> FloatArray:
+        return credit_edits(Many(), cases, CORPUS, Runtime(), tmp_path).values
+
+    SEEN.clear()
+    np.testing.assert_array_equal(credited(), credited())
+    assert len(SEEN) == 1
+    (mine,) = tmp_path.iterdir()
+    text = mine.read_text()
+    credited(CASES[:3])
+    (other,) = set(tmp_path.iterdir()) - {mine}
+    # Refused: a file that replaces another, a file of another version, a damaged file.
+    for content, facts in {
+        other.read_text(): "other settings, references or edits",
+        json.dumps({**json.loads(text), "format": "eJw"}): "expected 'gecjury-edit-credits/1'",
+        json.dumps({**json.loads(text), "values": "eJw"}): "is not a file of edit credits",
+    }.items():
+        mine.write_text(content)
+        with pytest.raises(InputError, match=facts):
+            credited()
+
+
+def test_incomplete_credits_are_not_saved(tmp_path: Path) -> None:
+    cases = [*CASES[:2], *cases_of(-1, "g h", [Edit(0, 1, "X")])]
+    found = credit_edits(Many(), cases, CORPUS, Runtime(), tmp_path)
+    assert np.isnan(found.values).tolist() == [False, False, True]
+    assert not list(tmp_path.iterdir())
