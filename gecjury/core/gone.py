@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-OPTIONS: dict[tuple[str, str], str] = {}
+OPTIONS: dict[tuple[str, str], str] = {
+    ("attack", "--as-reward"): "the column `higher` of attack is how often damage raises a score",
+}
 """What to do instead of an option, by command and flag; `*` stands for every command."""
 
 COMMANDS: dict[str, str] = {}

@@ -16,7 +16,6 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.reading import read_version
 from gecjury.metaeval.effort import duration
 from gecjury.report.result import Column, Record, Result, Table
-from gecjury.rewards.guards import GUARDS
 from gecjury.scoring.score_files import check_writable
 from gecjury.scoring.scorer import Scorer
 from gecjury.stats.bootstrap import sentence_counts
@@ -30,7 +29,6 @@ from gecjury.studies.attack.damage import (
 )
 from gecjury.studies.attack.effects import effect, summed_up, verdicts_of
 from gecjury.studies.attack.perturbations import PERTURBATIONS, Perturbation
-from gecjury.studies.attack.rewarded import alarms, rises
 from gecjury.studies.study import Study, Takes, Work, function_of
 
 _MANY = 5_000  # texts; with fewer, no metric takes long
@@ -50,8 +48,6 @@ class Attack(Study):
         share: share of the sentences that are damaged.
         seed: seed of the damage and of the resamples.
         resampling: the bootstrap over sentences, for intervals.
-        as_reward: also show how often the damage raises the score as a reward, with and without
-            guards.
     """
 
     takes: ClassVar[Takes] = "either"
@@ -64,7 +60,6 @@ class Attack(Study):
     share: float = option(1.0, least=0, most=1)
     seed: int = option(0, least=0)
     resampling: Resampling = option(Resampling(over="sentences"), offers=("resamples",))
-    as_reward: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -121,8 +116,7 @@ class Attack(Study):
         """Damage corrections, score them with the undamaged ones and summarise the effects.
 
         Table `rows` has one record per metric and kind of damage; see
-        `gecjury.studies.attack.effects.effect`. Table `attacks` describes each perturbation; with
-        `as_reward`, table `rewards` shows how often the damage raises the reward.
+        `gecjury.studies.attack.effects.effect`. Table `attacks` describes each perturbation.
         """
         corpus = work.corpus
         damaged = self._damaged(work)
@@ -167,9 +161,6 @@ class Attack(Study):
             keys.append(Column("origin", "idea from"))
             described = [{key.key: getattr(one, key.key) for key in keys} for one in attacks]
             shown.append(Table(keys, described, "Attacks", name="attacks"))
-        if self.as_reward:
-            facts["alarms"] = alarms(corpus)
-            shown += _reward_tables(scored, corpus, facts["alarms"])
         return Result(tuple(shown), facts, notes, int(any(row["missing"] for row in rows)))
 
     def perturbations(self, work: Work) -> tuple[Perturbation, ...]:
@@ -251,39 +242,6 @@ def _net(row: Record) -> str:
 def _mean(row: Record, key: str) -> float:
     values = [system[key] for system in row["systems"].values()]
     return float(sum(values) / len(values))
-
-
-def _reward_tables(
-    scored: Sequence[AttackScores], corpus: Corpus, alarmed: Mapping[str, Mapping[str, float]]
-) -> list[Table]:
-    """Return how often damage raises a reward, and how often guards hit undamaged texts."""
-    columns = [
-        Column("metric"),
-        Column("attack"),
-        Column("compared"),
-        _percent("unguarded", "rises, no guards %"),
-        _percent("guarded", "rises, guards %"),
-        _percent("caught", "caught %"),
-        Column("by", "mostly by"),
-    ]
-    note = (
-        "rises: share of the damaged texts whose reward is above the undamaged text's; with guards "
-        "the range of the undamaged scores is 0 to 1, and values outside it are clipped"
-    )
-    guards = [
-        {"guard": name, **shares, "summary": GUARDS[name].summary}
-        for name, shares in alarmed.items()
-    ]
-    about = [
-        Column("guard"),
-        _percent("outputs", "undamaged outputs %", 2),
-        _percent("references", "references %", 2),
-        Column("summary", "when it takes effect"),
-    ]
-    return [
-        Table(columns, rises(scored, corpus), "As a reward", [note], "rewards"),
-        Table(about, guards, "Guards, and how often they hit undamaged texts"),
-    ]
 
 
 attack = function_of(Attack)

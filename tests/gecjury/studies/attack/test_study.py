@@ -266,24 +266,13 @@ def test_the_command_prints_what_the_function_gives(shell: Shell, files: list[st
     corpus = gecjury.read_corpus(files[0], files[1:], ["ref.txt"])
     settings = Attack(
         attacks=("shuffle", "swap"), victims=("fixed",), perturbed={"worse": HALF}, share=0.7,
-        resampling=few(25), seed=3, as_reward=True,
+        resampling=few(25), seed=3,
     )  # fmt: skip
     words = ["--attack", "shuffle", "--attack", "swap", "--system", "fixed", "--share", "0.7"]
-    words += ["--perturbed", "worse=half.txt", "--resamples", "25", "--seed", "3", "--as-reward"]
+    words += ["--perturbed", "worse=half.txt", "--resamples", "25", "--seed", "3"]
     own = document(shell, *files, "-m", "green", "-r", "ref.txt", *words)
     assert own["inputs"] == files
     assert untimed(own) == untimed(gecjury.attack(corpus, "green", settings))
-
-
-def test_how_often_damage_pays(shell: Shell, files: list[str]) -> None:
-    words = [*files, "-m", "changes", "--attack", "repeat-all", "--resamples", "10"]
-    own = document(shell, *words, "--as-reward")
-    (row,) = own["rewards"]
-    assert (row["attack"], row["unguarded"], row["by"]) == ("repeat-all", 1.0, "doubled")
-    assert row["guarded"] == 0.0
-    assert own["alarms"]["doubled"]["outputs"] == 0.0
-    assert "rewards" not in document(shell, *words)
-    assert "when it takes effect" in shell("attack", *words, "--as-reward")[1]
 
 
 def test_json_and_table(shell: Shell, files: list[str]) -> None:
