@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from gecjury.corpus.reading import read_corpus
     from gecjury.corpus.tokens import in_language
     from gecjury.datasets.run import score_dataset
-    from gecjury.metaeval import Comparison
     from gecjury.integrations.reward import reward
+    from gecjury.metaeval import Comparison
     from gecjury.scoring import METRICS, ScoreTable, load
     from gecjury.scoring.given_scores import given_scores
     from gecjury.stats.resampling import Resampling

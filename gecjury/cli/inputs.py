@@ -51,13 +51,10 @@ class Outputs(Gold):
         references: a reference: text, or M2 (one reference an annotator, and gold edits where --m2
             is not given); repeat for more. NAME=REF adds it to a set that members of a jury can
             name.
-        suggestions: number of hypotheses from a checker's matches: the N-th applies every match's
-            N-th suggestion; 0: one hypothesis with only the spans.
     """
 
     source: str = option(REQUIRED, "SOURCE")
     hypotheses: tuple[str, ...] = option(REQUIRED, "HYP")
-    suggestions: int = option(1, metavar="N", least=0, most=20)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,7 +240,7 @@ def read_files(args: argparse.Namespace, *, on_disk: bool = False) -> Corpus:
     if not args.hypotheses:  # a dataset does not need them
         args.parser.error("the following arguments are required: HYP")
     files = (args.source, args.hypotheses, args.references, args.m2)
-    more = (language_from(args), args.source_text, args.suggestions)
+    more = (language_from(args), args.source_text)
     return read_corpus(*files, *more, on_disk=on_disk, split=args.split)
 
 

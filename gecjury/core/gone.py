@@ -4,6 +4,19 @@ from __future__ import annotations
 
 OPTIONS: dict[tuple[str, str], str] = {
     ("attack", "--as-reward"): "the column `higher` of attack is how often damage raises a score",
+    ("data fetch", "--url"): "set GECJURY_DATA_URL to the address of a mirror",
+    ("edits", "--pos"): "parts of speech are named as in spaCy 2, as in the published scores",
+    ("m2 retype", "--pos"): "parts of speech are named as in spaCy 2, as in the published scores",
+    (
+        "m2 reextract",
+        "--pos",
+    ): "parts of speech are named as in spaCy 2, as in the published scores",
+    ("m2 apply", "--overlaps"): "remove one of two overlapping edits; the error names their line",
+    ("m2 text", "--overlaps"): "overlapping edits are kept",
+    ("m2 convert", "--overlaps"): "overlapping edits are kept",
+    ("score", "--num-gpus"): "in Python, score_dataset(..., engine=RayEngine(num_gpus=N))",
+    ("score", "--output-format"): "scores are written as Parquet",
+    ("score", "--strict"): "bad rows get no score and are listed in bad-rows.jsonl",
 }
 """What to do instead of an option, by command and flag; `*` stands for every command."""
 

@@ -242,14 +242,6 @@ def given_scores(box: Box) -> Case:
     """7: scores from other programs."""
     name, seed = box.rng.choice((
         ("given.tsv", Seed(fixtures.SCORES_LONG.encode(), separator="\t")),
-        ("given.csv", Seed(fixtures.SCORES_WIDE.encode(), separator=",")),
-        ("given.json", Seed(fixtures.numbers(), "json")),
-        ("given.json", Seed([["a", 1, 0.5], ["a", 2, None], {"system": "b", "line": 1, "score": 1},
-                             ["a", 4, 1], ["b", 4, 0]], "json")),
-        ("given.jsonl", Seed([{"system": n, "line": line, "score": score}
-                              for n, row in fixtures.numbers().items()
-                              for line, score in enumerate(row, 1)], "jsonl")),
-        ("given/a.txt", Seed(b"0.1\n0.2\nnan\n0.4\n")),
         ("given.json", Seed({"rows": [
             {"system": n, "metric": "x", "sentences": row, "score": 0.5, "signature": "x|data=0"}
             for n, row in fixtures.numbers().items()]}, "json")),
@@ -260,9 +252,8 @@ def given_scores(box: Box) -> Case:
         box.put(other, text.plain())
     box.lay({name: seed})
     files = ["source.txt", "a.txt", "b.txt", "c.txt"]
-    where = "given" if name.startswith("given/") else name
     more = box.rng.choice(("", "", ",label=mine", ",metric=x", ",label=\x1b[31m"))
-    what = f"scores:file={where}{more}"
+    what = f"scores:file={name}{more}"
     if box.rng.random() < 0.7:
         argv = ["score", *files, "-m", what, *["--sentences"] * box.rng.randrange(2)]
     else:

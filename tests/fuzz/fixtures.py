@@ -23,7 +23,6 @@ __all__ = [
     "RATINGS",
     "REF",
     "SCORES_LONG",
-    "SCORES_WIDE",
     "SOURCE",
     "A",
     "B",
@@ -111,7 +110,6 @@ SCORES_LONG = "system\tline\tscore\n" + "".join(
     for place, name in enumerate("abc")
     for line in range(1, 5)
 )
-SCORES_WIDE = "a,b,c\n0.1,0.2,0.3\n0.4,nan,0.6\n1,0,1\n0.5,0.25,0.75\n"
 PRICES = {
     "date": "2026-01-01",
     "currency": "EUR",

@@ -21,7 +21,6 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.stats.bootstrap import sentence_counts
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.attack.damage import (
-    AttackScores,
     Damaged,
     attack_corpora,
     damage,

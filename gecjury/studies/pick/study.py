@@ -199,10 +199,7 @@ class Pick(Study):
 
 
 def score_lines(choice: Choice) -> str:
-    """Return a tab-separated table: the line, the system chosen, every system's score.
-
-    `scores:file=FILE` reads it.
-    """
+    """Return a tab-separated table: the line, the system chosen, every system's score."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
     writer.writerow(["line", "chosen", *choice.systems])

@@ -90,7 +90,7 @@ def test_every_real_m2_file_is_converted_unchanged(
     ]
     assert len(files) == 16
     for file in files:
-        out, _ = run(capsys, "m2", "convert", str(file), "--overlaps", "keep")
+        out, _ = run(capsys, "m2", "convert", str(file))
         assert out.encode() == file.read_bytes(), file
 
 

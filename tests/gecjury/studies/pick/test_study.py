@@ -9,25 +9,21 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import gecjury
 from gecjury import Pick, Resampling
 from gecjury.cli import main
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
-from gecjury.corpus.rows import check_system_name
 from gecjury.report.tables import to_json
-from gecjury.scoring.given_scores import GivenScores, given_scores
+from gecjury.scoring.given_scores import given_scores
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
-from gecjury.studies.pick.choices import Choice, Votes, choose_by_risk, choose_by_score
+from gecjury.studies.pick.choices import Votes, choose_by_risk, choose_by_score
 from gecjury.studies.pick.gains import best_elsewhere, part_draws
-from gecjury.studies.pick.study import score_lines
 from tests.shell import Shell
 
 SOURCE = ["This are a sentence .", "He go home now .", "All is well here ."]
@@ -211,36 +207,6 @@ def test_files_are_written(shell: Shell, files: list[str]) -> None:
         first = ["bad", "good", "odd"][values.index(max(values, key=float))]
         assert chosen == first
     assert shell(*words, "--scores", "-")[1] == table
-
-
-@given(
-    st.dictionaries(
-        st.text(st.sampled_from('ab",;\\\u00fc\t '), max_size=4).map("s{}".format),
-        st.lists(st.floats(allow_infinity=False), min_size=2, max_size=2),
-        min_size=2,
-        max_size=3,
-    )
-)
-def test_written_scores_are_read_back(
-    tmp_path_factory: pytest.TempPathFactory, scores: dict[str, list[float]]
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "scores.tsv"
-    table = np.array([*scores.values()])
-    choice = Choice(
-        "x", "", tuple(scores), table, np.array([0, 1]), ("a", "b"), ("a", "b"), 0, 0, 0.0
-    )
-    path.write_text(score_lines(choice), encoding="utf-8")
-    names = [*scores]
-    try:
-        for name in names:
-            check_system_name(name)
-    except InputError:
-        assert any("\t" in name or name.endswith(" ") for name in names)
-        return
-    read = GivenScores(file=str(path))
-    if np.isnan(table).all():
-        return
-    np.testing.assert_array_equal([read.held.rows[name][0].scores(2) for name in names], table)
 
 
 def untimed(document: Any) -> Any:

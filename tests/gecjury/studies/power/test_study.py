@@ -27,9 +27,13 @@ def given(path: Path, spread: float = 0.3, count: int = COUNT) -> GivenScores:
     rng = np.random.default_rng(5)
     one = rng.random(count)
     two = one + rng.normal(0.02, spread, count)
-    lines = [f"{a},{b}" for a, b in zip(one, two, strict=True)]
-    path.write_text("\n".join(["one,two", *lines]) + "\n")
+    path.write_text(table({"one": one, "two": two}))
     return GivenScores(file=str(path))
+
+
+def table(scores: dict[str, Any]) -> str:
+    rows = (f"{name},{n},{s}\n" for name, of in scores.items() for n, s in enumerate(of, 1))
+    return "system,line,score\n" + "".join(rows)
 
 
 def test_closed_forms() -> None:
@@ -133,7 +137,7 @@ def test_too_little_data_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="3 sentences: a standard error needs at least 5"):
         gecjury.power(None, given(tmp_path / "few.csv", count=3))
     same = tmp_path / "same.csv"
-    same.write_text("one,two\n" + "0.5,0.5\n" * 30)
+    same.write_text(table({"one": [0.5] * 30, "two": [0.5] * 30}))
     with pytest.raises(InputError, match="do not differ in any sentence"):
         gecjury.power(None, GivenScores(file=str(same)))
     with pytest.raises(OptionError, match="these data answer no question"):
@@ -148,7 +152,7 @@ def test_too_little_data_is_refused(tmp_path: Path) -> None:
 @pytest.fixture
 def scores(shell: Shell) -> str:
     """The name of a file of scores in the shell's folder."""
-    shell.write("s.csv", "a,b\n" + "".join(f"{i % 7},{i % 5}\n" for i in range(60)))
+    shell.write("s.csv", table({"a": [i % 7 for i in range(60)], "b": [i % 5 for i in range(60)]}))
     return "s.csv"
 
 
