@@ -12,7 +12,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 from gecjury.cli import studies
@@ -62,7 +62,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "serve": "a local web page: score pasted texts, open comparisons, a leaderboard",
         "errant-compare": "compare two M2 files, with errant_compare's options and output",
         "cite": "what to cite for metrics and benchmarks, as BibTeX",
-        "completion": "print a script for shell completion of commands, options and names",
     },
 }
 """Commands with one line of help each, in the groups of `gecjury --help`.
@@ -170,6 +169,8 @@ def _extra_of(error: ModuleNotFoundError) -> str | None:
 
 def _run(arguments: Sequence[str]) -> int:
     try:
+        if "_ARGCOMPLETE" in os.environ:
+            _complete()
         if not arguments:
             print_data(_START)
             sys.stdout.flush()
@@ -197,6 +198,26 @@ def _run(arguments: Sequence[str]) -> int:
     # Flushed here, where a missing reader can be handled, and not at Python's exit.
     sys.stdout.flush()
     return status
+
+
+def _complete() -> None:
+    """Answer a shell that asks argcomplete how the command line may go on, and end the program."""
+    import argcomplete
+
+    from gecjury.benchmarks.table import BENCHMARKS
+    from gecjury.scoring.registry import metric_names
+
+    names = {"METRIC": metric_names(), "benchmark": BENCHMARKS, "CORPUS": BENCHMARKS}
+
+    def names_or_files(prefix: str, action: argparse.Action, **_: object) -> Iterable[str]:
+        return names.get(str(action.metavar), ()) or argcomplete.FilesCompleter()(prefix)
+
+    program = parser = command_parser().declared()
+    # argcomplete looks at parsers before they parse, so the command's arguments are declared here.
+    for word in os.environ.get("COMP_LINE", "").split():
+        if word in parser.actions:
+            parser = parser.actions[word].declared()
+    argcomplete.autocomplete(program, default_completer=names_or_files)
 
 
 def _complete_metrics(args: argparse.Namespace) -> None:

@@ -20,7 +20,11 @@ OPTIONS: dict[tuple[str, str], str] = {
 }
 """What to do instead of an option, by command and flag; `*` stands for every command."""
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "analyse cost": "the column `seconds` of compare is how long a metric takes",
+    "analyse solver": "uot-errant:solver=pot scores by POT's plans",
+    "completion": 'use argcomplete: eval "$(register-python-argcomplete gecjury)"',
+}
 """What to do instead of a command."""
 
 SETTINGS: dict[tuple[str, str], str] = {}

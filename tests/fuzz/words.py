@@ -77,7 +77,7 @@ _LINES = (
     ("explain", "source.txt", "a.txt", "ref.txt", "-m", "cleme", "--line", "2"),
     ("maege", "gold.m2", "-m", "gleu", "--seeds", "1", "--resamples", "20", "--means", "0", "1"),
     ("attack", *_FILES, "-m", "gleu", "-r", "ref.txt", "--resamples", "20"),
-    ("analyse", "edits", *_FILES), ("analyse", "cost", *_FILES, "-m", "gleu", "-r", "ref.txt"),
+    ("analyse", "edits", *_FILES),
     ("tune", "green:beta=0:2:1", "./own", "--folds", "2"),
     ("train", "weights", "./own", "--model", "nowhere", "-o", "x"),
     ("train", "jury", "./own", "-m", "gleu", "-m", "green", "-o", "jury.json", "--folds", "2"),
@@ -177,8 +177,7 @@ def sentences(box: Box) -> Case:
         return Case(box.tail(*argv), strays=True)
     if roll == 5:
         box.lay(seeds)
-        kind = box.rng.choice(("edits", "cost"))
-        argv = ["analyse", kind, "source.txt", "a.txt", "b.txt", "-r", "ref.txt", "-m", "gleu"]
+        argv = ["analyse", "edits", "source.txt", "a.txt", "b.txt", "-r", "ref.txt", "-m", "gleu"]
         return Case(box.tail(*argv))
     if roll == 6:
         box.lay(seeds, likely=("ref.txt", "gold.m2"))

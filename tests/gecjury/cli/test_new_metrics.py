@@ -83,7 +83,6 @@ COMMANDS = [
     "estimate sample -m {} --html page.html",
     "explain source.txt mine.txt -r ref.txt -m {} --attribution remove --format json",
     "analyse scatter sample -m {}",
-    "analyse cost sample -m {}",
     "train jury sample -m {} -m green -o my.jury",
 ]
 # What needs a part of a metric that a function does not have, or data that is not here.
