@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from gecjury.cli.options import add_options
 from gecjury.cli.streams import tell
-from gecjury.core.settings import REQUIRED, option
+from gecjury.core.settings import REQUIRED, check, option, options_of
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
@@ -66,6 +67,28 @@ class RowOutputs(Outputs):
             a dataset: Parquet, JSON lines, a folder or glob of them, hf:NAME[:SPLIT].
         hypotheses: system outputs, named after their files (-: stdin); or more files.
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetOptions:
+    """Options that apply only to datasets.
+
+    Attributes:
+        columns: the columns of the data: id, source, hypothesis (repeat for several), references.
+        keep: write the rows that satisfy a condition, e.g. 'green >= .8'.
+        shard_rows: rows per shard (default: a thousandth of all, but 10,000 to 200,000).
+        engine: engine that runs the workers.
+        address: address of a Ray cluster: local (default), auto, HOST:PORT, ray://...
+    """
+
+    columns: tuple[str, ...] = option((), "--column", metavar="ROLE=NAME")
+    keep: str | None = option(None, metavar="CONDITION")
+    shard_rows: int | None = option(None, metavar="N", least=1, most=100_000_000)
+    engine: Literal["local", "ray"] = "local"
+    address: str | None = option(None, metavar="ADDRESS")
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,6 +192,17 @@ def check_page(path: str) -> None:
     with suppress(OSError):  # writing it later reports the reason
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     check_place(path)
+
+
+def may_be_dataset(args: argparse.Namespace) -> bool:
+    """Return False for plain text files without options of datasets, which need no closer look."""
+    given = any(getattr(args, one.name) != one.default for one in options_of(DatasetOptions))
+    names = (args.source, *args.hypotheses)
+    return given or any(_DATASET.search(name.lower()) or os.path.isdir(name) for name in names)  # noqa: PTH112
+
+
+_DATASET = re.compile(r"^hf:|[*?\[]|/$|\.(parquet|pq|jsonl|ndjson|json)(\.gz)?$")
+"""Names that may be those of a dataset."""
 
 
 def add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:

@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gecjury.cli.datasets import add_dataset_options, run_dataset, wants_dataset
 from gecjury.cli.inputs import (
+    DatasetOptions,
     Outputs,
     RowOutputs,
     Selection,
@@ -23,6 +23,7 @@ from gecjury.cli.inputs import (
     benchmark_or_files,
     check_page,
     language_from,
+    may_be_dataset,
     named_benchmark,
     print_plans,
     read_files,
@@ -152,7 +153,8 @@ def declare(parser: CommandParser) -> None:
         kinds = "draw it: .png, .pdf or .svg"
         parser.add_argument(study.draws, dest="figure", metavar="FILE", help=kinds)
     if datasets:
-        add_dataset_options(parser)
+        about = "rows of files of any size (docs/guides/scale.md)"
+        add_options(parser.add_argument_group("datasets", about), DatasetOptions)
         # A dataset may be the only input; for text files, the reader reports missing outputs.
         next(a for a in parser._actions if a.dest == "hypotheses").required = False
     parser.set_defaults(run=run)
@@ -165,8 +167,11 @@ def run(args: argparse.Namespace) -> int:
     study = settings_of(study_of(args.parser.path), args)
     if study.keeps:
         _check_folder(args.output, study)
-    if study.takes == "files or dataset" and wants_dataset(args):
-        return run_dataset(args)
+    if study.takes == "files or dataset" and may_be_dataset(args):
+        from gecjury.cli.datasets import run_dataset, wants_dataset
+
+        if wants_dataset(args):
+            return run_dataset(args)
     # A figure that cannot be drawn must be reported before hours of scoring.
     figure = getattr(args, "figure", None)
     if figure:

@@ -60,9 +60,9 @@ class LocalEngine:
             GecjuryError: raised by a worker.
         """
         if self._workers == 1 or len(shards) < 2:
-            with closing(Worker(job)) as worker:
-                for shard in shards:
-                    done(worker.finish(shard))
+            worker = Worker(job)
+            for shard in shards:
+                done(worker.finish(shard))
             return
         count = min(self._workers, len(shards))
         # Otherwise numerical libraries would start one thread per core in every worker.

@@ -15,6 +15,7 @@ import numpy as np
 from gecjury.core.durable import lock, unwritable
 from gecjury.core.errors import OutputError
 from gecjury.core.records import from_record, read_record
+from gecjury.datasets.files import CONVERTED
 from gecjury.datasets.output import (
     UNFINISHED,
     damaged_part,
@@ -56,7 +57,8 @@ def held(folder: Path) -> Iterator[None]:
         if folder.exists() and not folder.is_dir():
             raise OutputError(f"{folder}: is a file; results need a folder")
         folder.mkdir(parents=True, exist_ok=True)
-        names = {entry.name for entry in folder.iterdir()} - {".lock", ".lock.lock", UNFINISHED}
+        ours = {".lock", ".lock.lock", UNFINISHED, CONVERTED}
+        names = {entry.name for entry in folder.iterdir()} - ours
         if names and MANIFEST not in names:
             raise OutputError(
                 f"{folder}: contains other files ({', '.join(sorted(names)[:3])}), but no run of "
@@ -72,7 +74,10 @@ def held(folder: Path) -> Iterator[None]:
         if holder is None:
             raise OutputError(f"{folder}: another run is writing there; wait until it has finished")
         with holder:
-            yield
+            try:
+                yield
+            finally:
+                shutil.rmtree(folder / CONVERTED, ignore_errors=True)
 
 
 def manifest_of(folder: Path) -> Job | None:
@@ -115,8 +120,7 @@ def begin(job: Job, old: Job | None) -> None:
 def _differences(old: Job, new: Job) -> list[str]:
     """Return the differences between two jobs, a line each."""
     names = {"id": "column of ids", "source": "column of sources", "keep": "--keep",
-             "references": "column of references", "form": "--output-format",
-             "shard_rows": "--shard-rows"}  # fmt: skip
+             "references": "column of references", "shard_rows": "--shard-rows"}  # fmt: skip
     then, now = (
         {what: getattr(job, field) for field, what in names.items()}
         | {"columns of hypotheses": ", ".join(job.hypotheses.values())}
@@ -247,13 +251,9 @@ def part_ids(job: Job, shard: Shard) -> list[str]:
     """
     path = part_path(job, shard)
     try:
-        if job.form == "jsonl":
-            with path.open(encoding="utf-8") as lines:
-                ids = [json.loads(line)["id"] for line in lines]
-        else:
-            import pyarrow.parquet as parquet
+        import pyarrow.parquet as parquet
 
-            ids = parquet.read_table(path, columns=["id"]).column("id").to_pylist()
+        ids = parquet.read_table(path, columns=["id"]).column("id").to_pylist()
         return list(from_record(tuple[str, ...], ids, "id"))
     except (OSError, LookupError, TypeError, ValueError, RecursionError) as error:
         raise damaged_part(path, error) from None
@@ -269,6 +269,5 @@ def write_results(job: Job, results: Results) -> None:
 def tidy(job: Job) -> None:
     """Remove the files that a finished folder no longer needs."""
     folder = Path(job.folder)
-    shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
-    if job.form == "parquet":
-        shutil.rmtree(folder / SIDES, ignore_errors=True)
+    for unneeded in (UNFINISHED, SIDES):
+        shutil.rmtree(folder / unneeded, ignore_errors=True)

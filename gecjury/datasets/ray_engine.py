@@ -83,7 +83,7 @@ class ShardActor:
         self._job: Job
         # With `python -m gecjury` Ray takes the package's folder for that of a script and puts it
         # first, so that `import datasets` would find `gecjury.datasets`.
-        package = Path(errors.__file__).resolve().parent
+        package = Path(errors.__file__).resolve().parents[1]
         sys.path[:] = [entry for entry in sys.path if not entry or Path(entry).resolve() != package]
         try:
             # Relative paths of models then mean the same as where the command was run.

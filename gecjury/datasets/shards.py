@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from gecjury.core.records import from_record
 from gecjury.core.textfiles import parse_json
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.datasets.columns import Columns
 from gecjury.scoring.signature import Signature
-
-Form = Literal["parquet", "jsonl"]
-"""How the scores are written."""
 
 
 class Plain:
@@ -41,22 +38,18 @@ class InputFile:
     Attributes:
         path: absolute path, or `hf:NAME:SPLIT`.
         name: its name in ids, bad rows and messages; unique in the dataset.
-        kind: `parquet`, `jsonl` or `hf`.
         rows: number of rows, including bad ones.
         size: bytes; 0 for a dataset of the hub.
         changed: modification time in nanoseconds; 0 for a dataset of the hub.
         mark: fingerprint, 16 hexadecimal digits.
-        offsets: for uncompressed JSON lines, where each shard begins, in bytes.
     """
 
     path: str
     name: str
-    kind: Literal["parquet", "jsonl", "hf"]
     rows: int
     size: int = 0
     changed: int = 0
     mark: str = ""
-    offsets: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,14 +61,12 @@ class Shard(Plain):
         file: index among the files of the job.
         start: first row of the file, from 0.
         stop: row after the last.
-        offset: for uncompressed JSON lines, where it begins, in bytes; otherwise -1.
     """
 
     number: int
     file: int
     start: int
     stop: int
-    offset: int = -1
 
     @property
     def name(self) -> str:
@@ -95,8 +86,6 @@ class Job(Columns, Plain):
         files: files of the dataset.
         shard_rows: rows in a shard, fewer in the last of each file.
         keep: condition that kept rows fulfil; empty if no rows are kept.
-        form: format of the results.
-        strict: True if a bad row ends the run.
         runtime: fields of `Runtime` by name, as JSON values: how it is run, never what is computed.
         language: language of the texts.
     """
@@ -108,8 +97,6 @@ class Job(Columns, Plain):
     files: tuple[InputFile, ...]
     shard_rows: int
     keep: str = ""
-    form: Form = "parquet"
-    strict: bool = False
     runtime: Mapping[str, Any] = field(default_factory=dict)
     language: Language = ENGLISH
 
@@ -176,7 +163,6 @@ def shards_of(files: Sequence[InputFile], shard_rows: int) -> Iterator[Shard]:
     """
     number = 0
     for index, file in enumerate(files):
-        for place, start in enumerate(range(0, file.rows, shard_rows)):
-            offset = file.offsets[place] if file.offsets else -1
-            yield Shard(number, index, start, min(start + shard_rows, file.rows), offset)
+        for start in range(0, file.rows, shard_rows):
+            yield Shard(number, index, start, min(start + shard_rows, file.rows))
             number += 1

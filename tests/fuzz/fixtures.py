@@ -159,12 +159,11 @@ DATASET = [
 ]
 
 
-def dataset_words(path: Path, form: str) -> list[str]:
+def dataset_words(path: Path) -> list[str]:
     """Return the command line that scores `DATASET` in a file, without the results folder."""
     roles = ("id=id", "source=source", "hypothesis=a", "hypothesis=b", "references=references")
     columns = [word for role in roles for word in ("--column", role)]
-    return ["score", str(path), *columns, "-m", "gleu", "-m", "changes", "--output-format", form,
-            "--shard-rows", "2"]  # fmt: skip
+    return ["score", str(path), *columns, "-m", "gleu", "-m", "changes", "--shard-rows", "2"]
 
 
 def make_answers(task: Any) -> None:

@@ -32,7 +32,7 @@ from gecjury.datasets.run import score_dataset
 from gecjury.datasets.shards import InputFile, Job, Shard, ShardSummary, shards_of
 from gecjury.scoring.signature import Signature
 
-FILE = InputFile("/data/mine.jsonl", "mine.jsonl", "jsonl", 60)
+FILE = InputFile("/data/mine.jsonl", "mine.jsonl", 60)
 with_ray = [
     pytest.mark.ray,
     pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray is not installed"),
