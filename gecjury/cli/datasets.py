@@ -77,8 +77,6 @@ def _refuse_text_options(args: argparse.Namespace) -> None:
             raise OptionError(f"{flag} is for text files, but {args.source} is a dataset{hint}")
     if not args.output:
         raise OptionError(f"{args.source} is a dataset: name the folder of its scores with -o DIR")
-    if args.engine != "ray" and args.address:
-        raise OptionError("--address is for --engine ray")
 
 
 def run_dataset(args: argparse.Namespace) -> int:

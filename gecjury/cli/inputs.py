@@ -77,15 +77,14 @@ class DatasetOptions:
         columns: the columns of the data: id, source, hypothesis (repeat for several), references.
         keep: write the rows that satisfy a condition, e.g. 'green >= .8'.
         shard_rows: rows per shard (default: a thousandth of all, but 10,000 to 200,000).
-        engine: engine that runs the workers.
-        address: address of a Ray cluster: local (default), auto, HOST:PORT, ray://...
+        engine: engine that runs the workers; ray uses the cluster of $RAY_ADDRESS, or else starts
+            one on this machine.
     """
 
     columns: tuple[str, ...] = option((), "--column", metavar="ROLE=NAME")
     keep: str | None = option(None, metavar="CONDITION")
     shard_rows: int | None = option(None, metavar="N", least=1, most=100_000_000)
     engine: Literal["local", "ray"] = "local"
-    address: str | None = option(None, metavar="ADDRESS")
 
     def __post_init__(self) -> None:
         check(self)
@@ -535,7 +534,7 @@ def runtime_from(args: argparse.Namespace, *, log: bool = False) -> Runtime:
         values[name] = None if path is None else Path(path)
     return Runtime(
         **values,
-        use_cache=not args.no_cache,
+        use_cache=args.use_cache,
         price=two_prices(args.price) if args.price else None,
         progress=SilentProgress() if args.quiet else TerminalProgress(log=log),
     )

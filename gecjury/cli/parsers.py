@@ -55,8 +55,7 @@ class Shared:
         batch_size: texts that a model reads at once.
         workers: number of processes.
         concurrency: simultaneous requests.
-        cache: cache folder (default: the user's).
-        no_cache: do not read or write disk caches.
+        cache: cache folder, or `none` to read and write no cache (default: the user's).
         dry_run: judges: count requests and cost, send nothing.
         max_cost: judges: stop before this cost is exceeded.
         prices: judges: use another price table.
@@ -81,7 +80,6 @@ class Shared:
     workers: int = option(1, metavar="N", least=1, most=1_024, reader="edits")
     concurrency: int = option(32, metavar="N", least=1, most=10_000, reader="judges")
     cache: str | None = option(None, metavar="DIR", reader="cache")
-    no_cache: bool = option(False, reader="edits")
     dry_run: bool = option(False, reader="plans")
     max_cost: float | None = option(None, metavar="X", reader="judges")
     prices: str | None = option(None, metavar="FILE", reader="judges")

@@ -14,6 +14,8 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("m2 apply", "--overlaps"): "remove one of two overlapping edits; the error names their line",
     ("m2 text", "--overlaps"): "overlapping edits are kept",
     ("m2 convert", "--overlaps"): "overlapping edits are kept",
+    ("*", "--no-cache"): "use --cache none",
+    ("score", "--address"): "set RAY_ADDRESS to auto, HOST:PORT or ray://HOST:PORT",
     ("score", "--num-gpus"): "in Python, score_dataset(..., engine=RayEngine(num_gpus=N))",
     ("score", "--output-format"): "scores are written as Parquet",
     ("score", "--strict"): "bad rows get no score and are listed in bad-rows.jsonl",

@@ -245,7 +245,7 @@ class RayEngine:
             # An existing session of the calling program is used, and is not ended.
             if self.address not in ("local", "auto"):
                 raise OptionError(
-                    f"--address {self.address}: this process has a Ray session already; use "
+                    f"the address {self.address}: this process has a Ray session already; use "
                     "auto to work in it, or end it with ray.shutdown()"
                 )
             yield
@@ -275,7 +275,7 @@ class RayEngine:
         """Connect to Ray and return its context."""
         import logging
 
-        root = Path(errors.__file__).resolve().parents[1]
+        root = Path(errors.__file__).resolve().parents[2]
         # Workers without GPUs must not see any: all would load their models onto the first one.
         seen = {} if self.num_gpus else {"CUDA_VISIBLE_DEVICES": ""}
         common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
@@ -304,8 +304,8 @@ class RayEngine:
         # Our message comes first, since Ray's is about functions that the user never called.
         if self.address == "auto":
             return (
-                "--address auto: no Ray cluster was found here; start one with `ray start --head`, "
-                "name one with --address ray://HOST:10001 or $RAY_ADDRESS, or use --address local "
+                "the address auto: no Ray cluster was found here; start one with `ray start "
+                "--head`, or set RAY_ADDRESS to that of one, e.g. ray://HOST:10001 "
                 f"(Ray says: {why})"
             )
         hint = ""
@@ -315,7 +315,7 @@ class RayEngine:
                 "looks for it (`ray get-auth-token`)"
             )
         return (
-            f"--address {self.address}: no connection to a Ray cluster there (Ray says: {why})"
+            f"the address {self.address}: no connection to a Ray cluster there (Ray says: {why})"
             + hint
         )
 
@@ -432,8 +432,8 @@ def check_cluster_address(address: str) -> str:
     if host and 0 < port < 65536 and not re.search(r"[\s/@?#]", address.removeprefix("ray://")):
         return address
     raise OptionError(
-        f"--address {address!r:.100}: expected local, auto, HOST:PORT or ray://HOST:PORT (port "
-        "10001 unless the cluster says otherwise)"
+        f"the address {address!r:.100} of a Ray cluster: expected local, auto, HOST:PORT or "
+        "ray://HOST:PORT (port 10001 unless the cluster says otherwise)"
     )
 
 
@@ -454,13 +454,13 @@ def _knock(address: str) -> None:
     Raises:
         OptionError: it is not.
     """
-    named, said = address, f"--address {address}"
+    named, said = address, f"the address {address}"
     if address == "auto":
         named = os.environ.get("RAY_ADDRESS", "")
         said = f"$RAY_ADDRESS {named}"
-        if not named:
+        if named in ("", "auto"):
             named = _last_started()
-            said = f"--address auto: the last cluster that was started here, {named}"
+            said = f"the address auto: the last cluster that was started here, {named}"
     host, port = _host_and_port(named)
     if not host or not port:
         return  # no address; Ray notices that immediately

@@ -91,7 +91,8 @@ def score_dataset(
         shard_rows: rows that are finished together; by default a thousandth of all, 10,000 at
             least and 200,000 at most.
         engine: `local`, `ray`, or one of your own.
-        address: address of a Ray cluster; by default that of `$RAY_ADDRESS`, else `local`.
+        address: address of a Ray cluster, see `RayEngine`; by default that of `$RAY_ADDRESS`,
+            or else `local`.
         language: language of the texts, which determines their tokens.
         runtime: device, workers and the like.
         tell: function that gets the lines for the user before the work begins; none by default.
@@ -316,7 +317,7 @@ def _engine(
     if engine == "ray":
         from gecjury.datasets.ray_engine import RayEngine
 
-        address = address or ("auto" if os.environ.get("RAY_ADDRESS") else "local")
+        address = address or os.environ.get("RAY_ADDRESS") or "local"
         return RayEngine(address, runtime.workers, tell=tell or (lambda line: None))
     raise OptionError(f"unknown engine {engine!r:.60}; expected local or ray")
 

@@ -129,7 +129,7 @@ def downloads(box: Box) -> Case:
     server.behave_as(box.rng)
     box.spoiled.append(server.script)
     name = box.rng.choice(("gug", "tmu-gfm", "conll14-errant"))
-    argv = ["data", "fetch", name, "--url", server.url]
+    argv = ["data", "fetch", name]
     argv += box.rng.choice(([], ["--data", "mine"]))
     if box.rng.random() < 0.3:
         from gecjury.benchmarks.data_folder import dataset_files

@@ -88,11 +88,12 @@ _LINES = (
 _WORDS = (*HOSTILE, "-m", "-r", "--", "-h", "--version", "score", "--format", "@x", "-o")
 _OPTIONS = (
     ["--format", "json"], ["--format", "latex"], ["--format", "xml"], ["--dry-run"], ["--quiet"],
-    ["--no-cache"], ["--max-cost", "nan"], ["--max-cost", "-1"], ["--device", "tpu"], ["-o", "out"],
+    ["--cache", "none"], ["--max-cost", "nan"], ["--max-cost", "-1"], ["--device", "tpu"],
+    ["-o", "out"],
     ["--device", "cuda:99"], ["--batch-size", "0"], ["--workers", "0"], ["--concurrency", "-1"],
     ["--data", "nowhere"], ["--data", ""], ["--cache", ""], ["--cache", "a.txt"], ["-o", ""],
-    ["-o", "a.txt"], ["-o", "/dev/full"], ["--html", "/dev/full"], ["--html", ""], ["--url", "http://["],
-    ["--url", "ftp://x"], ["--url", ""], ["--base-url", "http://["], ["--base-url", "x:99999"],
+    ["-o", "a.txt"], ["-o", "/dev/full"], ["--html", "/dev/full"], ["--html", ""],
+    ["--base-url", "http://["], ["--base-url", "x:99999"],
     ["--tagger", ""], ["--tagger", "../x"], ["--tagger", "x" * 300], ["--m2", "-"], ["-r", "-"],
     ["-r", ""], ["-r", "own"], ["-r", "x=ref.txt"], ["-r", "=ref.txt"], ["-r", "x="], ["--m2", ""],
     ["--figure", "x.svg"], ["--figure", "x.exe"], ["--prices", ""], ["--api-key-env", ""],

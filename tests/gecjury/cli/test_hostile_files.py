@@ -62,13 +62,7 @@ def annotator(number: str) -> str:
             GIVEN,
             "expected a whole number from 1 to 100000000",
         ),
-        ("x.csv", DEEP, GIVEN, "nested deeper"),
-        (
-            "x.csv",
-            '{"mine": [1, 2, ' + "9" * 400 + "]}",
-            GIVEN,
-            "expected a score as a finite number",
-        ),
+        ("x.csv", TABLE + "mine,1," + "9" * 400 + "\n", GIVEN, "a score as a finite number"),
         # juries
         ("x.json", DEEP, JURY, "nested deeper"),
         ("x.json", '{"format": "gecjury-jury/1", "members": 3}', JURY, "not the file of a jury"),

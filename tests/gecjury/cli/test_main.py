@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.cli import COMMANDS, command_parser
+from gecjury.cli import COMMANDS, _check, command_parser
 from gecjury.cli.inputs import runtime_from
 from gecjury.scoring import registry
 from tests.gecjury.scoring import test_scorer
@@ -416,10 +416,25 @@ def test_check_reports_all_faults_at_once(shell: Shell) -> None:
 
 def test_global_options_reach_the_run() -> None:
     argv = ["score", "s", "h", "-m", "green", "--device", "cpu", "--batch-size", "3"]
-    argv += ["--workers", "2", "--no-cache"]
-    argv += ["--cache", "c", "--concurrency", "4", "--max-cost", "1.5", "--dry-run", "--quiet"]
+    argv += [
+        "--workers",
+        "2",
+        "--cache",
+        "c",
+        "--concurrency",
+        "4",
+        "--max-cost",
+        "1.5",
+        "--dry-run",
+        "--quiet",
+    ]
     args = command_parser().parse_args(argv)
+    _check(args)
     runtime = runtime_from(args)
     assert (runtime.device, runtime.batch_size, runtime.workers) == ("cpu", 3, 2)
     assert (runtime.concurrency, runtime.max_cost, runtime.dry_run) == (4, 1.5, True)
-    assert (runtime.cache, runtime.use_cache) == (Path("c"), False)
+    assert (runtime.cache, runtime.use_cache) == (Path("c"), True)
+    args.cache = "none"
+    _check(args)
+    runtime = runtime_from(args)
+    assert (runtime.cache, runtime.use_cache) == (None, False)

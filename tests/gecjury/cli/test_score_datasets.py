@@ -60,7 +60,6 @@ def test_the_fields_of_json_lines_decide_between_texts_and_datasets(
         (["a.parquet", "-m", "changes"], "name the folder of its scores with -o"),
         (["a.parquet", "-m", "green", "-o", "o", "-r", "ref.txt"], "--column references=NAME"),
         (["a.parquet", "-m", "green", "-o", "o", "--sentences"], "--sentences is for text files"),
-        (["a.parquet", "-m", "changes", "-o", "o", "--address", "auto"], "for --engine ray"),
         (
             ["source.txt", "mine.txt", "-m", "changes", "--keep", "changes < 1"],
             "--keep is for data",

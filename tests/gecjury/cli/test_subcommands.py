@@ -90,7 +90,7 @@ LEAVES = {parser.path: parser for parser in leaves(command_parser())}
         ("analyse edits", ("--workers",), ("--metric", "--device", "--step", "--method")),
         ("analyse lambda", ("--step", "--device"), ("--min-count", "--prices")),
         ("check", ("--m2",), ("--device", "--cache", "--data", "--batch")),
-        ("judgments export", ("--cache",), ("--device", "--no-cache")),
+        ("judgments export", ("--cache",), ("--device", "--workers")),
     ],
 )
 def test_help_lists_only_the_options_that_the_command_reads(
@@ -112,7 +112,7 @@ def test_shared_options_have_defaults_in_every_command() -> None:
     ):
         args = command_parser().parse_args([*path.split(), *words])
         assert (args.device, args.batch_size, args.cache) == ("auto", 64, None)
-        assert (args.dry_run, args.no_cache, args.format) == (False, False, "table")
+        assert (args.dry_run, args.cache, args.format) == (False, None, "table")
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_unknown_actions_are_reported_with_the_nearest_name(shell: Shell) -> Non
     ("words", "dest", "value"),
     [
         (["m2", "-o", "text", "check", "f"], "action", "check"),
-        (["data", "--no-cache", "list"], "action", "list"),
+        (["data", "--device", "list"], "action", "list"),
         (["data", "--data", "DIR", "--format", "json", "path", "seeda"], "data", "DIR"),
         (["judgments", "--cache", "c", "list"], "cache", "c"),
         (["train", "-o", "out", "some", "tmu-gfm"], "output", "out"),
@@ -180,7 +180,7 @@ def test_unknown_actions_are_reported_with_the_nearest_name(shell: Shell) -> Non
 )
 def test_options_may_precede_the_action(words: list[str], dest: str, value: str) -> None:
     parser = command_parser()
-    if words[:2] == ["m2", "-o"] or "--no-cache" in words:
+    if words[:2] == ["m2", "-o"] or "--device" in words:
         # The error names the action, which shows that it was recognised.
         with pytest.raises(Exception, match=f"`{words[0]} {value}` does not read it"):
             parser.parse_args(words)

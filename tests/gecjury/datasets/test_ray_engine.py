@@ -109,7 +109,7 @@ def test_a_missing_cluster_is_noticed_at_once(monkeypatch: pytest.MonkeyPatch) -
         taken.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         for named in (address, f"ray://{address}"):
-            with pytest.raises(OptionError, match=f"--address {named}: no Ray cluster answers"):
+            with pytest.raises(OptionError, match=f"the address {named}: no Ray cluster answers"):
                 _knock(named)
         monkeypatch.setenv("RAY_ADDRESS", address)
         with pytest.raises(OptionError, match=rf"\$RAY_ADDRESS {address}: no Ray cluster answers"):
@@ -297,10 +297,10 @@ class TestOnRay:
         command = [sys.executable, "-m", "gecjury", "score", str(data), "-m", "green"]
         command += ["-m", "changes", "--shard-rows", "10", "--workers", "2", "--format", "json"]
         parts = {}
-        for engine, place in (("local", ()), ("ray", ("--address", "local"))):
+        for engine in ("local", "ray"):
             folder = tmp_path / engine
             ran = subprocess.run(
-                [*command, "--quiet", "--engine", engine, *place, "-o", str(folder)],
+                [*command, "--quiet", "--engine", engine, "-o", str(folder)],
                 capture_output=True, text=True, timeout=300, check=False,
             )  # fmt: skip
             assert (ran.returncode, ran.stderr) == (0, "")
@@ -359,7 +359,7 @@ class TestOnRay:
 
         with pytest.raises(RuntimeError, match=r"in a worker:\n(.|\n)*in divide"):
             Broken("local", 2).finish(job_of(tmp_path), SHARDS, lambda summary: None)
-        with pytest.raises(OptionError, match="--address head:6379: this process has a Ray sess"):
+        with pytest.raises(OptionError, match="the address head:6379: this process has a Ray sess"):
             RayEngine("head:6379").finish(job_of(tmp_path), SHARDS, lambda summary: None)
 
 

@@ -315,7 +315,7 @@ def test_all_missing_columns_are_reported_at_once(tmp_path: Path, made: Any) -> 
         score_dataset(path, tmp_path / "out", metrics=["green"])
 
 
-@pytest.mark.parametrize(("variable", "expected"), [("", "local"), ("head:6379", "auto")])
+@pytest.mark.parametrize(("variable", "expected"), [("", "local"), ("head:6379", "head:6379")])
 def test_without_an_address_ray_starts_its_own_cluster(
     tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch, variable: str, expected: str
 ) -> None:

@@ -456,7 +456,7 @@ def test_a_dry_run_counts_judge_requests_without_sending_them(shell: Shell, gold
     pytest.importorskip("openai")
     argv = [gold, "-m", "llm-s:model=gpt-6-luna", "--references", "all", "--dry-run"]
     # One request has four texts of the first sentence, another at most five of the second.
-    assert answer(shell, *argv, "--no-cache")["requests"] == 2
+    assert answer(shell, *argv, "--cache", "none")["requests"] == 2
 
 
 # --- from Python -----------------------------------------------------------------------------
