@@ -221,16 +221,15 @@ def _complete() -> None:
 
 
 def _complete_metrics(args: argparse.Namespace) -> None:
-    """Apply the options that affect metrics to the named ones; report renamed options."""
+    """Apply the options that affect metrics to the named ones."""
     for name in ("metrics", "metric"):
         value = getattr(args, name, None)
-        if not value:
+        if not value or not (args.base_url or args.allow_judges):
             continue
-        from gecjury.cli.inputs import present_names, with_servers
+        from gecjury.cli.inputs import with_servers
 
-        texts = present_names([value] if isinstance(value, str) else value)
-        if args.base_url or args.allow_judges:
-            texts = with_servers(texts, args.base_url, args.allow_judges)
+        texts = [value] if isinstance(value, str) else value
+        texts = with_servers(texts, args.base_url, args.allow_judges)
         setattr(args, name, texts[0] if isinstance(value, str) else texts)
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from gecjury.cli.options import add_options
-from gecjury.cli.streams import tell
 from gecjury.core.settings import REQUIRED, check, option, options_of
 
 if TYPE_CHECKING:
@@ -248,17 +247,6 @@ def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool)
             more.append("base_url=" + base_url.replace(",", "\\,"))
         completed.append(text + (("," if options else ":") + ",".join(more) if more else ""))
     return completed
-
-
-def present_names(names: Sequence[str]) -> list[str]:
-    """Return metrics with the current names of their options, and report renamed ones."""
-    from gecjury.scoring.registry import renamed
-
-    now = [renamed(text) for text in names]
-    for text, name in zip(names, now, strict=True):
-        if text != name:
-            tell(f"note: {text} is now written {name}; the old name still works")
-    return now
 
 
 def read_files(args: argparse.Namespace, *, on_disk: bool = False) -> Corpus:

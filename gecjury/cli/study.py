@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.inputs import (
     named_benchmark,
-    present_names,
     print_plans,
     runtime_from,
     with_servers,
@@ -53,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     _require_consent(args, record)
     settings = settings_from(Compare, {**record["settings"], "weights": record["weights"]})
     names = [str(name) for name in record["benchmarks"]]
-    metrics = with_servers(present_names(record["metrics"]), args.base_url, args.allow_judges)
+    metrics = with_servers(record["metrics"], args.base_url, args.allow_judges)
     work = Work.of(
         settings,
         lambda: tuple(named_benchmark(args, name, settings.view) for name in names),

@@ -199,15 +199,6 @@ def test_the_encoder_of_pt_errant_has_one_name(shell: Shell) -> None:
         assert load(name, encoder="embedded") == new
         rows = shell("metrics", name, "--format", "tsv")[1]
         assert "encoder" in rows
-        with pytest.raises(Exception, match="option encoder is given twice"):
-            load(f"{name}:encoder=embedded,model=other")
-    _, _, err = shell("explain", SOURCE[0], FIXED[0], "-m", "pt-errant:beta=1,model=embedded")
-    assert err.startswith(
-        "note: pt-errant:beta=1,model=embedded is now written pt-errant:beta=1,encoder=embedded; "
-        "the old name still works\n"
-    )
-    _, _, err = shell("explain", SOURCE[0], FIXED[0], "-m", "pt-errant:encoder=embedded")
-    assert "note:" not in err
 
 
 def test_labels_have_the_option_names_of_the_command_line() -> None:
