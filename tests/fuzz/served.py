@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 from tests.fuzz import fixtures
@@ -129,6 +130,7 @@ def downloads(box: Box) -> Case:
     server.behave_as(box.rng)
     box.spoiled.append(server.script)
     name = box.rng.choice(("gug", "tmu-gfm", "conll14-errant"))
+    os.environ["GECJURY_DATA_URL"] = server.url
     argv = ["data", "fetch", name]
     argv += box.rng.choice(([], ["--data", "mine"]))
     if box.rng.random() < 0.3:
