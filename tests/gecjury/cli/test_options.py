@@ -22,9 +22,6 @@ from tests.shell import (
     ("argv", "message"),
     [
         (["compare", "sample", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
-        (["rank", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green", "--seed", "-2"], "-2"),
-        (["attack", "sample", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
-        (["maege", "gold.m2", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
         (["compare", "sample", "-m", "green", "--shuffles", "-3"], "--shuffles -3: expected 0"),
         # Options that would do nothing, or something unexpected.
         (
@@ -32,15 +29,9 @@ from tests.shell import (
             "--shuffles 3 applies only to TrueSkill",
         ),
         (["analyse", "edits", "sample", "-r", "ref.txt"], "--source-text are for files"),
-        (["attack", "sample", "-r", "ref.txt", "-m", "green"], "--source-text are for files"),
         (["attack", "source.txt", "-m", "green"], "source.txt is the only input"),
-        (["analyse", "edits", "source.txt"], "source.txt is the only input"),
         (
             ["analyse", "edits", "source.txt", "mine.txt", "--references", "official"],
-            "--systems and --references are for a benchmark",
-        ),
-        (
-            ["attack", "source.txt", "mine.txt", "-m", "gleu", "--systems", "all"],
             "--systems and --references are for a benchmark",
         ),
         (["tune", "green", "sample", "--folds", "0"], "--folds 0: expected 1"),
@@ -93,18 +84,6 @@ def test_the_notes_of_a_scorer_are_in_the_table_and_the_json(
     assert json.loads(shell(*words, "--format", "json")[1])["notes"] == ["empty lines left out"]
 
 
-def test_help_shows_defaults(shell: Shell) -> None:
-    _, out, _ = shell("compare", "--help")
-    words = " ".join(out.split())
-    assert "corpus: the metric's own (default: trueskill)" in words
-    assert "--seed SEED seed of shuffles, the random metric, the resampling, the tests and" in words
-    assert "the tests and the limit (default: 0)" in words
-    assert "--batch-size N texts that a model reads at once (default: 64)" in words
-    assert words.count("(default: half)") == 1
-    _, out, _ = shell("train", "some", "--help")
-    assert "--epochs N largest number of epochs (default: 10)" in " ".join(out.split())
-
-
 def test_a_package_that_is_missing_when_scoring_is_reported_with_its_extra(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,20 +118,6 @@ def test_score_files_need_a_folder(shell: Shell) -> None:
     status, _, err = shell(*words)
     message = "gecjury: ref.txt: cannot be written: it is a file, but score files need a folder\n"
     assert (status, err) == (2, message)
-
-
-def test_all_names_are_listed_once(shell: Shell) -> None:
-    _, _, err = shell("compare", "sample", "-m", "green", "--systems", "nonesuch")
-    assert err.count("input") == 1
-    assert "there are: base, input, all" in err
-    _, _, err = shell("compare", "sample", "-m", "green", "--systems", "inputs")
-    assert "did you mean input? There are: base, input, all" in err
-
-
-def test_judgments_refuses_unknown_formats_like_all_commands(shell: Shell) -> None:
-    status, out, err = shell("judgments", "list", "--format", "xml")
-    assert (status, out) == (2, "")
-    assert "argument --format: invalid choice: 'xml'" in err
 
 
 def test_a_missing_package_of_a_model_is_reported_before_edits_are_extracted(
