@@ -194,7 +194,9 @@ def check_page(path: str) -> None:
 
 def may_be_dataset(args: argparse.Namespace) -> bool:
     """Return False for plain text files without options of datasets, which need no closer look."""
-    given = any(getattr(args, one.name) != one.default for one in options_of(DatasetOptions))
+    given = any(
+        getattr(args, one.name) not in (one.default, [], None) for one in options_of(DatasetOptions)
+    )
     names = (args.source, *args.hypotheses)
     return given or any(_DATASET.search(name.lower()) or os.path.isdir(name) for name in names)  # noqa: PTH112
 
