@@ -18,8 +18,6 @@ from typing import Any
 from tests.fuzz import fixtures
 from tests.fuzz.mutate import Mutator, dumps
 
-__all__ = ["Box", "Case", "Seed", "Shelf", "as_argument", "own_benchmark", "texts"]
-
 FORMATS = ("table", "table", "json", "tsv", "markdown", "latex")
 QUICK = (
     "gleu", "gleu", "green", "changes", "gleu-official", "errant", "cleme", "cleme2", "i-measure",

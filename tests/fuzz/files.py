@@ -11,12 +11,6 @@ from tests.fuzz import fixtures
 from tests.fuzz.box import Box, Case, Seed, own_benchmark, texts
 from tests.fuzz.mutate import HOSTILE
 
-__all__ = [
-    "checker_matches", "given_scores", "json_corpora", "juries", "loaders", "m2_gold",
-    "model_folders", "own_judgments", "own_tables", "own_toml", "score_files", "text_files",
-    "training_rows",
-]  # fmt: skip
-
 
 def _scoring(box: Box, files: list[str], *more: str) -> list[str]:
     """score, rank, check, attack or analyse over files."""

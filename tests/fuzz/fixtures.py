@@ -9,33 +9,6 @@ from typing import Any
 
 from tests.fuzz.mutate import dumps
 
-__all__ = [
-    "BENCHMARK_TOML",
-    "DATASET",
-    "GMEG",
-    "GOLD",
-    "JUDGMENTS_XML",
-    "JURY",
-    "PREFERENCES",
-    "PRICES",
-    "RANKINGS",
-    "RATED",
-    "RATINGS",
-    "REF",
-    "SCORES_LONG",
-    "SOURCE",
-    "A",
-    "B",
-    "C",
-    "dataset_words",
-    "make_answers",
-    "make_models",
-    "make_store",
-    "numbers",
-    "rows_json",
-    "text",
-]  # fmt: skip
-
 SOURCE = ["This are a sentence .", "He go home now .", "All is well here .", "She like cat ."]
 A = ["This is a sentence .", "He goes home now .", "All is well here .", "She likes cats ."]
 B = ["This are a sentence .", "He went home now .", "All well here .", "She like a cat ."]

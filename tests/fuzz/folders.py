@@ -12,8 +12,6 @@ from typing import Any
 from tests.fuzz import fixtures
 from tests.fuzz.box import Box, Case, Seed, as_argument, texts
 
-__all__ = ["detectors", "encoders", "groups", "journals", "results", "visit"]
-
 
 def results(box: Box) -> Case:
     """18: results folders of a dataset, resumed or read as scores."""

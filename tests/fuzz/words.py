@@ -8,8 +8,6 @@ from tests.fuzz import fixtures
 from tests.fuzz.box import Box, Case, Seed, as_argument, own_benchmark, texts
 from tests.fuzz.mutate import HOSTILE
 
-__all__ = ["command_lines", "sentences"]
-
 
 def command_lines(box: Box) -> Case:
     """15: arguments, options and options of metrics."""
@@ -152,14 +150,7 @@ def sentences(box: Box) -> Case:
 
     if roll < 3:
         name = box.rng.choice(("errant", "cleme", "gotoscorer", "i-measure", "gleu", "green"))
-        argv = [
-            "explain",
-            sentence(fixtures.SOURCE),
-            sentence(fixtures.A),
-            sentence(fixtures.REF),
-            "-m",
-            name,
-        ]
+        argv = ["explain", *map(sentence, (fixtures.SOURCE, fixtures.A, fixtures.REF)), "-m", name]
         argv += box.rng.choice(([], [], ["--attribution", "remove"],
                                 ["--attribution", "shapley", "--samples", "3"]))  # fmt: skip
         return Case(box.tail(*argv), strays=True)
