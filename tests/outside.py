@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-
 MODULE = '''\
 """Which words of the references a hypothesis has."""
 

@@ -58,17 +58,6 @@ class Outputs(Gold):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowOutputs(Outputs):
-    """A source and the outputs of systems, or the files of a dataset.
-
-    Attributes:
-        source: sentences to correct: text, M2 or JSON (- reads standard input, here and below); or
-            a dataset: Parquet, JSON lines, a folder or glob of them, hf:NAME[:SPLIT].
-        hypotheses: system outputs, named after their files (-: stdin); or more files.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
 class DatasetOptions:
     """Options that apply only to datasets.
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from gecjury.cli.inputs import (
     DatasetOptions,
     Outputs,
-    RowOutputs,
     Selection,
     Sentence,
     TwoOutputs,
@@ -68,7 +67,7 @@ STUDIES = {
 
 _FILES: Mapping[str, tuple[type, Callable[[argparse.Namespace], Corpus]]] = {
     "files": (Outputs, read_files),
-    "files or dataset": (RowOutputs, partial(read_files, on_disk=True)),
+    "files or dataset": (Outputs, partial(read_files, on_disk=True)),
     "two outputs": (TwoOutputs, read_two_outputs),
     "sentence": (Sentence, read_sentence),
 }
@@ -155,8 +154,11 @@ def declare(parser: CommandParser) -> None:
     if datasets:
         about = "rows of files of any size (docs/guides/scale.md)"
         add_options(parser.add_argument_group("datasets", about), DatasetOptions)
+        by_name = {action.dest: action for action in parser._actions}
+        rows = "; or a dataset: Parquet, JSON lines, a folder or glob of them, hf:NAME[:SPLIT]"
+        by_name["source"].help = f"{by_name['source'].help}{rows}"
         # A dataset may be the only input; for text files, the reader reports missing outputs.
-        next(a for a in parser._actions if a.dest == "hypotheses").required = False
+        by_name["hypotheses"].required = False
     parser.set_defaults(run=run)
 
 

@@ -15,7 +15,7 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("m2 text", "--overlaps"): "overlapping edits are kept",
     ("m2 convert", "--overlaps"): "overlapping edits are kept",
     ("*", "--no-cache"): "use --cache none",
-    ("score", "--address"): "set RAY_ADDRESS to auto, HOST:PORT or ray://HOST:PORT",
+    ("score", "--address"): "set RAY_ADDRESS to auto or HOST:PORT",
     ("score", "--num-gpus"): "in Python, score_dataset(..., engine=RayEngine(num_gpus=N))",
     ("score", "--output-format"): "scores are written as Parquet",
     ("score", "--strict"): "bad rows get no score and are listed in bad-rows.jsonl",

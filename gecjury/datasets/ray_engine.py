@@ -18,7 +18,6 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -127,8 +126,7 @@ class RayEngine:
 
     Args:
         address: `local` for a new cluster on this machine, which ends with the run; `auto` for the
-            one that `$RAY_ADDRESS` or this machine's `ray start` names; `HOST:PORT` or
-            `ray://HOST:PORT`.
+            one that `$RAY_ADDRESS` or this machine's `ray start` names; or `HOST:PORT`.
         workers: number of actors; None for as many as fit.
         num_gpus: GPUs of each actor; a fraction means a shared GPU.
         num_cpus: CPUs of each actor, and threads of its numerical libraries.
@@ -189,7 +187,6 @@ class RayEngine:
         mark = uuid.uuid4().hex
         token = Path(job.folder, UNFINISHED, f"run-{mark}")
         with _without_lines_of_ray(), self._cluster(ray):
-            # Plain values except for the class, since a client of a cluster sends them on.
             pool = {
                 "actor": self.actor,
                 "arguments": (job.to_json(), mark, str(Path.cwd())),
@@ -217,11 +214,8 @@ class RayEngine:
         """Send the shards to a pool of actors, and process the answers as they arrive."""
         left = {shard.number for shard in shards}
         lines = [shard.to_json() for shard in shards]
-        # Ray Data runs only within a cluster, not in a client of one (`ray://`).
-        far = self.address.startswith("ray://")
         try:
-            answers = _answers_from_afar(ray, pool, lines) if far else answers_within(lines, **pool)
-            for answer in answers:
+            for answer in _answers(lines, **pool):
                 summary = ShardSummary.from_json(answered(json.loads(answer)))
                 if summary.number in left:  # a lost answer may come twice
                     left.remove(summary.number)
@@ -305,7 +299,7 @@ class RayEngine:
         if self.address == "auto":
             return (
                 "the address auto: no Ray cluster was found here; start one with `ray start "
-                "--head`, or set RAY_ADDRESS to that of one, e.g. ray://HOST:10001 "
+                "--head`, or set RAY_ADDRESS to HOST:PORT of one "
                 f"(Ray says: {why})"
             )
         hint = ""
@@ -346,9 +340,9 @@ class RayEngine:
         return wanted
 
 
-def answers_within(
+def _answers(
     shards: Sequence[str],
-    actor: type[ShardActor] | str,
+    actor: type[ShardActor],
     arguments: Sequence[str],
     size: int,
     num_cpus: float,
@@ -358,7 +352,7 @@ def answers_within(
 
     Args:
         shards: shards as JSON.
-        actor: class of the actors, or `module:name` if it was sent from outside.
+        actor: class of the actors.
         arguments: arguments of each actor: the job as JSON, the mark in the folder of results, and
             the working folder of the driver.
         size: maximum number of actors.
@@ -367,9 +361,6 @@ def answers_within(
     """
     from ray.data import ActorPoolStrategy
 
-    if isinstance(actor, str):
-        module, _, name = actor.partition(":")
-        actor = getattr(import_module(module), name)
     with _quiet_data() as data:
         rows = data.from_items(
             [{"shard": shard} for shard in shards], override_num_blocks=len(shards)
@@ -388,61 +379,27 @@ def answers_within(
             yield str(row["answer"])
 
 
-def _answers_from_afar(ray: Any, pool: dict[str, Any], shards: Sequence[str]) -> Iterator[str]:
-    """Yield the answers to a client: an actor in the cluster collects them and is polled."""
-
-    class Relay:
-        """A local class, so that it is sent as a whole: a client's server lacks this package."""
-
-        def __init__(self) -> None:
-            self.answers: list[str] = []
-
-        def run(self, pool: dict[str, Any], shards: list[str]) -> None:
-            from gecjury.datasets.ray_engine import answers_within
-
-            for answer in answers_within(shards, **pool):
-                self.answers.append(answer)
-
-        def since(self, start: int) -> list[str]:
-            return self.answers[start:]
-
-    kind = pool["actor"]
-    record = {**pool, "actor": f"{kind.__module__}:{kind.__qualname__}"}
-    # It reserves no processor, which a worker could use, and answers while it collects.
-    relay = ray.remote(num_cpus=0, max_concurrency=2)(Relay).remote()
-    run = relay.run.remote(record, list(shards))
-    taken, ended = 0, False
-    while not ended:
-        ended = bool(ray.wait([run], timeout=1.0)[0])
-        new = ray.get(relay.since.remote(taken))
-        taken += len(new)
-        yield from new
-    ray.get(run)
-
-
 def check_cluster_address(address: str) -> str:
     """Return the address itself if Ray accepts its form.
 
     Raises:
-        OptionError: it is not `local`, `auto`, `HOST:PORT` or `ray://HOST:PORT`.
+        OptionError: it is not `local`, `auto` or `HOST:PORT`.
     """
     if address in ("local", "auto"):
         return address
     host, port = _host_and_port(address)
-    if host and 0 < port < 65536 and not re.search(r"[\s/@?#]", address.removeprefix("ray://")):
+    if host and 0 < port < 65536 and not re.search(r"[\s/@?#]", address):
         return address
     raise OptionError(
-        f"the address {address!r:.100} of a Ray cluster: expected local, auto, HOST:PORT or "
-        "ray://HOST:PORT (port 10001 unless the cluster says otherwise)"
+        f"the address {address!r:.100} of a Ray cluster: expected local, auto or HOST:PORT "
+        "(port 6379 unless the cluster says otherwise)"
     )
 
 
 def _host_and_port(address: str) -> tuple[str, int]:
-    """Return host and port of `HOST:PORT` or `ray://HOST:PORT`; "" and 0 if not readable."""
+    """Return host and port of `HOST:PORT`; "" and 0 if not readable."""
     try:
-        parts = urlsplit(address if "://" in address else f"//{address}")
-        if parts.scheme not in ("", "ray"):
-            return "", 0
+        parts = urlsplit(f"//{address}")
         return parts.hostname or "", parts.port or 0
     except ValueError:
         return "", 0
@@ -458,9 +415,6 @@ def _knock(address: str) -> None:
     if address == "auto":
         named = os.environ.get("RAY_ADDRESS", "")
         said = f"$RAY_ADDRESS {named}"
-        if named in ("", "auto"):
-            named = _last_started()
-            said = f"the address auto: the last cluster that was started here, {named}"
     host, port = _host_and_port(named)
     if not host or not port:
         return  # no address; Ray notices that immediately
@@ -469,18 +423,9 @@ def _knock(address: str) -> None:
     except OSError as error:
         why = error.strerror or str(error) or type(error).__name__
         raise OptionError(
-            f"{said}: no Ray cluster answers there ({why}); is it running, and is the port open "
-            "(ray://HOST:10001 from outside, HOST:6379 from one of its nodes)?"
+            f"{said}: no Ray cluster answers there ({why}); is it running, and is this machine "
+            "one of its nodes?"
         ) from None
-
-
-def _last_started() -> str:
-    """Return the address that `ray start` stored on this machine; empty if there is none."""
-    try:
-        from ray._private.utils import read_ray_address
-    except ImportError:  # a private function, which may disappear
-        return ""
-    return read_ray_address() or ""
 
 
 def _import_ray() -> Any:
