@@ -120,7 +120,6 @@ def compare_lines(
     """Yield the lines that `errant_compare` prints, without their line ends.
 
     Args:
-        hypothesis: blocks of the system's file.
         reference: the same number of blocks of the gold file.
         options: the edits that count, and the lines to print.
 

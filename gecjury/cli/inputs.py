@@ -150,7 +150,6 @@ def add_references(parser: argparse.ArgumentParser, use: str) -> None:
     """Declare -r, --m2, --references and --systems of commands that accept files or a benchmark.
 
     Args:
-        parser: parser of the command.
         use: what references are for, if the command does not require them.
     """
     parser.add_argument(
@@ -198,7 +197,6 @@ def add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:
     """Declare -m.
 
     Args:
-        parser: parser of the command.
         meaning: help text of an optional -m; empty if the command requires it.
     """
     parser.add_argument(
@@ -244,7 +242,6 @@ def read_files(args: argparse.Namespace, *, on_disk: bool = False) -> Corpus:
     """Read the files that `Outputs` declares.
 
     Args:
-        args: options of the command.
         on_disk: leave large plain-text files on disk.
     """
     from gecjury.corpus.reading import read_corpus
@@ -497,7 +494,6 @@ def runtime_from(args: argparse.Namespace, *, log: bool = False) -> Runtime:
     """Return the `Runtime` that the shared options describe.
 
     Args:
-        args: options of the command.
         log: whether to show progress as a line per minute if stderr is not a terminal.
     """
     from pathlib import Path

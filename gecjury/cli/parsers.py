@@ -112,11 +112,9 @@ class CommandParser(argparse.ArgumentParser):
         """Declare an argument as in argparse; `int` and `float` mean `whole` and `decimal`.
 
         Args:
-            *args: arguments of argparse.
             path: the command and its action, such as `train some`; empty for the program.
             declare: adds the arguments when they are first needed.
             groups: commands with one line of help each, under headings of the program's help.
-            **options: options of argparse.
         """
         super().__init__(*args, **{"allow_abbrev": False, **options})
         self.register("type", int, whole)
@@ -161,7 +159,7 @@ class CommandParser(argparse.ArgumentParser):
         words = list(sys.argv[1:] if args is None else args)
         self.declared()
         if self.actions:
-            words = self._action_first(words)
+            self._refuse_unknown(words)
         elif not {"-h", "--help"} & set(words):
             self._refuse_foreign(words)
         parsed: tuple[Any, list[str]] = super().parse_known_args(words, namespace)
@@ -172,26 +170,15 @@ class CommandParser(argparse.ArgumentParser):
             parsed = super().parse_known_args(words)
         return parsed
 
-    def _action_first(self, words: list[str]) -> list[str]:
-        """Return the words with the action first, even if options precede it.
-
-        Errors:
-            ends with status 2 if the first word is not an action.
-        """
-        if self.path and words and words[0].startswith("-") and words[0] not in ("-h", "--help"):
-            places = [place for place, word in enumerate(words) if word in self.actions]
-            # A word after an option may be its value.
-            sure = [place for place in places if not words[place - 1].startswith("-")]
-            if places:
-                place = (sure or places)[0]
-                return [words[place], *words[:place], *words[place + 1 :]]
+    def _refuse_unknown(self, words: Sequence[str]) -> None:
+        """End with status 2 if the first word is neither an option nor an action."""
         first = next((word for word in words if not word.startswith("-")), None)
-        if first is not None and first not in self.actions and (not self.path or first == words[0]):
-            kind = "action" if self.path else "command"
-            if instead := gone.COMMANDS.get(f"{self.path} {first}".strip()):
-                self.error(f"the {kind} {first} is gone: {instead}")
-            self.error(f"unknown {kind} {first!r}: {nearest(first, self.actions)}")
-        return words
+        if first is None or first in self.actions:
+            return
+        kind = "action" if self.path else "command"
+        if instead := gone.COMMANDS.get(f"{self.path} {first}".strip()):
+            self.error(f"the {kind} {first} is gone: {instead}")
+        self.error(f"unknown {kind} {first!r}: {nearest(first, self.actions)}")
 
     def _refuse_foreign(self, words: Sequence[str]) -> None:
         """Refuse an option that is gone or of other commands, before arguments are found missing.
@@ -218,11 +205,7 @@ class CommandParser(argparse.ArgumentParser):
                     )
 
     def readers_of(self, flag: str) -> list[str]:
-        """Return the commands that read an option; only actions of this command if any of them do.
-
-        Args:
-            flag: the option, such as `--device`.
-        """
+        """Return the commands that read an option; actions of this command alone if any do."""
         from gecjury.cli import command_parser
 
         paths = [parser.path for parser in leaves(command_parser()) if parser.reads(flag)]
@@ -276,7 +259,6 @@ def declares(*settings: type, needs: tuple[Need, ...] = (), epilog: str | None =
     Args:
         *settings: dataclasses; see `gecjury.cli.options.add_options`.
         needs: which shared options it reads.
-        epilog: end of its help.
     """
 
     def declare(parser: CommandParser) -> None:
@@ -295,7 +277,6 @@ def add_actions(
     """Give a command actions, each with its own arguments and help.
 
     Args:
-        parser: parser of the command.
         actions: by name, a line of help, and a function that adds the arguments to the parser.
         dest: attribute for the action's name.
         metavar: name for an action in the help.

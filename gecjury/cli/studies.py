@@ -79,22 +79,14 @@ _FORMATS = {".json": "json", ".tsv": "tsv", ".md": "markdown", ".tex": "latex"}
 
 
 def study_of(command: str) -> type[Study]:
-    """Import the class of a study.
-
-    Args:
-        command: one of `STUDIES`.
-    """
+    """Import the class of a study."""
     module, _, name = STUDIES[command].partition(":")
     study: type[Study] = getattr(import_module(module), name)
     return study
 
 
 def actions_of(command: str) -> dict[str, str]:
-    """Return the actions of a command that are studies, with one line of help each.
-
-    Args:
-        command: such as `analyse`.
-    """
+    """Return the actions of a command that are studies, with one line of help each."""
     paths = [path for path in STUDIES if path.startswith(f"{command} ")]
     return {path.partition(" ")[2]: _summary(study_of(path)) for path in paths}
 
@@ -106,11 +98,7 @@ def _summary(study: type[Study]) -> str:
 
 
 def declare(parser: CommandParser) -> None:
-    """Declare a study's inputs, metrics and options.
-
-    Args:
-        parser: parser of the command.
-    """
+    """Declare a study's inputs, metrics and options."""
     study = study_of(parser.path)
     datasets = study.takes == "files or dataset"
     parser.needs = study.needs

@@ -120,7 +120,6 @@ def failure_in(code: object, error: BaseException) -> str:
 
     Args:
         code: the function that failed, or the name of its file.
-        error: the error that was caught.
     """
     import traceback
     from pathlib import Path
@@ -135,11 +134,7 @@ def failure_in(code: object, error: BaseException) -> str:
 
 
 def install_hint(extra: str) -> str:
-    """Return the command that installs an extra of gecjury: from its checkout, or by its name.
-
-    Args:
-        extra: `edits`, `refbased`, ...
-    """
+    """Return the command that installs an extra of gecjury: from its checkout, or by its name."""
     from pathlib import Path
 
     root = Path(__file__).resolve().parents[2]

@@ -42,7 +42,6 @@ def columns_among(
 
     Args:
         named: the columns that a user named, by role.
-        columns: the names of its columns.
         where: the file, for messages.
         references: True if references are wanted.
 

@@ -26,8 +26,6 @@ class Engine(Protocol):
         """Have every shard finished somewhere, in any order.
 
         Args:
-            job: the job of the shards.
-            shards: the shards that are left.
             done: called in the driver once a shard's summary is known.
         """
 

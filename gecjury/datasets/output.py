@@ -62,8 +62,6 @@ def write_part(
     """Write a shard's part with its summary; equal arguments give equal bytes.
 
     Args:
-        job: the job.
-        shard: the shard.
         ids: ids of N rows.
         columns: columns of N numbers each; NaN becomes null.
         summary: summary, which goes into the schema's metadata without its seconds.

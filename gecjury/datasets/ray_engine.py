@@ -96,11 +96,7 @@ class ShardActor:
             self._failure = json.dumps(failure(error))
 
     def load(self, job: Job) -> Any:
-        """Create the worker, once.
-
-        Args:
-            job: the job of the shards.
-        """
+        """Create the worker, once."""
         from gecjury.datasets.work import Worker
 
         return Worker(job)
@@ -169,8 +165,6 @@ class RayEngine:
         """Have every shard finished by the cluster, in any order.
 
         Args:
-            job: the job of the shards.
-            shards: the shards that are left.
             done: called here once a shard's summary is known.
 
         Raises:
@@ -351,13 +345,8 @@ def _answers(
     """Yield the actors' answers as they arrive; runs within the cluster.
 
     Args:
-        shards: shards as JSON.
-        actor: class of the actors.
         arguments: arguments of each actor: the job as JSON, the mark in the folder of results, and
             the working folder of the driver.
-        size: maximum number of actors.
-        num_cpus: CPUs of each actor.
-        num_gpus: GPUs of each actor.
     """
     from ray.data import ActorPoolStrategy
 

@@ -139,8 +139,6 @@ def _batch(
     """Return a batch; bad rows get a reason and no text, so that none is scored by mistake.
 
     Args:
-        job: the job, with the columns.
-        file: the file of the rows.
         first: place of the first row in it.
         cells: the values of every column that is read.
     """

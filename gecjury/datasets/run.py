@@ -94,7 +94,6 @@ def score_dataset(
         address: address of a Ray cluster, see `RayEngine`; by default that of `$RAY_ADDRESS`,
             or else `local`.
         language: language of the texts, which determines their tokens.
-        runtime: device, workers and the like.
         tell: function that gets the lines for the user before the work begins; none by default.
 
     Raises:

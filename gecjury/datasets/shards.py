@@ -158,7 +158,6 @@ def shards_of(files: Sequence[InputFile], shard_rows: int) -> Iterator[Shard]:
     """Yield shards in order; every row of every file is in exactly one of them.
 
     Args:
-        files: files of the dataset.
         shard_rows: rows in a shard, 1 or more.
     """
     number = 0

@@ -27,7 +27,6 @@ def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "
     Args:
         metric: name with options, as on the command line: `errant:beta=1`.
         source: the key of the sentence to correct in a sample's metadata.
-        device: device of the models.
 
     Returns:
         A scorer whose value is the metric's sentence score, with the metrics `mean`, `stderr` and

@@ -177,7 +177,6 @@ def _own_class(code: object, name: str = "") -> type[Scorer]:
     """Return the metric class of a class or function in the user's own code.
 
     Args:
-        code: the class or function.
         name: name of the function in its file; by default its own name.
 
     Raises:

@@ -355,7 +355,6 @@ class _Variants(JudgedAnalysis):
         """Correlate every variant's scores, by TrueSkill, with human scores.
 
         Args:
-            work: a benchmark.
             settings: settings of each variant.
             sentences: scores, variants × systems × sentences.
             columns: columns of the settings; the last is the axis of the figure, and the others

@@ -13,6 +13,7 @@ import pytest
 
 from gecjury.cli import COMMANDS, command_parser
 from gecjury.cli.parsers import leaves
+from gecjury.core import gone
 from gecjury.scoring.registry import load
 from tests.documented import PAGES, command_lines, variants
 from tests.shell import FIXED, SOURCE, Shell
@@ -167,25 +168,13 @@ def test_unknown_actions_are_reported_with_the_nearest_name(shell: Shell) -> Non
     assert err.startswith("gecjury data: unknown action 'fetsh': did you mean fetch?")
 
 
-@pytest.mark.parametrize(
-    ("words", "dest", "value"),
-    [
-        (["m2", "-o", "text", "check", "f"], "action", "check"),
-        (["data", "--device", "list"], "action", "list"),
-        (["data", "--data", "DIR", "--format", "json", "path", "seeda"], "data", "DIR"),
-        (["judgments", "--cache", "c", "list"], "cache", "c"),
-        (["train", "-o", "out", "some", "tmu-gfm"], "output", "out"),
-        (["analyse", "--figure", "x.png", "edits", "sample"], "figure", "x.png"),
-    ],
-)
-def test_options_may_precede_the_action(words: list[str], dest: str, value: str) -> None:
-    parser = command_parser()
-    if words[:2] == ["m2", "-o"] or "--device" in words:
-        # The error names the action, which shows that it was recognised.
-        with pytest.raises(Exception, match=f"`{words[0]} {value}` does not read it"):
-            parser.parse_args(words)
-        return
-    assert getattr(parser.parse_args(words), dest) == value
+@pytest.mark.parametrize(("place", "remedy"), gone.OPTIONS.items(), ids=str)
+def test_options_that_are_gone_name_the_remedy(
+    shell: Shell, place: tuple[str, str], remedy: str
+) -> None:
+    command, flag = place
+    status, out, err = shell(*command.replace("*", "score").split(), flag, "x")
+    assert (status, out, err) == (2, "", f"gecjury: {flag} is gone: {remedy}\n")
 
 
 # --- one name for one thing --------------------------------------------------------------------
