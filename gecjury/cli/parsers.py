@@ -7,13 +7,13 @@ of the commands that read it; the errors of other commands name these.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
-from gecjury.cli.numbers import decimal, whole
 from gecjury.cli.options import add_options
 from gecjury.cli.streams import tell
 from gecjury.core import gone
@@ -33,6 +33,8 @@ _IMPLIED: Mapping[Need, tuple[Need, ...]] = {
 }
 
 
+N = TypeVar("N", int, float)
+_LARGEST = 2**63 - 1
 _TEXTS = "language of the texts (default: that of the benchmark, or English)"
 _GLOBAL = "global options (none of them changes a score)"
 
@@ -302,3 +304,30 @@ def leaves(parser: CommandParser) -> Iterator[CommandParser]:
         yield from leaves(action)
     if not below:
         yield parser
+
+
+def whole(text: str) -> int:
+    """Return a whole number that fits in 64 bits; a type for options."""
+    number = _read(text, int)
+    if abs(number) > _LARGEST:
+        raise argparse.ArgumentTypeError(f"{text:.30}... is too large; expected at most {_LARGEST}")
+    return number
+
+
+def decimal(text: str) -> float:
+    """Return a finite number; a type for options."""
+    number = _read(text, float)
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text:.30} is not finite; expected a finite number")
+    return number
+
+
+def _read(text: str, kind: type[N]) -> N:
+    """Return a number; the error has a hint about quotation marks from word processors."""
+    try:
+        return kind(text)
+    except ValueError:
+        hint = "; leave out the quotation marks" if set(text) & set("“”„‟‘’‚‛«»\"'") else ""
+        raise argparse.ArgumentTypeError(
+            f"invalid {kind.__name__} value: {text!r:.60}{hint}"
+        ) from None

@@ -17,9 +17,8 @@ from gecjury.corpus.language import ENGLISH, Language
 if TYPE_CHECKING:
     # `gecjury score --help` needs none of these.
     from gecjury.core.runtime import Runtime
-    from gecjury.datasets.columns import Columns
     from gecjury.datasets.engines import Engine
-    from gecjury.datasets.shards import InputFile, Job, Shard, ShardSummary
+    from gecjury.datasets.shards import Columns, InputFile, Job, Shard, ShardSummary
     from gecjury.scoring.registry import Metric
     from gecjury.scoring.result_folder import Results
     from gecjury.scoring.scorer import Scorer
@@ -104,10 +103,9 @@ def score_dataset(
     """
     from gecjury.core.runtime import Runtime
     from gecjury.datasets import folder as place
-    from gecjury.datasets.columns import columns_among, parse_columns
     from gecjury.datasets.files import counted, dataset_files, open_rows
     from gecjury.datasets.output import finished_summary
-    from gecjury.datasets.shards import Job, shards_of
+    from gecjury.datasets.shards import Job, columns_among, parse_columns, shards_of
     from gecjury.scoring.result_folder import RESULTS, read_results
 
     runtime = runtime or Runtime()
