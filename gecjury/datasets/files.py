@@ -199,8 +199,9 @@ def open_rows(path: str, folder: str) -> Any:
             f"{path} needs the package {error.name}, which is not installed: "
             f"{install_hint('scale')}"
         ) from None
+    # It shows bars of its own, and logs what it raises as well.
+    bars, level = not datasets.are_progress_bars_disabled(), datasets.logging.get_verbosity()
     datasets.disable_progress_bars()
-    # It logs what it raises as well.
     datasets.logging.set_verbosity(datasets.logging.CRITICAL)
     kind = "parquet" if path.lower().endswith(_PARQUET) else "json"
     try:
@@ -213,6 +214,10 @@ def open_rows(path: str, folder: str) -> Any:
             f"{path}{line}: cannot be read as {'Parquet' if kind == 'parquet' else 'JSON lines'} "
             f"({reason:.200}); check that it is complete"
         ) from None
+    finally:
+        datasets.logging.set_verbosity(level)
+        if bars:
+            datasets.enable_progress_bars()
 
 
 def _faulty_line(path: str) -> str:

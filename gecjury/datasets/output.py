@@ -125,6 +125,8 @@ def damaged_part(path: Path, error: BaseException) -> InputError:
 
 def write_kept(job: Job, shard: Shard, kept: Any) -> None:
     """Write the rows of a dataset that fulfil the condition as Parquet."""
+    import pyarrow.parquet as parquet
+
     folder = Path(job.folder)
     with written(folder, folder / "kept" / f"{shard.name}.parquet") as out:
-        kept.to_parquet(out)
+        parquet.write_table(kept.with_format("arrow")[:], out, compression="zstd")
