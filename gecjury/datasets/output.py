@@ -1,8 +1,7 @@
-"""Files of a finished shard: its part, bad rows, ids and kept rows, each written completely."""
+"""Files of a finished shard: its part, bad rows and kept rows, each written completely."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -41,15 +40,8 @@ def part_path(job: Job, shard: Shard) -> Path:
 
 
 def side_path(job: Job, shard: Shard, ending: str) -> Path:
-    """Return the path of another file of a shard: `bad.jsonl`, `ids.bin`."""
+    """Return the path of another file of a shard: `bad.jsonl`."""
     return Path(job.folder) / SIDES / f"{shard.name}.{ending}"
-
-
-def id_hashes(ids: Sequence[str]) -> Any:
-    """Return sorted 64-bit hashes of ids; two ids share a hash once in billions of billions."""
-    # Python's own hash differs between processes.
-    parts = [hashlib.blake2b(name.encode(), digest_size=8).digest() for name in ids]
-    return np.sort(np.frombuffer(b"".join(parts), dtype="<u8"))
 
 
 def write_part(

@@ -15,7 +15,6 @@ import os
 import re
 import socket
 import sys
-import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -180,7 +179,7 @@ class RayEngine:
         ray = _import_ray()
         mark = uuid.uuid4().hex
         token = Path(job.folder, UNFINISHED, f"run-{mark}")
-        with _without_lines_of_ray(), self._cluster(ray):
+        with self._cluster(ray):
             pool = {
                 "actor": self.actor,
                 "arguments": (job.to_json(), mark, str(Path.cwd())),
@@ -320,17 +319,9 @@ class RayEngine:
         asks = f"{self.num_cpus:g} CPUs and {self.num_gpus:g} GPUs"
         if not fit and self.address == "local":
             raise OptionError(f"a worker needs {asks}; Ray sees {has} here")
-        if not fit:
-            self._tell(
-                f"No node has the {asks} that a worker needs (the cluster has {has}): waiting for "
-                "one, as in clusters that start nodes on demand; end with Ctrl-C"
-            )
         wanted = min(self.workers or max(fit, 1), shards)
-        if wanted < min(fit, shards):
-            count = f"{wanted} worker{'s' if wanted > 1 else ''}"
-            self._tell(f"{count}, where {fit} would fit (--workers {fit})")
-        if fit and wanted > fit:
-            self._tell(f"{fit} of {wanted} workers fit now (the cluster has {has})")
+        if wanted != fit:
+            self._tell(f"{wanted} workers of {asks}; {fit} would fit now (the cluster has {has})")
         return wanted
 
 
@@ -447,31 +438,6 @@ def _places(node: Mapping[str, float], cpus: float, gpus: float) -> int:
     """Return how many workers fit on a node."""
     places = int(node.get("CPU", 0) / cpus + 1e-9)
     return min(places, int(node.get("GPU", 0) / gpus + 1e-9)) if gpus else places
-
-
-class _Deaf:
-    """A stream that discards output of Ray's own threads and passes on everything else."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        """Pass on text that is not from Ray."""
-        if threading.current_thread().name.startswith("ray_"):
-            return len(text)
-        written: int = self._stream.write(text)
-        return written
-
-
-@contextlib.contextmanager
-def _without_lines_of_ray() -> Iterator[None]:
-    """Keep Ray's lines about dead workers, which no setting turns off, out of the output."""
-    out, err = (stream and _Deaf(stream) for stream in (sys.stdout, sys.stderr))
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        yield
 
 
 @contextlib.contextmanager

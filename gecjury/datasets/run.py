@@ -410,8 +410,6 @@ def _put_together(
     bad_rows = place.gather_bad_rows(job, shards)
     if bad_rows:
         notes[f"{bad_rows} rows lack some or all scores: see bad-rows.jsonl"] = None
-    if twice := place.duplicate_ids(job, shards):
-        notes[twice] = None
     conditions: tuple[ConditionCount, ...] = ()
     if job.keep:
         from gecjury.scoring.conditions import parse_condition

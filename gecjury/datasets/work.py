@@ -24,7 +24,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version, empty_note, meant_references
 from gecjury.corpus.detection import language_note
 from gecjury.corpus.tokens import in_language
-from gecjury.datasets.output import id_hashes, side_path, write_kept, write_part, written
+from gecjury.datasets.output import side_path, write_kept, write_part, written
 from gecjury.datasets.rows import Batch, RowReader
 from gecjury.datasets.shards import Job, Kept, Shard, ShardSummary, Total
 from gecjury.scoring.conditions import parse_condition
@@ -149,9 +149,6 @@ class Worker:
                     file.write((json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8"))
         else:
             bad.unlink(missing_ok=True)
-        if job.id:
-            with written(folder, side_path(job, shard, "ids.bin")) as file:
-                file.write(id_hashes(tally.ids).tobytes())
 
     def _score(self, shard: Shard, batch: Batch, tally: _Tally) -> dict[str, FloatArray]:
         """Return the columns of a batch, N numbers each; NaN where there is no score."""

@@ -231,16 +231,6 @@ def test_ids_are_a_column_or_file_and_row(tmp_path: Path, made: Any) -> None:
     assert [r["id"] for r in made.read(tmp_path / "out")] == [f"a.parquet:{n}" for n in (1, 2, 3)]
 
 
-def test_duplicate_ids_are_reported(tmp_path: Path, made: Any) -> None:
-    rows = made.rows(30)
-    rows[25]["id"] = rows[3]["id"]
-    path = made.write(tmp_path / "a.jsonl", rows)
-    found = score_dataset(path, tmp_path / "out", metrics=["changes"], shard_rows=10)
-    (note,) = [note for note in found.results.notes if "earlier row" in note]
-    assert note.startswith("1 rows have the id")
-    assert "'r3' in a.jsonl row 4, a.jsonl row 26" in note
-
-
 @pytest.mark.parametrize("name", ["a.parquet", "a.jsonl.gz"])
 def test_kept_rows_have_all_their_columns(tmp_path: Path, made: Any, name: str) -> None:
     rows = [{**row, "more": number} for number, row in enumerate(made.rows(30))]
@@ -431,7 +421,6 @@ def test_an_interrupted_run_resumes(tmp_path: Path, made: Any) -> None:
 def test_removed_parts_are_written_again(tmp_path: Path, made: Any) -> None:
     rows = made.rows(60)
     rows[11]["source"] = rows[50]["source"] = None
-    rows[41]["id"] = rows[2]["id"]
     path = made.write(tmp_path / "a.parquet", rows)
     out = tmp_path / "out"
     score(path, out)
@@ -443,7 +432,7 @@ def test_removed_parts_are_written_again(tmp_path: Path, made: Any) -> None:
     (out / ".unfinished").mkdir()
     (out / ".unfinished" / "part-000001.parquet.0a").write_bytes(b"half")
     (out / ".sides").mkdir()
-    (out / ".sides" / "part-000001.ids.npy").write_bytes(b"half")
+    (out / ".sides" / "part-000001.bad.jsonl").write_bytes(b"half")
     score(path, out)
     assert made.contents(out) == expected
 
