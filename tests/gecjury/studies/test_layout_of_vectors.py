@@ -6,9 +6,9 @@ import sys
 
 import numpy as np
 import pytest
-from gecjury.studies.edit_vectors import layout
 
 from gecjury.core.errors import MissingExtraError
+from gecjury.studies.analyses import layout
 
 
 def test_pca_finds_the_plane() -> None:
