@@ -272,6 +272,11 @@ class EditMetric(Scorer):
     tagger: str = "embedded"
     pos: Literal["spacy2", "spacy3"] = "spacy2"
 
+    @property
+    def extraction(self) -> tuple[GoldTypes, str, str]:
+        """How edits are read: types of gold edits, tagger and scheme."""
+        return "gold", self.tagger, self.pos
+
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """Return the tagger and the versions of the packages that decide edits."""
         return extraction_signature(self.tagger, self.pos)
@@ -337,6 +342,11 @@ class TypedEditMetric(EditMetric):
     later_settings: ClassVar[frozenset[str]] = frozenset({"types"})
 
     types: GoldTypes = "auto"
+
+    @property
+    def extraction(self) -> tuple[GoldTypes, str, str]:
+        """How edits are read: types of gold edits, tagger and scheme."""
+        return self.types, self.tagger, self.pos
 
     def edits(self, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
         """Return the edits of all hypotheses and references, with gold edits typed by `types`."""

@@ -30,7 +30,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "rank": "rank systems by their scores",
         "diff": "compare two systems: what a new output gains and loses, and a gate for releases",
         "alarms": "false alarms: how often systems change text that needs no change",
-        "pick": "choose the best of several corrections of each sentence, and estimate the gain",
+        "pick": "choose the best of several corrections of each sentence",
         "explain": "why a hypothesis got its score, edit by edit",
         "metrics": "list every metric: name, family, what it needs, signature",
     },

@@ -183,7 +183,7 @@ class CommandParser(argparse.ArgumentParser):
         self.error(f"unknown {kind} {first!r}: {nearest(first, self.actions)}")
 
     def _refuse_foreign(self, words: Sequence[str]) -> None:
-        """Refuse an option that is gone or of other commands, before arguments are found missing.
+        """Refuse an option that is gone or of other commands, before other errors.
 
         Other words that begin with a dash may be values.
 

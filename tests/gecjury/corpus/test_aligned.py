@@ -12,7 +12,6 @@ from gecjury.core.errors import InputError
 from gecjury.corpus.groups import read_groups
 from gecjury.corpus.reading import read_corpus
 from gecjury.refless.data.pairs import read_parallel
-from gecjury.studies.estimate.labels import read_labels
 from tests.shell import Shell
 
 SOURCE = ["I has it .", "He go .", "All is well ."]
@@ -134,17 +133,6 @@ def test_groups_are_matched_by_id(here: Path) -> None:
     assert read_groups("g.tsv:domain", corpus)[1] == {"mail": [0], "news": [1, 2]}
     with pytest.raises(InputError, match=r"g\.tsv, line 2: id = c is not a line number"):
         read_groups("g.tsv:domain", read_corpus("source.txt", []))
-
-
-def test_labels_name_their_sentence(here: Path) -> None:
-    (here / "same.txt").write_text("Ok .\nOk .\n")
-    (here / "l.csv").write_text("line,source,output,quality\n2,Ok .,Ok .,4\n1,Ok .,Ok .,2\n")
-    corpus = read_corpus("same.txt", {"x": "same.txt"})
-    # Without the column, both rows would rate both sentences: (4 + 2) / 2 = 3.
-    assert read_labels("l.csv", corpus).values.tolist() == [[2, 4]]
-    (here / "l.csv").write_text("line,source,output,quality\n3,Ok .,Ok .,4\n")
-    with pytest.raises(InputError, match=r"l\.csv, line 2, column line: '3'"):
-        read_labels("l.csv", corpus)
 
 
 def test_a_table_of_judgments_numbers_its_sentences(here: Path) -> None:
