@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from gecjury.corpus.reading import read_corpus
     from gecjury.corpus.tokens import in_language
     from gecjury.datasets.run import score_dataset
+    from gecjury.integrations.reward import reward
     from gecjury.metaeval import Comparison
-    from gecjury.rewards.reward import reward
     from gecjury.scoring import METRICS, ScoreTable, load
     from gecjury.scoring.given_scores import given_scores
     from gecjury.stats.resampling import Resampling
@@ -101,7 +101,7 @@ _HOMES = {
         "gecjury.corpus.tokens": ("in_language",),
         "gecjury.datasets.run": ("score_dataset",),
         "gecjury.metaeval": ("Comparison",),
-        "gecjury.rewards.reward": ("reward",),
+        "gecjury.integrations.reward": ("reward",),
         "gecjury.core.runtime": ("Runtime",),
         "gecjury.scoring": ("METRICS", "ScoreTable", "load"),
         "gecjury.scoring.given_scores": ("given_scores",),

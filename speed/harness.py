@@ -166,12 +166,6 @@ SCRIPTS: Mapping[str, Script] = {
         "ERRANT with gec-metrics, same tagger: 15 systems × 391 sentences × 2 references",
         "1–2 minutes",
     ),
-    "compat": Script(
-        "compat",
-        "calls of gec-metrics' README and tests, and five metrics on SEEDA, with our shim of it",
-        "5–10 minutes",
-        one_thread=True,
-    ),
     "starting": Script(
         "starting",
         "the whole command for ten sentences by ERRANT with itself as it imported before",

@@ -28,7 +28,7 @@ __all__ = ["measure"]
 _ENGINES = {
     "local, 1 worker": ("--workers", "1"),
     "local, 2 workers": ("--workers", "2"),
-    "Ray, 2 actors": ("--workers", "2", "--engine", "ray", "--address", "local"),
+    "Ray, 2 actors": ("--workers", "2", "--engine", "ray"),
 }
 _METRICS = ("-m", "green", "-m", "changes")
 _MOST_MEGABYTES = 1500.0

@@ -130,7 +130,8 @@ class _Broken:
 
     def _once(self, out: Path) -> bool:
         """Run the command once; return whether it finished."""
-        words = [*_METRICS, "--engine", "ray", "--address", self._nodes.address]
+        os.environ["RAY_ADDRESS"] = self._nodes.address
+        words = [*_METRICS, "--engine", "ray"]
         words += ["--workers", "3", "-o", str(out)]
         said = self._folder / "said"
         self.commands += 1

@@ -41,12 +41,6 @@ def write(path: Path, rows: Rows, **options: Any) -> Path:
     data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
     if path.suffix == ".gz":
         data = gzip.compress(data)
-    elif path.suffix == ".zst":
-        import pyarrow
-
-        half = len(data) // 2  # several frames, as written by `cat a.zst b.zst`
-        pack = pyarrow.Codec("zstd").compress
-        data = pack(data[:half], asbytes=True) + pack(data[half:], asbytes=True)
     path.write_bytes(data)
     return path
 
@@ -56,11 +50,8 @@ def read(folder: Path) -> list[dict[str, Any]]:
     import pyarrow.parquet as parquet
 
     found: list[dict[str, Any]] = []
-    for part in sorted(folder.glob("part-*")):
-        if part.suffix == ".parquet":
-            found += parquet.read_table(part).to_pylist()
-        else:
-            found += [json.loads(line) for line in part.read_text(encoding="utf-8").splitlines()]
+    for part in sorted(folder.glob("*.parquet")):
+        found += parquet.read_table(part).to_pylist()
     return found
 
 

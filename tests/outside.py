@@ -5,22 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-PYPROJECT = """\
-[build-system]
-requires = ["setuptools"]
-build-backend = "setuptools.build_meta"
-
-[project]
-name = "gec-copies"
-version = "2.1"
-
-[project.entry-points."gecjury.metrics"]
-copies = "gec_copies:Copies"
-
-[tool.setuptools]
-py-modules = ["gec_copies"]
-"""
-
 MODULE = '''\
 """Which words of the references a hypothesis has."""
 

@@ -17,6 +17,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as parquet
 
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray
@@ -87,12 +88,9 @@ def _scores(rows: list[dict[str, object]], model: str, dtype: str) -> tuple[Floa
         path = Path(folder, "outputs.jsonl")
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         metrics = [load("some", model=model, dtype=dtype), load("changes")]
-        score_dataset(path, Path(folder, "scores"), metrics=metrics, output_format="jsonl")
-        lines = [
-            json.loads(line)
-            for part in sorted(Path(folder, "scores").glob("part-*.jsonl"))
-            for line in part.read_text(encoding="utf-8").splitlines()
-        ]
+        score_dataset(path, Path(folder, "scores"), metrics=metrics)
+        parts = sorted(Path(folder, "scores").glob("part-*.parquet"))
+        lines = [row for part in parts for row in parquet.read_table(part).to_pylist()]
     by_id = {line["id"]: line for line in lines}
     found = [by_id[str(row["id"])] for row in rows]
     return np.array([r["some"] for r in found]), np.array([r["changes"] for r in found])

@@ -108,7 +108,7 @@ def download_all(
         if wrong := check_address(item.url):
             raise DataError(
                 f"{item.name}: {visible(public_address(item.url))!r} is not an address to fetch "
-                f"from ({wrong}); expected http://HOST/... or https://HOST/...: check --url or "
+                f"from ({wrong}); expected http://HOST/... or https://HOST/...: check "
                 "$GECJURY_DATA_URL"
             )
     # One failure stops all transfers, since the set is useless without the missing file.

@@ -12,7 +12,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 from gecjury.cli import studies
@@ -62,7 +62,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "serve": "a local web page: score pasted texts, open comparisons, a leaderboard",
         "errant-compare": "compare two M2 files, with errant_compare's options and output",
         "cite": "what to cite for metrics and benchmarks, as BibTeX",
-        "completion": "print a script for shell completion of commands, options and names",
     },
 }
 """Commands with one line of help each, in the groups of `gecjury --help`.
@@ -170,6 +169,8 @@ def _extra_of(error: ModuleNotFoundError) -> str | None:
 
 def _run(arguments: Sequence[str]) -> int:
     try:
+        if "_ARGCOMPLETE" in os.environ:
+            _complete()
         if not arguments:
             print_data(_START)
             sys.stdout.flush()
@@ -199,17 +200,36 @@ def _run(arguments: Sequence[str]) -> int:
     return status
 
 
+def _complete() -> None:
+    """Answer a shell that asks argcomplete how the command line may go on, and end the program."""
+    import argcomplete
+
+    from gecjury.benchmarks.table import BENCHMARKS
+    from gecjury.scoring.registry import metric_names
+
+    names = {"METRIC": metric_names(), "benchmark": BENCHMARKS, "CORPUS": BENCHMARKS}
+
+    def names_or_files(prefix: str, action: argparse.Action, **_: object) -> Iterable[str]:
+        return names.get(str(action.metavar), ()) or argcomplete.FilesCompleter()(prefix)
+
+    program = parser = command_parser().declared()
+    # argcomplete looks at parsers before they parse, so the command's arguments are declared here.
+    for word in os.environ.get("COMP_LINE", "").split():
+        if word in parser.actions:
+            parser = parser.actions[word].declared()
+    argcomplete.autocomplete(program, default_completer=names_or_files)
+
+
 def _complete_metrics(args: argparse.Namespace) -> None:
-    """Apply the options that affect metrics to the named ones; report renamed options."""
+    """Apply the options that affect metrics to the named ones."""
     for name in ("metrics", "metric"):
         value = getattr(args, name, None)
-        if not value:
+        if not value or not (args.base_url or args.allow_judges):
             continue
-        from gecjury.cli.inputs import present_names, with_servers
+        from gecjury.cli.inputs import with_servers
 
-        texts = present_names([value] if isinstance(value, str) else value)
-        if args.base_url or args.allow_judges:
-            texts = with_servers(texts, args.base_url, args.allow_judges)
+        texts = [value] if isinstance(value, str) else value
+        texts = with_servers(texts, args.base_url, args.allow_judges)
         setattr(args, name, texts[0] if isinstance(value, str) else texts)
 
 
@@ -245,6 +265,10 @@ def _check(args: argparse.Namespace) -> None:
             option = name.replace("_", "-")
             raise OptionError(f"--{option} {getattr(args, name)}: expected 0 or more")
     settings_of(Shared, args)
+    # A judge's replies, which cost money, are kept in the usual folder even without caches.
+    args.use_cache = args.cache != "none"
+    if not args.use_cache:
+        args.cache = None
     if args.cache is not None and os.path.isfile(args.cache):  # noqa: PTH113  # pathlib is slow
         raise OptionError(f"--cache {args.cache}: is a file; expected a folder")
 

@@ -70,7 +70,6 @@ def print_findings(
     Args:
         files: one record per file.
         columns: keys of these records that tables show.
-        findings: remarks on the files.
         form: one of `gecjury.report.tables.FORMATS`.
     """
     from gecjury.report.result import Column, Result, Table, print_result

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 
-from gecjury.cli.parsers import declares
+from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import print_data
-from gecjury.core.settings import option
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cited:
-    """Names to cite.
-
-    Attributes:
-        names: metrics (also with options) and benchmarks; without names: all of them.
-    """
-
-    names: tuple[str, ...] = option((), "METRIC|BENCHMARK")
-
-
-add_arguments = declares(Cited)
+def add_arguments(parser: CommandParser) -> None:
+    """Declare the names to cite."""
+    meaning = "metrics (also with options) and benchmarks; without names: all of them"
+    parser.add_argument("names", nargs="*", metavar="METRIC|BENCHMARK", help=meaning)
 
 
 def run(args: argparse.Namespace) -> int:

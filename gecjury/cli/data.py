@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gecjury.cli.parsers import CommandParser, add_actions, declares
+from gecjury.cli.parsers import CommandParser, add_actions
 from gecjury.cli.streams import print_data, tell
 from gecjury.core.errors import DataError, OptionError, OutputError
-from gecjury.core.settings import REQUIRED, option
 from gecjury.report.result import Column
 from gecjury.report.tables import print_table
 
@@ -37,68 +35,37 @@ gecjury explain {source} {hasty} {ref0} --worst 3 -m errant
 gecjury train some {ratings} -o my-some --encoder embedded --kernel --check"""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fetched:
-    """Data to fetch.
-
-    Attributes:
-        names: data sets, or `all` (see `gecjury data list`).
-        url: base address to download from, e.g. a mirror (default: $GECJURY_DATA_URL, then GitHub).
-    """
-
-    names: tuple[str, ...] = option(REQUIRED, "DATASET")
-    url: str | None = option(None, metavar="URL")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verified:
-    """Data to verify.
-
-    Attributes:
-        names: data sets (default: all).
-    """
-
-    names: tuple[str, ...] = option((), "DATASET")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Located:
-    """Data to locate.
-
-    Attributes:
-        name: a data set.
-    """
-
-    name: str = option(REQUIRED, "DATASET")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Written:
-    """Files to write.
-
-    Attributes:
-        folder: a folder for the files, created if it is missing.
-    """
-
-    folder: str = option(REQUIRED, "DIR")
-
-
 _ACTIONS = {
-    "list": ("every data set and where it is", declares(needs=("data",))),
-    "fetch": ("download what is missing", declares(Fetched, needs=("data",))),
-    "verify": (
-        "check the files by SHA-256 (exit 1: files missing, 2: files altered)",
-        declares(Verified, needs=("data",)),
-    ),
-    "path": ("print a data set's folder", declares(Located, needs=("data",))),
-    "sample": ("write the files of the packaged sample, to try commands with", declares(Written)),
+    "list": "every data set and where it is",
+    "fetch": "download what is missing (from $GECJURY_DATA_URL, or else from GitHub)",
+    "verify": "check the files by SHA-256 (exit 1: files missing, 2: files altered)",
+    "path": "print a data set's folder",
+    "sample": "write the files of the packaged sample, to try commands with",
 }
 
 
 def add_arguments(parser: CommandParser) -> None:
     """Declare the actions."""
     parser.epilog = _EPILOG
-    add_actions(parser, _ACTIONS)
+    add_actions(parser, {name: (line, _declare) for name, line in _ACTIONS.items()})
+
+
+def _declare(parser: CommandParser) -> None:
+    """Declare the arguments of an action."""
+    action = parser.path.removeprefix("data ")
+    if action == "sample":
+        meaning = "a folder for the files, created if it is missing"
+        parser.add_argument("folder", metavar="DIR", help=meaning)
+        return
+    parser.needs = ("data",)
+    if action == "fetch":
+        meaning = "data sets, or `all` (see `gecjury data list`)"
+        parser.add_argument("names", nargs="+", metavar="DATASET", help=meaning)
+    if action == "verify":
+        meaning = "data sets (default: all)"
+        parser.add_argument("names", nargs="*", metavar="DATASET", help=meaning)
+    if action == "path":
+        parser.add_argument("name", metavar="DATASET", help="a data set")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -115,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
                 Path(args.data).mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise DataError(f"{args.data}: cannot be created ({error.strerror})") from None
-        folder = open_data(args.data, url=args.url, cache=args.cache, quiet=args.quiet)
+        folder = open_data(args.data, cache=args.cache, quiet=args.quiet)
         return _fetch(folder, sets, args.format)
     folder = open_data(args.data, cache=args.cache)
     if args.action == "list":

@@ -3,59 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
-from dataclasses import asdict, dataclass
+import zlib
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.inputs import runtime_from
-from gecjury.cli.options import add_options, settings_of
+from gecjury.cli.inputs import DatasetOptions, runtime_from
+from gecjury.cli.options import settings_of
 from gecjury.cli.streams import tell
 from gecjury.core.errors import OptionError
-from gecjury.core.settings import check, option, options_of
+from gecjury.core.settings import options_of
 from gecjury.report.result import Column, Result, Table, print_result
 
 if TYPE_CHECKING:
     from gecjury.datasets.run import DatasetScores
 
 
-@dataclass(frozen=True, kw_only=True)
-class DatasetOptions:
-    """Options that apply only to datasets.
-
-    Attributes:
-        columns: the columns of the data: id, source, hypothesis (repeat for several), references.
-        keep: write the rows that satisfy a condition, e.g. 'green >= .8'.
-        output_format: format of the scores (default: parquet).
-        strict: stop at the first bad row.
-        shard_rows: rows per shard (default: a thousandth of all, but 10,000 to 200,000).
-        engine: engine that runs the workers.
-        address: address of a Ray cluster: local (default), auto, HOST:PORT, ray://...
-        num_gpus: GPUs per worker, with Ray.
-    """
-
-    columns: tuple[str, ...] = option((), "--column", metavar="ROLE=NAME")
-    keep: str | None = option(None, metavar="CONDITION")
-    output_format: Literal["parquet", "jsonl"] | None = None
-    strict: bool = False
-    shard_rows: int | None = option(None, metavar="N", least=1, most=100_000_000)
-    engine: Literal["local", "ray"] = "local"
-    address: str | None = option(None, metavar="ADDRESS")
-    num_gpus: float | None = option(None, metavar="N")
-
-    def __post_init__(self) -> None:
-        check(self)
-
-
-def add_dataset_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that apply only to datasets; see docs/guides/scale.md."""
-    about = "rows of files of any size (docs/guides/scale.md)"
-    group = parser.add_argument_group("datasets", about)
-    add_options(group, DatasetOptions)
-
-
 def wants_dataset(args: argparse.Namespace) -> bool:
-    """Return whether the names are those of a dataset, and not of text files.
+    """Return whether names that may be those of a dataset are not those of text files.
 
     Files of JSON lines may also be texts: they are a dataset if there is only one, if options of
     datasets are given, or if the last one has both sources and hypotheses.
@@ -90,15 +57,10 @@ def _typed(args: argparse.Namespace) -> dict[str, Any]:
 
 def _has_both(name: str) -> bool:
     """Return whether the first line of a file of JSON lines has a source and a hypothesis."""
-    from gecjury.core.errors import GecjuryError
-    from gecjury.datasets.files import open_lines
-
-    if not Path(name).is_file():
-        return False
     try:
-        with open_lines(name) as lines:
+        with gzip.open(name) if name.lower().endswith(".gz") else Path(name).open("rb") as lines:
             value = json.loads(lines.readline(1_000_000))
-    except (GecjuryError, OSError, EOFError, ValueError, RecursionError):
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error):
         return False
     return isinstance(value, dict) and {"source", "hypothesis"} <= value.keys()
 
@@ -115,8 +77,6 @@ def _refuse_text_options(args: argparse.Namespace) -> None:
             raise OptionError(f"{flag} is for text files, but {args.source} is a dataset{hint}")
     if not args.output:
         raise OptionError(f"{args.source} is a dataset: name the folder of its scores with -o DIR")
-    if args.engine != "ray" and (args.address or args.num_gpus):
-        raise OptionError("--address and --num-gpus are for --engine ray")
 
 
 def run_dataset(args: argparse.Namespace) -> int:

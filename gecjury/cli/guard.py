@@ -24,7 +24,6 @@ def tell_unforeseen(error: BaseException, folder: str | None = None) -> str:
     texts.
 
     Args:
-        error: the error that was caught.
         folder: folder for the report; by default the system's folder for temporary files.
     """
     lines = [f"gecjury {__version__}, Python {platform.python_version()}, {sys.platform}"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from gecjury.cli.options import add_options
-from gecjury.cli.streams import tell
-from gecjury.core.settings import REQUIRED, option
+from gecjury.core.settings import REQUIRED, check, option, options_of
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
@@ -51,24 +51,31 @@ class Outputs(Gold):
         references: a reference: text, or M2 (one reference an annotator, and gold edits where --m2
             is not given); repeat for more. NAME=REF adds it to a set that members of a jury can
             name.
-        suggestions: number of hypotheses from a checker's matches: the N-th applies every match's
-            N-th suggestion; 0: one hypothesis with only the spans.
     """
 
     source: str = option(REQUIRED, "SOURCE")
     hypotheses: tuple[str, ...] = option(REQUIRED, "HYP")
-    suggestions: int = option(1, metavar="N", least=0, most=20)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowOutputs(Outputs):
-    """A source and the outputs of systems, or the files of a dataset.
+class DatasetOptions:
+    """Options that apply only to datasets.
 
     Attributes:
-        source: sentences to correct: text, M2 or JSON (- reads standard input, here and below); or
-            a dataset: Parquet, JSON lines, a folder or glob of them, hf:NAME[:SPLIT].
-        hypotheses: system outputs, named after their files (-: stdin); or more files.
+        columns: the columns of the data: id, source, hypothesis (repeat for several), references.
+        keep: write the rows that satisfy a condition, e.g. 'green >= .8'.
+        shard_rows: rows per shard (default: a thousandth of all, but 10,000 to 200,000).
+        engine: engine that runs the workers; ray uses the cluster of $RAY_ADDRESS, or else starts
+            one on this machine.
     """
+
+    columns: tuple[str, ...] = option((), "--column", metavar="ROLE=NAME")
+    keep: str | None = option(None, metavar="CONDITION")
+    shard_rows: int | None = option(None, metavar="N", least=1, most=100_000_000)
+    engine: Literal[local, ray] = "local"
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +147,6 @@ def add_references(parser: argparse.ArgumentParser, use: str) -> None:
     """Declare -r, --m2, --references and --systems of commands that accept files or a benchmark.
 
     Args:
-        parser: parser of the command.
         use: what references are for, if the command does not require them.
     """
     parser.add_argument(
@@ -171,11 +177,23 @@ def check_page(path: str) -> None:
     check_place(path)
 
 
+def may_be_dataset(args: argparse.Namespace) -> bool:
+    """Return False for plain text files without options of datasets, which need no closer look."""
+    given = any(
+        getattr(args, one.name) not in (one.default, [], None) for one in options_of(DatasetOptions)
+    )
+    names = (args.source, *args.hypotheses)
+    return given or any(_DATASET.search(name.lower()) or os.path.isdir(name) for name in names)  # noqa: PTH112
+
+
+_DATASET = re.compile(r"^hf:|[*?\[]|/$|\.(parquet|pq|jsonl|ndjson|json)(\.gz)?$")
+"""Names that may be those of a dataset."""
+
+
 def add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:
     """Declare -m.
 
     Args:
-        parser: parser of the command.
         meaning: help text of an optional -m; empty if the command requires it.
     """
     parser.add_argument(
@@ -217,22 +235,10 @@ def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool)
     return completed
 
 
-def present_names(names: Sequence[str]) -> list[str]:
-    """Return metrics with the current names of their options, and report renamed ones."""
-    from gecjury.scoring.registry import renamed
-
-    now = [renamed(text) for text in names]
-    for text, name in zip(names, now, strict=True):
-        if text != name:
-            tell(f"note: {text} is now written {name}; the old name still works")
-    return now
-
-
 def read_files(args: argparse.Namespace, *, on_disk: bool = False) -> Corpus:
     """Read the files that `Outputs` declares.
 
     Args:
-        args: options of the command.
         on_disk: leave large plain-text files on disk.
     """
     from gecjury.corpus.reading import read_corpus
@@ -240,7 +246,7 @@ def read_files(args: argparse.Namespace, *, on_disk: bool = False) -> Corpus:
     if not args.hypotheses:  # a dataset does not need them
         args.parser.error("the following arguments are required: HYP")
     files = (args.source, args.hypotheses, args.references, args.m2)
-    more = (language_from(args), args.source_text, args.suggestions)
+    more = (language_from(args), args.source_text)
     return read_corpus(*files, *more, on_disk=on_disk, split=args.split)
 
 
@@ -484,12 +490,10 @@ def runtime_from(args: argparse.Namespace, *, log: bool = False) -> Runtime:
     """Return the `Runtime` that the shared options describe.
 
     Args:
-        args: options of the command.
         log: whether to show progress as a line per minute if stderr is not a terminal.
     """
     from pathlib import Path
 
-    from gecjury.cli.numbers import two_prices
     from gecjury.cli.progress import TerminalProgress
     from gecjury.core.runtime import Runtime, SilentProgress
 
@@ -500,7 +504,28 @@ def runtime_from(args: argparse.Namespace, *, log: bool = False) -> Runtime:
         values[name] = None if path is None else Path(path)
     return Runtime(
         **values,
-        use_cache=not args.no_cache,
-        price=two_prices(args.price) if args.price else None,
+        use_cache=args.use_cache,
+        price=_two_prices(args.price) if args.price else None,
         progress=SilentProgress() if args.quiet else TerminalProgress(log=log),
     )
+
+
+def _two_prices(text: str) -> tuple[float, float]:
+    """Return the two prices of --price, for input and output tokens.
+
+    Raises:
+        OptionError: the text is not two prices.
+    """
+    from gecjury.core.errors import OptionError
+
+    parts = text.split(",")
+    try:
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        numbers = []
+    if len(numbers) != 2 or not all(0 <= number <= 1e9 for number in numbers):
+        raise OptionError(
+            f"--price {text!r:.60}: expected two prices per million tokens, of input and output, "
+            "e.g. 0.10,0.50"
+        )
+    return numbers[0], numbers[1]

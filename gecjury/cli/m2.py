@@ -3,108 +3,51 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from gecjury.cli.check import print_findings
-from gecjury.cli.parsers import CommandParser, add_actions, declares
+from gecjury.cli.parsers import CommandParser, add_actions
 from gecjury.cli.streams import write_data
-from gecjury.core.settings import REQUIRED, option
 
 if TYPE_CHECKING:
     from gecjury.corpus.m2 import M2Sentence
 
 
-@dataclass(frozen=True, kw_only=True)
-class Files:
-    """Files of the same sentences."""
-
-    files: tuple[str, ...] = option(REQUIRED, "FILE.m2")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Written(Files):
-    """Files, and how they are written.
-
-    Attributes:
-        output: write here instead of stdout.
-        overlaps: what to do with overlapping or unordered edits of one annotator.
-    """
-
-    output: str | None = option(None, "-o", "--output", metavar="FILE")
-    overlaps: Literal["reject", "keep"] = "reject"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Converted(Written):
-    """Files that are merged into one.
-
-    Attributes:
-        annotator: annotators to keep; repeat for more (default: all).
-    """
-
-    annotator: tuple[int, ...] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Single:
-    """One file, and where its result is written.
-
-    Attributes:
-        output: write here instead of stdout.
-    """
-
-    file: str = option(REQUIRED, "FILE.m2")
-    output: str | None = option(None, "-o", "--output", metavar="FILE")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Applied(Single):
-    """A file whose edits are applied.
-
-    Attributes:
-        annotator: the annotator whose edits are applied.
-        overlaps: what to do with overlapping or unordered edits of one annotator.
-    """
-
-    annotator: int = 0
-    overlaps: Literal["reject", "keep"] = "reject"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Retyped(Single):
-    """A file whose edits are retyped or re-extracted; overlapping ones are kept.
-
-    Attributes:
-        tagger: embedded, cherrant, none, spacy:NAME, or a spaCy model's name.
-    """
-
-    tagger: str = "embedded"
-    pos: Literal["spacy2", "spacy3"] = "spacy2"
-
-
 _ACTIONS = {
-    "apply": ("the corrected sentences of one annotator", declares(Applied)),
-    "text": ("the source sentences", declares(Written)),
-    "check": (
-        "every problem with its line; compares the sources of several files",
-        declares(Files),
-    ),
-    "convert": ("merge M2 files as annotators, or select annotators", declares(Converted)),
-    "retype": (
-        "M2 with every edit typed by ERRANT's rules, as `errant_m2 -gold`",
-        declares(Retyped, needs=("edits",)),
-    ),
-    "reextract": (
-        "M2 with edits extracted from the corrected sentences, as `errant_m2 -auto`",
-        declares(Retyped, needs=("edits",)),
-    ),
+    "apply": "the corrected sentences of one annotator",
+    "text": "the source sentences",
+    "check": "every problem with its line; compares the sources of several files",
+    "convert": "merge M2 files as annotators, or select annotators",
+    "retype": "M2 with every edit typed by ERRANT's rules, as `errant_m2 -gold`",
+    "reextract": "M2 with edits extracted from the corrected sentences, as `errant_m2 -auto`",
 }
 
 
 def add_arguments(parser: CommandParser) -> None:
     """Declare the actions."""
-    add_actions(parser, _ACTIONS)
+    add_actions(parser, {name: (line, _declare) for name, line in _ACTIONS.items()})
+
+
+def _declare(parser: CommandParser) -> None:
+    """Declare the arguments of an action."""
+    action = parser.path.removeprefix("m2 ")
+    if action in ("text", "check", "convert"):
+        parser.add_argument("files", nargs="+", metavar="FILE.m2")
+    else:
+        parser.add_argument("file", metavar="FILE.m2")
+    if action != "check":
+        kept = "write here instead of stdout"
+        parser.add_argument("-o", "--output", metavar="FILE", help=kept)
+    if action == "apply":
+        meaning = "the annotator whose edits are applied (default: 0)"
+        parser.add_argument("--annotator", type=int, default=0, help=meaning)
+    if action == "convert":
+        meaning = "annotators to keep; repeat for more (default: all)"
+        parser.add_argument("--annotator", type=int, action="append", help=meaning)
+    if action in ("retype", "reextract"):
+        parser.needs = ("edits",)
+        meaning = "embedded (default), cherrant, none, spacy:NAME, or a spaCy model's name"
+        parser.add_argument("--tagger", default="embedded", metavar="NAME", help=meaning)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -122,7 +65,7 @@ def _corrected(args: argparse.Namespace) -> str:
     from gecjury.core.textfiles import lines_text
     from gecjury.corpus.m2 import read_m2
 
-    blocks = read_m2(args.file, overlaps=args.overlaps)
+    blocks = read_m2(args.file)
     annotators = sorted({a for block in blocks for a in block.annotators})
     if annotators and args.annotator not in annotators:
         raise InputError(
@@ -137,7 +80,7 @@ def _sources(args: argparse.Namespace) -> str:
     from gecjury.core.textfiles import lines_text
     from gecjury.corpus.m2 import read_m2
 
-    files = (read_m2(path, overlaps=args.overlaps) for path in args.files)
+    files = (read_m2(path, overlaps="keep") for path in args.files)
     return lines_text([block.source for blocks in files for block in blocks])
 
 
@@ -149,7 +92,7 @@ def _converted(args: argparse.Namespace) -> str:
     from gecjury.corpus.gold import join_annotators
     from gecjury.corpus.m2 import format_m2, read_m2
 
-    files = [read_m2(path, overlaps=args.overlaps) for path in args.files]
+    files = [read_m2(path, overlaps="keep") for path in args.files]
     for path, blocks in zip(args.files, files, strict=True):
         _same_sources(args.files[0], files[0], path, blocks)
     joined = join_annotators(files, silent=True)
@@ -174,10 +117,10 @@ def _typed_anew(args: argparse.Namespace) -> str:
     from gecjury.extraction.taggers import extraction_signature
 
     # An unknown tagger is refused before any file is read.
-    extraction_signature(args.tagger, args.pos)
+    extraction_signature(args.tagger)
     blocks = read_m2(args.file, overlaps="keep")
     make = retyped_blocks if args.action == "retype" else reextracted_blocks
-    return format_m2(make(blocks, args.tagger, args.pos, runtime_from(args)))
+    return format_m2(make(blocks, args.tagger, runtime=runtime_from(args)))
 
 
 def _same_sources(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.parsers import declares
+from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import tell
-from gecjury.core.settings import option
 
 if TYPE_CHECKING:
     from gecjury.report.result import Table
@@ -24,23 +23,16 @@ _FAMILIES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Listed:
-    """Metrics to list.
-
-    Attributes:
-        names: only these metrics, with the default, values and meaning of every option.
-        verbose: also show the signature of every metric.
-    """
-
-    names: tuple[str, ...] = option((), "METRIC")
-    verbose: bool = False
-
-
 _HINT = "`gecjury metrics NAME` shows the options of a metric, `--verbose` the signatures of all"
 _SIGNATURES = "signatures, to which a score adds references, data and packages:"
 
-add_arguments = declares(Listed)
+
+def add_arguments(parser: CommandParser) -> None:
+    """Declare the metrics to list."""
+    meaning = "only these metrics, with the default, values and meaning of every option"
+    parser.add_argument("names", nargs="*", metavar="METRIC", help=meaning)
+    meaning = "also show the signature of every metric"
+    parser.add_argument("--verbose", action="store_true", help=meaning)
 
 
 def run(args: argparse.Namespace) -> int:

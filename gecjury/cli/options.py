@@ -19,7 +19,6 @@ def add_options(
     """Declare the options of settings classes.
 
     Args:
-        parser: parser of the command.
         *settings: dataclasses; see `gecjury.core.settings`. Equal headings are merged in the help.
         wanted: returns True for options that the command reads.
     """
@@ -53,7 +52,6 @@ def refuse_useless(args: argparse.Namespace, *settings: type) -> None:
     """Refuse options that were given and would do nothing with the others.
 
     Args:
-        args: options of the command.
         *settings: settings classes that the command declares.
 
     Raises:

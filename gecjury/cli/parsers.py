@@ -7,13 +7,13 @@ of the commands that read it; the errors of other commands name these.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
-from gecjury.cli.numbers import decimal, whole
 from gecjury.cli.options import add_options
 from gecjury.cli.streams import tell
 from gecjury.core import gone
@@ -33,6 +33,8 @@ _IMPLIED: Mapping[Need, tuple[Need, ...]] = {
 }
 
 
+N = TypeVar("N", int, float)
+_LARGEST = 2**63 - 1
 _TEXTS = "language of the texts (default: that of the benchmark, or English)"
 _GLOBAL = "global options (none of them changes a score)"
 
@@ -55,8 +57,7 @@ class Shared:
         batch_size: texts that a model reads at once.
         workers: number of processes.
         concurrency: simultaneous requests.
-        cache: cache folder (default: the user's).
-        no_cache: do not read or write disk caches.
+        cache: cache folder, or `none` to read and write no cache (default: the user's).
         dry_run: judges: count requests and cost, send nothing.
         max_cost: judges: stop before this cost is exceeded.
         prices: judges: use another price table.
@@ -81,7 +82,6 @@ class Shared:
     workers: int = option(1, metavar="N", least=1, most=1_024, reader="edits")
     concurrency: int = option(32, metavar="N", least=1, most=10_000, reader="judges")
     cache: str | None = option(None, metavar="DIR", reader="cache")
-    no_cache: bool = option(False, reader="edits")
     dry_run: bool = option(False, reader="plans")
     max_cost: float | None = option(None, metavar="X", reader="judges")
     prices: str | None = option(None, metavar="FILE", reader="judges")
@@ -114,11 +114,9 @@ class CommandParser(argparse.ArgumentParser):
         """Declare an argument as in argparse; `int` and `float` mean `whole` and `decimal`.
 
         Args:
-            *args: arguments of argparse.
             path: the command and its action, such as `train some`; empty for the program.
             declare: adds the arguments when they are first needed.
             groups: commands with one line of help each, under headings of the program's help.
-            **options: options of argparse.
         """
         super().__init__(*args, **{"allow_abbrev": False, **options})
         self.register("type", int, whole)
@@ -163,7 +161,7 @@ class CommandParser(argparse.ArgumentParser):
         words = list(sys.argv[1:] if args is None else args)
         self.declared()
         if self.actions:
-            words = self._action_first(words)
+            self._refuse_unknown(words)
         elif not {"-h", "--help"} & set(words):
             self._refuse_foreign(words)
         parsed: tuple[Any, list[str]] = super().parse_known_args(words, namespace)
@@ -174,29 +172,18 @@ class CommandParser(argparse.ArgumentParser):
             parsed = super().parse_known_args(words)
         return parsed
 
-    def _action_first(self, words: list[str]) -> list[str]:
-        """Return the words with the action first, even if options precede it.
-
-        Errors:
-            ends with status 2 if the first word is not an action.
-        """
-        if self.path and words and words[0].startswith("-") and words[0] not in ("-h", "--help"):
-            places = [place for place, word in enumerate(words) if word in self.actions]
-            # A word after an option may be its value.
-            sure = [place for place in places if not words[place - 1].startswith("-")]
-            if places:
-                place = (sure or places)[0]
-                return [words[place], *words[:place], *words[place + 1 :]]
+    def _refuse_unknown(self, words: Sequence[str]) -> None:
+        """End with status 2 if the first word is neither an option nor an action."""
         first = next((word for word in words if not word.startswith("-")), None)
-        if first is not None and first not in self.actions and (not self.path or first == words[0]):
-            kind = "action" if self.path else "command"
-            if instead := gone.COMMANDS.get(f"{self.path} {first}".strip()):
-                self.error(f"the {kind} {first} is gone: {instead}")
-            self.error(f"unknown {kind} {first!r}: {nearest(first, self.actions)}")
-        return words
+        if first is None or first in self.actions:
+            return
+        kind = "action" if self.path else "command"
+        if instead := gone.COMMANDS.get(f"{self.path} {first}".strip()):
+            self.error(f"the {kind} {first} is gone: {instead}")
+        self.error(f"unknown {kind} {first!r}: {nearest(first, self.actions)}")
 
     def _refuse_foreign(self, words: Sequence[str]) -> None:
-        """Refuse options of other commands and options that are gone, before other errors.
+        """Refuse an option that is gone or of other commands, before other errors.
 
         Other words that begin with a dash may be values.
 
@@ -220,11 +207,7 @@ class CommandParser(argparse.ArgumentParser):
                     )
 
     def readers_of(self, flag: str) -> list[str]:
-        """Return the commands that read an option; only actions of this command if any of them do.
-
-        Args:
-            flag: the option, such as `--device`.
-        """
+        """Return the commands that read an option; actions of this command alone if any do."""
         from gecjury.cli import command_parser
 
         paths = [parser.path for parser in leaves(command_parser()) if parser.reads(flag)]
@@ -278,7 +261,6 @@ def declares(*settings: type, needs: tuple[Need, ...] = (), epilog: str | None =
     Args:
         *settings: dataclasses; see `gecjury.cli.options.add_options`.
         needs: which shared options it reads.
-        epilog: end of its help.
     """
 
     def declare(parser: CommandParser) -> None:
@@ -297,7 +279,6 @@ def add_actions(
     """Give a command actions, each with its own arguments and help.
 
     Args:
-        parser: parser of the command.
         actions: by name, a line of help, and a function that adds the arguments to the parser.
         dest: attribute for the action's name.
         metavar: name for an action in the help.
@@ -323,3 +304,30 @@ def leaves(parser: CommandParser) -> Iterator[CommandParser]:
         yield from leaves(action)
     if not below:
         yield parser
+
+
+def whole(text: str) -> int:
+    """Return a whole number that fits in 64 bits; a type for options."""
+    number = _read(text, int)
+    if abs(number) > _LARGEST:
+        raise argparse.ArgumentTypeError(f"{text:.30}... is too large; expected at most {_LARGEST}")
+    return number
+
+
+def decimal(text: str) -> float:
+    """Return a finite number; a type for options."""
+    number = _read(text, float)
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text:.30} is not finite; expected a finite number")
+    return number
+
+
+def _read(text: str, kind: type[N]) -> N:
+    """Return a number; the error has a hint about quotation marks from word processors."""
+    try:
+        return kind(text)
+    except ValueError:
+        hint = "; leave out the quotation marks" if set(text) & set("“”„‟‘’‚‛«»\"'") else ""
+        raise argparse.ArgumentTypeError(
+            f"invalid {kind.__name__} value: {text!r:.60}{hint}"
+        ) from None

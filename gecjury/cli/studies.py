@@ -11,10 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gecjury.cli.datasets import add_dataset_options, run_dataset, wants_dataset
 from gecjury.cli.inputs import (
+    DatasetOptions,
     Outputs,
-    RowOutputs,
     Selection,
     Sentence,
     TwoOutputs,
@@ -23,6 +22,7 @@ from gecjury.cli.inputs import (
     benchmark_or_files,
     check_page,
     language_from,
+    may_be_dataset,
     named_benchmark,
     print_plans,
     read_files,
@@ -49,14 +49,12 @@ STUDIES = {
     "explain": "gecjury.studies.explain:Explain",
     "compare": "gecjury.studies.compare:Compare",
     "demo": "gecjury.studies.compare:Demo",
-    "analyse norms": "gecjury.studies.edit_vectors:Norms",
-    "analyse map": "gecjury.studies.edit_vectors:Map",
+    "analyse norms": "gecjury.studies.analyses:Norms",
+    "analyse map": "gecjury.studies.analyses:Map",
     "analyse edits": "gecjury.studies.analyses:Edits",
     "analyse scatter": "gecjury.studies.analyses:Scatter",
-    "analyse cost": "gecjury.studies.analyses:Cost",
-    "analyse lambda": "gecjury.studies.edit_vectors:Lambda",
-    "analyse layers": "gecjury.studies.edit_vectors:Layers",
-    "analyse solver": "gecjury.studies.edit_vectors:Solver",
+    "analyse lambda": "gecjury.studies.analyses:Lambda",
+    "analyse layers": "gecjury.studies.analyses:Layers",
     "pick": "gecjury.studies.pick:Pick",
     "power": "gecjury.studies.power:Power",
     "attack": "gecjury.studies.attack:Attack",
@@ -68,7 +66,7 @@ STUDIES = {
 
 _FILES: Mapping[str, tuple[type, Callable[[argparse.Namespace], Corpus]]] = {
     "files": (Outputs, read_files),
-    "files or dataset": (RowOutputs, partial(read_files, on_disk=True)),
+    "files or dataset": (Outputs, partial(read_files, on_disk=True)),
     "two outputs": (TwoOutputs, read_two_outputs),
     "sentence": (Sentence, read_sentence),
 }
@@ -80,22 +78,14 @@ _FORMATS = {".json": "json", ".tsv": "tsv", ".md": "markdown", ".tex": "latex"}
 
 
 def study_of(command: str) -> type[Study]:
-    """Import the class of a study.
-
-    Args:
-        command: one of `STUDIES`.
-    """
+    """Import the class of a study."""
     module, _, name = STUDIES[command].partition(":")
     study: type[Study] = getattr(import_module(module), name)
     return study
 
 
 def actions_of(command: str) -> dict[str, str]:
-    """Return the actions of a command that are studies, with one line of help each.
-
-    Args:
-        command: such as `analyse`.
-    """
+    """Return the actions of a command that are studies, with one line of help each."""
     paths = [path for path in STUDIES if path.startswith(f"{command} ")]
     return {path.partition(" ")[2]: _summary(study_of(path)) for path in paths}
 
@@ -107,11 +97,7 @@ def _summary(study: type[Study]) -> str:
 
 
 def declare(parser: CommandParser) -> None:
-    """Declare a study's inputs, metrics and options.
-
-    Args:
-        parser: parser of the command.
-    """
+    """Declare a study's inputs, metrics and options."""
     study = study_of(parser.path)
     datasets = study.takes == "files or dataset"
     parser.needs = study.needs
@@ -155,9 +141,13 @@ def declare(parser: CommandParser) -> None:
         kinds = "draw it: .png, .pdf or .svg"
         parser.add_argument(study.draws, dest="figure", metavar="FILE", help=kinds)
     if datasets:
-        add_dataset_options(parser)
+        about = "rows of files of any size (docs/guides/scale.md)"
+        add_options(parser.add_argument_group("datasets", about), DatasetOptions)
+        by_name = {action.dest: action for action in parser._actions}
+        rows = "; or a dataset: Parquet, JSON lines, a folder or glob of them, hf:NAME[:SPLIT]"
+        by_name["source"].help = f"{by_name['source'].help}{rows}"
         # A dataset may be the only input; for text files, the reader reports missing outputs.
-        next(a for a in parser._actions if a.dest == "hypotheses").required = False
+        by_name["hypotheses"].required = False
     parser.set_defaults(run=run)
 
 
@@ -168,8 +158,11 @@ def run(args: argparse.Namespace) -> int:
     study = settings_of(study_of(args.parser.path), args)
     if study.keeps:
         _check_folder(args.output, study)
-    if study.takes == "files or dataset" and wants_dataset(args):
-        return run_dataset(args)
+    if study.takes == "files or dataset" and may_be_dataset(args):
+        from gecjury.cli.datasets import run_dataset, wants_dataset
+
+        if wants_dataset(args):
+            return run_dataset(args)
     # A figure that cannot be drawn must be reported before hours of scoring.
     figure = getattr(args, "figure", None)
     if figure:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.inputs import (
     named_benchmark,
-    present_names,
     print_plans,
     runtime_from,
     with_servers,
@@ -54,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     _require_consent(args, record)
     settings = replace(settings_from(Compare, record["settings"]), weights=record["weights"])
     names = [str(name) for name in record["benchmarks"]]
-    metrics = with_servers(present_names(record["metrics"]), args.base_url, args.allow_judges)
+    metrics = with_servers(record["metrics"], args.base_url, args.allow_judges)
     work = Work.of(
         settings,
         lambda: tuple(named_benchmark(args, name, settings.view) for name in names),

@@ -61,7 +61,6 @@ class _Store:
     The file is created when something is first stored.
 
     Args:
-        path: the SQLite file.
         parts: everything besides the key that determines a value.
         limit_bytes: file size above which the least recently used values are dropped.
         clock: seconds that only grow.
@@ -248,7 +247,6 @@ class VectorCache(_Store):
         """Name the cache; the file is created when something is first stored.
 
         Args:
-            path: the SQLite file.
             limit: file size above which the least recently used vectors are dropped.
             clock: seconds that only grow.
         """

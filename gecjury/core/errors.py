@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    pass
 
 
 class GecjuryError(Exception):
@@ -120,7 +120,6 @@ def failure_in(code: object, error: BaseException) -> str:
 
     Args:
         code: the function that failed, or the name of its file.
-        error: the error that was caught.
     """
     import traceback
     from pathlib import Path
@@ -135,86 +134,16 @@ def failure_in(code: object, error: BaseException) -> str:
 
 
 def install_hint(extra: str) -> str:
-    """Return the command that installs an extra of gecjury the way gecjury itself was installed.
-
-    The command names the checkout, the file or the address that gecjury was installed from. It uses
-    the `pip` that belongs to this Python.
-
-    Args:
-        extra: `edits`, `refbased`, ...
-    """
-    # Imported here and below because only errors need them.
-    import sys
-    from importlib import metadata
+    """Return the command that installs an extra of gecjury: from its checkout, or by its name."""
     from pathlib import Path
 
+    root = Path(__file__).resolve().parents[2]
     try:
-        record = metadata.distribution("gecjury").read_text("direct_url.json")
-    except metadata.PackageNotFoundError:
-        record = None
-    return _hint(extra, Path(__file__).resolve().parents[2], record, Path(sys.executable))
-
-
-def _hint(extra: str, root: Path, record: str | None, program: Path) -> str:
-    """Return the command of `install_hint` for a folder and an installer's record.
-
-    Args:
-        extra: name of the extra.
-        root: folder that contains the package.
-        record: the installer's record of gecjury's origin, if any.
-        program: the running Python interpreter.
-    """
-    import shlex
-    import shutil
-    from pathlib import Path
-
-    try:
-        folder = Path.cwd()
-    except OSError:  # the folder has been removed
-        folder = Path("/")
-    # A `pip` on the path may belong to another Python.
-    script = shutil.which("pip")
-    if script and Path(script).parent == program.parent:
-        pip = "pip"
-    else:
-        near = program.relative_to(folder) if program.is_relative_to(folder) else program
-        pip = f"{shlex.quote(str(near))} -m pip"
-    if _is_checkout(root):
-        wanted = f"{'.' if root == folder.resolve() else root}[{extra}]"
-        install = "install -e"
-    else:
-        wanted, install = _requirement(extra, record), "install"
-    return f"{pip} {install} " + (shlex.quote(wanted) if "'" in wanted else f"'{wanted}'")
-
-
-def _is_checkout(root: Path) -> bool:
-    """Return True if a folder is a checkout of this project, not one that gecjury was copied to."""
-    try:
-        return 'name = "gecjury"' in (root / "pyproject.toml").read_text(encoding="utf-8")
+        # Only this project's own file: gecjury may have been copied into another project.
+        checkout = 'name = "gecjury"' in (root / "pyproject.toml").read_text(encoding="utf-8")
+        here = checkout and root == Path.cwd().resolve()
     except (OSError, ValueError):
-        return False
-
-
-def _requirement(extra: str, record: str | None) -> str:
-    """Return pip's requirement: the file or the address that gecjury came from, or its name."""
-    import json
-    from pathlib import Path
-    from urllib.parse import unquote, urlsplit
-
-    by_name = f"gecjury[{extra}]"
-    try:
-        origin = json.loads(record or "{}")
-        url = str(origin.get("url") or "")
-        version = origin.get("vcs_info") or {}
-        if url.startswith("file:"):
-            local = Path(unquote(urlsplit(url).path))
-            return f"{local}[{extra}]" if local.exists() else by_name
-        # Installed from a package index, for which the name is enough.
-        if not url:
-            return by_name
-        if version:
-            at = version.get("requested_revision") or version.get("commit_id")
-            url = f"{version.get('vcs', 'git')}+{url}" + (f"@{at}" if at else "")
-    except (AttributeError, OSError, ValueError):  # a record that is not as expected
-        return by_name
-    return f"{by_name} @ {url}"
+        checkout = here = False
+    if not checkout:
+        return f"pip install 'gecjury[{extra}]'"
+    return f"pip install -e '{'.' if here else root}[{extra}]'"

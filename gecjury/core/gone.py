@@ -22,11 +22,14 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("compare", "--tokens"): "set tokens in benchmark.toml; in Python, load_benchmark takes tokens",
     ("compare", "--fold"): "set fold in benchmark.toml",
     ("compare", "--tagger"): "name it with the metric: -m errant:tagger=NAME",
+    ("*", "--no-cache"): "use --cache none",
     ("alarms", "--documents"): "sentences are drawn and swapped one by one",
-    ("attack", "--as-reward"): "`higher` is how often the damage raises the score as a reward",
+    ("attack", "--as-reward"): "the column `higher` of attack is how often damage raises a score",
     ("attack", "--perturbed"): "score your own damaged file beside the output with `gecjury rank`",
     ("attack", "--share"): "every sentence is damaged",
+    ("data fetch", "--url"): "set GECJURY_DATA_URL to the address of a mirror",
     ("diff", "--permutations"): "there are 1,000; smaller p come from a normal curve",
+    ("edits", "--pos"): "parts of speech are named as in spaCy 2, as in the published scores",
     ("estimate", "--aspect"): "name a file with the ratings of one aspect (--labels FILE)",
     ("estimate", "--binary"): "the estimate needs no verdicts; for shares, rate outputs 1 or 0",
     ("estimate", "--good"): "rate good outputs 1 and others 0 (--labels FILE)",
@@ -34,20 +37,36 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("estimate", "--width"): "`worth` in the table says how many labels the metric replaces",
     ("explain", "--png"): "`--html FILE` shows the transport plan",
     ("explain", "--samples"): "200 orders of edits are drawn if there are more than 10 edits",
+    ("m2 apply", "--overlaps"): "remove one of two overlapping edits; the error names their line",
+    ("m2 convert", "--overlaps"): "overlapping edits are kept",
+    (
+        "m2 reextract",
+        "--pos",
+    ): "parts of speech are named as in spaCy 2, as in the published scores",
+    ("m2 retype", "--pos"): "parts of speech are named as in spaCy 2, as in the published scores",
+    ("m2 text", "--overlaps"): "overlapping edits are kept",
     ("maege", "--chains"): "`--seeds K` draws more chains",
     ("maege", "--means"): "corpora have 0 to 10 edits per sentence on average",
     ("maege", "--variance"): "the number of edits has the variance of the released program, .9",
     ("pick", "--scores"): "`--format json` has the score of every output",
     ("pick", "--try"): "score the file of `pick -o` beside the outputs with `gecjury rank`",
     ("pick", "--votes"): "every other file counts",
-    ("power", "-d"): "three differences are shown; the number falls with 1/d²",
     ("power", "--difference"): "three differences are shown; the number falls with 1/d²",
     ("power", "--try"): "run `power` on a part of your sentences to see what they forecast",
     ("power", "--width"): "a 95% interval of width w needs (3.92 · c / w)²; c: deviation in JSON",
+    ("power", "-d"): "three differences are shown; the number falls with 1/d²",
+    ("score", "--address"): "set RAY_ADDRESS to auto or HOST:PORT",
+    ("score", "--num-gpus"): "in Python, score_dataset(..., engine=RayEngine(num_gpus=N))",
+    ("score", "--output-format"): "scores are written as Parquet",
+    ("score", "--strict"): "bad rows get no score and are listed in bad-rows.jsonl",
 }
 """What to do instead of an option, by command and flag; `*` stands for every command."""
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "analyse cost": "the column `seconds` of compare is how long a metric takes",
+    "analyse solver": "uot-errant:solver=pot scores by POT's plans",
+    "completion": 'use argcomplete: eval "$(register-python-argcomplete gecjury)"',
+}
 """What to do instead of a command."""
 
 SETTINGS: dict[tuple[str, str], str] = {}

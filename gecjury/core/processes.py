@@ -120,7 +120,6 @@ class SpawnedProcess(WorkerProcess):
     """A child process that runs a module, which calls `serve_standard_streams`.
 
     Args:
-        module: its name.
         *arguments: arguments of its command line.
         environment: variables that it gets in addition to those of this process.
     """
@@ -173,7 +172,6 @@ class ForkedProcess(WorkerProcess):
     """A copy of this process, for systems that can fork and a process without other threads.
 
     Args:
-        start: a `Start`.
         others: earlier forks, whose pipes the copy closes.
     """
 
@@ -237,7 +235,6 @@ class Pool(Generic[_T]):
 
         Args:
             count: number of processes; fewer only take longer.
-            start: starts one.
         """
         with contextlib.suppress(OSError):
             while len(self.processes) < count:

@@ -41,7 +41,6 @@ def read_record(kind: type[_T], path: str | Path, what: str, remedy: str) -> _T:
 
     Args:
         kind: a dataclass.
-        path: the file.
         what: the kind of record, for messages: "the manifest of a run".
         remedy: advice for a file with other content.
 

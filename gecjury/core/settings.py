@@ -119,7 +119,6 @@ def options_of(settings: type, *, hidden: bool = False) -> tuple[Option, ...]:
     A field that contains settings itself contributes their options.
 
     Args:
-        settings: a dataclass with a docstring.
         hidden: include the fields that can be set only in Python.
     """
     return _options_of(settings, hidden)
@@ -171,7 +170,6 @@ def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
     """Create settings from values by option name.
 
     Args:
-        settings: a dataclass.
         values: values by field; missing and None values keep the default, lists become tuples.
 
     Raises:
@@ -197,9 +195,6 @@ def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
 def check(settings: object) -> None:
     """Refuse values that a settings class does not declare.
 
-    Args:
-        settings: an instance, from its `__post_init__`.
-
     Raises:
         OptionError: names the option, the value and what is expected.
     """
@@ -221,7 +216,6 @@ def check_needs(settings: object, *names: str) -> None:
     """Refuse fields that would do nothing together with the others.
 
     Args:
-        settings: an instance, from its `__post_init__`.
         *names: names of the fields that are checked.
 
     Raises:
@@ -241,7 +235,6 @@ def refuse_unread(
     A need is ignored if no option could meet it.
 
     Args:
-        declared: the options.
         values: values of these and other options, by name.
         usual: the values of options that were not set.
 
@@ -263,11 +256,7 @@ def refuse_unread(
 
 @functools.cache
 def attributes_of(docstring: str) -> Mapping[str, str]:
-    """Return the entries of a docstring's section `Attributes:`, each on one line.
-
-    Args:
-        docstring: the docstring of a class.
-    """
+    """Return the entries of a docstring's section `Attributes:`, each on one line."""
     _, _, section = inspect.cleandoc(docstring).partition("\nAttributes:\n")
     entries: dict[str, list[str]] = {}
     open_entry: list[str] = []

@@ -249,7 +249,6 @@ def decoded_text(data: bytes, path: str | Path) -> str:
     """Return the content of a file as text, without a byte order mark.
 
     Args:
-        data: the content.
         path: of the file, for messages.
 
     Raises:
@@ -280,7 +279,6 @@ def _decoded(data: bytes, path: str | Path, offset: int = 0, lines: int = 0) -> 
     """Return a piece of a file as text.
 
     Args:
-        data: the piece.
         path: of the file.
         offset: bytes before the piece.
         lines: lines before the piece.
@@ -437,7 +435,6 @@ def parse_json(
     r"""Read JSON from an untrusted source: any content gives a value or an `InputError`.
 
     Args:
-        text: one document.
         where: file, or file and line, for messages.
         expected: the expected content, for messages ("a score file of `gecjury score`").
         halves: whether halves of surrogate pairs are allowed, for callers that replace them.
@@ -600,8 +597,6 @@ def write_text(path: str | Path, text: str, *, follow: bool = False) -> None:
     A device or a pipe (`/dev/stdout`, `>(less)`) is written to, never replaced by a file.
 
     Args:
-        path: path of the file.
-        text: its new content.
         follow: True to write to the target of a link; see `gecjury.core.durable.whole_file`.
 
     Raises:

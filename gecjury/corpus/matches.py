@@ -364,7 +364,7 @@ def _of_table(text: str, where: str, texts: Sequence[str], name: str) -> Matches
 
 
 def corrected_version(
-    matches: Matches, texts: Sequence[str], language: Language, number: int, sources: Sequence[str]
+    matches: Matches, texts: Sequence[str], language: Language, sources: Sequence[str]
 ) -> Version:
     """Return a checker's matches as a hypothesis.
 
@@ -375,8 +375,6 @@ def corrected_version(
         matches: matches of all lines.
         texts: the lines that the checker read.
         language: language of the texts; if it has a tokeniser, corrected lines are tokenised later.
-        number: number of the suggestion to use, from 1; the first one where a match has fewer. 0
-            uses none, so that only the spans are left.
         sources: the same lines as tokens; only white space differs.
 
     Returns:
@@ -397,7 +395,7 @@ def corrected_version(
         shown = folded(text, language.fold)
         tokens = folded(sources[row], language.fold).split()
         spans = _spans(shown, tokens)
-        kept = _kept(of_line, text, number, counts)
+        kept = _kept(of_line, text, counts)
         if language.plain:
             kept, new_tokens = _in_tokens(kept, text, tokens, spans, counts)
             if any(new is not None for _, new in kept):
@@ -424,13 +422,11 @@ _Choice = tuple[Match, "str | None"]
 """A match with the text that replaces it; None where it is only marked."""
 
 
-def _kept(matches: Sequence[Match], text: str, number: int, counts: Counter[str]) -> list[_Choice]:
+def _kept(matches: Sequence[Match], text: str, counts: Counter[str]) -> list[_Choice]:
     """Return the matches of a line that do not overlap, from left to right."""
     choices: list[_Choice] = []
     for match in matches:
-        new = None
-        if number and match.suggestions:
-            new = match.suggestions[number - 1 if number <= len(match.suggestions) else 0]
+        new = match.suggestions[0] if match.suggestions else None
         if new == text[match.start : match.end]:
             counts["changing nothing"] += 1
             continue

@@ -173,7 +173,6 @@ def read_corpus(
     gold: str | Path | None = None,
     language: Language = ENGLISH,
     source_text: str | Path | None = None,
-    suggestions: int = 1,
     *,
     on_disk: bool = False,
     split: bool = False,
@@ -198,9 +197,6 @@ def read_corpus(
             and the source then has those of the M2 files.
         source_text: the text that checkers read, if it is not `source`: the same lines and
             characters with other spaces.
-        suggestions: number of hypotheses from a checker's matches; the second, NAME-2, has the
-            second suggestion of every match, and the first where there is only one. 0 gives one
-            with only the spans, for detection.
         on_disk: leave large files of plain text on disk, whatever their size (`Corpus.on_disk`).
         split: cut lines of several sentences, and essays, into sentences
             (`gecjury.corpus.sentences`).
@@ -228,28 +224,23 @@ def read_corpus(
     if source_text is not None:
         texts = _checked_text(source_text, sources, labels["source"])
     checkers: dict[str, Callable[[Sequence[str]], Version]] = {}
-    for first, path in outputs:
+    for name, path in outputs:
+        label = f"system {name}"
+        if name in systems:
+            raise InputError(
+                f"system {name} is named twice ({labels[label]} and {shown_path(path)}): "
+                "a system is named after its file, so rename one of the two"
+            )
         content = read_content(path, read)
         if looks_like_matches(content):
-            made = {}
             matches = read_matches(path, content, texts, shown_path(source_text or source))
-            for number in range(1, suggestions + 1) if suggestions else (0,):
-                name = first if number < 2 else f"{first}-{number}"
-                checkers[name] = partial(corrected_version, matches, texts, of_source, number)
-                # Matches refer to lines of the source, so texts are in the source's order.
-                version = checkers[name](sources)
-                made[name] = replace(version, ids=source_read.ids, key=source_read.key)
+            checkers[name] = partial(corrected_version, matches, texts, of_source)
+            # Matches refer to lines of the source, so texts are in the source's order.
+            version = checkers[name](sources)
+            systems[name] = replace(version, ids=source_read.ids, key=source_read.key)
         else:
-            made = {first: _hypothesis(path, content)}
-        for name, version in made.items():
-            label = f"system {name}"
-            if name in systems:
-                raise InputError(
-                    f"system {name} is named twice ({labels[label]} and {shown_path(path)}): "
-                    "a system is named after its file, so rename one of the two"
-                )
-            systems[name] = version
-            labels[label] = shown_path(path)
+            systems[name] = _hypothesis(path, content)
+        labels[label] = shown_path(path)
     files = [labels[f"system {name}"] for name in systems]
     outputs_read = aligned(source_read, labels["source"], files, [*systems.values()])
     systems = dict(zip(systems, outputs_read, strict=True))

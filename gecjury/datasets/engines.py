@@ -26,8 +26,6 @@ class Engine(Protocol):
         """Have every shard finished somewhere, in any order.
 
         Args:
-            job: the job of the shards.
-            shards: the shards that are left.
             done: called in the driver once a shard's summary is known.
         """
 
@@ -60,9 +58,9 @@ class LocalEngine:
             GecjuryError: raised by a worker.
         """
         if self._workers == 1 or len(shards) < 2:
-            with closing(Worker(job)) as worker:
-                for shard in shards:
-                    done(worker.finish(shard))
+            worker = Worker(job)
+            for shard in shards:
+                done(worker.finish(shard))
             return
         count = min(self._workers, len(shards))
         # Otherwise numerical libraries would start one thread per core in every worker.

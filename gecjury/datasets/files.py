@@ -5,31 +5,29 @@ from __future__ import annotations
 import glob
 import gzip
 import hashlib
-import io
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
-from gecjury.core.errors import InputError, nearest
+from gecjury.core.errors import InputError, MissingExtraError, install_hint, nearest
+from gecjury.core.textfiles import parse_json
 from gecjury.corpus.hub import hub_dataset
-from gecjury.corpus.rows import pyarrow
 from gecjury.datasets.shards import InputFile
 
 if TYPE_CHECKING:
     from gecjury.core.runtime import Bar
 
-MOST_LINE = 16_000_000
-"""Maximum bytes of a line of JSON; a longer line is a bad row."""
+CONVERTED = ".rows"
+"""Folder of rows that were converted for reading; removed when the run ends."""
 
 _PARQUET = (".parquet", ".pq")
 _JSON = (".jsonl", ".ndjson", ".json")
-_PACKED = ("", ".gz", ".zst")
+_PACKED = ("", ".gz")
 _ENDINGS = (*_PARQUET, *(json + packed for json in _JSON for packed in _PACKED))
-_SINGLE = (".json", ".json.gz", ".json.zst")
-_PIECE = 1 << 20
+_SINGLE = (".json", ".json.gz")
 _END = 1 << 16
 
 
@@ -39,7 +37,7 @@ def is_dataset(name: str) -> bool:
     JSON lines may also contain a text: see `gecjury.cli.datasets`.
     """
     lower = name.lower()
-    ends = name.endswith("/") or lower.endswith((*_PARQUET, ".zst", ".ndjson", ".ndjson.gz"))
+    ends = name.endswith("/") or lower.endswith((*_PARQUET, ".ndjson", ".ndjson.gz"))
     return ends or name.startswith("hf:") or Path(name).is_dir() or _is_glob(name)
 
 
@@ -122,74 +120,53 @@ def _names(paths: Sequence[str]) -> list[str]:
 
 
 def counted(
-    paths: Sequence[str], shard_rows: int | None, earlier: Mapping[str, InputFile], bar: Bar
+    paths: Sequence[str],
+    folder: str,
+    shard_rows: int | None,
+    earlier: Mapping[str, InputFile],
+    bar: Bar,
 ) -> tuple[list[InputFile], int]:
     """Return every file with its number of rows, and the number of rows in a shard.
 
-    Files of JSON lines are read once for this, compressed ones too, so that a truncated file is
-    found before any work is done.
-
     Args:
         paths: files from `dataset_files`.
+        folder: folder of results, to which rows are converted; see `open_rows`.
         shard_rows: rows in a shard, if set by the user; None for a default by the number of rows.
-        earlier: files by path as an earlier run counted them; unchanged ones are not counted again.
+        earlier: files by path as an earlier run counted them; unchanged ones are not read again.
         bar: progress bar, advanced by one step per file.
 
     Raises:
         InputError: a file cannot be read, or none has a row.
     """
-    counts = []
+    files = []
     for path, name in zip(paths, _names(paths), strict=True):
-        counts.append(_count(path, name, earlier.get(path)))
+        files.append(_count(path, name, folder, earlier.get(path)))
         bar.advance()
-    rows = sum(file.rows for file, _ in counts)
+    rows = sum(file.rows for file in files)
     if not rows:
         what = paths[0] if len(paths) == 1 else f"{len(paths)} files"
         raise InputError(f"{what}: has no row; expected one sentence pair per row")
-    if shard_rows is None:
-        # About a thousand parts for a large dataset, so that a killed run loses little.
-        shard_rows = min(max(rows // 1000, 10_000), 200_000)
-    files = [_with_offsets(file, at, shard_rows) if at else file for file, at in counts]
-    return files, shard_rows
+    # About a thousand parts for a large dataset, so that a killed run loses little.
+    return files, shard_rows or min(max(rows // 1000, 10_000), 200_000)
 
 
-_STEP = 1_000  # rows between offsets that are kept while lines are counted
-
-
-def _with_offsets(file: InputFile, every: Sequence[int], shard_rows: int) -> InputFile:
-    offsets = []
-    with Path(file.path).open("rb") as lines:
-        for row in range(0, file.rows, shard_rows):
-            step, rest = divmod(row, _STEP)
-            lines.seek(every[step])
-            for _ in range(rest):
-                lines.readline()
-            offsets.append(lines.tell())
-    return replace(file, offsets=tuple(offsets))
-
-
-def _count(path: str, name: str, earlier: InputFile | None) -> tuple[InputFile, Sequence[int]]:
-    """Return a file with its rows; for plain JSON lines also where every thousandth begins."""
+def _count(path: str, name: str, folder: str, earlier: InputFile | None) -> InputFile:
+    """Return a file with its rows."""
     if path.startswith("hf:"):
         data = hub_dataset(path)
         mark = hashlib.sha256(str(data._fingerprint).encode()).hexdigest()[:16]
-        return InputFile(path, name, "hf", len(data), mark=mark), ()
+        return InputFile(path, name, len(data), mark=mark)
     try:
         state = Path(path).stat()
+        # Time and size show most changes; the ends of the file show copies with an older date.
         mark = _ends(path, state.st_size)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
-    # Time and size show most changes; the ends of the file show copies with an older date.
     base = (state.st_size, state.st_mtime_ns, mark)
-    # A Parquet file stores its number of rows, so earlier counts are not needed.
-    if path.lower().endswith(_PARQUET):
-        rows = parquet_file(path).metadata.num_rows
-        return InputFile(path, name, "parquet", rows, *base), ()
     if earlier is not None and (earlier.size, earlier.changed, earlier.mark) == base:
-        return replace(earlier, name=name), ()
-    rows, starts = _count_lines(path)
-    packed = path.lower().endswith((".gz", ".zst"))
-    return InputFile(path, name, "jsonl", rows, *base), () if packed else starts
+        return replace(earlier, name=name)
+    rows = len(open_rows(path, folder)) if state.st_size else 0
+    return InputFile(path, name, rows, *base)
 
 
 def _ends(path: str, size: int) -> str:
@@ -202,113 +179,61 @@ def _ends(path: str, size: int) -> str:
     return digest.hexdigest()[:16]
 
 
-def _count_lines(path: str) -> tuple[int, list[int]]:
-    """Return the number of lines of a file, and where every thousandth begins."""
-    import numpy as np
+def open_rows(path: str, folder: str) -> Any:
+    """Return the rows of a file as a dataset of the package `datasets`, which stays on disk.
 
-    rows, at, starts, last = 0, 0, [0], b"\n"
-    with open_lines(path) as file:
-        for piece in _pieces(file, path):
-            count = piece.count(b"\n")
-            # Only pieces in which such a row begins are searched byte by byte.
-            following = -(-(rows + 1) // _STEP) * _STEP  # the next row whose start is kept
-            if rows + count >= following:
-                ends = np.flatnonzero(np.frombuffer(piece, dtype=np.uint8) == 10)
-                wanted = ends[following - rows - 1 :: _STEP]
-                starts += (wanted + (at + 1)).tolist()
-            rows += count
-            at += len(piece)
-            last = piece[-1:]
-    return rows + (last != b"\n"), starts
-
-
-def _pieces(file: IO[bytes], path: str) -> Iterator[bytes]:
-    try:
-        while piece := file.read(_PIECE):
-            yield piece
-    except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise damaged(path, error) from None
-
-
-def damaged(path: str, error: BaseException) -> InputError:
-    """Return the error for compressed data that is truncated or altered."""
-    return InputError(
-        f"{path}: damaged data ({error}): truncated or altered; fetch or compress it again"
-    )
-
-
-def open_lines(path: str) -> IO[bytes]:
-    """Open JSON lines, plain or compressed.
-
-    Compressed data that is truncated or altered raises `OSError`, `EOFError` or `zlib.error` when
-    it is read.
+    Args:
+        path: a file of `dataset_files`.
+        folder: folder of results. A file is converted once, into a subfolder of it.
 
     Raises:
-        InputError: the file cannot be opened.
-        MissingExtraError: it is compressed with zstd, and pyarrow is not installed.
+        InputError: the file cannot be read; names the line of JSON lines that is at fault.
+        MissingExtraError: the package is not installed.
     """
+    if path.startswith("hf:"):
+        return hub_dataset(path)
     try:
-        if path.lower().endswith(".gz"):
-            return gzip.open(path, "rb")  # type: ignore[return-value]  # reads bytes as others do
-        if path.lower().endswith(".zst"):
-            packed = pyarrow("files compressed with zstd").input_stream(path, compression="zstd")
-            return io.BufferedReader(packed, _PIECE)
-        return Path(path).open("rb")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
-
-
-def parquet_file(path: str) -> Any:
-    """Open a Parquet file, which is then read page by page.
-
-    Raises:
-        InputError: it cannot be read as Parquet.
-        MissingExtraError: pyarrow is not installed.
-    """
-    arrow = pyarrow()
-    import pyarrow.parquet as parquet
-
-    try:
-        return parquet.ParquetFile(path, pre_buffer=False, buffer_size=_PIECE)
-    except (arrow.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0] if str(error) else "no reason given"
-        raise InputError(
-            f"{path}: cannot be read as Parquet ({reason:.200}); check that it is complete"
+        import datasets
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"{path} needs the package {error.name}, which is not installed: "
+            f"{install_hint('scale')}"
         ) from None
+    # It shows bars of its own, and logs what it raises as well.
+    bars, level = not datasets.are_progress_bars_disabled(), datasets.logging.get_verbosity()
+    datasets.disable_progress_bars()
+    datasets.logging.set_verbosity(datasets.logging.CRITICAL)
+    kind = "parquet" if path.lower().endswith(_PARQUET) else "json"
+    try:
+        named, converted = glob.escape(path), str(Path(folder) / CONVERTED)
+        return datasets.load_dataset(kind, data_files=named, split="train", cache_dir=converted)
+    except Exception as error:  # readers of formats raise errors of many kinds
+        reason = str(error.__cause__ or error).partition("\n")[0] or type(error).__name__
+        line = _faulty_line(path) if kind == "json" else ""
+        raise InputError(
+            f"{path}{line}: cannot be read as {'Parquet' if kind == 'parquet' else 'JSON lines'} "
+            f"({reason:.200}); check that it is complete"
+        ) from None
+    finally:
+        datasets.logging.set_verbosity(level)
+        if bars:
+            datasets.enable_progress_bars()
 
 
-def column_names(file: InputFile) -> list[str]:
-    """Return the names of a file's columns; for JSON lines, those of the first object.
-
-    Raises:
-        InputError: no row of the first hundred is a JSON object.
-    """
-    if file.kind == "parquet":
-        return list(parquet_file(file.path).schema_arrow.names)
-    if file.kind == "hf":
-        return list(hub_dataset(file.path).column_names)
-    import json
-
-    with open_lines(file.path) as lines:
-        for number in range(100):
-            line = lines.readline(MOST_LINE)
-            # Two mistakes that are common enough for messages of their own.
-            if not number and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
-                raise InputError(f"{file.path}: is UTF-16; convert it to UTF-8 (`iconv`)")
-            if not number and line.lstrip().startswith(b"["):
-                raise InputError(
-                    f"{file.path}: is a JSON list; expected one object a line: convert it, e.g. "
-                    "`jq -c '.[]'`"
-                )
-            try:
-                value = json.loads(line.decode("utf-8-sig"))
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(value, dict):
-                return list(value)
-    raise InputError(
-        f"{file.path}: none of its first lines is a JSON object; expected one object a line"
-    )
+def _faulty_line(path: str) -> str:
+    """Return the place of the first line that is not an object of JSON; empty if all are."""
+    try:
+        with gzip.open(path) if path.lower().endswith(".gz") else Path(path).open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    sound = isinstance(parse_json(line.decode("utf-8-sig"), path, ""), dict)
+                except (InputError, ValueError):
+                    sound = False
+                if not sound:
+                    return f", line {number}"
+    except (OSError, EOFError, zlib.error):
+        pass  # compressed data that is cut short
+    return ""
 
 
 def unchanged(file: InputFile) -> None:
@@ -317,7 +242,7 @@ def unchanged(file: InputFile) -> None:
     Raises:
         InputError: its size or time differs, or it is gone.
     """
-    if file.kind == "hf":
+    if file.path.startswith("hf:"):
         return
     try:
         state = Path(file.path).stat()

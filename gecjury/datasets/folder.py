@@ -8,18 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np
+from typing import Literal
 
 from gecjury.core.durable import lock, unwritable
 from gecjury.core.errors import OutputError
-from gecjury.core.records import from_record, read_record
+from gecjury.core.records import read_record
+from gecjury.datasets.files import CONVERTED
 from gecjury.datasets.output import (
     UNFINISHED,
-    damaged_part,
-    id_hashes,
-    part_path,
     side_path,
     written,
 )
@@ -56,7 +52,8 @@ def held(folder: Path) -> Iterator[None]:
         if folder.exists() and not folder.is_dir():
             raise OutputError(f"{folder}: is a file; results need a folder")
         folder.mkdir(parents=True, exist_ok=True)
-        names = {entry.name for entry in folder.iterdir()} - {".lock", ".lock.lock", UNFINISHED}
+        ours = {".lock", ".lock.lock", UNFINISHED, CONVERTED}
+        names = {entry.name for entry in folder.iterdir()} - ours
         if names and MANIFEST not in names:
             raise OutputError(
                 f"{folder}: contains other files ({', '.join(sorted(names)[:3])}), but no run of "
@@ -72,7 +69,10 @@ def held(folder: Path) -> Iterator[None]:
         if holder is None:
             raise OutputError(f"{folder}: another run is writing there; wait until it has finished")
         with holder:
-            yield
+            try:
+                yield
+            finally:
+                shutil.rmtree(folder / CONVERTED, ignore_errors=True)
 
 
 def manifest_of(folder: Path) -> Job | None:
@@ -115,8 +115,7 @@ def begin(job: Job, old: Job | None) -> None:
 def _differences(old: Job, new: Job) -> list[str]:
     """Return the differences between two jobs, a line each."""
     names = {"id": "column of ids", "source": "column of sources", "keep": "--keep",
-             "references": "column of references", "form": "--output-format",
-             "shard_rows": "--shard-rows"}  # fmt: skip
+             "references": "column of references", "shard_rows": "--shard-rows"}  # fmt: skip
     then, now = (
         {what: getattr(job, field) for field, what in names.items()}
         | {"columns of hypotheses": ", ".join(job.hypotheses.values())}
@@ -176,89 +175,6 @@ def gather_bad_rows(job: Job, shards: Sequence[Shard]) -> int:
     return count
 
 
-_RANGES = 16  # ranges of hashes, which are examined one after another
-_NAMED = 3  # duplicate ids that are named
-
-
-def duplicate_ids(job: Job, shards: Sequence[Shard]) -> str:
-    """Return a note on repeated ids; empty if there are none.
-
-    64-bit hashes of the ids, sorted in each part, are compared in ranges, so that neither all
-    hashes nor all ids are ever in memory.
-    """
-    if not job.id:
-        return ""
-    files = [_hashes(job, shard) for shard in shards]
-    lows = np.arange(_RANGES, dtype=np.uint64) * np.uint64(2**64 // _RANGES)
-    # Hashes are distributed evenly, so each range has about a sixteenth of every part.
-    ranges = [np.split(hashes, np.searchsorted(hashes, lows[1:])) for hashes in files]
-    twice: list[int] = []
-    more = 0
-    for parts in zip(*ranges, strict=True):
-        together = np.sort(np.concatenate(parts))
-        same = together[1:] == together[:-1]
-        more += int(same.sum())
-        if len(twice) < _NAMED:
-            twice += np.unique(together[1:][same])[:_NAMED].tolist()
-    if not more:
-        return ""
-    named = _ids_of(job, shards, files, twice[:_NAMED])
-    return (
-        f"{more} rows have the id of an earlier row in the column {job.id}: "
-        + "; ".join(named)
-        + ("; ..." if more > len(named) else "")
-    )
-
-
-def _hashes(job: Job, shard: Shard) -> Any:
-    """Return the sorted hashes of a part's ids, from their file or otherwise from the part."""
-    try:
-        return np.memmap(side_path(job, shard, "ids.bin"), dtype="<u8", mode="r")
-    except (OSError, ValueError):
-        # A finished run has removed the file, or it is damaged: not a whole number of hashes.
-        return id_hashes(part_ids(job, shard))
-
-
-def _ids_of(
-    job: Job, shards: Sequence[Shard], files: Sequence[Any], wanted: Sequence[int]
-) -> list[str]:
-    """Return the ids of hashes, with the first rows that have them."""
-    places: dict[int, tuple[str, list[str]]] = {}
-    for shard, hashes in zip(shards, files, strict=True):
-        # Most parts have none of the few ids that are named, and need not be read.
-        if not np.isin(hashes, np.array(wanted, dtype=np.uint64)).any():
-            continue
-        for row, name in enumerate(part_ids(job, shard), shard.start + 1):
-            number = int(id_hashes([name])[0])
-            if number in wanted:
-                where = f"{job.files[shard.file].name} row {row}"
-                places.setdefault(number, (name, []))[1].append(where)
-    return [
-        f"{name!r:.60} in {', '.join(where[:3])}{' and more' if len(where) > 3 else ''}"
-        for name, where in places.values()
-    ]
-
-
-def part_ids(job: Job, shard: Shard) -> list[str]:
-    """Return the ids of a finished part, in order.
-
-    Raises:
-        InputError: the part is damaged.
-    """
-    path = part_path(job, shard)
-    try:
-        if job.form == "jsonl":
-            with path.open(encoding="utf-8") as lines:
-                ids = [json.loads(line)["id"] for line in lines]
-        else:
-            import pyarrow.parquet as parquet
-
-            ids = parquet.read_table(path, columns=["id"]).column("id").to_pylist()
-        return list(from_record(tuple[str, ...], ids, "id"))
-    except (OSError, LookupError, TypeError, ValueError, RecursionError) as error:
-        raise damaged_part(path, error) from None
-
-
 def write_results(job: Job, results: Results) -> None:
     """Write the results of the run, which finishes the folder."""
     folder = Path(job.folder)
@@ -269,6 +185,5 @@ def write_results(job: Job, results: Results) -> None:
 def tidy(job: Job) -> None:
     """Remove the files that a finished folder no longer needs."""
     folder = Path(job.folder)
-    shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
-    if job.form == "parquet":
-        shutil.rmtree(folder / SIDES, ignore_errors=True)
+    for unneeded in (UNFINISHED, SIDES):
+        shutil.rmtree(folder / unneeded, ignore_errors=True)

@@ -1,13 +1,10 @@
-"""Files of a finished shard: its part, bad rows, ids and kept rows, each written completely."""
+"""Files of a finished shard: its part, bad rows and kept rows, each written completely."""
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,7 +14,7 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.durable import whole_file
 from gecjury.core.errors import InputError
 from gecjury.corpus.rows import pyarrow
-from gecjury.datasets.shards import InputFile, Job, Shard, ShardSummary
+from gecjury.datasets.shards import Job, Shard, ShardSummary
 from gecjury.scoring.result_folder import SIDES
 
 UNFINISHED = ".unfinished"
@@ -39,19 +36,12 @@ def written(folder: Path, path: Path) -> AbstractContextManager[IO[bytes]]:
 
 def part_path(job: Job, shard: Shard) -> Path:
     """Return the path of a shard's finished part."""
-    return Path(job.folder) / f"{shard.name}.{job.form}"
+    return Path(job.folder) / f"{shard.name}.parquet"
 
 
 def side_path(job: Job, shard: Shard, ending: str) -> Path:
-    """Return the path of another file of a shard: `bad.jsonl`, `ids.bin`, `summary.json`."""
+    """Return the path of another file of a shard: `bad.jsonl`."""
     return Path(job.folder) / SIDES / f"{shard.name}.{ending}"
-
-
-def id_hashes(ids: Sequence[str]) -> Any:
-    """Return sorted 64-bit hashes of ids; two ids share a hash once in billions of billions."""
-    # Python's own hash differs between processes.
-    parts = [hashlib.blake2b(name.encode(), digest_size=8).digest() for name in ids]
-    return np.sort(np.frombuffer(b"".join(parts), dtype="<u8"))
 
 
 def write_part(
@@ -64,8 +54,6 @@ def write_part(
     """Write a shard's part with its summary; equal arguments give equal bytes.
 
     Args:
-        job: the job.
-        shard: the shard.
         ids: ids of N rows.
         columns: columns of N numbers each; NaN becomes null.
         summary: summary, which goes into the schema's metadata without its seconds.
@@ -73,20 +61,6 @@ def write_part(
     folder, path = Path(job.folder), part_path(job, shard)
     record = json.loads(summary.to_json())
     del record["seconds"]
-    if job.form == "jsonl":
-        with written(folder, side_path(job, shard, "summary.json")) as file:
-            file.write(json.dumps(record).encode())
-        # The summary is written before the part: a part that exists counts as finished.
-        values = [column.tolist() for column in columns.values()]
-        with written(folder, path) as file:
-            for row, name in enumerate(ids):
-                scores = {
-                    # JSON has no NaN, the only number that differs from itself.
-                    key: None if column[row] != column[row] else column[row]
-                    for key, column in zip(columns, values, strict=True)
-                }
-                file.write((json.dumps({"id": name, **scores}, ensure_ascii=False) + "\n").encode())
-        return
     arrow = pyarrow()
     import pyarrow.parquet as parquet
 
@@ -125,14 +99,10 @@ def finished_summary(job: Job, shard: Shard) -> ShardSummary | None:
     if not path.exists():
         return None
     try:
-        if job.form == "jsonl":
-            text = side_path(job, shard, "summary.json").read_text(encoding="utf-8")
-        else:
-            pyarrow()
-            import pyarrow.parquet as parquet
+        pyarrow()
+        import pyarrow.parquet as parquet
 
-            text = parquet.read_schema(path).metadata[b"_summary"].decode()
-        return ShardSummary.from_json(text)
+        return ShardSummary.from_json(parquet.read_schema(path).metadata[b"_summary"].decode())
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise damaged_part(path, error) from None
 
@@ -145,41 +115,10 @@ def damaged_part(path: Path, error: BaseException) -> InputError:
     )
 
 
-def write_kept(job: Job, shard: Shard, kept: Sequence[Any]) -> None:
-    """Write rows that fulfil the condition, in the form in which they were read.
+def write_kept(job: Job, shard: Shard, kept: Any) -> None:
+    """Write the rows of a dataset that fulfil the condition as Parquet."""
+    import pyarrow.parquet as parquet
 
-    Args:
-        job: the job.
-        shard: the shard.
-        kept: kept rows of each batch: lines, or a table of Arrow, which may be empty.
-    """
-    file, folder = job.files[shard.file], Path(job.folder)
-    path = folder / "kept" / f"{shard.name}{kept_ending(file)}"
-    with written(folder, path) as out:
-        if file.kind == "jsonl":
-            lines = b"".join(line.removesuffix(b"\n") + b"\n" for part in kept for line in part)
-            out.write(_PACKERS.get(path.suffix, bytes)(lines))
-        else:
-            import pyarrow.parquet as parquet
-
-            parquet.write_table(pyarrow().concat_tables(kept), out, compression="zstd")
-
-
-def kept_ending(file: InputFile) -> str:
-    """Return the ending of files of kept rows: the input's, or Parquet's for hub datasets."""
-    if file.kind != "jsonl":
-        return ".parquet"
-    lower = file.path.lower()
-    return ".jsonl" + next((ending for ending in (".gz", ".zst") if lower.endswith(ending)), "")
-
-
-def _zstd(data: bytes) -> bytes:
-    packed: bytes = pyarrow().Codec("zstd").compress(data, asbytes=True)
-    return packed
-
-
-_PACKERS: Mapping[str, Callable[[bytes], bytes]] = {
-    # Without the time, so that equal rows give equal bytes.
-    ".gz": partial(gzip.compress, compresslevel=6, mtime=0),
-    ".zst": _zstd,
-}
+    folder = Path(job.folder)
+    with written(folder, folder / "kept" / f"{shard.name}.parquet") as out:
+        parquet.write_table(kept.with_format("arrow")[:], out, compression="zstd")

@@ -15,10 +15,8 @@ import os
 import re
 import socket
 import sys
-import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -83,7 +81,7 @@ class ShardActor:
         self._job: Job
         # With `python -m gecjury` Ray takes the package's folder for that of a script and puts it
         # first, so that `import datasets` would find `gecjury.datasets`.
-        package = Path(errors.__file__).resolve().parent
+        package = Path(errors.__file__).resolve().parents[1]
         sys.path[:] = [entry for entry in sys.path if not entry or Path(entry).resolve() != package]
         try:
             # Relative paths of models then mean the same as where the command was run.
@@ -97,11 +95,7 @@ class ShardActor:
             self._failure = json.dumps(failure(error))
 
     def load(self, job: Job) -> Any:
-        """Create the worker, once.
-
-        Args:
-            job: the job of the shards.
-        """
+        """Create the worker, once."""
         from gecjury.datasets.work import Worker
 
         return Worker(job)
@@ -127,8 +121,7 @@ class RayEngine:
 
     Args:
         address: `local` for a new cluster on this machine, which ends with the run; `auto` for the
-            one that `$RAY_ADDRESS` or this machine's `ray start` names; `HOST:PORT` or
-            `ray://HOST:PORT`.
+            one that `$RAY_ADDRESS` or this machine's `ray start` names; or `HOST:PORT`.
         workers: number of actors; None for as many as fit.
         num_gpus: GPUs of each actor; a fraction means a shared GPU.
         num_cpus: CPUs of each actor, and threads of its numerical libraries.
@@ -171,8 +164,6 @@ class RayEngine:
         """Have every shard finished by the cluster, in any order.
 
         Args:
-            job: the job of the shards.
-            shards: the shards that are left.
             done: called here once a shard's summary is known.
 
         Raises:
@@ -188,8 +179,7 @@ class RayEngine:
         ray = _import_ray()
         mark = uuid.uuid4().hex
         token = Path(job.folder, UNFINISHED, f"run-{mark}")
-        with _without_lines_of_ray(), self._cluster(ray):
-            # Plain values except for the class, since a client of a cluster sends them on.
+        with self._cluster(ray):
             pool = {
                 "actor": self.actor,
                 "arguments": (job.to_json(), mark, str(Path.cwd())),
@@ -217,11 +207,8 @@ class RayEngine:
         """Send the shards to a pool of actors, and process the answers as they arrive."""
         left = {shard.number for shard in shards}
         lines = [shard.to_json() for shard in shards]
-        # Ray Data runs only within a cluster, not in a client of one (`ray://`).
-        far = self.address.startswith("ray://")
         try:
-            answers = _answers_from_afar(ray, pool, lines) if far else answers_within(lines, **pool)
-            for answer in answers:
+            for answer in _answers(lines, **pool):
                 summary = ShardSummary.from_json(answered(json.loads(answer)))
                 if summary.number in left:  # a lost answer may come twice
                     left.remove(summary.number)
@@ -245,7 +232,7 @@ class RayEngine:
             # An existing session of the calling program is used, and is not ended.
             if self.address not in ("local", "auto"):
                 raise OptionError(
-                    f"--address {self.address}: this process has a Ray session already; use "
+                    f"the address {self.address}: this process has a Ray session already; use "
                     "auto to work in it, or end it with ray.shutdown()"
                 )
             yield
@@ -275,7 +262,7 @@ class RayEngine:
         """Connect to Ray and return its context."""
         import logging
 
-        root = Path(errors.__file__).resolve().parents[1]
+        root = Path(errors.__file__).resolve().parents[2]
         # Workers without GPUs must not see any: all would load their models onto the first one.
         seen = {} if self.num_gpus else {"CUDA_VISIBLE_DEVICES": ""}
         common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
@@ -304,8 +291,8 @@ class RayEngine:
         # Our message comes first, since Ray's is about functions that the user never called.
         if self.address == "auto":
             return (
-                "--address auto: no Ray cluster was found here; start one with `ray start --head`, "
-                "name one with --address ray://HOST:10001 or $RAY_ADDRESS, or use --address local "
+                "the address auto: no Ray cluster was found here; start one with `ray start "
+                "--head`, or set RAY_ADDRESS to HOST:PORT of one "
                 f"(Ray says: {why})"
             )
         hint = ""
@@ -315,7 +302,7 @@ class RayEngine:
                 "looks for it (`ray get-auth-token`)"
             )
         return (
-            f"--address {self.address}: no connection to a Ray cluster there (Ray says: {why})"
+            f"the address {self.address}: no connection to a Ray cluster there (Ray says: {why})"
             + hint
         )
 
@@ -332,23 +319,15 @@ class RayEngine:
         asks = f"{self.num_cpus:g} CPUs and {self.num_gpus:g} GPUs"
         if not fit and self.address == "local":
             raise OptionError(f"a worker needs {asks}; Ray sees {has} here")
-        if not fit:
-            self._tell(
-                f"No node has the {asks} that a worker needs (the cluster has {has}): waiting for "
-                "one, as in clusters that start nodes on demand; end with Ctrl-C"
-            )
         wanted = min(self.workers or max(fit, 1), shards)
-        if wanted < min(fit, shards):
-            count = f"{wanted} worker{'s' if wanted > 1 else ''}"
-            self._tell(f"{count}, where {fit} would fit (--workers {fit})")
-        if fit and wanted > fit:
-            self._tell(f"{fit} of {wanted} workers fit now (the cluster has {has})")
+        if wanted != fit:
+            self._tell(f"{wanted} workers of {asks}; {fit} would fit now (the cluster has {has})")
         return wanted
 
 
-def answers_within(
+def _answers(
     shards: Sequence[str],
-    actor: type[ShardActor] | str,
+    actor: type[ShardActor],
     arguments: Sequence[str],
     size: int,
     num_cpus: float,
@@ -357,19 +336,11 @@ def answers_within(
     """Yield the actors' answers as they arrive; runs within the cluster.
 
     Args:
-        shards: shards as JSON.
-        actor: class of the actors, or `module:name` if it was sent from outside.
         arguments: arguments of each actor: the job as JSON, the mark in the folder of results, and
             the working folder of the driver.
-        size: maximum number of actors.
-        num_cpus: CPUs of each actor.
-        num_gpus: GPUs of each actor.
     """
     from ray.data import ActorPoolStrategy
 
-    if isinstance(actor, str):
-        module, _, name = actor.partition(":")
-        actor = getattr(import_module(module), name)
     with _quiet_data() as data:
         rows = data.from_items(
             [{"shard": shard} for shard in shards], override_num_blocks=len(shards)
@@ -388,61 +359,27 @@ def answers_within(
             yield str(row["answer"])
 
 
-def _answers_from_afar(ray: Any, pool: dict[str, Any], shards: Sequence[str]) -> Iterator[str]:
-    """Yield the answers to a client: an actor in the cluster collects them and is polled."""
-
-    class Relay:
-        """A local class, so that it is sent as a whole: a client's server lacks this package."""
-
-        def __init__(self) -> None:
-            self.answers: list[str] = []
-
-        def run(self, pool: dict[str, Any], shards: list[str]) -> None:
-            from gecjury.datasets.ray_engine import answers_within
-
-            for answer in answers_within(shards, **pool):
-                self.answers.append(answer)
-
-        def since(self, start: int) -> list[str]:
-            return self.answers[start:]
-
-    kind = pool["actor"]
-    record = {**pool, "actor": f"{kind.__module__}:{kind.__qualname__}"}
-    # It reserves no processor, which a worker could use, and answers while it collects.
-    relay = ray.remote(num_cpus=0, max_concurrency=2)(Relay).remote()
-    run = relay.run.remote(record, list(shards))
-    taken, ended = 0, False
-    while not ended:
-        ended = bool(ray.wait([run], timeout=1.0)[0])
-        new = ray.get(relay.since.remote(taken))
-        taken += len(new)
-        yield from new
-    ray.get(run)
-
-
 def check_cluster_address(address: str) -> str:
     """Return the address itself if Ray accepts its form.
 
     Raises:
-        OptionError: it is not `local`, `auto`, `HOST:PORT` or `ray://HOST:PORT`.
+        OptionError: it is not `local`, `auto` or `HOST:PORT`.
     """
     if address in ("local", "auto"):
         return address
     host, port = _host_and_port(address)
-    if host and 0 < port < 65536 and not re.search(r"[\s/@?#]", address.removeprefix("ray://")):
+    if host and 0 < port < 65536 and not re.search(r"[\s/@?#]", address):
         return address
     raise OptionError(
-        f"--address {address!r:.100}: expected local, auto, HOST:PORT or ray://HOST:PORT (port "
-        "10001 unless the cluster says otherwise)"
+        f"the address {address!r:.100} of a Ray cluster: expected local, auto or HOST:PORT "
+        "(port 6379 unless the cluster says otherwise)"
     )
 
 
 def _host_and_port(address: str) -> tuple[str, int]:
-    """Return host and port of `HOST:PORT` or `ray://HOST:PORT`; "" and 0 if not readable."""
+    """Return host and port of `HOST:PORT`; "" and 0 if not readable."""
     try:
-        parts = urlsplit(address if "://" in address else f"//{address}")
-        if parts.scheme not in ("", "ray"):
-            return "", 0
+        parts = urlsplit(f"//{address}")
         return parts.hostname or "", parts.port or 0
     except ValueError:
         return "", 0
@@ -454,13 +391,10 @@ def _knock(address: str) -> None:
     Raises:
         OptionError: it is not.
     """
-    named, said = address, f"--address {address}"
+    named, said = address, f"the address {address}"
     if address == "auto":
         named = os.environ.get("RAY_ADDRESS", "")
         said = f"$RAY_ADDRESS {named}"
-        if not named:
-            named = _last_started()
-            said = f"--address auto: the last cluster that was started here, {named}"
     host, port = _host_and_port(named)
     if not host or not port:
         return  # no address; Ray notices that immediately
@@ -469,18 +403,9 @@ def _knock(address: str) -> None:
     except OSError as error:
         why = error.strerror or str(error) or type(error).__name__
         raise OptionError(
-            f"{said}: no Ray cluster answers there ({why}); is it running, and is the port open "
-            "(ray://HOST:10001 from outside, HOST:6379 from one of its nodes)?"
+            f"{said}: no Ray cluster answers there ({why}); is it running, and is this machine "
+            "one of its nodes?"
         ) from None
-
-
-def _last_started() -> str:
-    """Return the address that `ray start` stored on this machine; empty if there is none."""
-    try:
-        from ray._private.utils import read_ray_address
-    except ImportError:  # a private function, which may disappear
-        return ""
-    return read_ray_address() or ""
 
 
 def _import_ray() -> Any:
@@ -513,31 +438,6 @@ def _places(node: Mapping[str, float], cpus: float, gpus: float) -> int:
     """Return how many workers fit on a node."""
     places = int(node.get("CPU", 0) / cpus + 1e-9)
     return min(places, int(node.get("GPU", 0) / gpus + 1e-9)) if gpus else places
-
-
-class _Deaf:
-    """A stream that discards output of Ray's own threads and passes on everything else."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        """Pass on text that is not from Ray."""
-        if threading.current_thread().name.startswith("ray_"):
-            return len(text)
-        written: int = self._stream.write(text)
-        return written
-
-
-@contextlib.contextmanager
-def _without_lines_of_ray() -> Iterator[None]:
-    """Keep Ray's lines about dead workers, which no setting turns off, out of the output."""
-    out, err = (stream and _Deaf(stream) for stream in (sys.stdout, sys.stderr))
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        yield
 
 
 @contextlib.contextmanager

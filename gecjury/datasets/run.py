@@ -17,9 +17,8 @@ from gecjury.corpus.language import ENGLISH, Language
 if TYPE_CHECKING:
     # `gecjury score --help` needs none of these.
     from gecjury.core.runtime import Runtime
-    from gecjury.datasets.columns import Columns
     from gecjury.datasets.engines import Engine
-    from gecjury.datasets.shards import Form, InputFile, Job, Shard, ShardSummary
+    from gecjury.datasets.shards import Columns, InputFile, Job, Shard, ShardSummary
     from gecjury.scoring.registry import Metric
     from gecjury.scoring.result_folder import Results
     from gecjury.scoring.scorer import Scorer
@@ -70,12 +69,9 @@ def score_dataset(
     metrics: Metric | Sequence[Metric],
     columns: Mapping[str, str | Sequence[str]] | Sequence[str] = (),
     keep: str = "",
-    output_format: Form = "parquet",
-    strict: bool = False,
     shard_rows: int | None = None,
     engine: Engine | str = "local",
     address: str | None = None,
-    num_gpus: float = 0.0,
     language: Language = ENGLISH,
     runtime: Runtime | None = None,
     tell: Callable[[str], None] | None = None,
@@ -91,29 +87,25 @@ def score_dataset(
         metrics: names, with options as on the command line, or scorers.
         columns: `{"source": "original", "hypothesis": ["mine", "other"]}`, or `ROLE=NAME` each.
         keep: condition of rows that are written to `folder/kept`, e.g. `some >= .8`.
-        output_format: `parquet` or `jsonl`.
-        strict: True if a bad row ends the run.
         shard_rows: rows that are finished together; by default a thousandth of all, 10,000 at
             least and 200,000 at most.
         engine: `local`, `ray`, or one of your own.
-        address: address of a Ray cluster; by default that of `$RAY_ADDRESS`, else `local`.
-        num_gpus: GPUs of each worker, with Ray.
+        address: address of a Ray cluster, see `RayEngine`; by default that of `$RAY_ADDRESS`,
+            or else `local`.
         language: language of the texts, which determines their tokens.
-        runtime: device, workers and the like.
         tell: function that gets the lines for the user before the work begins; none by default.
 
     Raises:
         OptionError: an unknown metric, option, column role or name in the condition, or a metric
             that needs the whole corpus.
-        InputError: files that cannot be read or lack a column; with `strict`, a bad row.
+        InputError: files that cannot be read or lack a column.
         OutputError: a folder that cannot be written, or that contains another run's results.
     """
     from gecjury.core.runtime import Runtime
     from gecjury.datasets import folder as place
-    from gecjury.datasets.columns import columns_among, parse_columns
-    from gecjury.datasets.files import column_names, counted, dataset_files
+    from gecjury.datasets.files import counted, dataset_files, open_rows
     from gecjury.datasets.output import finished_summary
-    from gecjury.datasets.shards import Job, shards_of
+    from gecjury.datasets.shards import Job, columns_among, parse_columns, shards_of
     from gecjury.scoring.result_folder import RESULTS, read_results
 
     runtime = runtime or Runtime()
@@ -132,15 +124,15 @@ def score_dataset(
     with place.held(target):
         old = place.manifest_of(target)
         earlier = {}
-        if old is not None and shard_rows in (None, old.shard_rows):
-            # The known counts and offsets of a file apply only to shards of that size.
-            shard_rows = old.shard_rows
+        if old is not None:
+            shard_rows = shard_rows or old.shard_rows
             earlier = {file.path: file for file in old.files}
         with runtime.progress.task("files looked at", len(paths)) as bar:
-            files, shard_rows = counted(paths, shard_rows, earlier, bar)
+            files, shard_rows = counted(paths, str(target), shard_rows, earlier, bar)
         first = next(file for file in files if file.rows)
         wanted = any("references" in scorer.needs for scorer in scorers)
-        read = columns_among(named, column_names(first), first.path, references=wanted)
+        names = open_rows(first.path, str(target)).column_names
+        read = columns_among(named, names, first.path, references=wanted)
         signatures = [_signature(one, read, files, language, runtime) for one in scorers]
         labels = _labels(scorers, signatures)
         _check_names(scorers, labels, list(read.hypotheses), keep)
@@ -153,8 +145,6 @@ def score_dataset(
             files=tuple(files),
             shard_rows=shard_rows,
             keep=keep,
-            form=output_format,
-            strict=strict,
             runtime=_runtime_record(runtime),
             language=language,
         )
@@ -171,7 +161,7 @@ def score_dataset(
             _tell_plan(job, scorers, shards, left, tell)
         if left:
             results.unlink(missing_ok=True)
-            chosen = _engine(engine, address, num_gpus, runtime, tell)
+            chosen = _engine(engine, address, runtime, tell)
             _finish(chosen, job, left, summaries, runtime)
         done = sum(shard.stop - shard.start for shard in left)
         if not results.exists():
@@ -312,7 +302,6 @@ def _runtime_record(runtime: Runtime) -> dict[str, Any]:
 def _engine(
     engine: Engine | str,
     address: str | None,
-    num_gpus: float,
     runtime: Runtime,
     tell: Callable[[str], None] | None,
 ) -> Engine:
@@ -325,8 +314,8 @@ def _engine(
     if engine == "ray":
         from gecjury.datasets.ray_engine import RayEngine
 
-        address = address or ("auto" if os.environ.get("RAY_ADDRESS") else "local")
-        return RayEngine(address, runtime.workers, num_gpus, tell=tell or (lambda line: None))
+        address = address or os.environ.get("RAY_ADDRESS") or "local"
+        return RayEngine(address, runtime.workers, tell=tell or (lambda line: None))
     raise OptionError(f"unknown engine {engine!r:.60}; expected local or ray")
 
 
@@ -421,16 +410,6 @@ def _put_together(
     bad_rows = place.gather_bad_rows(job, shards)
     if bad_rows:
         notes[f"{bad_rows} rows lack some or all scores: see bad-rows.jsonl"] = None
-    if bad_rows and job.strict:
-        raise InputError(
-            f"{bad_rows} rows of parts that were finished before lack some or all scores: see "
-            f"{Path(job.folder) / 'bad-rows.jsonl'}; repair them, or leave --strict out"
-        )
-    twice = place.duplicate_ids(job, shards)
-    if twice and job.strict:
-        raise InputError(f"{twice}; make ids unique, or leave --strict out")
-    if twice:
-        notes[twice] = None
     conditions: tuple[ConditionCount, ...] = ()
     if job.keep:
         from gecjury.scoring.conditions import parse_condition

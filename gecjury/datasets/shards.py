@@ -1,20 +1,44 @@
-"""The plan of a run: which rows of which file form a shard, as plain data for processes."""
+"""The plan of a run as plain data for processes: columns to read, and rows that form a shard."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Self
 
+from gecjury.core.errors import InputError, OptionError, nearest
 from gecjury.core.records import from_record
 from gecjury.core.textfiles import parse_json
+from gecjury.core.wording import listed
 from gecjury.corpus.language import ENGLISH, Language
-from gecjury.datasets.columns import Columns
 from gecjury.scoring.signature import Signature
 
-Form = Literal["parquet", "jsonl"]
-"""How the scores are written."""
+ROLES = ("id", "source", "hypothesis", "references")
+"""Roles of a column; several columns may contain hypotheses."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that are read.
+
+    Attributes:
+        id: column that names a row; empty if rows are named FILE:ROW.
+        source: column of the sentence to correct.
+        hypotheses: columns of hypotheses by system; a single one has the name `""`.
+        references: column of a list of texts, or of one text; empty if none are read.
+    """
+
+    id: str
+    source: str
+    hypotheses: Mapping[str, str]
+    references: str
+
+    @property
+    def read(self) -> list[str]:
+        """Every column that is read, each once."""
+        named = [self.id, self.source, *self.hypotheses.values(), self.references]
+        return list(dict.fromkeys(filter(None, named)))
 
 
 class Plain:
@@ -41,22 +65,18 @@ class InputFile:
     Attributes:
         path: absolute path, or `hf:NAME:SPLIT`.
         name: its name in ids, bad rows and messages; unique in the dataset.
-        kind: `parquet`, `jsonl` or `hf`.
         rows: number of rows, including bad ones.
         size: bytes; 0 for a dataset of the hub.
         changed: modification time in nanoseconds; 0 for a dataset of the hub.
         mark: fingerprint, 16 hexadecimal digits.
-        offsets: for uncompressed JSON lines, where each shard begins, in bytes.
     """
 
     path: str
     name: str
-    kind: Literal["parquet", "jsonl", "hf"]
     rows: int
     size: int = 0
     changed: int = 0
     mark: str = ""
-    offsets: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,14 +88,12 @@ class Shard(Plain):
         file: index among the files of the job.
         start: first row of the file, from 0.
         stop: row after the last.
-        offset: for uncompressed JSON lines, where it begins, in bytes; otherwise -1.
     """
 
     number: int
     file: int
     start: int
     stop: int
-    offset: int = -1
 
     @property
     def name(self) -> str:
@@ -95,8 +113,6 @@ class Job(Columns, Plain):
         files: files of the dataset.
         shard_rows: rows in a shard, fewer in the last of each file.
         keep: condition that kept rows fulfil; empty if no rows are kept.
-        form: format of the results.
-        strict: True if a bad row ends the run.
         runtime: fields of `Runtime` by name, as JSON values: how it is run, never what is computed.
         language: language of the texts.
     """
@@ -108,8 +124,6 @@ class Job(Columns, Plain):
     files: tuple[InputFile, ...]
     shard_rows: int
     keep: str = ""
-    form: Form = "parquet"
-    strict: bool = False
     runtime: Mapping[str, Any] = field(default_factory=dict)
     language: Language = ENGLISH
 
@@ -171,12 +185,88 @@ def shards_of(files: Sequence[InputFile], shard_rows: int) -> Iterator[Shard]:
     """Yield shards in order; every row of every file is in exactly one of them.
 
     Args:
-        files: files of the dataset.
         shard_rows: rows in a shard, 1 or more.
     """
     number = 0
     for index, file in enumerate(files):
-        for place, start in enumerate(range(0, file.rows, shard_rows)):
-            offset = file.offsets[place] if file.offsets else -1
-            yield Shard(number, index, start, min(start + shard_rows, file.rows), offset)
+        for start in range(0, file.rows, shard_rows):
+            yield Shard(number, index, start, min(start + shard_rows, file.rows))
             number += 1
+
+
+def columns_among(
+    named: Mapping[str, Sequence[str]], columns: Sequence[str], where: str, *, references: bool
+) -> Columns:
+    """Return the columns of a file.
+
+    Args:
+        named: the columns that a user named, by role.
+        where: the file, for messages.
+        references: True if references are wanted.
+
+    Raises:
+        InputError: columns are missing; names all of them, and the option that sets them.
+    """
+    missing: list[tuple[str, str]] = []
+
+    def first(role: str, names: Sequence[str], *, needed: bool) -> str:
+        column = next((name for name in names if name in columns), "")
+        if needed and not column:
+            missing.append((role, names[0]))
+        return column
+
+    def column(role: str, *usual: str, needed: bool = False) -> str:
+        return first(role, named.get(role, usual), needed=needed or role in named)
+
+    # A column that the user named must exist, even if it is not read: it may be a typing error.
+    row, source = column("id", "id"), column("source", "source", needed=True)
+    names = named.get("hypothesis", ("hypothesis",))
+    # A single system has no name: its column of scores is named after the metric alone.
+    hypotheses = {
+        name if len(names) > 1 else "": first("hypothesis", [name], needed=True) for name in names
+    }
+    texts = column("references", "references", "reference", needed=references)
+    if missing:
+        # All at once, since otherwise every run would report only one.
+        parts = []
+        for role, name in missing:
+            close = nearest(name[:60], columns)
+            parts.append(f"{name!r:.60} ({role}{f'; {close}' if close.startswith('did') else ''})")
+        flags = " ".join(f"--column {role}=NAME" for role, _ in missing)
+        raise InputError(
+            f"{where}: no column {listed(parts)}; its columns are {', '.join(columns)!s:.300}; "
+            f"name {'it' if len(missing) == 1 else 'them'} with {flags}"
+        )
+    return Columns(row, source, hypotheses, texts if references else "")
+
+
+def parse_columns(
+    columns: Mapping[str, str | Sequence[str]] | Sequence[str],
+) -> dict[str, list[str]]:
+    """Return the columns that a user named, by role; `hypothesis` may have several.
+
+    Args:
+        columns: columns by role, or `ROLE=NAME` each.
+
+    Raises:
+        OptionError: not of this form, an unknown role, or one column or role given twice.
+    """
+    if isinstance(columns, Mapping):
+        lists = {role: [n] if isinstance(n, str) else n for role, n in columns.items()}
+        columns = [f"{role}={name}" for role, names in lists.items() for name in names]
+    named: dict[str, list[str]] = {}
+    for text in [columns] if isinstance(columns, str) else columns:
+        role, _, column = text.partition("=")
+        if not column:
+            raise OptionError(f"--column {text!r:.60} is not ROLE=COLUMN, e.g. source=original")
+        if role not in ROLES:
+            raise OptionError(
+                f"--column {text!r:.60}: {role!r:.60} is not a role: {nearest(role[:60], ROLES)}; "
+                f"expected {', '.join(ROLES)}"
+            )
+        names = named.setdefault(role, [])
+        if column in names or (names and role != "hypothesis"):
+            what = "" if role == "hypothesis" else f"{role} "
+            raise OptionError(f"--column {text!r:.60}: {what}is given twice")
+        names.append(column)
+    return named

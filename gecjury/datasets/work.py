@@ -23,9 +23,8 @@ from gecjury.core.records import from_record
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version, empty_note, meant_references
 from gecjury.corpus.detection import language_note
-from gecjury.corpus.rows import pyarrow
 from gecjury.corpus.tokens import in_language
-from gecjury.datasets.output import id_hashes, side_path, write_kept, write_part, written
+from gecjury.datasets.output import side_path, write_kept, write_part, written
 from gecjury.datasets.rows import Batch, RowReader
 from gecjury.datasets.shards import Job, Kept, Shard, ShardSummary, Total
 from gecjury.scoring.conditions import parse_condition
@@ -68,7 +67,7 @@ class _Tally:
     sums: dict[str, FloatArray] = field(default_factory=dict)
     no_total: dict[str, str] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
-    kept: list[Any] = field(default_factory=list)
+    kept: list[int] = field(default_factory=list)
     removed: list[int] = field(default_factory=list)
     failed: list[int] = field(default_factory=list)
 
@@ -102,41 +101,37 @@ class Worker:
         Finishing a shard twice writes the same bytes twice.
 
         Raises:
-            InputError: the file has changed or cannot be read, or a row is bad under `strict`.
+            InputError: the file has changed or cannot be read.
             OutputError: the part cannot be written.
         """
         start = time.perf_counter()
         conditions = self._condition.parts if self._condition else ()
         job = self._job
         tally = _Tally(removed=[0] * len(conditions), failed=[0] * len(conditions))
-        for batch in self._reader.batches(shard, whole=bool(conditions)):
+        for batch in self._reader.batches(shard):
             columns = self._score(shard, batch, tally)
             # Numbers are kept until the part is complete; texts are dropped with their batch.
             tally.ids += batch.ids
             for name, values in columns.items():
                 tally.columns.setdefault(name, []).append(values)
             if conditions:
-                tally.kept.append(self._kept(batch, columns, tally))
+                tally.kept += self._kept(batch, columns, tally)
         summary = ShardSummary(
             shard.number,
             len(tally.ids),
             tally.bad_rows,
             {column: dict(sorted(tally.nulls[column].items())) for column in sorted(tally.nulls)},
             {metric.label: self._total(metric.label, tally) for metric in self._metrics},
-            Kept(sum(map(len, tally.kept)), tuple(tally.removed), tuple(tally.failed)),
+            Kept(len(tally.kept), tuple(tally.removed), tuple(tally.failed)),
             tuple(tally.notes.values()),
         )
         # The part is written last, since it means that the other files of the shard are complete.
         if conditions:
-            write_kept(job, shard, tally.kept)
+            write_kept(job, shard, self._reader.kept(shard, tally.kept))
         self._write_sides(shard, tally)
         whole = {name: np.concatenate(parts) for name, parts in tally.columns.items()}
         write_part(job, shard, tally.ids, whole, summary)
         return replace(summary, seconds=time.perf_counter() - start)
-
-    def close(self) -> None:
-        """Close the file that was read last."""
-        self._reader.close()
 
     def _total(self, label: str, tally: _Tally) -> Total:
         """Return the sums of a metric's corpus score, or the reason why there are none."""
@@ -154,9 +149,6 @@ class Worker:
                     file.write((json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8"))
         else:
             bad.unlink(missing_ok=True)
-        if job.id:
-            with written(folder, side_path(job, shard, "ids.bin")) as file:
-                file.write(id_hashes(tally.ids).tobytes())
 
     def _score(self, shard: Shard, batch: Batch, tally: _Tally) -> dict[str, FloatArray]:
         """Return the columns of a batch, N numbers each; NaN where there is no score."""
@@ -266,17 +258,12 @@ class Worker:
         for row in sorted(reasons):
             number = batch.first + row + 1
             why = "; ".join(reasons[row])
-            if self._job.strict:
-                raise InputError(
-                    f"{file.path}, row {number}: {why}; repair the row, or leave --strict out to "
-                    "have such rows recorded and skipped"
-                )
             tally.bad.append(
                 {"file": file.name, "row": number, "id": batch.ids[row], "reason": why}
             )
 
-    def _kept(self, batch: Batch, columns: dict[str, FloatArray], tally: _Tally) -> Any:
-        """Return the rows of a batch that fulfil the condition, as they were read."""
+    def _kept(self, batch: Batch, columns: dict[str, FloatArray], tally: _Tally) -> list[int]:
+        """Return the places in their file of a batch's rows that fulfil the condition."""
         assert self._condition is not None
         left = np.ones(len(batch), dtype=bool)
         for number, part in enumerate(self._condition.parts):
@@ -284,9 +271,7 @@ class Worker:
             tally.failed[number] += int((~holds).sum())
             tally.removed[number] += int((left & ~holds).sum())
             left &= holds
-        if isinstance(batch.raw, list):
-            return [line for line, holds in zip(batch.raw, left.tolist(), strict=True) if holds]
-        return batch.raw.filter(pyarrow().array(left.tolist()))
+        return (batch.first + np.flatnonzero(left)).tolist()
 
 
 def _answers() -> Callable[[str], str]:

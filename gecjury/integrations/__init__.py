@@ -1,1 +1,1 @@
-"""Metrics for use in other tools: one module per tool, which no other module imports."""
+"""Metrics for use in other tools: Inspect and trainers such as TRL."""

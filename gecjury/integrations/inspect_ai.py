@@ -15,7 +15,10 @@ from threading import Lock
 from typing import Any
 
 from gecjury.core.errors import InputError, MissingExtraError
-from gecjury.integrations.scoring import RowScorer
+from gecjury.core.runtime import Runtime
+from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.integrations.reward import load_for_rows, reward
+from gecjury.scoring.scorer import Scorer
 
 
 def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "auto") -> Any:
@@ -24,7 +27,6 @@ def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "
     Args:
         metric: name with options, as on the command line: `errant:beta=1`.
         source: the key of the sentence to correct in a sample's metadata.
-        device: device of the models.
 
     Returns:
         A scorer whose value is the metric's sentence score, with the metrics `mean`, `stderr` and
@@ -34,7 +36,9 @@ def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "
         OptionError: there is no such metric, or it cannot score sentences of one system.
         MissingExtraError: inspect_ai is not installed.
     """
-    rows = RowScorer.of(metric, device)
+    named = load_for_rows(metric)
+    runtime = Runtime(device=device)
+    row_score = reward(named, runtime=runtime)
     try:
         from inspect_ai.scorer import Score, mean, scorer, stderr
     except ModuleNotFoundError:
@@ -45,9 +49,9 @@ def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "
 
     def scored(text: str, original: str, references: Sequence[str]) -> float | None:
         with lock:
-            return rows.one(original, text, references)
+            return row_score([original], [text], [references])[0]
 
-    @scorer(metrics=[mean(), stderr(), _corpus(rows)], name="gecjury/gec_scorer")  # type: ignore[untyped-decorator]  # not looked into
+    @scorer(metrics=[mean(), stderr(), _corpus(named, runtime)], name="gecjury/gec_scorer")  # type: ignore[untyped-decorator]  # not looked into
     def build(metric: str, source: str) -> Any:
         async def score(state: Any, target: Any) -> Any:
             import anyio.to_thread
@@ -70,7 +74,7 @@ def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "
     return build(metric=metric, source=source)
 
 
-def _corpus(rows: RowScorer) -> Any:
+def _corpus(scorer: Scorer, runtime: Runtime) -> Any:
     """Return the metric's own score of all samples, computed from the metadata of their scores."""
     from inspect_ai.scorer import metric
 
@@ -81,11 +85,15 @@ def _corpus(rows: RowScorer) -> Any:
             if not scored:
                 return float("nan")
             kept = [score.metadata for score in scored]
-            table = rows.score(
-                [metadata["source"] for metadata in kept],
-                [score.answer for score in scored],
-                [metadata["references"] for metadata in kept],
+            references: list[Sequence[str]] = []
+            if "references" in scorer.needs:
+                references = list(zip(*(row["references"] for row in kept), strict=True))
+            corpus = corpus_of_texts(
+                [row["source"] for row in kept],
+                {"corrections": [score.answer for score in scored]},
+                references,
             )
+            table = scorer.score_corpus(corpus, runtime)
             return float(table.by_system.score[0])
 
         return total

@@ -73,7 +73,6 @@ class Condition:
         """Refuse names that no score has.
 
         Args:
-            names: the existing names.
             what: what the names refer to, for the message.
 
         Raises:

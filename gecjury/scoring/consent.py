@@ -52,7 +52,6 @@ def powers_of(text: str, home: Path, base_url: str | None = None) -> list[Power]
 
     Args:
         text: the metric, as on the command line.
-        home: folder of the file.
         base_url: the user's server for judges that name none.
 
     Raises:

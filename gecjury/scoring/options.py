@@ -35,11 +35,7 @@ class Option:
 
 
 def options_of(scorer: Scorer) -> list[Option]:
-    """Return every option of a metric, in order.
-
-    Args:
-        scorer: the metric, loaded without options.
-    """
+    """Return every option of a metric, in order."""
     hints = typing.get_type_hints(type(scorer))
     meanings: dict[str, str] = {}
     # Base classes first: a subclass may redefine the description of an inherited setting.

@@ -74,7 +74,6 @@ def class_of_function(function: Callable[..., Any], name: str) -> type[Scorer]:
 
     Args:
         function: returns a number for source, hypothesis and references.
-        name: name of the metric.
 
     Raises:
         OptionError: it has other arguments.

@@ -29,7 +29,7 @@ from gecjury.core.errors import (
     install_hint,
     nearest,
 )
-from gecjury.scoring.options import convert, is_own_file, parse, split_name, split_options
+from gecjury.scoring.options import convert, is_own_file, parse
 from gecjury.scoring.own_code import class_of_function, object_in_file
 from gecjury.scoring.scorer import Ability, Scorer
 
@@ -177,7 +177,6 @@ def _own_class(code: object, name: str = "") -> type[Scorer]:
     """Return the metric class of a class or function in the user's own code.
 
     Args:
-        code: the class or function.
         name: name of the function in its file; by default its own name.
 
     Raises:
@@ -252,22 +251,6 @@ def missing_extra(what: str, family: str | None, error: ModuleNotFoundError) -> 
     )
 
 
-def renamed(text: str) -> str:
-    """Return a metric as given, but with the current names of its options.
-
-    A text that cannot be parsed is left as it is, for `load` to refuse.
-    """
-    name, rest = split_name(text)
-    try:
-        typed = scorer_class(name.partition("@")[0]).typed if rest else {}
-    except GecjuryError:
-        return text
-    if not typed:
-        return text
-    parts = [part.partition("=") for part in split_options(rest)]
-    return f"{name}:" + ",".join(typed.get(key, key) + equals + v for key, equals, v in parts)
-
-
 def load(metric: Metric, /, **options: object) -> Scorer:
     """Return a metric that is ready to score.
 
@@ -286,7 +269,7 @@ def load(metric: Metric, /, **options: object) -> Scorer:
     if isinstance(metric, Scorer):
         return replace(metric, **options)
     if isinstance(metric, str):
-        plain, named = parse(renamed(metric))
+        plain, named = parse(metric)
         metric_class = scorer_class(plain)
     else:
         metric_class, named = _own_class(metric), {}

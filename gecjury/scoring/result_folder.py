@@ -10,7 +10,7 @@ from typing import Any
 
 from gecjury.core.errors import InputError, OptionError, nearest
 from gecjury.core.records import from_record, read_record
-from gecjury.core.textfiles import parse_json, read_lines, refuse_special_files
+from gecjury.core.textfiles import refuse_special_files
 from gecjury.corpus.rows import pyarrow
 
 _MANIFEST = "dataset.json"
@@ -111,7 +111,7 @@ def is_result_folder(path: Path) -> bool:
 
 
 def _parts(path: Path) -> list[Path]:
-    return sorted(p for p in path.glob("part-*") if p.suffix in (".parquet", ".jsonl"))
+    return sorted(path.glob("part-*.parquet"))
 
 
 def refuse_pipes(folder: Path) -> None:
@@ -221,12 +221,6 @@ def _columns(part: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, list
 
 def _table(part: Path, columns: Sequence[str]) -> Mapping[str, list[Any]]:
     """Return the columns of a part by name."""
-    if part.suffix == ".jsonl":
-        rows = [
-            parse_json(line, f"{part}, line {number}", "one object per line")
-            for number, line in enumerate(read_lines(part), 1)
-        ]
-        return {column: [row[column] for row in rows] for column in columns}
     pyarrow()
     import pyarrow.parquet as parquet
 

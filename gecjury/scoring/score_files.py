@@ -164,10 +164,7 @@ def score_with_files(
     """Score a corpus, reusing the scores in a folder's score file and adding missing ones.
 
     Args:
-        scorer: the metric.
-        corpus: corpus to score.
         folder: folder of score files; None scores everything and writes nothing.
-        runtime: device, workers and the like.
 
     Raises:
         InputError: the corpus lacks what the metric needs, or a score file is damaged.
@@ -223,7 +220,6 @@ def read_rows(path: str | Path, signature: Signature) -> dict[tuple[str, str], S
     """Read a score file's statistics by system name and fingerprint of its hypotheses.
 
     Args:
-        path: the file.
         signature: the signature that the scores must have.
 
     Raises:
@@ -316,8 +312,6 @@ def write_table(
     """Write a score table; see `read_rows` for the inverse.
 
     Args:
-        path: the file.
-        table: its rows.
         others: rows of other systems or texts that the file already contained.
 
     Raises:

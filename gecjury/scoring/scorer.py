@@ -109,7 +109,6 @@ class Scorer(ABC):
         """Return corpus scores.
 
         Args:
-            statistics: from `statistics`.
             draws: B × M sentence indices; each row is a resampled corpus. None: the corpus.
 
         Returns:
@@ -146,7 +145,6 @@ class Scorer(ABC):
         Args:
             cases: judged edits of sources in the corpus.
             corpus: corpus with the references and gold edits of the sources, and other systems.
-            runtime: device, workers and the like.
 
         Returns:
             The credit under each reference, and under the one that the metric would use for the
@@ -170,7 +168,6 @@ class Scorer(ABC):
             source: tokens separated by blanks.
             hypothesis: edits of the hypothesis, from left to right.
             reference: edits of the reference.
-            runtime: device, caches and the like.
 
         Raises:
             OptionError: the metric has no alignment to show.
@@ -501,7 +498,6 @@ class Scorer(ABC):
             references: R lists of N sentences; one list of strings counts as one reference.
             gold: N M2 blocks, for metrics that match gold edits; they also give the references if
                 none are passed.
-            runtime: device, workers and the like.
 
         Raises:
             InputError: lengths differ, a value is not text, or something that the metric needs is
@@ -570,7 +566,6 @@ class GroupScorer(MeanScorer):
 
         Args:
             corpus: the texts; `Corpus.group_texts` returns those of a group's places.
-            groups: groups to judge.
             runtime: concurrency, caches, progress.
 
         Returns:

@@ -110,7 +110,6 @@ def pair_tests(
         table: scores and statistics of S systems.
         aggregate: see `compare_systems`.
         permutations: number of permutations of each test.
-        seed: seed of the permutations.
     """
     if aggregate != "corpus" or isinstance(scorer, MeanScorer):
         cells = table.sentences
@@ -137,7 +136,6 @@ def mean_pair_tests(cells: FloatArray, permutations: int, seed: int) -> FloatArr
     Args:
         cells: values of sentences, S × N; NaN is left out.
         permutations: number of permutations of each test.
-        seed: seed of the permutations.
 
     Returns:
         Shape S × S.

@@ -1,34 +1,38 @@
-"""Analyses of any corpus as table and figure: edits, human scores, seconds (`gecjury analyse`).
+"""Analyses of any corpus as table and figure (`gecjury analyse`): edits, human scores, vectors.
 
-Analyses of edit vectors are in `gecjury.studies.edit_vectors`.
+They repeat tables and figures of Goto et al. 2026, the paper of UOT-ERRANT.
 """
 
 from __future__ import annotations
 
-import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.core.arrays import FloatArray
-from gecjury.core.errors import OptionError, nearest
-from gecjury.core.runtime import Runtime
+from gecjury.core.errors import InputError, MissingExtraError, OptionError, install_hint, nearest
 from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import counted_edits
 from gecjury.extraction.extract import corpus_edits
-from gecjury.models.encoder import forget
+from gecjury.models.encoder import Pooling
 from gecjury.report.figures import bars, lines, points
 from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.options import short_names
-from gecjury.scoring.scorer import Scorer
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.ranking import aggregate_scores
 from gecjury.studies.study import Need, Study, Takes, Work
+
+Layout = Literal["pca", "tsne"]
+"""A method of laying out vectors in the plane."""
+
+_POOLINGS: tuple[Pooling, ...] = ("mean", "cls")
+_COLUMNS = (Column("pearson", "r"), Column("spearman", "ρ"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +129,13 @@ class Edits(Analysis):
         Table `rows` begins with the system that has the fewest.
         """
         corpus = self.corpus(work)
-        counts = _edit_counts(corpus, work.runtime)
+        # References are left out: their edits would be extracted for nothing.
+        texts = replace(corpus, references=())
+        edits = corpus_edits(texts, "embedded", "spacy2", work.runtime)
+        counts = {
+            name: sum(len(counted_edits(line)) for line in lines)
+            for name, lines in edits.systems.items()
+        }
         rows: list[dict[str, Any]] = [
             {"system": name, "edits": count, "per_sentence": count / len(corpus)}
             for name, count in sorted(counts.items(), key=lambda pair: pair[1])
@@ -137,15 +147,6 @@ class Edits(Analysis):
             [Table(columns, rows, "Edits a sentence", name="rows")],
             partial(bars, names, heights, label="edits a sentence"),
         )
-
-
-def _edit_counts(corpus: Corpus, runtime: Runtime) -> dict[str, int]:
-    # References are left out: their edits would be extracted for nothing.
-    edits = corpus_edits(replace(corpus, references=()), "embedded", "spacy2", runtime)
-    return {
-        name: sum(len(counted_edits(line)) for line in lines)
-        for name, lines in edits.systems.items()
-    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,76 +191,260 @@ class Scatter(JudgedAnalysis):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cost(Analysis):
-    """Seconds against edits per sentence and against the number of systems."""
+def _metric(analysis: Analysis, work: Work) -> Any:
+    """Return the metric whose edit vectors are analysed.
 
-    needs: ClassVar[tuple[Need, ...]] = ("texts", "judges")
-    metrics: ClassVar[str | None] = "default: uot-errant; repeat for more"
+    Raises:
+        OptionError: another metric was named.
+    """
+    if not hasattr(work.scorer, "vectors_of"):
+        raise OptionError(
+            f"analyse {analysis.kind} needs edit vectors: expected -m uot-errant[:options], not "
+            f"{work.scorer.name}"
+        )
+    return work.scorer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Norms(Analysis):
+    """Mean norm of edit vectors by error type.
+
+    Attributes:
+        min_count: leave out error types with fewer than N edits.
+    """
+
+    min_count: int = option(50, metavar="N")
 
     def run(self, work: Work) -> Result:
-        """Time each system alone, and the first k systems together (the paper's figure 7).
-
-        No cache is used between the timings, and loading models is not timed. Table `rows` has one
-        record per metric and system; `slopes` has one per metric, with least-squares slopes (NaN
-        for fewer than two systems) and a mean.
-        """
-        corpus, bare = self.corpus(work), replace(work.runtime, use_cache=False)
-        counts = _edit_counts(corpus, work.runtime)
-        density = [counts[system] / len(corpus) for system in corpus.names]
-        typed = {scorer: text for text, scorer in work.typed.items()}
-        rows, slopes = list[dict[str, Any]](), list[dict[str, Any]]()
-        curves = {}
-        for scorer in work.scorers:
-            name = typed.get(scorer, scorer.name)
-            # Models are loaded before the clock starts.
-            scorer.score_corpus(corpus.with_systems(corpus.names[:1]), bare)
-            alone: list[float] = []
-            together: list[float] = []
-            for index, system in enumerate(corpus.names):
-                alone.append(_seconds(scorer, corpus, [system], bare))
-                together.append(_seconds(scorer, corpus, corpus.names[: index + 1], bare))
-            rows += [
-                {
-                    "metric": name,
-                    "system": system,
-                    "edits_per_sentence": density[index],
-                    "seconds_alone": alone[index],
-                    "systems": index + 1,
-                    "seconds_together": together[index],
-                }
-                for index, system in enumerate(corpus.names)
-            ]
-            slopes.append(
-                {
-                    "metric": name,
-                    "seconds_per_edit_a_sentence": _slope(density, alone),
-                    "seconds_per_system_together": _slope(range(len(together)), together),
-                    "mean_seconds_alone": float(np.mean(alone)),
-                }
-            )
-            # A line is drawn from the system with the fewest edits to the one with the most.
-            x, y = zip(*sorted(zip(density, alone, strict=True)), strict=True)
-            curves[name] = (x, y)
+        """Measure the edit vectors (the paper's table 3), the smallest mean first."""
+        corpus = self.corpus(work)
+        edits, vectors = _metric(self, work).vectors_of(corpus, work.runtime)
+        rows = type_norms([short_type(edit.type) for _, _, edit in edits], vectors, self.min_count)
+        columns = [Column("type"), Column("edits"), Column("mean"), Column("stdev")]
+        note = f"{len(edits)} edits of {len(corpus.systems)} systems; types with "
+        note += f"{self.min_count} or more"
         return self.result(
             work,
-            [
-                Table([Column(key) for key in rows[0]], rows, "Seconds", name="rows"),
-                Table([Column(key) for key in slopes[0]], slopes, name="slopes"),
-            ],
-            partial(lines, curves, labels=("edits per sentence", "seconds per system alone")),
+            [Table(columns, rows, "Norms of edit vectors", [note], "rows")],
+            partial(
+                bars,
+                [row["type"] for row in rows],
+                [row["mean"] for row in rows],
+                label="L2 norm of edit vectors (mean and standard deviation)",
+                errors=[row["stdev"] for row in rows],
+            ),
+            edits=len(edits),
         )
 
 
-def _seconds(scorer: Scorer, corpus: Corpus, systems: Sequence[str], runtime: Runtime) -> float:
-    # Encoders keep vectors in memory, which would make later timings too short.
-    forget()
-    start = time.perf_counter()
-    scorer.score_corpus(corpus.with_systems(systems), runtime)
-    return time.perf_counter() - start
+def type_norms(types: Sequence[str], vectors: FloatArray, least: int) -> list[dict[str, Any]]:
+    """Return one record per error type: the number of edits, mean and deviation of their norms.
+
+    Args:
+        types: types of the edits.
+        vectors: edits × d.
+        least: types that occur less often are left out.
+
+    Raises:
+        InputError: no type occurs that often.
+    """
+    norms = np.linalg.norm(vectors, axis=1)
+    rows = []
+    for kind in _common(types, least):
+        lengths = norms[np.array(types) == kind]
+        mean, stdev = float(lengths.mean()), float(lengths.std())
+        rows.append({"type": kind, "edits": len(lengths), "mean": mean, "stdev": stdev})
+    return sorted(rows, key=lambda row: row["mean"])
 
 
-def _slope(x: Sequence[float], y: Sequence[float]) -> float:
-    if len(x) < 2 or min(x) == max(x):
-        return float("nan")
-    return float(np.polyfit(x, y, 1)[0])
+def short_type(kind: str) -> str:
+    """Return an ERRANT type without its operation: `VERB:TENSE` for `R:VERB:TENSE`."""
+    return kind[2:] if kind[:2] in ("M:", "R:", "U:") else kind
+
+
+def _common(types: Sequence[str], least: int) -> list[str]:
+    """Return the types that occur often enough, sorted by name."""
+    counts = Counter(types)
+    common = sorted(kind for kind, count in counts.items() if count >= least)
+    if not common:
+        raise InputError(
+            f"no error type occurs {least} times among {len(types)} edits; lower --min-count"
+        )
+    return common
+
+
+@dataclass(frozen=True, kw_only=True)
+class Map(Norms):
+    """Edit vectors in the plane, coloured by error type.
+
+    Attributes:
+        method: how vectors are laid out.
+        seed: seed of t-SNE.
+    """
+
+    method: Layout = "pca"
+    seed: int = option(0, least=0, most=2**32 - 1)
+
+    def run(self, work: Work) -> Result:
+        """Lay out the edit vectors of common types (the paper's figure 5)."""
+        edits, vectors = _metric(self, work).vectors_of(self.corpus(work), work.runtime)
+        types = [short_type(edit.type) for _, _, edit in edits]
+        common = _common(types, self.min_count)
+        kept = [place for place, kind in enumerate(types) if kind in common]
+        positions = layout(vectors[kept], self.method, self.seed)
+        rows = []
+        for place, (x, y) in zip(kept, positions.tolist(), strict=True):
+            system, line, edit = edits[place]
+            text = f"{edit.start} {edit.end} {edit.correction}"
+            about = {"system": system, "line": line + 1, "edit": text, "type": types[place]}
+            rows.append({**about, "x": x, "y": y})
+        of_kept = np.array(types)[kept]
+        groups = {kind: positions[of_kept == kind] for kind in common}
+        columns = [Column(key) for key in rows[0]]
+        return self.result(
+            work,
+            [Table(columns, rows, f"Edit vectors by {self.method}", name="rows")],
+            partial(points, groups, labels=(f"{self.method} 1", f"{self.method} 2")),
+        )
+
+
+def layout(vectors: FloatArray, method: Layout, seed: int) -> FloatArray:
+    """Return positions in the plane, n × 2, by `pca` (exact, without a seed) or `tsne`.
+
+    Raises:
+        MissingExtraError: t-SNE without scikit-learn.
+        OptionError: too few vectors.
+    """
+    if len(vectors) < 3:
+        raise OptionError(f"{len(vectors)} edits are too few for a map; expected 3 or more")
+    centred = vectors - vectors.mean(axis=0)
+    if method == "pca":
+        _, _, axes = np.linalg.svd(centred, full_matrices=False)
+        # The signs of axes are arbitrary; here the largest coordinate is positive.
+        signs = np.sign(axes[np.arange(2), np.abs(axes[:2]).argmax(axis=1)])
+        positions: FloatArray = centred @ (axes[:2] * signs[:, None]).T
+        return positions
+    try:
+        from sklearn.manifold import TSNE
+    except ImportError:
+        raise MissingExtraError(
+            f"t-SNE needs scikit-learn, which is not installed: {install_hint('report')}, or "
+            "use --method pca"
+        ) from None
+    tsne = TSNE(
+        n_components=2,
+        init="pca",
+        perplexity=min(30.0, (len(vectors) - 1) / 3),
+        random_state=seed,
+    )
+    placed: FloatArray = np.asarray(tsne.fit_transform(vectors), dtype=np.float64)
+    return placed
+
+
+class _Variants(JudgedAnalysis):
+    """Variants of one metric against human scores."""
+
+    def compared(
+        self,
+        work: Work,
+        settings: Sequence[dict[str, Any]],
+        sentences: FloatArray,
+        columns: Sequence[Column],
+        named: str,
+    ) -> Result:
+        """Correlate every variant's scores, by TrueSkill, with human scores.
+
+        Args:
+            settings: settings of each variant.
+            sentences: scores, variants × systems × sentences.
+            columns: columns of the settings; the last is the axis of the figure, and the others
+                distinguish the curves.
+            named: template of the best variant's name, with its settings in braces.
+        """
+        kind, target = self.human(work)
+        # TrueSkill uses sentence scores only, so no corpus score is needed.
+        nothing = np.full(len(target), np.nan)
+        rows: list[dict[str, Any]] = []
+        curves: dict[str, tuple[list[float], list[float]]] = {}
+        for setting, table in zip(settings, sentences, strict=True):
+            scores = aggregate_scores("trueskill", table, nothing)
+            figures = {"pearson": pearson(target, scores), "spearman": spearman(target, scores)}
+            rows.append({**setting, **figures})
+            for key, figure in figures.items():
+                # One curve for each measure and each setting, except the one on the axis.
+                name = " ".join([*(setting[column.key] for column in columns[:-1]), key])
+                x, y = curves.setdefault(name, ([], []))
+                x.append(setting[columns[-1].key])
+                y.append(figure)
+        best = best_variant(rows)
+        note = f"best: {named.format(**best)} (r {best['pearson']:.3f}, ρ {best['spearman']:.3f})"
+        title = f"{work.name}: UOT-ERRANT by TrueSkill against human {kind}"
+        labels = (columns[-1].title, f"correlation with human {kind}")
+        return self.result(
+            work,
+            [Table([*columns, *_COLUMNS], rows, title, [note], "rows")],
+            partial(lines, curves, labels=labels),
+            best=best,
+        )
+
+
+def best_variant(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the record with the best Pearson; among equals (to three digits), the best Spearman.
+
+    The paper chooses in the same way (Goto et al. 2026, section 4.1).
+    """
+    return max(rows, key=lambda row: (round(row["pearson"], 3), row["spearman"]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lambda(_Variants):
+    """UOT-ERRANT's λ tried in steps, without encoding again.
+
+    Attributes:
+        step: distance from one value to the next, and the first value.
+        stop: upper bound of the values.
+    """
+
+    step: float = 0.02
+    stop: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.values  # refuses invalid steps before anything is scored
+
+    def run(self, work: Work) -> Result:
+        """Correlate the scores of every λ = λ1 = λ2 with human scores."""
+        values, corpus = self.values, self.corpus(work)
+        sentences = _metric(self, work).scores_by_lambda(values, corpus, work.runtime)
+        settings = [{"lambda": value} for value in values]
+        columns = [Column("lambda", "λ1 = λ2", 2)]
+        return self.compared(work, settings, sentences, columns, "λ = {lambda:g}")
+
+    @property
+    def values(self) -> list[float]:
+        """The values step, 2 · step, ..., up to stop.
+
+        Raises:
+            OptionError: there are no values.
+        """
+        if not 0 < self.step <= self.stop:
+            raise OptionError(f"--step {self.step} --stop {self.stop}: expected 0 < step <= stop")
+        count = int(self.stop / self.step + 1e-9)
+        return [round(self.step * k, 10) for k in range(1, count + 1)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layers(_Variants):
+    """UOT-ERRANT with each layer and pooling of the encoder, all from one pass."""
+
+    def run(self, work: Work) -> Result:
+        """Correlate the scores of every layer and pooling with human scores."""
+        scores = _metric(self, work).scores_by_layer(self.corpus(work), _POOLINGS, work.runtime)
+        settings = [
+            {"pooling": pooling, "layer": layer}
+            for pooling in _POOLINGS
+            for layer in range(1, scores.shape[1] + 1)
+        ]
+        sentences = scores.reshape(-1, *scores.shape[2:])
+        columns = [Column("pooling"), Column("layer")]
+        return self.compared(work, settings, sentences, columns, "layer {layer}, {pooling}")

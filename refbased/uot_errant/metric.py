@@ -30,7 +30,6 @@ from gecjury.refbased.uot_errant.transport import (
     Problem,
     abandoned_plan,
     balanced_plan,
-    objective,
     pot_plan,
     solve,
 )
@@ -351,48 +350,6 @@ class UOTERRANT(BestReference, TypedEditMetric):
             problems = self.problems(list(places), dict(zip(sets, vectors, strict=True)))
             result[cell] = best_scores(self, corpus, problems, list(places.values()))
         return result
-
-    def compare_with_pot(
-        self, corpus: Corpus, runtime: Runtime
-    ) -> tuple[dict[str, float], FloatArray]:
-        """Solve every problem by POT as well.
-
-        Returns:
-            A report: the number of `problems` with edits on both sides; the number of those where
-            POT `converged`, ending without a warning; where our objective is `worse`, above POT's
-            by more than 1e-9; the `largest_gap` of the objectives where POT converged; the number
-            of `differing` problems, whose transported mass differs by more than 1e-4, and the
-            `largest_difference`. And an array of shape (problems,): POT's transported mass minus
-            ours, NaN where POT's plan is not finite.
-        """
-        problems = [p for p in problems_of(self, corpus, runtime)[0] if p.cost.size]
-        converged = worse = 0
-        gap = 0.0
-        moved = np.full(len(problems), np.nan)
-        tasks = runtime.track(problems, "POT", len(problems))
-        for number, (problem, plan) in enumerate(zip(tasks, self.plans(problems), strict=True)):
-            # If POT's objective is below ours, our plan is not the optimum.
-            theirs, fine = pot_plan(problem, self.penalties)
-            if plan is None or not np.isfinite(theirs).all():
-                continue
-            ours = objective(plan, problem, self.penalties)
-            excess = ours - objective(theirs, problem, self.penalties)
-            worse += excess > 1e-9
-            converged += fine
-            if fine:
-                gap = max(gap, abs(excess))
-            moved[number] = theirs.sum() - plan.sum()
-        far = np.abs(np.nan_to_num(moved, nan=np.inf))
-        finite = far[np.isfinite(far)]
-        report = {
-            "problems": len(problems),
-            "converged": converged,
-            "worse": worse,
-            "largest_gap": gap,
-            "differing": int((far > 1e-4).sum()),
-            "largest_difference": float(finite.max()) if finite.size else 0.0,
-        }
-        return report, moved
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
         """Return the share of an edit's mass that is transported; 0 for an edit without mass."""

@@ -151,8 +151,8 @@ def _lay_tables(folder: Path, sources: list[str], texts: dict[str, list[str]]) -
     names = ("a", "b")
     rows = [f"{name}\t{line}\t{draw.random():.3f}" for name in names for line in range(1, 21)]
     write(folder / "mine.tsv", ["system\tline\tscore", *rows])
-    cells = [f"{draw.random():.3f},{draw.random():.3f}" for _ in range(LINES)]
-    write(folder / "scores.csv", ["a,b", *cells])
+    rows = [f"{n},{line},{draw.random():.3f}" for line in range(1, LINES + 1) for n in names]
+    write(folder / "scores.csv", ["system,line,score", *rows])
     for name, between, columns in (
         ("ratings.csv", ",", ("grammaticality", "fluency", "meaning")),
         ("ratings.tsv", "\t", ("rater1", "rater2", "rater3", "flu")),

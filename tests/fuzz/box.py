@@ -18,8 +18,6 @@ from typing import Any
 from tests.fuzz import fixtures
 from tests.fuzz.mutate import Mutator, dumps
 
-__all__ = ["Box", "Case", "Seed", "Shelf", "as_argument", "own_benchmark", "texts"]
-
 FORMATS = ("table", "table", "json", "tsv", "markdown", "latex")
 QUICK = (
     "gleu", "gleu", "green", "changes", "gleu-official", "errant", "cleme", "cleme2", "i-measure",
@@ -94,8 +92,8 @@ class Shelf:
 
         return self._made("models", make)
 
-    def results(self, form: str) -> Path:
-        """Return the finished results folder of a dataset in a format, next to the dataset."""
+    def results(self) -> Path:
+        """Return the finished results folder of a dataset, next to the dataset."""
         from gecjury.cli import main
 
         data = self.folder / "rows.jsonl"
@@ -104,9 +102,9 @@ class Shelf:
 
         def make(folder: Path) -> None:
             with contextlib.redirect_stdout(io.StringIO()):
-                main([*fixtures.dataset_words(data, form), "-o", str(folder), "--quiet"])
+                main([*fixtures.dataset_words(data), "-o", str(folder), "--quiet"])
 
-        return self._made(f"results-{form}", make)
+        return self._made("results", make)
 
     def answers(self, task: str) -> Mapping[str, bytes]:
         """Return the files of `annotate` after the answers of two annotators, by name."""

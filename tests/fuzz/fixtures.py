@@ -9,34 +9,6 @@ from typing import Any
 
 from tests.fuzz.mutate import dumps
 
-__all__ = [
-    "BENCHMARK_TOML",
-    "DATASET",
-    "GMEG",
-    "GOLD",
-    "JUDGMENTS_XML",
-    "JURY",
-    "PREFERENCES",
-    "PRICES",
-    "RANKINGS",
-    "RATED",
-    "RATINGS",
-    "REF",
-    "SCORES_LONG",
-    "SCORES_WIDE",
-    "SOURCE",
-    "A",
-    "B",
-    "C",
-    "dataset_words",
-    "make_answers",
-    "make_models",
-    "make_store",
-    "numbers",
-    "rows_json",
-    "text",
-]  # fmt: skip
-
 SOURCE = ["This are a sentence .", "He go home now .", "All is well here .", "She like cat ."]
 A = ["This is a sentence .", "He goes home now .", "All is well here .", "She likes cats ."]
 B = ["This are a sentence .", "He went home now .", "All well here .", "She like a cat ."]
@@ -111,7 +83,6 @@ SCORES_LONG = "system\tline\tscore\n" + "".join(
     for place, name in enumerate("abc")
     for line in range(1, 5)
 )
-SCORES_WIDE = "a,b,c\n0.1,0.2,0.3\n0.4,nan,0.6\n1,0,1\n0.5,0.25,0.75\n"
 PRICES = {
     "date": "2026-01-01",
     "currency": "EUR",
@@ -161,12 +132,11 @@ DATASET = [
 ]
 
 
-def dataset_words(path: Path, form: str) -> list[str]:
+def dataset_words(path: Path) -> list[str]:
     """Return the command line that scores `DATASET` in a file, without the results folder."""
     roles = ("id=id", "source=source", "hypothesis=a", "hypothesis=b", "references=references")
     columns = [word for role in roles for word in ("--column", role)]
-    return ["score", str(path), *columns, "-m", "gleu", "-m", "changes", "--output-format", form,
-            "--shard-rows", "2"]  # fmt: skip
+    return ["score", str(path), *columns, "-m", "gleu", "-m", "changes", "--shard-rows", "2"]
 
 
 def make_answers(task: Any) -> None:

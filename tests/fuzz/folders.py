@@ -12,13 +12,10 @@ from typing import Any
 from tests.fuzz import fixtures
 from tests.fuzz.box import Box, Case, Seed, as_argument, texts
 
-__all__ = ["detectors", "encoders", "groups", "journals", "results", "visit"]
-
 
 def results(box: Box) -> Case:
     """18: results folders of a dataset, resumed or read as scores."""
-    form = box.rng.choice(("jsonl", "parquet"))
-    made = box.shelf.results(form)
+    made = box.shelf.results()
     shutil.copytree(made, box.folder / "out")
     if box.rng.random() < 0.5:
         (box.folder / "out/results.json").unlink()  # as if the run had been killed
@@ -27,15 +24,13 @@ def results(box: Box) -> Case:
         name = str(path.relative_to(box.folder))
         if path.suffix == ".json":
             seeds[name] = Seed(json.loads(path.read_bytes()), "json", paths=True)
-        elif path.suffix == ".jsonl":
-            seeds[name] = Seed([json.loads(row) for row in path.read_bytes().splitlines()], "jsonl")
         elif path.suffix in (".parquet", ".npy"):
             seeds[name] = Seed(path.read_bytes(), "flat")
     for name in seeds:
         (box.folder / name).unlink()
     box.lay(seeds, likely=(*["out/dataset.json"] * 3, *seeds))
     part = box.folder / "out/part-000000.parquet"
-    if form == "parquet" and box.rng.random() < 0.3 and part.is_file() and not box.spoiled:
+    if box.rng.random() < 0.3 and part.is_file() and not box.spoiled:
         _summary(box, part)
     if box.rng.random() < 0.4:
         for key, seed in texts().items():
@@ -43,7 +38,7 @@ def results(box: Box) -> Case:
         more = box.rng.choice((",metric=gleu", ",metric=changes", ""))
         argv = ["score", "source.txt", "a.txt", "b.txt", "-m", f"scores:file=out{more}"]
         return Case(box.tail(*argv))
-    argv = fixtures.dataset_words(made.parent / "rows.jsonl", form)
+    argv = fixtures.dataset_words(made.parent / "rows.jsonl")
     return Case(box.tail(*argv, "-o", "out"))
 
 

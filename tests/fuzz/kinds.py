@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from tests.fuzz import files, folders, served, words
 from tests.fuzz.box import Box, Case
 
-__all__ = ["KINDS"]
-
 KINDS: Mapping[str, Callable[[Box], Case]] = {
     "text": files.text_files,
     "m2": files.m2_gold,

@@ -9,8 +9,6 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-__all__ = ["HOSTILE", "PATHS", "Mutator", "dumps"]
-
 HOSTILE = (
     "", " ", "\t", "\0", "a\0b", "\x1b[31mred", "\x1b]0;title\x07", "\x1b]8;;http://x.invalid\x1b\\",
     "\r", "a\rb", "a\nb", "\x07", "\x7f", "\x85", "\x9b31m", "\u2028", "\u202etxt.exe", "\u200b",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 from tests.fuzz import fixtures
 from tests.fuzz.box import Box, Case, Seed, texts
 from tests.fuzz.mutate import dumps
-
-__all__ = ["downloads", "prices", "replies", "stores"]
 
 
 def stores(box: Box) -> Case:
@@ -21,15 +20,7 @@ def stores(box: Box) -> Case:
     if box.rng.random() < 0.8:
         at = box.rng.choice((0, 0, 1, 2))
         rows[at] = box.mutate.tree(rows[at], paths=True)
-        if at == 0 and isinstance(rows[0], dict) and box.rng.random() < 0.5:
-            # The replies agree with the header, so that more than the header is read.
-            for key in ("backend", "model", "base_url", "prompt"):
-                value = rows[0].get("identity") or {}
-                if isinstance(value, dict) and key in value:
-                    for row in rows[1:]:
-                        row["parts"][key] = value[key]
-                        row["key"] = _key(row["parts"])
-        elif isinstance(rows[at], dict) and isinstance(rows[at].get("parts"), dict):
+        if isinstance(rows[at], dict) and isinstance(rows[at].get("parts"), dict):
             rows[at]["key"] = _key(rows[at]["parts"])
         box.spoiled.append(f"line {at + 1}")
     data = b"".join(fixtures.sealed(row) for row in rows)
@@ -129,7 +120,8 @@ def downloads(box: Box) -> Case:
     server.behave_as(box.rng)
     box.spoiled.append(server.script)
     name = box.rng.choice(("gug", "tmu-gfm", "conll14-errant"))
-    argv = ["data", "fetch", name, "--url", server.url]
+    os.environ["GECJURY_DATA_URL"] = server.url
+    argv = ["data", "fetch", name]
     argv += box.rng.choice(([], ["--data", "mine"]))
     if box.rng.random() < 0.3:
         from gecjury.benchmarks.data_folder import dataset_files

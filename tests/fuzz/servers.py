@@ -13,8 +13,6 @@ from tests.fuzz.mutate import Mutator, dumps
 from tests.judges.faultserver import completion, sound_reply
 from tests.judges.malformed import malformed, on_the_wire
 
-__all__ = ["SERVERS", "FilesServer", "JudgeServer"]
-
 
 class _Server:
     """A server in a thread that runs as long as the process."""
@@ -89,17 +87,12 @@ class JudgeServer(_Server):
         _raw(handler, _judged(self.script, rng, sound))
 
 
-_SCRIPTS = (
-    *("malformed",) * 12, "tree", "tree", "tree", "tree", "content", "content", "content",
-    "content", "bytes", "status", "headers", "logprobs", "logprobs", "large", "nothing",
-    "sound", "finish",
-)  # fmt: skip
+_SCRIPTS = (*("malformed",) * 12, *("tree",) * 4, *("content",) * 4, "bytes", "sound")
 
 
 def _judged(script: str, rng: Random, sound: Any) -> bytes:
     change = Mutator(rng)
-    status, headers = 200, {"content-type": "application/json"}
-    body = dumps(sound)
+    status, headers, body = 200, {"content-type": "application/json"}, dumps(sound)
     if script == "malformed":
         said = malformed(rng.randrange(2**32))
         if said.wire is not None:
@@ -115,82 +108,21 @@ def _judged(script: str, rng: Random, sound: Any) -> bytes:
         body = change.document(sound)
     elif script == "content" and sound["choices"]:
         said = sound["choices"][0]["message"]["content"]
-        try:
-            words = json.loads(said)
-        except ValueError:
-            words = said
-        new = rng.choice((
-            change.word(), said + change.word(), change.word() + said, "```json\n" + said,
-            "{/*" * rng.choice((3, 3000)), "[" * 5000, said * 300, said[: len(said) // 2],
-            "<think>" + said, '{"score": ' + "9" * 5000 + "}", '{"score": 1e999}', "{'score': 3}",
-            change.flat(said.encode()).decode("utf-8", "replace"), said.replace("3", "３"),
-            dumps(change.tree(words)).decode("utf-8", "surrogatepass"),
+        sound["choices"][0]["message"]["content"] = rng.choice((
+            change.word(), said + change.word(), "```json\n" + said, "[" * 5000, said * 300,
+            "<think>" + said, '{"score": ' + "9" * 5000 + "}", '{"score": 1e999}',
+            change.flat(said.encode()).decode("utf-8", "replace"),
         ))  # fmt: skip
-        sound["choices"][0]["message"]["content"] = new
-        body = dumps(sound) if rng.random() < 0.8 else json.dumps(sound).encode()
+        body = dumps(sound)
     elif script == "bytes":
         body = change.flat(body)
-    elif script == "status":
-        status = rng.choice((100, 199, 204, 205, 206, 301, 302, 304, 307, 400, 401, 403, 404, 408,
-                             413, 418, 422, 429, 451, 500, 503, 599, 600, 999))  # fmt: skip
-        body = rng.choice(
-            (
-                b"",
-                body,
-                b"<html>no</html>",
-                dumps(
-                    {
-                        "error": change.tree(
-                            {
-                                "message": "no",
-                                "type": "x",
-                                "code": "context_length_exceeded",
-                                "param": None,
-                            }
-                        )
-                    }
-                ),
-            )
-        )
-        if rng.random() < 0.5:
-            headers["location"] = rng.choice(
-                ("ftp://x/", "/v1", "file:///etc/passwd", "http://[", "")
-            )
-        headers["retry-after"] = rng.choice(("0", "0.001", "-1", "nan", "x", "1e400", "99999999"))
-    elif script == "headers":
-        headers[rng.choice(("content-length", "content-type", "content-encoding", "x"))] = (
-            rng.choice(
-                ("abc", "-1", "99999", "0", "gzip", "br", "text/html", "x\x1b[31m", "a" * 70_000)
-            )
-        )
-    elif script == "logprobs" and sound["choices"]:
-        tops = [{"token": t, "logprob": -0.5, "bytes": [1]} for t in "123"]
-        tree = {"content": [{"token": t, "logprob": -0.1, "top_logprobs": tops} for t in '{"3}']}
-        sound["choices"][0]["logprobs"] = change.tree(tree)
-        body = _safe(sound, body)
-    elif script == "large":
-        body = b'{"choices": [' + b" " * rng.choice((2_000_000, 20_000_000)) + b"]}"
-    elif script == "nothing":
-        return rng.choice((b"", b"\r\n", b"HTTP/1.1", b"HTTP/9.9 abc\r\n\r\n", b"\x16\x03\x01" * 9,
-                           b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"))  # fmt: skip
-    elif script == "finish" and sound["choices"]:
-        sound["choices"][0]["finish_reason"] = rng.choice(
-            ("length", "content_filter", "tool_calls", None, 1, "", [], "\x1b[31m")
-        )
-        sound["choices"][0]["message"]["refusal"] = rng.choice((None, "no", 1, [], change.word()))
-        sound["usage"] = change.tree(sound["usage"])
-        body = _safe(sound, body)
-    lines = [f"HTTP/1.1 {status} OK", *(f"{k}: {v}" for k, v in headers.items())]
-    if "content-length" not in headers:
-        lines.append(f"content-length: {len(body)}")
-    return ("\r\n".join([*lines, "connection: close", "", ""])).encode("utf-8") + body
+    return _response(f"{status} OK", headers, body)
 
 
-def _safe(value: Any, otherwise: bytes) -> bytes:
-    try:
-        return dumps(value)
-    except ValueError:
-        return otherwise
+def _response(status: str, headers: dict[str, str], body: bytes) -> bytes:
+    headers = {"content-length": str(len(body)), **headers}
+    lines = [f"HTTP/1.1 {status}", *(f"{k}: {v}" for k, v in headers.items())]
+    return "\r\n".join([*lines, "connection: close", "", ""]).encode("utf-8") + body
 
 
 class FilesServer(_Server):
@@ -224,31 +156,22 @@ class FilesServer(_Server):
         elif self.script == "range":
             status = 206
             headers["content-range"] = rng.choice(
-                (
-                    "bytes 0-1/2",
-                    "bytes x-y/z",
-                    "",
-                    "bytes ９-1/1",
-                    "bytes " + "9" * 5000 + "-1/2",
-                    "lines 0-1/2",
-                )
+                ("bytes 0-1/2", "bytes x-y/z", "", "bytes " + "9" * 5000 + "-1/2", "lines 0-1/2")
             )
         elif self.script == "redirect":
-            status = rng.choice((301, 302, 303, 307, 308))
-            headers["location"] = rng.choice(("ftp://x/", "file:///etc/passwd", "http://[", "", "/",
-                                              handler.path, "http://127.0.0.1:99999/", "\x1b[31m",
-                                              "http://example.invalid/", "data:,x"))  # fmt: skip
+            status = rng.choice((301, 302, 307))
+            headers["location"] = rng.choice((
+                "ftp://x/", "file:///etc/passwd", "http://[", "", handler.path, "\x1b[31m",
+                "http://127.0.0.1:99999/", "http://example.invalid/", "data:,x",
+            ))  # fmt: skip
         else:
             _raw(handler, rng.choice((
-                b"", b"\r\n\r\n", b"HTTP/1.1 abc OK\r\n\r\n", b"\xff" * 90_000,
+                b"", b"HTTP/1.1 abc OK\r\n\r\n", b"\xff" * 90_000,
                 b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 200 + b"\r\n",
-                b"HTTP/1.1 200 \x1b[31m\r\n\r\n",
             )))  # fmt: skip
             return
         reason = rng.choice(("OK", "", "\x1b[31mred", "x" * 2000))
-        lines = [f"HTTP/1.1 {status} {reason}", *(f"{k}: {v}" for k, v in headers.items())]
-        head = "\r\n".join([*lines, "connection: close", "", ""])
-        _raw(handler, head.encode("utf-8") + body)
+        _raw(handler, _response(f"{status} {reason}", headers, body))
 
 
 SERVERS = {"judge": JudgeServer, "files": FilesServer}

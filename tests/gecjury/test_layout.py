@@ -164,10 +164,6 @@ def test_families_have_no_main() -> None:
             assert "__main__" not in path.read_text(encoding="utf-8"), name
 
 
-# Modules that re-export names of another package's modules.
-FOREIGN_NAMES = {"gecjury.compat.gec_metrics.metrics"}
-
-
 def test_public_surface() -> None:
     for name, path in MODULES.items():
         docstring = ast.get_docstring(tree_of(name))
@@ -181,7 +177,7 @@ def test_public_surface() -> None:
                 getattr(module, entry)  # resolves
             continue
         # In a module all names without an underscore are public; only packages have a list.
-        assert not hasattr(module, "__all__") or name in FOREIGN_NAMES, name
+        assert not hasattr(module, "__all__"), name
         for entry, value in vars(module).items():
             own = getattr(value, "__module__", None) == name and not entry.startswith("_")
             if own and (inspect.isclass(value) or inspect.isfunction(value)):

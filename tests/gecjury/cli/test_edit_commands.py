@@ -90,7 +90,7 @@ def test_every_real_m2_file_is_converted_unchanged(
     ]
     assert len(files) == 16
     for file in files:
-        out, _ = run(capsys, "m2", "convert", str(file), "--overlaps", "keep")
+        out, _ = run(capsys, "m2", "convert", str(file))
         assert out.encode() == file.read_bytes(), file
 
 
@@ -116,7 +116,7 @@ def test_malformed_m2_is_refused_with_its_line(
     text, words = BAD[case]
     path = tmp_path / "bad.m2"
     path.write_text(text)
-    out, err = run(capsys, "m2", "convert", str(path), "-o", str(tmp_path / "out.m2"), status=2)
+    out, err = run(capsys, "m2", "apply", str(path), "-o", str(tmp_path / "out.m2"), status=2)
     assert out == ""
     assert not (tmp_path / "out.m2").exists()
     assert all(word in err for word in ["bad.m2", *words])

@@ -38,77 +38,19 @@ def annotator(number: str) -> str:
 @pytest.mark.parametrize(
     ("name", "text", "words", "message"),
     [
-        # JSON lines
         ("x.jsonl", '{"text": "a"}\n{"text": ' + DEEP + "}\n", [*GLEU, "x.jsonl"], "line 2: lists"),
-        ("x.jsonl", '{"text": ' + DEEP + "}\n", [*GLEU, "x.jsonl"], "line 1: lists or objects"),
         ("x.jsonl", '{"text": "a \\ud800"}\n', [*GLEU, "x.jsonl"], "half a surrogate pair"),
-        ("x.jsonl", '{"text": ' + NINES + "}\n", [*GLEU, "x.jsonl"], "thousands of digits"),
-        # M2
         ("x.m2", annotator(NINES), ["m2", "check", "x.m2"], "of at most 18 digits"),
-        ("x.m2", annotator("x" * 5_000), ["m2", "text", "x.m2"], "is not a whole number"),
-        (
-            "x.m2",
-            f"S a b\nA {NINES} {NINES}|||X|||c|||REQUIRED|||-NONE-|||0\n\n",
-            ["m2", "text", "x.m2"],
-            "is not two whole numbers",
-        ),
-        # scores computed elsewhere
         ("x.csv", TABLE + "mine,1," + "1" * 2_000_000, GIVEN, "x.csv, line 2: not CSV (a cell of"),
-        ("x.csv", TABLE + '"mine,1,1\n' * 200_000, GIVEN, "is a quotation mark open?"),
         ("x.csv", f"{TABLE}mine,{NINES},1\n", GIVEN, "a whole number from 1 to 100000000"),
-        (
-            "x.csv",
-            TABLE + "mine,10000000000,1\n",
-            GIVEN,
-            "expected a whole number from 1 to 100000000",
-        ),
-        ("x.csv", DEEP, GIVEN, "nested deeper"),
-        (
-            "x.csv",
-            '{"mine": [1, 2, ' + "9" * 400 + "]}",
-            GIVEN,
-            "expected a score as a finite number",
-        ),
-        # juries
+        ("x.csv", TABLE + "mine,1," + "9" * 400 + "\n", GIVEN, "a score as a finite number"),
         ("x.json", DEEP, JURY, "nested deeper"),
-        ("x.json", '{"format": "gecjury-jury/1", "members": 3}', JURY, "not the file of a jury"),
-        # training rows
-        ("x.jsonl", ROWS + '{"output": "a"}\n', TRAIN, "line 2, column source: ''; expected"),
-        ("x.jsonl", ROWS + '{"output": ' + DEEP + "}\n", TRAIN, "line 2: lists or objects"),
         ("x.jsonl", ROWS.replace("3", NINES), TRAIN, "line 1: has an integer of thousands"),
-        ("x.jsonl", ROWS.replace("3", "9" * 400), TRAIN, "expected a rating from 1 to 4"),
-        # user benchmarks
-        (
-            "mine/judgments.csv",
-            OWN + f"1,a,{10**20}\n",
-            MINE,
-            "a whole number from 1 to 1000000000",
-        ),
         ("mine/judgments.csv", OWN + f"1,a,{NINES}\n", MINE, "a whole number from 1 to"),
-        ("mine/judgments.csv", OWN + '1,a,"1\n' + "x" * 2_000_000, MINE, "not CSV (a cell of"),
-        (
-            "mine/judgments.csv",
-            "sentence,system,score\n1,a,1e200\n",
-            MINE,
-            "column score: '1e200'; expected a number from -1e+100",
-        ),
         ("mine/judgments.csv", OWN + f"1,{'b' * 9_000},1\n", MINE, "column system: 'bbb"),
         ("mine/benchmark.toml", "source = " + DEEP, MINE, "nested deeper than 100"),
-        ("mine/benchmark.toml", f"first_sentence = {NINES}", MINE, "a number or date"),
-        ("mine/benchmark.toml", "first_sentence = 1979-05-27", MINE, "expected 1 or 0"),
-        ("mine/benchmark.toml", 'outputs = "/*"', MINE, "expected a folder or pattern within"),
-        ("mine/benchmark.toml", 'outputs = "../*"', MINE, "expected a folder or pattern within"),
         ("mine/benchmark.toml", 'outputs = ["**/*"]', MINE, "expected a folder or pattern within"),
-        ("mine/benchmark.toml", 'outputs = "/dev"', MINE, "expected a folder or pattern"),
-        ("mine/benchmark.toml", f'outputs = "{"x" * 300}"', MINE, "which cannot be a file name"),
         ("mine/benchmark.toml", 'source = "a\\u0000b"', MINE, "which cannot be a file name"),
-        ("mine/benchmark.toml", "outputs = 3", MINE, "outputs is 3; expected a text"),
-        (
-            "mine/benchmark.toml",
-            "system_sets = {a = [[1]]}",
-            MINE,
-            "system_sets.a[0] is [1]; expected a text",
-        ),
         (
             "mine/judgments.xml",
             '<x><ranking-item src-id="1" user="u"><translation system="a" '
@@ -144,22 +86,12 @@ def test_files_are_refused_by_name(
         (["rank", "--permutations", NINES], "argument --permutations"),
         (["rank", "--confidence", "nan"], "nan is not finite"),
         (["rank", "--resamples", "“5”"], "invalid int value: '“5”'; leave out the quotation marks"),
-        (["score", "--workers", "1" + "0" * 12], ": expected at most 1024"),
-        (["score", "--batch-size", NINES], "argument --batch-size"),
-        (["score", "--max-cost", "1e400"], "1e400 is not finite"),
         (["score", "--output", ""], "--output: its value is empty"),
-        (["score", "--cache", ""], "--cache: its value is empty"),
         (["score", "-m", "gleu:draws=1000000000000"], "draws=1000000000000 is out of range"),
-        (["score", "-m", f"gleu:draws={NINES}"], "is not of the kind whole number"),
         (["score", "-m", "gleu:draws=" + "9" * 30], "is too large"),
-        (["score", "-m", "green:n=1000000000"], "expected 1 to 100"),
         (["score", "-m", "green:beta=“1”"], "leave out the quotation marks"),
-        (["score", "-m", "green:beta=1e200"], "is out of range"),
-        (["score", "-m", "scribendi:threshold=nan"], "threshold=nan"),
-        (["score", "-m", "errant:tagger="], "tagger '' is not a name"),
         (["score", "-m", "errant:tagger=" + "x" * 5_000], "is not a name"),
         (["score", "-m", "some:max_length=-1"], "max_length=-1; expected 0 to 1000000"),
-        (["score", "-m", "impara:max_length=0"], "max_length=0; expected 1 to 1000000"),
         (["score", "-m", "some:model=" + "x" * 5_000], "File name too long"),
         (["score", "-m", "x" * 5_000], "unknown metric 'xxx"),
     ],
@@ -203,25 +135,13 @@ def packed(size: int) -> str:
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        (("details",), None),
-        (("details",), {"by_type": 3}),
-        (("details",), {"by_type": {"mine": {"R:X": [1, 2]}}}),
         (("details",), {"by_type": {"mine": {"R:X": [1, 2, 10**400]}}}),
-        (("details",), {"audit": {"rows": []}}),
         (("details",), {"audit": {"rows": [], "members": [{"missing": [{"line": "1"}]}]}}),
-        (("details",), {"audit": {"rows": [], "members": [{"positions": 3}]}}),
-        (("details",), {"unanswered": "none"}),
-        (("notes",), [3]),
-        (("rows",), 3),
         (("rows", 0, "system"), ["mine"]),
-        (("rows", 0, "print"), 3),
         (("rows", 0, "statistics", "shape"), [1, -3, -1]),
-        (("rows", 0, "statistics", "shape"), [1, 3]),
         (("rows", 0, "statistics", "shape"), [10**9, 10**9]),
-        (("rows", 0, "statistics", "shape"), "13"),
         (("rows", 0, "statistics", "dtype"), ["<f8"]),
         (("rows", 0, "statistics", "zlib"), packed(100_000_000)),
-        (("rows", 0, "statistics", "zlib"), 3),
     ],
 )
 def test_a_changed_score_file_is_refused(
@@ -252,13 +172,9 @@ def test_statistics_of_another_metric_are_refused(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"metric": 3}, "metric is 3; expected a text"),
         ({"metric": "jury:file=x.json"}, "a jury cannot be a member of a jury"),
         ({"weight": 1e300}, "numbers of gleu cannot be used"),
-        ({"scale": 1e-300}, "numbers of gleu cannot be used"),
-        ({"center": "x"}, "center is 'x'; expected a number"),
         ({"identity": {"extra": [1]}}, "identity.extra is [1]; expected an object"),
-        ({"identity": 3}, "identity is 3; expected an object"),
     ],
 )
 def test_a_changed_jury_is_refused(shell: Shell, change: dict[str, object], message: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.cli import COMMANDS, command_parser
+from gecjury.cli import COMMANDS, _check, command_parser
 from gecjury.cli.inputs import runtime_from
 from gecjury.scoring import registry
 from tests.gecjury.scoring import test_scorer
@@ -64,16 +64,6 @@ def test_score_every_sentence(shell: Shell) -> None:
     ]
     assert sentences.splitlines()[1].split("\t") == ["line", "metric", "mine", "source"]
     assert len(sentences.splitlines()) == 2 + 2 * len(SOURCE)
-
-
-@pytest.mark.parametrize("form", ["table", "tsv", "markdown", "latex"])
-def test_score_in_every_form(shell: Shell, form: str) -> None:
-    status, out, err = shell(
-        "score", "source.txt", "mine.txt", "-r", "ref.txt", *METRICS, "--format", form
-    )
-    assert (status, err) == (0, "")
-    assert "mine" in out
-    assert "gleu-official" in out
 
 
 def test_references_as_m2_and_sources_as_m2(shell: Shell) -> None:
@@ -142,15 +132,6 @@ def test_a_repeated_corpus_scores_like_a_single_copy(shell: Shell) -> None:
         assert one["score"] == pytest.approx(two["score"])
 
 
-def test_score_files_are_written_and_read(shell: Shell) -> None:
-    command = ["score", "source.txt", "mine.txt", "-r", "ref.txt", *METRICS, "-o", "out"]
-    first = shell.rows(*command)
-    files = {path.name: path.read_bytes() for path in (shell.folder / "out").iterdir()}
-    assert len(files) == 3
-    assert shell.rows(*command) == first
-    assert {path.name: path.read_bytes() for path in (shell.folder / "out").iterdir()} == files
-
-
 def test_a_missing_score_gives_status_1(shell: Shell, registered: Callable[..., Path]) -> None:
     registered({"length": f"{test_scorer.__name__}:Length"})
     shell.write("mine.txt", "a b\n\na\n")
@@ -169,7 +150,6 @@ def write_bad_files(shell: Shell) -> None:
     shell.write("short.txt", "one\n")
     shell.write("latin.txt", b"one\ntwo\ncaf\xe9\n")
     shell.write("empty.txt", b"")
-    shell.write("cut.txt.gz", gzip.compress(b"x\n" * 9999, mtime=0)[:-9])
     shell.write("folder/mine.txt", "\n".join(FIXED))
     shell.write("fields.m2", GOLD.replace("|||REQUIRED", ""))
     shell.write("span.m2", GOLD.replace("A 1 2|||R|||goes", "A 1 9|||R|||goes"))
@@ -182,40 +162,26 @@ def write_bad_files(shell: Shell) -> None:
 BAD: list[tuple[list[str], str]] = [
     (instead("mine.txt", "short.txt"), r"short\.txt has 1 lines, but source\.txt has 3"),
     (command("-r", "ref.txt", "-r", "short.txt"), r"short\.txt has 1 lines, but source\.txt has 3"),
-    (instead("source.txt", "short.txt"), r"mine\.txt has 3 lines, but short\.txt has 1"),
-    (instead("mine.txt", "gone.txt"), r"gone\.txt: no such file; check the path"),
     (instead("source.txt", "gone.txt"), r"gone\.txt: no such file"),
-    (instead("ref.txt", "gone.txt"), r"gone\.txt: no such file"),
     (instead("mine.txt", "folder"), r"folder: is a folder; expected a text file"),
     (instead("mine.txt", "mine.txt/x"), r"mine\.txt/x: cannot be read"),
-    (instead("mine.txt", "latin.txt"), r"latin\.txt, line 3: byte 0xe9 at offset 11 is not UTF-8"),
-    (instead("ref.txt", "latin.txt"), r"latin\.txt, line 3: byte 0xe9"),
-    (instead("mine.txt", "empty.txt"), r"empty\.txt: the file is empty"),
+    (instead("ref.txt", "latin.txt"), r"latin\.txt, line 3: byte 0xe9 at offset 11"),
     (instead("source.txt", "empty.txt"), r"empty\.txt: the file is empty"),
-    (instead("mine.txt", "cut.txt.gz"), r"cut\.txt\.gz: damaged gzip data"),
     (instead("mine.txt", "lines.jsonl"), r"lines\.jsonl, line 2: expected a string"),
     (instead("green", "gren"), r"unknown metric 'gren': did you mean green"),
     (instead("green", "green:betta=1"), r"green has no option 'betta': did you mean beta\?"),
     (instead("green", "green:beta=big"), r"green: option beta: 'big' is not of the kind number"),
-    (instead("green", "green:beta=nan"), r"beta=nan is out of range"),
     (instead("green", "green:n=0"), r"n=0 is out of range; expected 1 to 100"),
     (instead("green", "green:unit=wrd"), r"is not one of word, char, line; did you mean word\?"),
-    (instead("green", "gleu:seed=-1"), r"seed=-1 is out of range; expected 0 or more"),
-    (instead("green", "green:n"), r"'n' is not `option=value`"),
-    (command("-m", "gren"), r"unknown metric 'gren'"),
     (
         ["score", "source.txt", "mine.txt", "folder/mine.txt", *command()[3:]],
         r"system mine is named twice \(mine\.txt and folder/mine\.txt\)",
     ),
     (instead("ref.txt", "fields.m2"), r"fields\.m2, line 2: 5 fields separated by `\|\|\|`"),
-    (command("--m2", "fields.m2"), r"fields\.m2, line 2: 5 fields"),
     (command("--m2", "span.m2"), r"span\.m2, line 5: the edit 1 9 lies outside the sentence"),
-    (command("--m2", "rubbish.m2"), r"rubbish\.m2, line 7: 'All is well here \.' is neither"),
-    (instead("source.txt", "rubbish.m2"), r"rubbish\.m2, line 7: "),
-    (instead("mine.txt", "rubbish.m2"), r"rubbish\.m2, line 7: "),
+    (instead("mine.txt", "rubbish.m2"), r"rubbish\.m2, line 7: 'All is well here \.' is neither"),
     (command("--m2", "two.m2"), r"two\.m2 has 2 blocks, but source\.txt has 3 lines"),
     (command("--m2", "ref.txt"), r"ref\.txt: not an M2 file .* gold edits must be M2"),
-    (instead("out", "in-the-way"), r"in-the-way.*: cannot be written"),
     (instead("out", "in-the-way/below"), r"in-the-way/below.*: cannot be written"),
     (SCORE, r"green needs references: give at least one with -r FILE"),
 ]
@@ -240,34 +206,12 @@ def test_bad_input(shell: Shell, argv: list[str], message: str) -> None:
     assert not (shell.folder / "out").exists()
 
 
-def test_a_damaged_score_file_is_left_alone(shell: Shell) -> None:
-    assert shell(*command())[0] == 0
-    (path,) = (shell.folder / "out").iterdir()
-    path.write_text(path.read_text()[:-30])
-    before = tree(shell.folder)
-    status, out, err = shell(*command())
-    assert (status, out) == (2, "")
-    assert "damaged score file" in err
-    assert err.count("\n") == 1
-    assert tree(shell.folder) == before
-
-
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
         (["scor"], "unknown command 'scor': did you mean score"),
-        (["score"], "the following arguments are required: SOURCE, -m/--metric"),
-        (["check", "source.txt"], "the following arguments are required: HYP"),
         (["score", "source.txt", "-m", "green"], "the following arguments are required: HYP"),
-        (["data"], "the following arguments are required: ACTION; see"),
-        (["train", "some", "r.tsv"], "the following arguments are required: -o/--output"),
-        (["train", "jury", "sample", "-m", "green"], "arguments are required: -o/--output"),
-        (["explain", "a b"], "the following arguments are required: HYP; see"),
         (["score", "source.txt", "mine.txt"], "required: -m/--metric (for example -m errant);"),
-        (["compare", "sample"], "required: -m/--metric (for example -m errant);"),
-        ([*SCORE, "--format", "xml"], "argument --format: invalid choice: 'xml'"),
-        ([*SCORE, "--workers", "two"], "argument --workers: invalid int value: 'two'"),
-        ([*SCORE, "--max-cost", "much"], "argument --max-cost: invalid float value: 'much'"),
         (
             [*SCORE, "--referense", "ref.txt"],
             "gecjury score: unknown option --referense: did you mean --reference",
@@ -313,14 +257,6 @@ def test_running_out_of_memory_is_reported(shell: Shell, monkeypatch: pytest.Mon
     status, out, err = shell(*command())
     assert (status, out) == (2, "")
     assert err == "gecjury: out of memory; score fewer files at once\n"
-
-
-def test_an_interrupt_is_reported(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(*args: object, **named: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("gecjury.corpus.reading.read_corpus", stop)
-    assert shell(*command()) == (130, "", "gecjury: interrupted\n")
 
 
 # --- the other commands ----------------------------------------------------------------------
@@ -373,34 +309,6 @@ def test_a_named_metric_has_one_table_of_options(shell: Shell) -> None:
     assert "a published criterion: grammaticality, fluency or meaning." in " ".join(out.split())
 
 
-def test_an_unknown_metric_is_reported_with_the_nearest_name(shell: Shell) -> None:
-    status, out, err = shell("metrics", "gluu")
-    assert (status, out) == (2, "")
-    assert "unknown metric 'gluu': did you mean gleu" in err
-
-
-def test_check(shell: Shell) -> None:
-    status, out, err = shell("check", "source.txt", "mine.txt", "-r", "ref.txt", "--format", "json")
-    assert (status, err) == (0, "")
-    document = json.loads(out)
-    assert document["files"][1] == {
-        "role": "hypothesis",
-        "name": "mine",
-        "file": "mine.txt",
-        "lines": 3,
-        "tokens": 15,
-        "empty": 0,
-        "unchanged": 1,
-    }
-    assert document["findings"] == [
-        {
-            "level": "warning",
-            "file": "ref.txt",
-            "message": "the same text as the hypothesis mine.txt",
-        }
-    ]
-
-
 def test_check_reports_all_faults_at_once(shell: Shell) -> None:
     write_bad_files(shell)
     names = ["short.txt", "latin.txt", "empty.txt", "gone.txt", "rubbish.m2"]
@@ -416,10 +324,15 @@ def test_check_reports_all_faults_at_once(shell: Shell) -> None:
 
 def test_global_options_reach_the_run() -> None:
     argv = ["score", "s", "h", "-m", "green", "--device", "cpu", "--batch-size", "3"]
-    argv += ["--workers", "2", "--no-cache"]
-    argv += ["--cache", "c", "--concurrency", "4", "--max-cost", "1.5", "--dry-run", "--quiet"]
+    argv += ["--workers", "2", "--cache", "c", "--concurrency", "4", "--max-cost", "1.5"]
+    argv += ["--dry-run", "--quiet"]
     args = command_parser().parse_args(argv)
+    _check(args)
     runtime = runtime_from(args)
     assert (runtime.device, runtime.batch_size, runtime.workers) == ("cpu", 3, 2)
     assert (runtime.concurrency, runtime.max_cost, runtime.dry_run) == (4, 1.5, True)
-    assert (runtime.cache, runtime.use_cache) == (Path("c"), False)
+    assert (runtime.cache, runtime.use_cache) == (Path("c"), True)
+    args.cache = "none"
+    _check(args)
+    runtime = runtime_from(args)
+    assert (runtime.cache, runtime.use_cache) == (None, False)

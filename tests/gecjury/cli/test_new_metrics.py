@@ -18,7 +18,7 @@ from tests.outside import MODULE
 from tests.shell import Shell
 from tools.metric_pages import metric_page, metrics_index
 
-KINDS = ("built-in", "installed", "function in a file")
+KINDS = ("built-in", "function in a file")
 
 FUNCTION = """
 def copies(source, hypothesis, references):
@@ -37,9 +37,6 @@ def metric(
     """The name of a metric in no table but that of its kind."""
     monkeypatch.delitem(sys.modules, "gec_copies", raising=False)
     assert "copies" not in {*METRICS, *CITED, *NAMES}
-    if request.param == "installed":
-        (registered({"copies": "gec_copies:Copies"}) / "gec_copies.py").write_text(MODULE)
-        return "copies"
     if request.param == "built-in":
         (registered({}) / "gec_copies.py").write_text(MODULE)
         monkeypatch.setitem(METRICS, "copies", "gec_copies:Copies")  # type: ignore[arg-type]
@@ -83,7 +80,6 @@ COMMANDS = [
     "estimate sample -m {} --html page.html",
     "explain source.txt mine.txt -r ref.txt -m {} --attribution remove --format json",
     "analyse scatter sample -m {}",
-    "analyse cost sample -m {}",
     "train jury sample -m {} -m green -o my.jury",
 ]
 # What needs a part of a metric that a function does not have, or data that is not here.

@@ -27,15 +27,9 @@ from tests.shell import (
         (["maege", "gold.m2", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
         # Options that would do nothing, or something unexpected.
         (["analyse", "edits", "sample", "-r", "ref.txt"], "--source-text are for files"),
-        (["attack", "sample", "-r", "ref.txt", "-m", "green"], "--source-text are for files"),
         (["attack", "source.txt", "-m", "green"], "source.txt is the only input"),
-        (["analyse", "edits", "source.txt"], "source.txt is the only input"),
         (
             ["analyse", "edits", "source.txt", "mine.txt", "--references", "official"],
-            "--systems and --references are for a benchmark",
-        ),
-        (
-            ["attack", "source.txt", "mine.txt", "-m", "gleu", "--systems", "all"],
             "--systems and --references are for a benchmark",
         ),
         (["tune", "green", "sample", "--folds", "0"], "--folds 0: expected 1"),
@@ -133,20 +127,6 @@ def test_score_files_need_a_folder(shell: Shell) -> None:
     status, _, err = shell(*words)
     message = "gecjury: ref.txt: cannot be written: it is a file, but score files need a folder\n"
     assert (status, err) == (2, message)
-
-
-def test_all_names_are_listed_once(shell: Shell) -> None:
-    _, _, err = shell("compare", "sample", "-m", "green", "--systems", "nonesuch")
-    assert err.count("input") == 1
-    assert "there are: base, input, all" in err
-    _, _, err = shell("compare", "sample", "-m", "green", "--systems", "inputs")
-    assert "did you mean input? There are: base, input, all" in err
-
-
-def test_judgments_refuses_unknown_formats_like_all_commands(shell: Shell) -> None:
-    status, out, err = shell("judgments", "list", "--format", "xml")
-    assert (status, out) == (2, "")
-    assert "argument --format: invalid choice: 'xml'" in err
 
 
 def test_a_missing_package_of_a_model_is_reported_before_edits_are_extracted(

@@ -34,26 +34,6 @@ def test_as_a_process(shell: Shell) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("argv", [["metrics", "--format", "json"], ["--help"]])
-def test_a_reader_that_closes_the_pipe_at_once_is_not_an_error(
-    shell: Shell, argv: list[str]
-) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gecjury", *argv],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={"PYTHONPATH": str(REPOSITORY), "PATH": ""},
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdout.close()
-    error = process.stderr.read()
-    process.stderr.close()
-    assert process.wait(60) == 0
-    assert error == b""
-
-
-@pytest.mark.slow
 def test_a_file_name_that_is_not_utf8(shell: Shell) -> None:
     name = b"caf\xe9.txt".decode("utf-8", "surrogateescape")
     try:

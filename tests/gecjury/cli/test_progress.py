@@ -92,14 +92,6 @@ def test_notes_of_several_lines_are_printed_above_the_bar(monkeypatch: pytest.Mo
     assert "\x1b]" not in shown
 
 
-def test_notes_of_quick_work_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = Terminal()
-    monkeypatch.setattr("sys.stderr", terminal)
-    with progress.TerminalProgress().task("quick work", 3) as bar:
-        bar.note("values\n0.5")
-    assert terminal.getvalue() == ""
-
-
 def test_a_log_has_no_notes_of_several_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

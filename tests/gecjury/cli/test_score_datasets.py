@@ -60,7 +60,6 @@ def test_the_fields_of_json_lines_decide_between_texts_and_datasets(
         (["a.parquet", "-m", "changes"], "name the folder of its scores with -o"),
         (["a.parquet", "-m", "green", "-o", "o", "-r", "ref.txt"], "--column references=NAME"),
         (["a.parquet", "-m", "green", "-o", "o", "--sentences"], "--sentences is for text files"),
-        (["a.parquet", "-m", "changes", "-o", "o", "--address", "auto"], "for --engine ray"),
         (
             ["source.txt", "mine.txt", "-m", "changes", "--keep", "changes < 1"],
             "--keep is for data",
@@ -93,24 +92,19 @@ def test_a_folder_of_results_is_compared_as_scores(shell: Shell, tmp_path: Path)
     columns = ["--column", "hypothesis=hypothesis", "--column", "hypothesis=other"]
     names = ["green", "changes"]
     metrics = [word for name in names for word in ("-m", name)]
-    for form in ("parquet", "jsonl"):
-        json_of(
-            shell, "score", "a.parquet", *metrics, *columns, "-o", form, "--output-format", form
-        )
-        for name in ("source", "hypothesis", "other"):
-            shell.write(f"{name}.txt", "".join(row[name] + "\n" for row in data))
-        shell.write("r.txt", "".join(row["references"][0] + "\n" for row in data))
-        files = ["source.txt", "hypothesis.txt", "other.txt", "-r", "r.txt"]
-        given = json_of(shell, "rank", *files, "-m", f"scores:file={form},metric=changes")
-        own = json_of(shell, "rank", *files, "-m", "changes")
-        pairs = zip(given["rows"], own["rows"], strict=True)
-        assert all(a["score"] == pytest.approx(b["score"]) for a, b in pairs)
-        assert [row["system"] for row in given["rows"]] == [row["system"] for row in own["rows"]]
-    assert "choose one with metric=NAME" in refused(
-        shell, "rank", *files, "-m", "scores:file=jsonl"
-    )
-    (tmp_path / "jsonl" / "results.json").unlink()
-    err = refused(shell, "rank", *files, "-m", "scores:file=jsonl,metric=green")
+    json_of(shell, "score", "a.parquet", *metrics, *columns, "-o", "out")
+    for name in ("source", "hypothesis", "other"):
+        shell.write(f"{name}.txt", "".join(row[name] + "\n" for row in data))
+    shell.write("r.txt", "".join(row["references"][0] + "\n" for row in data))
+    files = ["source.txt", "hypothesis.txt", "other.txt", "-r", "r.txt"]
+    given = json_of(shell, "rank", *files, "-m", "scores:file=out,metric=changes")
+    own = json_of(shell, "rank", *files, "-m", "changes")
+    pairs = zip(given["rows"], own["rows"], strict=True)
+    assert all(a["score"] == pytest.approx(b["score"]) for a, b in pairs)
+    assert [row["system"] for row in given["rows"]] == [row["system"] for row in own["rows"]]
+    assert "choose one with metric=NAME" in refused(shell, "rank", *files, "-m", "scores:file=out")
+    (tmp_path / "out" / "results.json").unlink()
+    err = refused(shell, "rank", *files, "-m", "scores:file=out,metric=green")
     assert "has not finished" in err
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.cli import COMMANDS, command_parser
 from gecjury.cli.parsers import leaves
-from gecjury.refless.data.labelled import LABELLED_SETS
-from gecjury.refless.data.pairs import PARALLEL_LANGUAGES
-from gecjury.refless.data.rated_sets import NAMED_SETS
-from gecjury.scoring.registry import METRICS, load
-from gecjury.studies.maege.references import CORPORA
+from gecjury.core import gone
+from gecjury.scoring.registry import load
 from tests.documented import PAGES, command_lines, variants
 from tests.shell import FIXED, SOURCE, Shell
 
@@ -50,7 +49,7 @@ def test_documented_command_lines_are_valid(
 
 def test_there_are_documented_command_lines() -> None:
     assert len(DOCUMENTED) > 80
-    never = {"metrics", "judgments", "demo", "completion"}
+    never = {"metrics", "judgments", "demo"}
     assert {words[0] for _, words in DOCUMENTED} >= set(COMMANDS) - never
 
 
@@ -85,14 +84,14 @@ LEAVES = {parser.path: parser for parser in leaves(command_parser())}
         ("train impara", ("--pairs", "--epochs"), ("--column", "--loss", "--kernel", "--prices")),
         ("train weights", ("--model", "--share"), ("--epochs", "--workers-", "--folds")),
         ("train jury", ("--folds", "--human", "--prices"), ("--epochs", "--column", "--share")),
-        ("m2 check", ("--format",), ("--output", "--annotator", "--overlaps", "--device")),
-        ("m2 retype", ("--tagger", "--workers"), ("--annotator", "--overlaps")),
-        ("data fetch", ("--url", "--data"), ("--device", "--dry-run", "--prices")),
-        ("data list", ("--data",), ("--url",)),
+        ("m2 check", ("--format",), ("--output", "--annotator", "--device")),
+        ("m2 retype", ("--tagger", "--workers"), ("--annotator",)),
+        ("data fetch", ("--data",), ("--device", "--dry-run", "--prices")),
+        ("data list", ("--data",), ("--device",)),
         ("analyse edits", ("--workers",), ("--metric", "--device", "--step", "--method")),
         ("analyse lambda", ("--step", "--device"), ("--min-count", "--prices")),
         ("check", ("--m2",), ("--device", "--cache", "--data", "--batch")),
-        ("judgments export", ("--cache",), ("--device", "--no-cache")),
+        ("judgments export", ("--cache",), ("--device", "--workers")),
     ],
 )
 def test_help_lists_only_the_options_that_the_command_reads(
@@ -114,7 +113,7 @@ def test_shared_options_have_defaults_in_every_command() -> None:
     ):
         args = command_parser().parse_args([*path.split(), *words])
         assert (args.device, args.batch_size, args.cache) == ("auto", 64, None)
-        assert (args.dry_run, args.no_cache, args.format) == (False, False, "table")
+        assert (args.dry_run, args.cache, args.format) == (False, None, "table")
 
 
 @pytest.mark.parametrize(
@@ -126,9 +125,11 @@ def test_shared_options_have_defaults_in_every_command() -> None:
             ["m2", "text", "gold.m2", "--annotator", "1"],
             "of `m2 apply` and `m2 convert`: `m2 text`",
         ),
-        (["data", "list", "--url", "x"], "--url is an option of `data fetch`: `data list` does"),
         (["analyse", "norms", "sample", "--step=1"], "--step is an option of `analyse lambda`"),
-        (["analyse", "edits", "sample", "--prices", "x"], "`analyse scatter` and `analyse cost`"),
+        (
+            ["analyse", "edits", "sample", "--prices", "x"],
+            "an option of `analyse scatter`",
+        ),
         # These must not be read as abbreviations of --shared, --seeds and --batch-size.
         (["train", "some", "x", "--share", "1"], "--share is an option of `train weights`"),
         (["train", "some", "x", "--seed", "1"], "--seed is an option of `train weights` and"),
@@ -167,25 +168,13 @@ def test_unknown_actions_are_reported_with_the_nearest_name(shell: Shell) -> Non
     assert err.startswith("gecjury data: unknown action 'fetsh': did you mean fetch?")
 
 
-@pytest.mark.parametrize(
-    ("words", "dest", "value"),
-    [
-        (["m2", "-o", "text", "check", "f"], "action", "check"),
-        (["data", "--no-cache", "list"], "action", "list"),
-        (["data", "--data", "DIR", "--format", "json", "path", "seeda"], "data", "DIR"),
-        (["judgments", "--cache", "c", "list"], "cache", "c"),
-        (["train", "-o", "out", "some", "tmu-gfm"], "output", "out"),
-        (["analyse", "--figure", "x.png", "edits", "sample"], "figure", "x.png"),
-    ],
-)
-def test_options_may_precede_the_action(words: list[str], dest: str, value: str) -> None:
-    parser = command_parser()
-    if words[:2] == ["m2", "-o"] or "--no-cache" in words:
-        # The error names the action, which shows that it was recognised.
-        with pytest.raises(Exception, match=f"`{words[0]} {value}` does not read it"):
-            parser.parse_args(words)
-        return
-    assert getattr(parser.parse_args(words), dest) == value
+@pytest.mark.parametrize(("place", "remedy"), gone.OPTIONS.items(), ids=str)
+def test_options_that_are_gone_name_the_remedy(
+    shell: Shell, place: tuple[str, str], remedy: str
+) -> None:
+    command, flag = place
+    status, out, err = shell(*command.replace("*", "score").split(), flag, "x")
+    assert (status, out, err) == (2, "", f"gecjury: {flag} is gone: {remedy}\n")
 
 
 # --- one name for one thing --------------------------------------------------------------------
@@ -199,15 +188,6 @@ def test_the_encoder_of_pt_errant_has_one_name(shell: Shell) -> None:
         assert load(name, encoder="embedded") == new
         rows = shell("metrics", name, "--format", "tsv")[1]
         assert "encoder" in rows
-        with pytest.raises(Exception, match="option encoder is given twice"):
-            load(f"{name}:encoder=embedded,model=other")
-    _, _, err = shell("explain", SOURCE[0], FIXED[0], "-m", "pt-errant:beta=1,model=embedded")
-    assert err.startswith(
-        "note: pt-errant:beta=1,model=embedded is now written pt-errant:beta=1,encoder=embedded; "
-        "the old name still works\n"
-    )
-    _, _, err = shell("explain", SOURCE[0], FIXED[0], "-m", "pt-errant:encoder=embedded")
-    assert "note:" not in err
 
 
 def test_labels_have_the_option_names_of_the_command_line() -> None:
@@ -239,71 +219,20 @@ def test_explain_uses_the_server_of_base_url(shell: Shell) -> None:
 # --- completion --------------------------------------------------------------------------------
 
 
-OFFERED = [
-    (["tr"], ["train"]),
-    (["train", ""], ["some", "weights", "impara", "detector", "judge", "jury"]),
-    (["train", "some", "--enc"], ["--encoder"]),
-    (["train", "impara", "--col"], []),
-    (["compare", "see"], ["seeda"]),
-    (["compare", "seeda", "-m", "gre"], ["green"]),
-    (["compare", "seeda", "-m", "green", "gj"], ["gjg15"]),
-    (["compare", "seeda", "--ties", ""], ["half", "official", "loss", "drop", "calibrated"]),
-    (["compare", "seeda", "--quiet", "gj"], ["gjg15"]),
-    (["tune", "green", "gjg15", "--test", "seeda", "jf"], ["jfleg"]),
-    (["data", "fetch", "jf"], ["jfleg"]),
-    (["data", "fetch", "al"], ["all"]),
-    (["cite", "gre"], ["green"]),
-    (["score", "a.txt", "-r", ""], []),
-    (["errant-compare", "-hy"], ["-hyp"]),
-    (["train", "some", ""], list(NAMED_SETS)),
-    (["train", "impara", ""], list(PARALLEL_LANGUAGES)),
-    (["train", "some", "x", "--parallel", ""], list(PARALLEL_LANGUAGES)),
-    (["train", "some", "x", "--detection", ""], list(LABELLED_SETS)),
-    (["train", "detector", ""], list(LABELLED_SETS)),
-    (["maege", ""], list(CORPORA)),
-    (["completion", ""], ["bash", "zsh", "fish"]),
-]
-
-
-@pytest.mark.parametrize(("words", "names"), OFFERED)
-def test_a_shell_is_offered_matching_words(
-    shell: Shell, words: list[str], names: list[str]
-) -> None:
-    status, out, err = shell("completion", "bash", "--", *words)
-    assert (status, out.split(), err) == (0, names, "")
-
-
-def test_every_command_is_offered(shell: Shell) -> None:
-    assert shell("completion", "zsh", "--", "")[1].split() == list(COMMANDS)
-    metrics = shell("completion", "fish", "--", "score", "a", "-m", "")[1].split()
-    assert set(metrics) >= set(METRICS)
-    assert shell("completion", "bash", "--", "compare", "")[1].split() == list(BENCHMARKS)
-
-
-@pytest.mark.parametrize("kind", ["bash", "zsh", "fish"])
-def test_a_completion_script_asks_for_its_own_shell(shell: Shell, kind: str) -> None:
-    status, script, err = shell("completion", kind)
-    assert (status, err) == (0, "")
-    assert f"$(gecjury completion {kind} -- " in script or kind == "fish"
-    assert script.count("gecjury completion") == 1
-
-
-def test_bash_completes(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the script alone in bash, with a program that prints its arguments."""
-    try:
-        subprocess.run(["bash", "-c", "complete -p >/dev/null; :"], check=True, timeout=30)
-    except (OSError, subprocess.SubprocessError):
-        pytest.skip("bash is not available")
-    script = shell.write("complete.bash", shell("completion", "bash")[1])
-    program = shell.write("gecjury", '#!/bin/sh\nprintf "%s\\n" "$#" "$@"\n')
-    program.chmod(0o755)
-    call = "COMP_WORDS=(gecjury data fe more); COMP_CWORD=2; COMPREPLY=(); _gecjury"
-    done = subprocess.run(
-        ["bash", "--norc", "-u", "-c", f'. {script}\n{call}\necho "${{COMPREPLY[*]}}"'],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        env={"PATH": f"{program.parent}:/usr/bin:/bin"},
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.split() == ["5", "completion", "bash", "--", "data", "fe"]
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("gecjury comp", ["compare"]),
+        ("gecjury train some --enc", ["--encoder"]),
+        ("gecjury compare see", ["seeda"]),
+        ("gecjury score a.txt b.txt -m gre", ["green"]),
+    ],
+)
+def test_argcomplete_offers_matching_words(tmp_path: Path, line: str, names: list[str]) -> None:
+    pytest.importorskip("argcomplete")
+    asked = {
+        "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE": "1", "IFS": " ",
+        "_ARGCOMPLETE_SUPPRESS_SPACE": "1", "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "out"),
+    }  # fmt: skip
+    subprocess.run([sys.executable, "-m", "gecjury"], env={**os.environ, **asked}, check=False)
+    assert (tmp_path / "out").read_text().split() == names

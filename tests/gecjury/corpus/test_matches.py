@@ -148,13 +148,11 @@ def test_table(tmp_path: Path) -> None:
         "line,offset,length,replacement,rule\n"
         '1,8,2,a,ART\n2,3,2,goes,SVA\n2,3,2,went,SVA\n2,25,1,,PUNCT\n1,22,0," , really",ADD\n'
     )
-    made = corpus(tmp_path, table, name="my.csv", suggestions=2)
+    made = corpus(tmp_path, table, name="my.csv")
     assert made.systems["my.csv"].lines == (
         "This is a test , is n't , really it ?",
         "He goes to school every day",
     )
-    # The second hypothesis uses second suggestions, or first ones if there is no second.
-    assert made.systems["my.csv-2"].lines[1] == "He went to school every day"
 
 
 def test_a_table_without_replacements_marks_spans(tmp_path: Path) -> None:
@@ -238,13 +236,6 @@ def test_other_languages_use_their_tokeniser(tmp_path: Path) -> None:
     tokens = made.sources[0].split()
     spans = [tokens[mark.start : mark.end] for mark in version.marks[0]]  # type: ignore[index]
     assert spans == [["gå"], ["hem"]]
-
-
-def test_spans_alone(tmp_path: Path) -> None:
-    replies = [{"matches": []}, {"matches": [lt(PLAIN[1], "go", "goes")]}]
-    version = corpus(tmp_path, replies, suggestions=0).systems["lt"]
-    assert version.lines == tuple(TOKENS)
-    assert version.marks == ((), (Mark(1, 2, "GRAMMAR:RULE", False),))
 
 
 GO = lt(PLAIN[1], "go", "goes")
@@ -339,15 +330,6 @@ def test_matches_can_only_be_a_hypothesis(tmp_path: Path) -> None:
         read_version(path)
 
 
-def test_names_of_further_hypotheses_do_not_clash(tmp_path: Path) -> None:
-    (tmp_path / "lt-2.txt").write_text("a\nb\n")
-    corpus(tmp_path, [{"matches": []}, {"matches": [GO]}])
-    files = [tmp_path / "lt-2.txt", tmp_path / "lt.jsonl"]
-    texts = {"source_text": tmp_path / "plain.txt", "suggestions": 2}
-    with pytest.raises(InputError, match="system lt-2 is named twice"):
-        gecjury.read_corpus(tmp_path / "source.txt", files, **texts)  # type: ignore[arg-type]
-
-
 def test_json_lines_of_hypotheses_are_read_as_texts(tmp_path: Path) -> None:
     rows = [{"hypothesis": "a b", "matches": []}, {"hypothesis": "c d", "matches": []}]
     assert corpus(tmp_path, rows, plain=None).systems["lt"].lines == ("a b", "c d")
@@ -406,7 +388,6 @@ def test_detection_counts_marks(tmp_path: Path) -> None:
     assert row["recall"] == 1
     counts = {rule: (r["tp"], r["fp"]) for rule, r in row["by_rule"].items()}
     assert counts == {"all rules": (2, 2), "RULE": (2, 0), "OTHER": (0, 1), "MARK": (0, 1)}
-    assert scored(tmp_path, "errant:mode=span", suggestions=0)["precision"] == pytest.approx(2 / 4)
 
 
 def test_rules_need_a_checker(tmp_path: Path) -> None:
@@ -428,8 +409,8 @@ def test_commands_that_read_matches(
     assert note.startswith("2 matches: 1 without a suggestion")
     assert main(["edits", *files]) == 0
     assert "A 1 2|||R:VERB:SVA|||goes|||" in capsys.readouterr().out
-    argv = ["rank", *files, "-m", "changes", "--suggestions", "2", "--resample", "none"]
+    argv = ["rank", *files, "-m", "changes", "--resample", "none"]
     assert main([*argv, "--format", "json"]) == 0
-    assert {row["system"] for row in json.loads(capsys.readouterr().out)["rows"]} == {"lt", "lt-2"}
+    assert {row["system"] for row in json.loads(capsys.readouterr().out)["rows"]} == {"lt"}
     assert main(["score", *files[:2], "-m", "changes"]) == 2  # offsets refer to the plain text
     assert "has another text than the match quotes" in capsys.readouterr().err

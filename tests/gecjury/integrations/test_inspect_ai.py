@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gecjury import load
-from gecjury.core.errors import OptionError
 from gecjury.integrations.inspect_ai import gec_scorer
-from gecjury.integrations.scoring import RowScorer
 
 SOURCES = ["This sentences contain error .", "He go home .", "All is well ."]
 TEXTS = ["This sentence contains errors .", "He goes home .", "All is well ."]
@@ -73,26 +70,3 @@ def test_without_metadata_the_input_is_the_source(tmp_path: Path) -> None:
     references = list(zip(*REFERENCES, strict=True))
     expected = load("green").score(SOURCES, {"x": TEXTS}, references).totals[0]
     assert log.results.scores[0].metrics["corpus"].value == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("metric", ["gotoscorer", "m2", "nonsense"])
-def test_metrics_that_cannot_score_rows_are_refused(metric: str) -> None:
-    with pytest.raises(OptionError):
-        gec_scorer(metric)
-
-
-def test_rows() -> None:
-    rows = RowScorer.of("errant")
-    table = load("errant").score(SOURCES, {"x": TEXTS}, list(zip(*REFERENCES, strict=True)))
-    whole = rows.score(SOURCES, TEXTS, REFERENCES)
-    assert whole.totals[0] == table.totals[0]
-    singles = [rows.one(*row) for row in zip(SOURCES, TEXTS, REFERENCES, strict=True)]
-    assert singles == pytest.approx(table.sentences[0].tolist())
-    assert RowScorer.of("changes").one("a", "b", ["not read"]) == 1.0
-    with pytest.raises(ValueError, match="2 sources, 1 corrections and 2 rows"):
-        rows.score(["a", "b"], ["a"], [["a"], ["b"]])
-    with pytest.raises(ValueError, match="from 1 to 2 references"):
-        rows.score(["a", "b"], ["a", "b"], [["a"], ["b", "c"]])
-    with pytest.raises(ValueError, match="needs references"):
-        rows.score(["a"], ["b"], [[]])
-    assert not math.isnan(rows.one("a", "b", ["c"]) or 0.0)

@@ -104,12 +104,6 @@ def test_parts_keep_their_text() -> None:
     ]
 
 
-def test_operators_bind_as_usual() -> None:
-    condition = parse_condition("a > 1 or a < 0 and not a < -1")
-    cells = np.array([2.0, -0.5, -2.0, 0.5])
-    assert condition.holds({"a": cells}).tolist() == [True, True, False, False]
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -118,19 +112,12 @@ def test_operators_bind_as_usual() -> None:
         ("a = 1", "column 3: .*equality is written =="),
         ("a < 1 < 2", "column 7: a second comparison"),
         ("(a < 1", r"column 1: '\(' was never closed"),
-        ("a < 1)", r"column 6: unmatched '\)'"),
         ("1 < 2", "two numbers are compared"),
         ("a > 1 && b > 1", "column 7: .*write and, or, not"),
-        ("a < 1.2.3", "column 5"),
         ("__import__('os')", "column 12: .*cannot be read"),
-        ("a < 1 or", "column 9: a score's name or a number is missing"),
         ("a < 1 # b < 1", "column 7: '# b < 1' cannot be read"),
-        ("a(b) < 1", "column 1: .*cannot be read"),
-        ("() < 1", "column 1: .*cannot be read"),
-        ("a << 1", "column 1: .*cannot be read"),
         ("a is b", "column 3: .*cannot be read"),
         ("(" * 300 + "a < 1" + ")" * 300, "too many nested parentheses"),
-        ("not " * 200 + "a < 1", "nested deeper"),
         ("not " * 2_400 + "a < 1", "nested deeper"),
         ("a" * 20_000, "at most 10000"),
     ],

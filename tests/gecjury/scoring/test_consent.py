@@ -39,28 +39,19 @@ def does(metric: str) -> list[str]:
     ("metric", "power"),
     [
         ("evil.py:f", "runs the code of evil.py"),
-        ("evil.py:f:a=1", "runs the code of evil.py"),
-        ("errant:valid=evil.py:f[]", "runs the code of evil.py"),
         ("errant:valid=evil.py:f[a=1]", "runs the code of evil.py"),
         ("jury:equal=gleu+evil.py:f,allow_judges=true", "runs the code of evil.py"),
         ("jury:equal=members.txt", "runs the code of evil.py"),
-        ("scores:file=../secret.txt", "reads ../secret.txt, outside"),
         ("scores:file=link.txt", "reads link.txt, outside"),
-        ("errant:valid=../secret.txt", "reads ../secret.txt, outside"),
         ("some:model=..", "reads .., outside"),
-        ("jury:file=../secret.txt", "reads ../secret.txt, outside"),
         ("errant:tagger=spacy:.", "runs the installed package ."),
         ("scribendi", "fetches openai-community/gpt2"),
-        ("some:model=nobody/x", "fetches nobody/x"),
         ("llm-s:model=x", "sends the sentences to the language model x (OpenAI)"),
         ("llm-s:model=x,base_url=http://a:k@h/v1", "the language model x (http://h/v1)"),
-        ("llm-s:model=x,base-url=http://h/v1", "the language model x (http://h/v1)"),
         ("llm-s:backend=vllm,model=nobody/x", "runs the language model nobody/x"),
         ("errant:valid=edit-verdict[model=x]", "sends the sentences to the language model x"),
         ("llm-s:model=x,criterion=../secret.txt", "sends ../secret.txt, outside"),
-        ("llm-s:model=x,prompt=../secret.txt", "sends ../secret.txt, outside"),
         ("llm-s:model=x,examples=link.txt", "sends link.txt, outside"),
-        ("llm-s:model=x,context=../secret.txt", "sends ../secret.txt, outside"),
         ("errant:valid=edit-verdict[model=x,prompt=../secret.txt]", "sends ../secret.txt, outside"),
     ],
 )
@@ -155,20 +146,6 @@ def test_with_consent_a_study_sends_no_key_to_its_own_server(
         assert other.authorizations == {"Bearer sk-key-of-this-server"}
 
 
-def test_a_jury_in_a_study_shows_what_its_members_do(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (place / "members.txt").write_text("gleu\nevil.py:f\nscores:file=../secret.txt\n")
-    (place / "st.toml").write_text(
-        'benchmarks = ["sample", "jfleg"]\nmetrics = ["jury:equal=members.txt,allow_judges=true"]\n'
-    )
-    assert main(["study", "st.toml", "-o", "out"]) == 2
-    said = capsys.readouterr().err
-    assert "code of evil.py" in said
-    assert "../secret.txt" in said
-    assert not (place / "PWNED").exists()
-
-
 def test_a_list_that_names_itself_is_refused(place: Path) -> None:
     (place / "members.txt").write_text("gleu\njury:equal=members.txt\n")
     with pytest.raises(OptionError, match="cannot be a member of a jury"):
@@ -184,8 +161,6 @@ TUNE = ["tune", "llm-s:model=x,base_url=http://127.0.0.1:9/v1", "sample", "--dry
         ("evil.py:f", "code of evil.py"),
         ("criterion=../secret.txt", "sends ../secret.txt"),
         ("base_url=http://h/v1", "(http://h/v1)"),
-        ("model=larger", "the language model larger"),
-        ("errant:valid=evil.py:f[]", "code of evil.py"),
     ],
 )
 def test_candidates_of_a_file_need_consent(
@@ -226,24 +201,17 @@ def test_candidates_in_python_need_consent(place: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("title = " + "1" * 5_000, "cannot be read"),
         ("title = 0x" + "f" * 5_000, "64 bits"),
         ("weights.a = [-9223372036854775809]", "64 bits"),
-        ("title = " + "[" * 3_000, "nested"),
         ("title = " + "[" * 150 + "]" * 150, "nested"),
         ("title = [", "is not TOML"),
     ],
 )
-@pytest.mark.parametrize("command", ["study", "compare"])
 def test_toml_that_cannot_be_read_is_an_error(
-    place: Path, text: str, part: str, command: str, capsys: pytest.CaptureFixture[str]
+    place: Path, text: str, part: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (place / "x.toml").write_text(text)
-    argv = {
-        "study": ["study", "x.toml", "-o", "out"],
-        "compare": ["compare", "x.toml", "-m", "green"],
-    }
-    assert main(argv[command]) == 2
+    assert main(["study", "x.toml", "-o", "out"]) == 2
     said = capsys.readouterr().err
     assert "x.toml" in said
     assert part in said

@@ -13,7 +13,7 @@ import pytest
 
 from gecjury.core.errors import OptionError
 from gecjury.scoring import registry
-from tests.outside import MODULE, PYPROJECT, lay
+from tests.outside import MODULE, lay
 from tests.shell import REPOSITORY, Shell
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -95,22 +95,6 @@ def test_a_package_on_the_path_works_in_every_command(laid: Run, shell: Shell) -
     page = (shell.folder / "page.html").read_text(encoding="utf-8")
     assert "Doe et al. 2027" in page
     assert "copies|factor=1.0|" in page
-
-
-@pytest.mark.slow
-def test_a_package_installed_by_pip_works_in_every_command(tmp_path: Path, shell: Shell) -> None:
-    pytest.importorskip("errant")
-    source, site = tmp_path / "package", tmp_path / "site"
-    source.mkdir()
-    (source / "pyproject.toml").write_text(PYPROJECT)
-    (source / "gec_copies.py").write_text(MODULE)
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
-    pip += ["--no-index", "--target", str(site), str(source)]
-    done = subprocess.run(pip, capture_output=True, text=True, timeout=300)
-    if "No module named pip" in done.stderr:
-        pytest.skip("pip is not installed here")
-    assert done.returncode == 0, done.stderr
-    check_every_command(child(site, shell.folder))
 
 
 @pytest.mark.slow

@@ -84,22 +84,15 @@ def test_every_kind_of_option() -> None:
     ("name", "message"),
     [
         ("gren", "unknown metric 'gren': did you mean green"),
-        ("GLEU", "unknown metric 'GLEU': did you mean gleu"),
-        ("qqq", "unknown metric 'qqq': known: "),
         ("bertscore", "unknown metric 'bertscore': known: "),
         ("green,gleu", "'green,gleu' are 2 metrics; repeat -m for each: -m green -m gleu"),
-        ("", "unknown metric ''"),
         ("green:bta=1", "green has no option 'bta': did you mean beta?"),
         ("green:zzz=1", "green has no option 'zzz': known: beta, n, unit"),
         ("green:beta", "'beta' is not `option=value`"),
-        ("green:=1", "'=1' is not `option=value`"),
-        ("green:n=1,", "'' is not `option=value`"),
         ("green:n=1,n=2", "option n is given twice"),
         ("green:beta=high", "green: option beta: 'high' is not of the kind number"),
         ("green:n=2.5", "green: option n: '2.5' is not of the kind whole number"),
         ("green:unit=words", "'words' is not one of word, char, line; did you mean word?"),
-        ("gleu:n=none", "gleu: option n: 'none' is not of the kind whole number"),
-        ("green:n=0", "n=0 is out of range; expected 1 to 100"),
     ],
 )
 def test_wrong_names_options_and_values(name: str, message: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 
 import gecjury
@@ -13,7 +12,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.report.tables import to_json
 from gecjury.stats.correlation import pearson
 from gecjury.stats.ranking import trueskill
-from gecjury.studies.analyses import Cost, Edits, Scatter
+from gecjury.studies.analyses import Edits, Scatter
 from tests.shell import Shell
 
 
@@ -48,22 +47,6 @@ def test_scores_against_human_scores() -> None:
     part = Scatter(only=("noisy", "careful"))(benchmark, "green")
     by_name = dict(zip(benchmark.corpus.names, human.tolist(), strict=True))
     assert [row["human"] for row in part.rows()] == [by_name["noisy"], by_name["careful"]]
-
-
-def test_running_time() -> None:
-    pytest.importorskip("errant")
-    result = Cost(only=("careful", "noisy"))("sample", ["green", gecjury.load("changes")])
-    rows = result.rows()
-    assert [(row["metric"], row["system"], row["systems"]) for row in rows] == [
-        ("green", "careful", 1), ("green", "noisy", 2),
-        ("changes", "careful", 1), ("changes", "noisy", 2),
-    ]  # fmt: skip
-    assert all(row["seconds_alone"] > 0 and row["seconds_together"] > 0 for row in rows)
-    first = result.table("slopes").rows[0]
-    alone = [row["seconds_alone"] for row in rows[:2]]
-    assert first["mean_seconds_alone"] == pytest.approx(np.mean(alone))
-    together = [row["seconds_together"] for row in rows[:2]]
-    assert first["seconds_per_system_together"] == pytest.approx(together[1] - together[0])
 
 
 @pytest.mark.parametrize("kind", [Edits, Scatter])

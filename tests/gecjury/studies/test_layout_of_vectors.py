@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gecjury.core.errors import MissingExtraError
-from gecjury.studies.edit_vectors import layout
+from gecjury.studies.analyses import layout
 
 
 def test_pca_finds_the_plane() -> None:

@@ -108,7 +108,7 @@ def test_the_same_output(
 ) -> None:
     source, *outputs = [path for name, path in files.items() if not name.startswith("ref")]
     named = [word for n in range(references) for word in ("-r", str(files[f"ref{n}"]))]
-    command = ("score", source, *outputs, *named, *options, "--format", "json", "--no-cache")
+    command = ("score", source, *outputs, *named, *options, "--format", "json", "--cache", "none")
     whole = shell.ended(*command)
     request.getfixturevalue("small_pieces")
     assert read_corpus(source, outputs, on_disk=True).on_disk
@@ -139,7 +139,17 @@ def test_notes_are_those_of_the_whole_corpus(
     blocks = [f"S {line}\n{edit * (20 < n < 25)}\n" for n, line in enumerate(lines[:98])]
     gold = shell.write("gold.m2", "".join(blocks))
     command = [
-        *("score", files["source"], files["ref0"], "-r", gold, "--format", "json", "--no-cache"),
+        *(
+            "score",
+            files["source"],
+            files["ref0"],
+            "-r",
+            gold,
+            "--format",
+            "json",
+            "--cache",
+            "none",
+        ),
         *("-m", "i-measure", "-m", "errant:tagger=none", "--by-type", "3"),
     ]
     whole = shell.ended(*command, status=1)

@@ -1,0 +1,109 @@
+"""A metric as a reward for training: for TRL's GRPO, or for any loop that has lists of texts.
+
+rewards = gecjury.reward("errant")
+rewards(sources, hypotheses, references)                a list of numbers
+GRPOTrainer(reward_funcs=rewards, ...)                  columns `source` and `references`
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.scoring.registry import Metric, load
+from gecjury.scoring.scorer import Scorer
+
+
+def reward(metric: Metric, *, runtime: Runtime | None = None) -> Callable[..., list[float | None]]:
+    """Return a function that scores texts, with the arguments that trainers pass.
+
+    The function takes sources, hypotheses and references as lists, or TRL's `completions` and the
+    columns `source` and `references` of a data set. A row of references is one text or a list. It
+    returns one score for each text: None if there is no text (a message without content) or no
+    score.
+
+    Raises:
+        OptionError: there is no such metric, or it cannot score single texts.
+    """
+    scorer = load_for_rows(metric)
+
+    def score(
+        sources: Sequence[str] | None = None,
+        hypotheses: Sequence[Any] | None = None,
+        references: Sequence[Any] | None = None,
+        *,
+        completions: Sequence[Any] | None = None,
+        source: Sequence[str] | None = None,
+        **columns: Any,
+    ) -> list[float | None]:
+        texts = completions if hypotheses is None else hypotheses
+        originals = source if sources is None else sources
+        if texts is None or originals is None:
+            raise InputError(
+                "no texts or no sources: expected reward(sources, hypotheses), or completions and "
+                "a column `source` with the sentence to correct (a prompt has more than that)"
+            )
+        golds = [()] * len(texts) if references is None else references
+        if not len(originals) == len(texts) == len(golds):
+            raise InputError(
+                f"{len(originals)} sources, {len(texts)} texts and {len(golds)} rows of "
+                "references: expected the same number of each"
+            )
+        # Every sentence of a corpus has as many references: rows of one number are scored together.
+        groups: dict[int, list[tuple[int, str, str, list[str]]]] = {}
+        for row, text in enumerate(map(_content, texts)):
+            gold = [golds[row]] if isinstance(golds[row], str) else list(golds[row] or ())
+            versions = [_line(one) for one in gold] if "references" in scorer.needs else []
+            if text is not None:
+                group = groups.setdefault(len(versions), [])
+                group.append((row, _line(originals[row]), text, versions))
+        rewards: list[float | None] = [None] * len(texts)
+        for group in groups.values():
+            rows, lines, contents, references = zip(*group, strict=True)
+            corpus = corpus_of_texts(
+                lines, {"policy": contents}, list(zip(*references, strict=True))
+            )
+            values = scorer.score_corpus(corpus, runtime).sentences[0]
+            for row, value in zip(rows, values, strict=True):
+                rewards[row] = None if math.isnan(value) else float(value)
+        return rewards
+
+    score.__name__ = f"gecjury_{scorer.name}".replace("-", "_")
+    return score
+
+
+def load_for_rows(metric: Metric) -> Scorer:
+    """Return the scorer of a metric that can score rows of source, text and references.
+
+    Raises:
+        OptionError: there is no such metric or option, or the metric cannot score rows.
+    """
+    scorer = load(metric)
+    why = ""
+    if "rivals" in scorer.needs:
+        why = "it weighs systems against each other, and rows are of one system"
+    elif "gold" in scorer.needs or scorer.fixed:
+        why = scorer.needs_all(1)
+    if why:
+        raise OptionError(f"{scorer.name}: {why}; use a metric that scores sentences")
+    return scorer
+
+
+def _content(text: Any) -> str | None:
+    """Return a completion as one line: a text, or the last message of a conversation."""
+    if isinstance(text, list) and text and isinstance(text[-1], Mapping):
+        text = text[-1].get("content")
+        if isinstance(text, list):
+            text = " ".join(part.get("text") or "" for part in text)
+    return None if text is None else _line(text)
+
+
+def _line(text: Any) -> str:
+    """Return a text with single blanks; a line break in it would start another sentence."""
+    if not isinstance(text, str):
+        raise InputError(f"{text!r:.40} is not a text")
+    return " ".join(text.split())
