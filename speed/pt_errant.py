@@ -73,7 +73,7 @@ def measure(options: Options) -> list[Claim]:
         tuple(Version(version.lines).take(rows) for version in whole.references),
     )
     runtime = Runtime(device="cpu", use_cache=False)
-    edits = corpus_edits(corpus, "embedded", "spacy2", runtime)
+    edits = corpus_edits(corpus, "embedded", runtime)
     # Edits are the same work on both sides and are passed to both, so that only weights are timed.
     ready = Corpus(
         corpus.sources,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from typing import Literal
 
 from gecjury.cli.parsers import declares
 from gecjury.cli.streams import tell, write_data
@@ -27,7 +26,6 @@ class Corrections:
     corrections: tuple[str, ...] = option(REQUIRED, "HYP")
     source_text: str | None = option(None, metavar="FILE")
     output: str | None = option(None, "-o", "--output", metavar="FILE.m2")
-    pos: Literal["spacy2", "spacy3"] = "spacy2"
 
 
 add_arguments = declares(Corrections, needs=("texts", "edits"))
@@ -47,14 +45,14 @@ def run(args: argparse.Namespace) -> int:
     language = language_from(args)
     # An unknown tagger is refused before any file is read.
     if args.tagger:
-        extraction_signature(args.tagger, args.pos)
+        extraction_signature(args.tagger)
     # Two files may have the same name, since annotators are distinguished by number.
     files = args.corrections
     systems = {f"{n} {system_name(path)}": path for n, path in enumerate(files)}
     corpus = read_corpus(args.source, systems, language=language, source_text=args.source_text)
     for remark in () if args.quiet else corpus.remarks(()):
         tell(f"note: {remark}")
-    edits = corpus_edits(corpus, corpus.language.tagger, args.pos, runtime_from(args))
+    edits = corpus_edits(corpus, corpus.language.tagger, runtime_from(args))
     blocks = []
     for row, source in enumerate(corpus.sources):
         sets = enumerate(lines[row] for lines in edits.systems.values())

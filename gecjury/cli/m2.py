@@ -80,7 +80,6 @@ class Retyped(Single):
     """
 
     tagger: str = "embedded"
-    pos: Literal["spacy2", "spacy3"] = "spacy2"
 
 
 _ACTIONS = {
@@ -174,10 +173,10 @@ def _typed_anew(args: argparse.Namespace) -> str:
     from gecjury.extraction.taggers import extraction_signature
 
     # An unknown tagger is refused before any file is read.
-    extraction_signature(args.tagger, args.pos)
+    extraction_signature(args.tagger)
     blocks = read_m2(args.file, overlaps="keep")
     make = retyped_blocks if args.action == "retype" else reextracted_blocks
-    return format_m2(make(blocks, args.tagger, args.pos, runtime_from(args)))
+    return format_m2(make(blocks, args.tagger, runtime_from(args)))
 
 
 def _same_sources(

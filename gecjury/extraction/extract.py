@@ -74,7 +74,6 @@ def extract(
     sources: Sequence[str],
     versions: Versions,
     tagger: str = "embedded",
-    pos_scheme: str = "spacy2",
     runtime: Runtime | None = None,
 ) -> Extraction:
     """Extract the ERRANT edits that turn each source into each corrected version of it.
@@ -84,7 +83,6 @@ def extract(
         versions: corrected versions of N sentences each; the values of a mapping, in order.
         tagger: `embedded`, the name of an installed spaCy model of English, `none`, or
             `spacy:NAME`; see `gecjury.extraction.taggers`.
-        pos_scheme: parts of speech of the embedded tagger: `spacy2` or `spacy3`.
         runtime: workers, disk cache and progress; never changes an edit.
 
     Returns:
@@ -124,9 +122,8 @@ def extract(
         "edits",
         list(wanted),
         lambda pair: text_key(*pair),
-        lambda pairs: _made(pairs, tagger, pos_scheme, runtime),
+        lambda pairs: _made(pairs, tagger, runtime),
         tagger,
-        pos_scheme,
         runtime,
     )
     if giants:
@@ -184,7 +181,6 @@ def remembered(
     key_of: Callable[[_T], str],
     make: Callable[[list[_T]], Iterable[tuple[_T, ExtractedEdits]]],
     tagger: str,
-    pos_scheme: str,
     runtime: Runtime,
 ) -> tuple[dict[_T, ExtractedEdits], int]:
     """Return the edits of distinct items, and how many of them were on disk.
@@ -195,12 +191,11 @@ def remembered(
         key_of: returns the key of an item in the cache.
         make: yields the edits of the items that were not on disk.
         tagger: a tagger of `extract`.
-        pos_scheme: a scheme of `extract`.
         runtime: cache and progress.
     """
     if not items:
         return {}, 0
-    parts = {"what": what, **cache_parts(tagger, pos_scheme)}
+    parts = {"what": what, **cache_parts(tagger)}
     edits_of: dict[_T, ExtractedEdits] = {}
     cache = None
     if runtime.use_cache:
@@ -223,14 +218,14 @@ def remembered(
 
 
 def _made(
-    pairs: list[TextPair], tagger: str, pos_scheme: str, runtime: Runtime
+    pairs: list[TextPair], tagger: str, runtime: Runtime
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
     # Another process takes longer to load than a few pairs take here.
     if runtime.workers > 1 and len(pairs) > _FEW:
         from gecjury.extraction.workers import extract_in_workers
 
-        return extract_in_workers(pairs, tagger, pos_scheme, runtime.workers)
-    return extractor_of(tagger, pos_scheme).extract(pairs)
+        return extract_in_workers(pairs, tagger, runtime.workers)
+    return extractor_of(tagger).extract(pairs)
 
 
 Lines = Sequence[tuple[Edit, ...]]
@@ -251,7 +246,7 @@ class CorpusEdits:
     notes: tuple[str, ...] = ()
 
 
-def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> CorpusEdits:
+def corpus_edits(corpus: Corpus, tagger: str, runtime: Runtime) -> CorpusEdits:
     """Return the edits of all hypotheses and references of a corpus.
 
     Versions given with edits (M2) keep them. For the others, each distinct sentence is parsed
@@ -260,7 +255,6 @@ def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> Cor
     Args:
         corpus: the texts.
         tagger: a tagger of `extract`; `embedded` is the tagger of the corpus' language.
-        pos: part-of-speech scheme of the embedded tagger.
         runtime: workers, cache, progress.
 
     Raises:
@@ -273,9 +267,7 @@ def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> Cor
     extracted: list[list[tuple[Edit, ...]]] = []
     if missing:
         tagger = corpus.language.tagger_for(tagger)
-        extraction = extract(
-            corpus.sources, missing, tagger=tagger, pos_scheme=pos, runtime=runtime
-        )
+        extraction = extract(corpus.sources, missing, tagger=tagger, runtime=runtime)
         extracted, notes = extraction.edits, extraction.notes
     made = iter(extracted)
     edits = [next(made) if version.edits is None else version.edits for version in versions]

@@ -141,7 +141,7 @@ class Edits(Analysis):
 
 def _edit_counts(corpus: Corpus, runtime: Runtime) -> dict[str, int]:
     # References are left out: their edits would be extracted for nothing.
-    edits = corpus_edits(replace(corpus, references=()), "embedded", "spacy2", runtime)
+    edits = corpus_edits(replace(corpus, references=()), "embedded", runtime)
     return {
         name: sum(len(counted_edits(line)) for line in lines)
         for name, lines in edits.systems.items()

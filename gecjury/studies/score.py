@@ -445,7 +445,6 @@ def edits_as_read(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> CorpusEdi
         corpus,
         getattr(scorer, "types", "gold"),
         getattr(scorer, "tagger", "embedded"),
-        getattr(scorer, "pos", "spacy2"),
         runtime,
     )
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,8 +15,6 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.extraction.extract import CorpusEdits
 from gecjury.refbased.edit_metric import EditMetric, check_beta
 from gecjury.refbased.gotoscorer.weights import (
-    ChunkWeights,
-    chunk_accuracy,
     chunk_sequence,
     judge_systems,
     verdicts,
@@ -32,17 +29,14 @@ class GoToScorer(EditMetric):
     """F0.5 over chunks weighted by the share of systems that got them wrong (Gotou et al. 2020).
 
     Range 0 to 1, higher is better. A chunk that every system gets right weighs nothing, so scores
-    depend on which systems are scored together (or on the weights file). One reference is used.
+    depend on which systems are scored together. One reference is used.
     Precision and recall are 0 when they have nothing to count, as in the authors' program. An
     output without words gets every chunk wrong.
 
     Attributes:
-        measure: `f` or `accuracy`, the weighted share of right chunks.
         beta: weight of recall.
         reference: which reference, counted from 0. The figures of the SEEDA paper are reproduced
             with the second annotator's, 1.
-        weights: JSON file with weights of earlier systems; by default, weights come from the
-            systems being scored.
     """
 
     name: ClassVar[str] = "gotoscorer"
@@ -53,10 +47,8 @@ class GoToScorer(EditMetric):
     joint: ClassVar[bool] = True
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
 
-    measure: Literal["f", "accuracy"] = "f"
     beta: float = 0.5
     reference: int = 0
-    weights: str | None = None
 
     def __post_init__(self) -> None:
         check_beta(self.name, self.beta)
@@ -66,9 +58,8 @@ class GoToScorer(EditMetric):
             )
 
     def check(self, corpus: Corpus) -> None:
-        """Check the corpus and that the reference exists; a weights file allows a single system."""
-        if self.weights is None or not corpus.references:
-            super().check(corpus)
+        """Check the corpus and that the reference exists."""
+        super().check(corpus)
         if self.reference >= len(corpus.references):
             raise InputError(
                 f"{self.name}: reference={self.reference}, but {len(corpus.references)} references "
@@ -76,11 +67,11 @@ class GoToScorer(EditMetric):
             )
 
     def by_parts(self, corpus: Corpus) -> bool:
-        """Return True, unless weights come from a file, which covers the whole corpus."""
-        return self.weights is None
+        """Return True, since every sentence has its own chunks."""
+        return True
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Return weighted counts, systems × sentences × 5, as in `gotoscorer.weights._COUNTS`."""
+        """Return weighted counts, systems × sentences × (TP, FP, FN)."""
         return self.join_parts([self.count_part(corpus, runtime)], corpus)
 
     def join_parts(self, parts: Iterable[Statistics], corpus: Corpus) -> Statistics:
@@ -107,11 +98,11 @@ class GoToScorer(EditMetric):
 
     def _judged(
         self, edits: CorpusEdits, sources: Sequence[Sequence[str]]
-    ) -> tuple[FloatArray, ChunkWeights]:
-        """Return weighted counts of all systems, and the weights, which must fit the reference."""
+    ) -> tuple[FloatArray, list[FloatArray]]:
+        """Return weighted counts of all systems, and the weights of chunks."""
         reference = edits.references[self.reference]
         judged = judge_systems(sources, reference, list(edits.systems.values()))
-        weights = ChunkWeights.load(Path(self.weights)) if self.weights else judged.weights()
+        weights = judged.weights()
         return judged.counts(weights), weights
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
@@ -125,19 +116,15 @@ class GoToScorer(EditMetric):
         return self._scores(sums if draws is not None else sums[0])
 
     def _scores(self, counts: FloatArray) -> Scores:
-        tp, fp, fn, _, _ = np.moveaxis(counts, -1, 0)
+        tp, fp, fn = np.moveaxis(counts, -1, 0)
         # If there is nothing to count, the authors' program gives 0, unlike ERRANT, which gives 1.
         precision, recall, f = precision_recall_f(tp, fp, fn, beta=self.beta, empty=0.0)
-        return Scores(
-            chunk_accuracy(counts) if self.measure == "accuracy" else f,
-            precision,
-            recall,
-        )
+        return Scores(f, precision, recall)
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
         """Return the weight of the chunks that an edit changes, negative where they are wrong.
 
-        Weights are those of the corpus' systems, or of the weights file.
+        Weights are those of the corpus' systems.
         """
         edits = self.edits(corpus, runtime)
         reference = edits.references[self.reference]
@@ -151,6 +138,6 @@ class GoToScorer(EditMetric):
             before, after = verdicts(source, chunks, []), verdicts(source, chunks, [case.edit])
             for chunk, (was, now) in enumerate(zip(before, after, strict=True)):
                 if now != was:
-                    weight = 1 - weights.correct[case.row][chunk] / weights.systems
+                    weight = weights[case.row][chunk]
                     credit[number, 0] += weight if now == 0 else -weight
         return EditCounts(credit[:, 0], credit)

@@ -21,25 +21,15 @@ without words gets every chunk wrong if the reference has words.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from itertools import zip_longest
-from pathlib import Path
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray
-from gecjury.core.errors import InputError
-from gecjury.core.records import read_record
-from gecjury.core.textfiles import write_text
 from gecjury.corpus.edits import Edit, counted_edits, keeps_words, ordered_edits
-from gecjury.stats.counts import ratio
-
-_COUNTS = ("tp", "fp", "fn", "tn", "weight")
-"""Names of the last axis of every count array of this module; `weight` is that of all chunks."""
 
 _TP, _FP, _FN, _WRONG, _TN = range(5)
 
@@ -171,47 +161,23 @@ class JudgedChunks:
     sentence: NDArray[np.int64]
     sentences: int
 
-    def weights(self) -> ChunkWeights:
-        """Return the weights that these systems give the chunks."""
-        # A chunk that all systems get right weighs nothing, one that all miss weighs 1.
-        correct = ((self.verdict == _TP) | (self.verdict == _TN)).sum(axis=0)
+    def weights(self) -> list[FloatArray]:
+        """Return the share of systems that got each chunk wrong, by sentence."""
+        right = ((self.verdict == _TP) | (self.verdict == _TN)).mean(axis=0)
         cuts = np.searchsorted(self.sentence, np.arange(1, self.sentences))
-        parts = np.split(correct, cuts) if self.sentences else []
-        return ChunkWeights(len(self.verdict), tuple(tuple(part.tolist()) for part in parts))
+        return np.split(1.0 - right, cuts) if self.sentences else []
 
-    def counts(self, weights: ChunkWeights | None = None) -> NDArray[np.float64]:
-        """Return weighted counts: systems × sentences × `_COUNTS`.
-
-        Args:
-            weights: from `weights`, of these or other systems; None weighs every chunk 1.
-
-        Raises:
-            InputError: the weights belong to another reference.
-        """
-        values = np.ones(self.verdict.shape[1])
-        if weights is not None:
-            self._check(weights)
-            correct = np.array([c for row in weights.correct for c in row], dtype=np.float64)
-            values = 1.0 - correct / weights.systems
-        counts = np.zeros((len(self.verdict), self.sentences, len(_COUNTS)))
+    def counts(self, weights: Sequence[FloatArray]) -> FloatArray:
+        """Return TP, FP and FN with the `weights` of chunks: systems × sentences × 3."""
+        values = np.concatenate([*weights, []])
+        counts = np.zeros((len(self.verdict), self.sentences, 3))
         for n, verdict in enumerate(self.verdict):
-            for column, kinds in enumerate(((_TP,), (_FP, _WRONG), (_FN, _WRONG), (_TN,))):
+            for column, kinds in enumerate(((_TP,), (_FP, _WRONG), (_FN, _WRONG))):
                 chosen = np.isin(verdict, kinds)
                 counts[n, :, column] = np.bincount(
                     self.sentence[chosen], weights=values[chosen], minlength=self.sentences
                 )
-            counts[n, :, 4] = np.bincount(self.sentence, weights=values, minlength=self.sentences)
         return counts
-
-    def _check(self, weights: ChunkWeights) -> None:
-        sizes = np.bincount(self.sentence, minlength=self.sentences).tolist()
-        pairs = zip_longest(map(len, weights.correct), sizes, fillvalue=0)
-        for number, (count, size) in enumerate(pairs, 1):
-            if count != size:
-                raise InputError(
-                    f"sentence {number} has {count} weights, but the reference cuts it into {size} "
-                    "chunks: compute the weights from the same source and reference"
-                )
 
 
 def judge_systems(
@@ -241,55 +207,3 @@ def judge_systems(
         np.array(sentence, dtype=np.int64),
         len(sources),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkWeights:
-    """The number of systems right on each chunk; a chunk weighs 1 - correct / systems.
-
-    Attributes:
-        systems: number of systems the weights come from, at least 1.
-        correct: for each sentence, the number of systems right on each chunk of the reference.
-    """
-
-    systems: int
-    correct: tuple[tuple[int, ...], ...]
-
-    def save(self, path: Path) -> None:
-        """Write the weights as JSON: `{"systems": N, "correct": [[...], ...]}`.
-
-        Raises:
-            OutputError: the file cannot be written.
-        """
-        write_text(path, json.dumps(asdict(self)) + "\n")
-
-    @classmethod
-    def load(cls, path: Path) -> ChunkWeights:
-        """Read weights written by `save`.
-
-        Raises:
-            InputError: the file cannot be read or does not contain weights.
-        """
-        expected = 'expected {"systems": N, "correct": [[...], ...]} with whole numbers up to N'
-        weights = read_record(cls, path, "a file of weights", expected)
-        if weights.systems < 1:
-            raise InputError(f"{path}: systems is {weights.systems}: {expected}, 1 or more")
-        for number, row in enumerate(weights.correct, 1):
-            if row and not 0 <= min(row) <= max(row) <= weights.systems:
-                raise InputError(f"{path}, sentence {number}: {str(row)[:60]}: {expected}")
-        return weights
-
-
-def chunk_accuracy(counts: NDArray[np.float64]) -> FloatArray:
-    """Return the weighted share of right chunks, (tp+tn) / all, 0 to 1, higher is better.
-
-    It is 0 if every system is right and all chunks weigh nothing, as in the official program.
-
-    Args:
-        counts: array whose last axis is `_COUNTS`.
-
-    Returns:
-        Of the counts' shape without the last axis.
-    """
-    tp, _, _, tn, weight = np.moveaxis(counts, -1, 0)
-    return ratio(tp + tn, weight, 0.0)

@@ -383,7 +383,7 @@ class GoToScorer(ERRANT):
                 f"ref_id={self.config.ref_id}: {len(corpus.references)} references were given, "
                 "counted from 0"
             )
-        edits = corpus_edits(corpus, self.tagger, "spacy2", self.runtime)
+        edits = corpus_edits(corpus, self.tagger, self.runtime)
         tokens = [source.split() for source in corpus.sources]
         chosen = edits.references[self.config.ref_id]
         judged = judge_systems(tokens, chosen, list(edits.systems.values()))

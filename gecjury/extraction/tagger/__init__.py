@@ -6,7 +6,6 @@ sentences: pass it `spacy.tokens.Doc` objects, in bulk through ``nlp.pipe``.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -22,11 +21,9 @@ from gecjury.extraction.tagger.importing import (
     no_entry_points,
     tested_version,
 )
-from gecjury.extraction.tagger.schemes import POS_SCHEMES, attribute_patterns
 
 __all__ = [
     "EMBEDDED",
-    "POS_SCHEMES",
     "checked_spacy",
     "load_tagger",
     "spacy_meta",
@@ -40,42 +37,29 @@ _LONGEST = 1000  # characters of a name or path
 _TESTED_SPACY = "3.8"
 
 
-def load_tagger(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> Any:
+def load_tagger(name: str = EMBEDDED) -> Any:
     """Load a spaCy pipeline that tags, lemmatises and parses English.
 
     Args:
         name: ``"embedded"``, or a spaCy model installed as a package or stored in a folder
-            (``"en_core_web_sm"``).
-        pos_scheme: coarse parts of speech and pronoun lemmas of the embedded tagger:
-            ``"spacy2"`` (``PRP$`` is DET, as in the official ERRANT files) or ``"spacy3"``
-            (``PRP$`` is PRON). Other models keep their own.
+            (``"en_core_web_sm"``). The embedded one has the coarse parts of speech and pronoun
+            lemmas of spaCy 2, with which the official ERRANT files were made.
 
     Returns:
         A ``spacy.language.Language``.
 
     Raises:
         MissingExtraError: spaCy is not installed.
-        OptionError: the scheme is unknown, the model is not installed, or the spaCy release is
-            outside the tested range.
+        OptionError: the model is not installed, or the spaCy release is outside the tested range.
     """
-    if pos_scheme not in POS_SCHEMES:
-        raise OptionError(
-            f"unknown part-of-speech scheme {pos_scheme!r}: use one of {', '.join(POS_SCHEMES)}"
-        )
     spacy = checked_spacy(torch=name != EMBEDDED and needs_torch(name))
     if name != EMBEDDED:
         return _load_named(spacy, name)
     with no_collection():
-        nlp = _load_embedded(spacy)
-    if pos_scheme != "spacy2":  # the shipped model contains the patterns of spacy2
-        ruler = nlp.get_pipe("attribute_ruler")
-        ruler.clear()
-        words = json.loads((_MODEL / "words.json").read_text(encoding="utf-8"))
-        ruler.add_patterns(attribute_patterns(pos_scheme, words))
-    return nlp
+        return _load_embedded(spacy)
 
 
-def tagger_signature(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> str:
+def tagger_signature(name: str = EMBEDDED) -> str:
     """Return a tagger's name and version for signatures, without loading the pipeline.
 
     Returns:
@@ -86,7 +70,7 @@ def tagger_signature(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> str:
         InputError: the folder does not contain a spaCy model.
     """
     if name == EMBEDDED:
-        return f"{EMBEDDED}-{spacy_meta(_MODEL).version}/{pos_scheme}"
+        return f"{EMBEDDED}-{spacy_meta(_MODEL).version}/spacy2"
     if not name or "\0" in name or len(name) > _LONGEST:
         raise OptionError(
             f"tagger {name!r:.60} is not a name; expected {EMBEDDED!r}, the name of an installed "

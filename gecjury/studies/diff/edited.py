@@ -92,9 +92,7 @@ def _counted(right: Sequence[bool | None]) -> dict[str, Any]:
     return {"count": len(right), "right": good, "wrong": bad}
 
 
-def edit_changes(
-    corpus: Corpus, runtime: Runtime, tagger: str = "embedded", pos: str = "spacy2"
-) -> EditChanges:
+def edit_changes(corpus: Corpus, runtime: Runtime, tagger: str = "embedded") -> EditChanges:
     """Return the edits that two systems share, and those that only one of them makes.
 
     Edits are the same if span and correction are; an edit is right if any reference has it.
@@ -103,12 +101,11 @@ def edit_changes(
         corpus: corpus of the OLD and the NEW system.
         runtime: workers and cache.
         tagger: tagger for edits that have to be extracted; see `gecjury.extraction.extract`.
-        pos: part-of-speech scheme of the embedded tagger.
 
     Raises:
         MissingExtraError, OptionError: as `gecjury.extraction.extract.corpus_edits`.
     """
-    typed = typed_corpus_edits(corpus, "auto", tagger, pos, runtime)
+    typed = typed_corpus_edits(corpus, "auto", tagger, runtime)
     old, new = typed.systems.values()
     changes: list[EditChange] = []
     for row, source in enumerate(corpus.sources):

@@ -396,9 +396,9 @@ def _edits(
     """Return edits as extracted by the first metric over edits, else by the default tagger."""
     # Edits are extracted in the same way as by the metric that is printed above.
     first: Any = next((scorer for scorer in scorers if hasattr(scorer, "tagger")), None)
-    tagger, pos = ("embedded", "spacy2") if first is None else (first.tagger, first.pos)
+    tagger = "embedded" if first is None else first.tagger
     try:
-        return edit_changes(corpus, runtime, tagger, pos), []
+        return edit_changes(corpus, runtime, tagger), []
     except MissingExtraError as error:
         return None, [f"edits that came and went are left out: {error}"]
 

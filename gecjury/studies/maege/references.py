@@ -129,7 +129,7 @@ def _essay_blocks(names: Sequence[str], runtime: Runtime, language: Language) ->
             f"{names[0]} contains essays; name the files of their references after it"
         )
     corpus = read_corpus(names[0], [], names[1:], language=language)
-    edits = corpus_edits(corpus, "embedded", "spacy2", runtime).references
+    edits = corpus_edits(corpus, "embedded", runtime).references
     return [
         M2Sentence(
             " ".join(source.split()),
