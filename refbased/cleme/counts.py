@@ -39,13 +39,6 @@ _TP, _FP_NEEDED, _FP_NEEDLESS, _FN, _TN = range(5)
 HIT_WEIGHTS = (0.45, 0.35, 0.15, 0.05)
 """CLEME2.0 weights of hit, wrong, under and over at corpus level."""
 
-HIT_QUOTIENTS = (
-    ((0.45, -0.35, 0.0, -0.15, 0.0), (0.0, 0.0, -0.05, 0.0, 0.0)),
-    ((1.0, 1.0, 0.0, 1.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0)),
-)
-"""Weights of `CLEME_COUNTS` in two numerators and their denominators (the changes
-needed and the changes made). The combined score is the sum of both quotients and .55."""
-
 SENTENCE_HIT_WEIGHTS = (0.35, 0.25, 0.20, 0.20)
 """CLEME2.0 weights of hit, wrong, under and over at sentence level."""
 

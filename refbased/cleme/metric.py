@@ -17,7 +17,6 @@ from gecjury.refbased.chunks import partition
 from gecjury.refbased.cleme.counts import (
     CLEME_COUNTS,
     CORPUS_WEIGHTS,
-    HIT_QUOTIENTS,
     HIT_WEIGHTS,
     SENTENCE_HIT_WEIGHTS,
     SENTENCE_WEIGHTS,
@@ -33,7 +32,7 @@ from gecjury.refbased.edit_metric import (
     ScoreLevel,
     distinct_corrections,
 )
-from gecjury.refbased.references import FirstBest, QuotientRule, f_rule
+from gecjury.refbased.references import FirstBest, RunningRule, f_rule
 from gecjury.refbased.wordless import wordless
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
 from gecjury.scoring.scorer import Scorer
@@ -152,7 +151,7 @@ class CLEME(BestReference, EditMetric):
         """The rule that chooses a reference by the running F."""
         square = self.beta * self.beta
         weights = (1 + square, 1.0, 1.0, square, 0.0)
-        return f_rule(self._running_keys, self.beta, weights, self._digits)
+        return f_rule(self._running_keys, self.beta, weights)
 
     @property
     def _digits(self) -> int:
@@ -290,10 +289,9 @@ class CLEME2(CLEME):
 
     @property
     def rule(self) -> FirstBest:
-        """The rule that chooses a reference by the combined score, two quotients of sums."""
-        # The last column does not affect the choice.
-        tops, bottoms = (tuple((*weights, 0.0) for weights in part) for part in HIT_QUOTIENTS)
-        return QuotientRule(self._running_keys, tops, bottoms, self._digits, 0.55)
+        """The rule that chooses a reference by the combined score."""
+        # Neither unchanged chunks nor the last column affect the choice.
+        return RunningRule(self._running_keys, (True, True, True, True, False, False))
 
     def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
         """Return the counts of a level and the column on words, (..., 6)."""

@@ -277,10 +277,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
     def rule(self) -> FirstBest:
         """The rule that chooses by F, then more TP, fewer FP, fewer FN, as in ERRANT."""
         square = self.beta * self.beta
-        # Each side's mass; with `clip` also the rest of it, since a negative rest counts as 0.
-        above = ((1.0, 1.0, 0.0), (1.0, 0.0, 1.0))
-        left = ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)) if self.clip else ()
-        return f_rule(self._keys, self.beta, (1 + square, 1.0, square), 12, (*above, *left))
+        return f_rule(self._keys, self.beta, (1 + square, 1.0, square))
 
     def _keys(self, sums: FloatArray, counts: FloatArray) -> Sequence[FloatArray]:
         score = np.round(self.scores_of(sums, "corpus").score, 12)
