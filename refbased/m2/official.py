@@ -20,8 +20,8 @@ from gecjury.refbased.m2.paths import (
     UNIT,
     Edge,
     GoldEdit,
+    GraphPaths,
     SystemEdit,
-    WindowPaths,
 )
 
 EPSILON = 0.001  # levenshtein.py, set_weights
@@ -31,16 +31,16 @@ class OfficialSearch:
     """The official search over one sentence pair: its list of arcs, sums and order of relaxation.
 
     Attributes:
-        paths: the whole lattice as one window, with the joined matches that the official loop
+        paths: the paths through the lattice, with the joined matches that the official loop
             forgets to remove.
         listed: every listing (tail, head) of every arc, in the official order.
     """
 
-    def __init__(self, paths: WindowPaths, joined: Iterable[tuple[int, int, int]]) -> None:
+    def __init__(self, paths: GraphPaths, joined: Iterable[tuple[int, int, int]]) -> None:
         self.paths = paths
         self.listed = sorted(
             (tail, head)
-            for head, edges in enumerate(paths.window.edges)
+            for head, edges in enumerate(paths.graph.edges)
             for tail, _, times in edges
             for _ in range(times)
         )
@@ -72,12 +72,12 @@ class OfficialSearch:
         """
         if int(lattice.on.sum()) > MOST_VERTICES:
             return None
-        window = lattice.window(0, len(lattice.source))
+        graph = lattice.graph()
         joined: list[tuple[int, int, int]] = []
-        arcs = close_arcs(window, context, order=joined)
+        arcs = close_arcs(graph, context, joined)
         if arcs is None:
             return None
-        return cls(WindowPaths(lattice, window, arcs, release), joined)
+        return cls(GraphPaths(lattice, graph, arcs, release), joined)
 
     def edits(self, golds: Sequence[GoldEdit]) -> list[SystemEdit]:
         """Cut the hypothesis into edits for one annotator.
@@ -94,7 +94,7 @@ class OfficialSearch:
         """
         hits = self.paths.hits(golds)
         listed = self.listed
-        size = len(self.paths.window.vertices)
+        size = len(self.paths.graph.vertices)
         # One more gold edit must outweigh everything else, as it does in the exact order.
         if len(listed) > size + EPSILON * (FIELD + 1) * size:
             tied = self.paths.best(self.paths.weights(golds, hits))
@@ -106,7 +106,7 @@ class OfficialSearch:
 
 
 def _float_weights(
-    paths: WindowPaths,
+    paths: GraphPaths,
     listed: Sequence[Edge],
     matched: int,
     golds: Sequence[GoldEdit],

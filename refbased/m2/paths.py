@@ -2,24 +2,22 @@
 
 The official scorer weighs every arc by its base edges plus 0.001 for each time it lists the arc;
 an arc that is a gold edit weighs minus the number of all listings. Bellman-Ford then finds the
-shortest path. This module keeps the same order in whole numbers, over windows of the lattice, and
-follows all paths of equal cost. Where they agree on the counts, the official scorer must have
-found the same counts. Where they do not, its floating-point sums and its order of relaxation
-decide, and `gecjury.refbased.m2.official` repeats both.
+shortest path. This module keeps the same order in whole numbers and finds all paths of equal cost.
+Between these, the official scorer's floating-point sums and its order of relaxation decide, and
+`gecjury.refbased.m2.official` repeats both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 from gecjury.refbased.m2.lattice import (
     LEADING,
     Arcs,
     EditLattice,
-    Window,
+    Graph,
     is_match,
     length,
     listings,
@@ -94,12 +92,12 @@ def system_edits(steps: Iterable[tuple[int, int, str, Iterable[int]]]) -> list[S
 
 
 @dataclass
-class WindowPaths:
-    """A window of one sentence pair with its arcs, and the best paths through it.
+class GraphPaths:
+    """The graph of one sentence pair with its arcs, and the best paths through it.
 
     Attributes:
         lattice: the sentence pair.
-        window: vertices and base edges.
+        graph: vertices and base edges.
         arcs: incoming arcs of each vertex.
         release: give insertions before the first token the positions of release 3.2.
         spans: the arcs (tail, head) that claim each source span.
@@ -108,7 +106,7 @@ class WindowPaths:
     """
 
     lattice: EditLattice
-    window: Window
+    graph: Graph
     arcs: Arcs
     release: bool
     spans: dict[tuple[int, int], list[Edge]] = field(default_factory=dict)
@@ -127,17 +125,12 @@ class WindowPaths:
                 self.spans.setdefault(self.span(tail, head), []).append((tail, head))
             self.into.append(row)
 
-    @cached_property
-    def proposed(self) -> set[int]:
-        """The possible numbers of edits on the best paths if no gold edit can be matched."""
-        return {state[0] for state in self.follow(self.best({}), {}, {(0, 0, 0)})}
-
     def span(self, tail: int, head: int) -> tuple[int, int]:
         """Return the source span that the official scorer gives the arc.
 
         Release 3.2 numbers insertions before the first token by their place in the hypothesis.
         """
-        (start, column), (end, stop) = self.window.vertices[tail], self.window.vertices[head]
+        (start, column), (end, stop) = self.graph.vertices[tail], self.graph.vertices[head]
         if self.release:
             if self.arcs[head][tail] & LEADING:
                 start = column
@@ -147,7 +140,7 @@ class WindowPaths:
 
     def equals(self, edge: Edge, gold: GoldEdit) -> bool:
         """Return True if the arc is this gold edit: original text and correction."""
-        (i, j), (end, stop) = self.window.vertices[edge[0]], self.window.vertices[edge[1]]
+        (i, j), (end, stop) = self.graph.vertices[edge[0]], self.graph.vertices[edge[1]]
         text = " ".join(self.lattice.hypothesis[j:stop])
         if text not in gold.corrections:
             return False
@@ -220,46 +213,15 @@ class WindowPaths:
                 needed.update(result[head])
         return result
 
-    def follow(
-        self, tied: list[list[int]], hits: dict[Edge, list[int]], states: set[State]
-    ) -> set[State]:
-        """Return all counts that the tied paths can end with."""
-        at: list[set[State]] = [set() for _ in tied]
-        at[0] = states
-        for head, tails in enumerate(tied):
-            for tail in tails:
-                if is_match(self.arcs[head][tail]):
-                    at[head] |= at[tail]
-                else:
-                    numbers = hits.get((tail, head), ())
-                    at[head] |= {seen_gold(state, numbers) for state in at[tail]}
-        return at[-1]
-
     def edits(self, edges: Iterable[Edge], hits: dict[Edge, list[int]]) -> list[SystemEdit]:
         """Return the edits of a path from left to right, without joined and single matches."""
         steps = []
         for tail, head in edges:
             if not is_match(self.arcs[head][tail]):
-                begin, stop = self.window.vertices[tail][1], self.window.vertices[head][1]
+                begin, stop = self.graph.vertices[tail][1], self.graph.vertices[head][1]
                 text = " ".join(self.lattice.hypothesis[begin:stop])
                 steps.append((*self.span(tail, head), text, hits.get((tail, head), ())))
         return system_edits(steps)
-
-    def count(self, golds: Sequence[GoldEdit], states: set[State]) -> set[State]:
-        """Carry the counts of one annotator through the window.
-
-        Args:
-            golds: the annotator's gold edits in the order of the file.
-            states: counts that the paths before the window can have.
-
-        Returns:
-            The counts that the paths can have after it.
-        """
-        hits = self.hits(golds)
-        if not hits:
-            # Without a hit the paths of least cost are the same for every annotator.
-            return {(p + more, after, c) for p, after, c in states for more in self.proposed}
-        return self.follow(self.best(self.weights(golds, hits)), hits, states)
 
 
 def weigh_insertions(
