@@ -16,8 +16,6 @@ from gecjury.core.errors import MissingExtraError, OptionError, install_hint
 from gecjury.core.records import read_record
 from gecjury.extraction.tagger.importing import (
     import_spacy,
-    needs_torch,
-    no_collection,
     no_entry_points,
     tested_version,
 )
@@ -52,11 +50,11 @@ def load_tagger(name: str = EMBEDDED) -> Any:
         MissingExtraError: spaCy is not installed.
         OptionError: the model is not installed, or the spaCy release is outside the tested range.
     """
-    spacy = checked_spacy(torch=name != EMBEDDED and needs_torch(name))
+    spacy = checked_spacy(torch=name != EMBEDDED)
     if name != EMBEDDED:
         return _load_named(spacy, name)
-    with no_collection():
-        return _load_embedded(spacy)
+    with no_entry_points():
+        return spacy.load(_MODEL)
 
 
 def tagger_signature(name: str = EMBEDDED) -> str:
@@ -127,42 +125,6 @@ def checked_spacy(torch: bool) -> Any:
         ) from None
     tested_version("spaCy", _TESTED_SPACY, vars(spacy)["__version__"])
     return spacy
-
-
-def _load_embedded(spacy: Any) -> Any:
-    """Load the embedded pipeline; its tokenizer is created only when text is read."""
-    late = "gecjury.LateTokenizer.v1"
-    spacy.registry.tokenizers.register(late, func=lambda: _LateTokenizer)
-    with no_entry_points():
-        nlp = spacy.load(
-            _MODEL, exclude=["tokenizer"], config={"nlp": {"tokenizer": {"@tokenizers": late}}}
-        )
-    # A saved copy of the pipeline can then be loaded without this package.
-    nlp.config["nlp"]["tokenizer"] = {"@tokenizers": "spacy.Tokenizer.v1"}
-    return nlp
-
-
-class _LateTokenizer:
-    """A tokenizer created on first use, since creating it takes half of the loading time."""
-
-    def __init__(self, nlp: Any) -> None:
-        self._nlp = nlp
-
-    def __call__(self, text: str) -> Any:
-        return self._made()(text)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self._made(), name)
-
-    def _made(self) -> Any:
-        if self._nlp.tokenizer is self:
-            from spacy.language import create_tokenizer
-
-            made = create_tokenizer()(self._nlp)
-            self._nlp.tokenizer = made.from_disk(_MODEL / "tokenizer", exclude=["vocab"])
-        return self._nlp.tokenizer
 
 
 def _load_named(spacy: Any, name: str) -> Any:

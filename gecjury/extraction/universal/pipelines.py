@@ -15,7 +15,7 @@ from gecjury.extraction.parsing import Parsed, Parser
 from gecjury.extraction.pipeline import Extractor
 from gecjury.extraction.plain.forms import only_letters, similar
 from gecjury.extraction.tagger import SpacyMeta, checked_spacy, spacy_meta
-from gecjury.extraction.tagger.importing import installed_version, needs_torch
+from gecjury.extraction.tagger.importing import installed_version
 from gecjury.extraction.universal import PREFIX, VERSION
 from gecjury.extraction.universal.categories import UniversalTyper
 
@@ -57,7 +57,7 @@ def load_universal(name: str) -> Any:
         OptionError: the pipeline cannot be loaded.
     """
     pipeline_signature(name)
-    spacy = checked_spacy(torch=needs_torch(name))
+    spacy = checked_spacy(torch=True)
     place = Path(name) if (Path(name) / "meta.json").is_file() else name.replace("-", "_")
     try:
         return spacy.load(place, exclude=["ner"])
