@@ -141,16 +141,16 @@ def own_folder(name: str) -> str:
 def open_data(
     data: str | Path | None = None,
     *,
-    url: str | None = None,
     cache: str | Path | None = None,
     table: Path | None = None,
     quiet: bool = False,
 ) -> DataFolder:
     """Return the folder that data is read from.
 
+    Missing files of the cache are downloaded from `$GECJURY_DATA_URL`, by default GitHub.
+
     Args:
         data: a folder laid out like the manifest; default `$GECJURY_DATA`, then the cache.
-        url: base of the addresses to download from; default `$GECJURY_DATA_URL`, then GitHub.
         cache: the cache folder instead of the user's; files go into `data` in it.
         table: as in `manifest`.
         quiet: show no progress bars for downloads.
@@ -159,7 +159,7 @@ def open_data(
         DataError: the given folder does not exist.
         OptionError: the URL is not http or https.
     """
-    base = url or os.environ.get("GECJURY_DATA_URL") or BASE_URL
+    base = os.environ.get("GECJURY_DATA_URL") or BASE_URL
     if not base.startswith(("http://", "https://")):
         raise OptionError(f"data URL {base!r}: expected one that begins with https:// or http://")
     origin: Origin

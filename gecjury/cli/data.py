@@ -43,11 +43,9 @@ class Fetched:
 
     Attributes:
         names: data sets, or `all` (see `gecjury data list`).
-        url: base address to download from, e.g. a mirror (default: $GECJURY_DATA_URL, then GitHub).
     """
 
     names: tuple[str, ...] = option(REQUIRED, "DATASET")
-    url: str | None = option(None, metavar="URL")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
                 Path(args.data).mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise DataError(f"{args.data}: cannot be created ({error.strerror})") from None
-        folder = open_data(args.data, url=args.url, cache=args.cache, quiet=args.quiet)
+        folder = open_data(args.data, cache=args.cache, quiet=args.quiet)
         return _fetch(folder, sets, args.format)
     folder = open_data(args.data, cache=args.cache)
     if args.action == "list":

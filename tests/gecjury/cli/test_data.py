@@ -52,12 +52,13 @@ class Mirror(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture
-def mirror(data_dir: Path) -> Iterator[str]:
+def mirror(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     handler = functools.partial(Mirror, directory=str(data_dir))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
+    monkeypatch.setenv("GECJURY_DATA_URL", f"http://127.0.0.1:{server.server_address[1]}")
+    yield
     server.shutdown()
     thread.join()
     server.server_close()
@@ -75,9 +76,12 @@ def test_list_shows_data_sets_and_where_they_are(
 
 
 def test_fetch_then_verify_list_and_path(
-    mirror: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    mirror: None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert run("fetch", "gug", "gmeg-dev-yahoo", "--url", mirror) == 0
+    assert run("fetch", "gug", "gmeg-dev-yahoo") == 0
     captured = capsys.readouterr()
     assert json.loads(captured.out)[0]["fetched"] == 5
     assert "fetching 5 files" in captured.err
@@ -89,12 +93,13 @@ def test_fetch_then_verify_list_and_path(
     assert found["gmeg-dev-wiki"] == "cache: 1 of 15"
     assert run("path", "gug", form="table") == 0
     assert capsys.readouterr().out == f"{tmp_path / 'cache' / 'data' / 'gug-data'}\n"
-    assert run("fetch", "gug", "--url", "http://127.0.0.1:9") == 0
+    monkeypatch.setenv("GECJURY_DATA_URL", "http://127.0.0.1:9")
+    assert run("fetch", "gug") == 0
     assert json.loads(capsys.readouterr().out)[0]["fetched"] == 0
 
 
 def test_quiet_downloads_draw_no_bar(
-    mirror: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mirror: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number, words in enumerate(([], ["-q"])):
         terminal = io.StringIO()
@@ -102,31 +107,31 @@ def test_quiet_downloads_draw_no_bar(
         monkeypatch.setattr("sys.stderr", terminal)
         monkeypatch.setenv("TERM", "xterm")
         folder = tmp_path / str(number)
-        assert run("fetch", "gug", "--url", mirror, *words, data_folder=folder) == 0
+        assert run("fetch", "gug", *words, data_folder=folder) == 0
         assert ("\x1b[" in terminal.getvalue()) == (not words)
         assert "gecjury: fetching 2 files" in terminal.getvalue()
 
 
-def test_fetch_into_a_new_folder(mirror: str, tmp_path: Path) -> None:
-    assert run("fetch", "gug", "--url", mirror, data_folder=tmp_path / "new") == 0
+def test_fetch_into_a_new_folder(mirror: None, tmp_path: Path) -> None:
+    assert run("fetch", "gug", data_folder=tmp_path / "new") == 0
     assert run("verify", "gug", data_folder=tmp_path / "new") == 0
     assert not (tmp_path / "cache").exists()
 
 
 def test_files_that_cannot_be_fetched_are_named_and_the_rest_is_fetched(
-    mirror: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    mirror: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("fetch", "en-ewt", "--url", mirror) == 1
+    assert run("fetch", "en-ewt") == 1
     captured = capsys.readouterr()
     assert json.loads(captured.out)[0]["fetched"] == 2
     assert "en_ewt-ud-train.conllu cannot be fetched: it was built from files" in captured.err
 
 
 def test_verify_distinguishes_missing_and_altered_files(
-    mirror: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    mirror: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("verify", "gug") == 1
-    run("fetch", "gug", "--url", mirror)
+    run("fetch", "gug")
     path = tmp_path / "cache" / "data" / dataset_files("gug")[0].path
     path.write_bytes(b"X" + path.read_bytes()[1:])
     assert run("verify", "gug") == 2
@@ -232,6 +237,7 @@ def test_path_of_a_missing_data_set_names_the_command_to_fetch_it() -> None:
         run("path", "seeda")
 
 
-def test_no_network_is_one_clear_error() -> None:
+def test_no_network_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GECJURY_DATA_URL", "http://127.0.0.1:9")
     with pytest.raises(DataError, match=r"no connection to .* --data DIR, or set GECJURY_DATA"):
-        run("fetch", "gug", "--url", "http://127.0.0.1:9")
+        run("fetch", "gug")
