@@ -13,7 +13,6 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edits, counted_edits
-from gecjury.refbased.chunks import partition
 from gecjury.refbased.cleme.counts import (
     CLEME_COUNTS,
     CORPUS_WEIGHTS,
@@ -25,6 +24,7 @@ from gecjury.refbased.cleme.counts import (
     components,
     confusion,
     judge_chunks,
+    partition,
 )
 from gecjury.refbased.edit_metric import (
     BestReference,

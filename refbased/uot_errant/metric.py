@@ -149,10 +149,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """Return the facts that decide edits, and the encoder's files."""
         identity = self.encoder_spec.checkpoint().identity
-        facts = {**super().extra_signature(runtime), "encoder": identity}
-        # Scores cached by an earlier version came from networks that computed wholly in 16 bits.
-        rounded = self.dtype in ("bfloat16", "float16")
-        return {**facts, "rounded": "products"} if rounded else facts
+        return {**super().extra_signature(runtime), "encoder": identity}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Compute TP, FP, FN: systems × sentences × references × 3; details have them by type."""

@@ -182,5 +182,5 @@ def test_a_server_option_of_the_command_reaches_the_judge_in_brackets() -> None:
 
 
 def test_settings_without_verdicts_match_saved_scores() -> None:
-    assert list(ERRANT().settings()) == ["tagger", "pos", "mode", "beta", "compat"]
+    assert list(ERRANT().settings()) == ["tagger", "mode", "beta", "compat"]
     assert "verdicts" not in ERRANT().extra_signature(Runtime())

@@ -12,9 +12,10 @@ import pytest
 
 pytest.importorskip("spacy")
 
+from gecjury.extraction.tagger.alone import Embedded
+
 from gecjury.extraction.parsing import Parsed, Parser
 from gecjury.extraction.tagger import alone, load_tagger
-from gecjury.extraction.tagger.alone import Embedded
 from gecjury.extraction.tagger.fast import FastPipeline, deprojectivize
 from tests.gecjury.extraction.tagger.test_fast import SENTENCES
 
