@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -79,13 +79,17 @@ def _one_thread() -> AbstractContextManager[Any]:
 class Parser:
     """A tagger that parses sentences in bulk."""
 
-    def __init__(self, nlp: Any) -> None:
+    def __init__(
+        self, nlp: Any, docs: Callable[[list[list[str]]], Iterator[Any]] | None = None
+    ) -> None:
         """Wrap a tagger.
 
         Args:
             nlp: `Embedded`, or a `spacy.language.Language` that sets tag, POS, lemma, dependency
                 and head.
+            docs: function that makes a doc of each tokenised sentence; by default the pipeline.
         """
+        self._docs = docs or self._piped
         self._fast = nlp if isinstance(nlp, Embedded) else None
         self._plain = nlp
         self._keys: dict[tuple[str, str, int], int] = {}
@@ -126,15 +130,17 @@ class Parser:
             begin = end
 
     def _parse_plainly(self, sentences: list[list[str]]) -> Iterator[Parsed]:
-        if not sentences:
-            return iter(())
+        return map(self.reduce, self._docs(sentences)) if sentences else iter(())
+
+    def _piped(self, sentences: list[list[str]]) -> Iterator[Any]:
         nlp = self._nlp  # first, since loading it imports spaCy without what is not needed
         from spacy.tokens import Doc
 
         docs = (Doc(nlp.vocab, words=words) for words in sentences)
         # Texts too long to be sentences are parsed one at a time, to save memory.
         size = _BATCH if max(map(len, sentences)) < _PIECE else 1
-        return map(self.reduce, nlp.pipe(docs, batch_size=size))
+        piped: Iterator[Any] = nlp.pipe(docs, batch_size=size)
+        return piped
 
     def _parse_fast(self, fast: Embedded, sentences: list[list[str]]) -> Iterator[Parsed]:
         tagged = fast.parse(sentences)

@@ -11,7 +11,7 @@ from gecjury.core.errors import InputError, OptionError
 from gecjury.core.wording import visible
 from gecjury.extraction.alignment import Aligner
 from gecjury.extraction.merging import errant_rules
-from gecjury.extraction.parsing import Parsed, Parser
+from gecjury.extraction.parsing import Parser
 from gecjury.extraction.pipeline import Extractor
 from gecjury.extraction.plain.forms import only_letters, similar
 from gecjury.extraction.tagger import SpacyMeta, checked_spacy, spacy_meta
@@ -79,11 +79,11 @@ def universal_extractor(nlp: Any, name: str) -> Extractor:
             lemmas.
     """
     rules = errant_rules()._replace(similar=similar, letters=only_letters)
-    return Extractor(UniversalReader(nlp, name), Aligner(), rules, UniversalTyper())
+    return Extractor(Parser(nlp, TokenisedDocs(nlp, name)), Aligner(), rules, UniversalTyper())
 
 
-class UniversalReader(Parser):
-    """A reader of tokenised sentences, with a pipeline of any language."""
+class TokenisedDocs:
+    """Docs of tokenised sentences, made by a pipeline of any language."""
 
     def __init__(self, nlp: Any, name: str) -> None:
         """Try the pipeline on two tokens.
@@ -95,13 +95,12 @@ class UniversalReader(Parser):
         Raises:
             OptionError: it cannot read them, or sets no parts of speech or lemmas.
         """
-        super().__init__(nlp)
-        self._fast = None
+        self._nlp = nlp
         self._name = f"tagger {PREFIX}{visible(name)}"
         # Japanese, Chinese and Korean pipelines may set lemmas only in their own tokeniser.
         self._asks_tokenizer = False
         try:
-            (doc,) = self._docs([["a", "."]])
+            (doc,) = self._made([["a", "."]])
             lemmas = any(token.lemma for token in doc)
         except InputError as error:
             raise OptionError(str(error)) from error
@@ -115,12 +114,13 @@ class UniversalReader(Parser):
                 "edits need token.pos and token.lemma: use another pipeline, or tagger=none"
             )
 
-    def _parse_plainly(self, sentences: list[list[str]]) -> Iterator[Parsed]:
-        for words, doc in zip(sentences, self._docs(sentences), strict=True):
+    def __call__(self, sentences: list[list[str]]) -> Iterator[Any]:
+        """Yield docs with a lemma for every token."""
+        for words, doc in zip(sentences, self._made(sentences), strict=True):
             self._complete(doc, words)
-            yield self.reduce(doc)
+            yield doc
 
-    def _docs(self, sentences: list[list[str]]) -> Iterator[Any]:
+    def _made(self, sentences: list[list[str]]) -> Iterator[Any]:
         """Yield docs with exactly the given tokens."""
         from spacy.tokens import Doc
 

@@ -93,20 +93,10 @@ def test_dependencies_carry_the_labels_errant_reads(nlp: Any) -> None:
     assert verb == ["nsubj", "ROOT", "aux", "xcomp", "det", "dobj", "prep", "pobj", "punct"]
 
 
-def test_the_scheme_switches_possessives_and_pronoun_lemmas(nlp: Any) -> None:
-    third = load_tagger(pos_scheme="spacy3")
-    sentence = "They love their house ."
-    assert _column(nlp, sentence, "pos_") == ["PRON", "VERB", "DET", "NOUN", "PUNCT"]
-    assert _column(third, sentence, "pos_") == ["PRON", "VERB", "PRON", "NOUN", "PUNCT"]
-    assert _column(nlp, sentence, "lemma_")[0] == "-PRON-"
-    assert _column(third, sentence, "lemma_")[0] == "they"
-    assert _column(nlp, sentence, "tag_") == _column(third, sentence, "tag_")
-
-
 def test_the_shipped_patterns_are_the_ones_in_the_code(nlp: Any) -> None:
     words = json.loads((_FOLDER / "model" / "words.json").read_text("utf-8"))
     shipped = [pattern["patterns"] for pattern in nlp.get_pipe("attribute_ruler").patterns]
-    assert shipped == [p["patterns"] for p in attribute_patterns("spacy2", words)]
+    assert shipped == [p["patterns"] for p in attribute_patterns(words)]
 
 
 def test_a_word_with_one_class_overrules_the_tagger(nlp: Any) -> None:
@@ -117,20 +107,6 @@ def test_a_word_with_one_class_overrules_the_tagger(nlp: Any) -> None:
     for sentence in ("If the mother undergo it .", "They undergo tests .", "The undergo of it ."):
         tags = dict(zip(sentence.split(), _column(nlp, sentence, "tag_"), strict=True))
         assert tags["undergo"] in {"VB", "VBP"}
-
-
-def test_tokens_are_not_changed(nlp: Any) -> None:
-    sentence = "he/she ca n't do it,because socia media ."
-    assert _column(nlp, sentence, "text") == sentence.split()
-
-
-def test_batches_do_not_change_the_result(nlp: Any) -> None:
-    sentences = ["He go home .", "I ca n't see his/her face .", "Nothing"] * 5
-    one, many = (
-        [doc.to_json() for doc in nlp.pipe(_documents(nlp, sentences), batch_size=size)]
-        for size in (1, 64)
-    )
-    assert one == many
 
 
 def test_zipped_size_is_below_six_megabytes(tmp_path: Path) -> None:
@@ -162,19 +138,16 @@ def test_meta_records_the_training() -> None:
     assert training["spacy"].startswith("3.")
 
 
-def test_signature_names_tagger_version_and_scheme() -> None:
+def test_signature_names_tagger_and_version() -> None:
     version = json.loads((_FOLDER / "model" / "meta.json").read_text("utf-8"))["version"]
     assert tagger_signature() == f"embedded-{version}/spacy2"
-    assert tagger_signature(pos_scheme="spacy3") == f"embedded-{version}/spacy3"
     with pytest.raises(OptionError, match="embedded"):
         tagger_signature("en_no_such_model")
 
 
-def test_errors_for_unknown_model_and_scheme_say_what_to_do() -> None:
+def test_errors_for_unknown_models_say_what_to_do() -> None:
     with pytest.raises(OptionError, match=r"spacy download en_no_such_model.*'embedded'"):
         load_tagger("en_no_such_model")
-    with pytest.raises(OptionError, match="spacy2, spacy3"):
-        load_tagger(pos_scheme="spacy4")
 
 
 def test_untested_spacy_and_missing_spacy(monkeypatch: pytest.MonkeyPatch) -> None:

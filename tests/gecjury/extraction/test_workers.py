@@ -82,9 +82,7 @@ def made(pairs: list[TextPair], nlp: Any) -> dict[TextPair, ExtractedEdits]:
             id="fork",
         ),
         pytest.param(
-            lambda nlp: SpawnedProcess(
-                "gecjury.extraction.workers", "embedded", "spacy2", environment={}
-            ),
+            lambda nlp: SpawnedProcess("gecjury.extraction.workers", "embedded", environment={}),
             id="plain",
         ),
     ],
@@ -179,7 +177,7 @@ def test_workers_together_give_each_pair_once(
     alone = threading.active_count() == 1
     assert not (threads and alone)
     assert _may_fork("embedded") == (sys.platform == "linux" and alone)
-    found = list(extract_in_workers(PAIRS, "embedded", "spacy2", 3))
+    found = list(extract_in_workers(PAIRS, "embedded", 3))
     assert len(found) == len(PAIRS)
     assert dict(found) == made(PAIRS, nlp)
     with pytest.raises(ChildProcessError):
@@ -189,7 +187,7 @@ def test_workers_together_give_each_pair_once(
 @LINUX
 def test_stopping_early_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_SMALLEST", 2)
-    running = extract_in_workers(PAIRS, "embedded", "spacy2", 2)
+    running = extract_in_workers(PAIRS, "embedded", 2)
     next(running)
     running.close()
     with pytest.raises(ChildProcessError):
@@ -206,14 +204,14 @@ def test_this_process_works_alone_if_none_can_be_started(
     monkeypatch.setattr(workers, "_SMALLEST", 2)
     monkeypatch.setattr(os, "fork", fork)
     before = len(list(Path("/proc/self/fd").iterdir()))
-    found = dict(extract_in_workers(PAIRS, "embedded", "spacy2", 3))
+    found = dict(extract_in_workers(PAIRS, "embedded", 3))
     assert found == made(PAIRS, nlp)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_a_missing_tagger_is_reported_before_any_result(another_thread: None) -> None:
     with pytest.raises(OptionError, match="no_such_model"):
-        extract_in_workers([("a", "b")] * 200, "no_such_model", "spacy2", 2)
+        extract_in_workers([("a", "b")] * 200, "no_such_model", 2)
     if hasattr(os, "waitpid"):
         with pytest.raises(ChildProcessError):
             os.waitpid(-1, os.WNOHANG)

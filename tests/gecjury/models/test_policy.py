@@ -90,7 +90,6 @@ def test_all_metrics_handle_sixteen_bit_precision_alike(
     # UOT-ERRANT has had the option since its first version.
     assert ("dtype" in signatures[0]) == (metric == "uot-errant")
     assert "dtype=bfloat16" in signatures[1]
-    assert ("rounded=products" in signatures[1]) == (metric == "uot-errant")
     exact, near = (s.score_corpus(CORPUS, runtime).sentences for s in (plain, rough))
     assert near == pytest.approx(exact, abs=0.05, nan_ok=True)
     with pytest.raises(OptionError, match=r"dtype=float16 is for GPUs .*use dtype=bfloat16"):
