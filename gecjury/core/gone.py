@@ -14,6 +14,7 @@ SETTINGS: dict[tuple[str, str], str] = {
     ("i-measure", "aspect"): "i-measure compares corrections; errant:mode=span compares detection",
     ("gotoscorer", "measure"): "gotoscorer is F0.5; leave the option out",
     ("gotoscorer", "weights"): "score the systems that give the weights together",
+    **{(metric, "weights"): "edits are weighted by BERTScore" for metric in ("pt-errant", "pt-m2")},
     ("gleu", "choices"): "references are drawn by `seed`",
     ("gleu-official", "choices"): "references are drawn by `seed`",
     ("cleme2", "weights"): "chunks are weighted by length",

@@ -1,1 +1,1 @@
-"""Weights of edits: the change that an edit makes to BERTScore or BARTScore."""
+"""Weights of edits: the change that an edit makes to BERTScore."""

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from importlib.util import find_spec
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,8 +79,6 @@ class BERTScore:
         rescale: subtract the baseline of random pairs, if the model has one.
         dtype: precision, see `EncoderSpec`.
     """
-
-    label: ClassVar[str] = "BERTScore"
 
     model: str = "google-bert/bert-base-uncased"
     layer: int | None = None

@@ -1,33 +1,26 @@
-"""Weights of edits by BERTScore or BARTScore, and the settings of metrics that use them."""
+"""Weights of edits by BERTScore, and the settings of metrics that use them."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.edits import Edit, apply_edits, counted_edits
 from gecjury.models.precision import DType
 from gecjury.refbased.edit_metric import BestReference
-from gecjury.refbased.weighing.bartscore import BARTScore
 from gecjury.refbased.weighing.bertscore import BERTScore
-
-Weights = Literal["bertscore", "bartscore"]
-WeightModel = BERTScore | BARTScore
-"""A score of sentence pairs; an edit weighs as much as it changes the score."""
 
 
 @dataclass(frozen=True)
 class ModelWeighted(BestReference):
-    """Base of metrics in which an edit weighs as much as it changes a model's score.
+    """Base of metrics in which an edit weighs as much as it changes BERTScore.
 
     Attributes:
-        weights: `bertscore`, or `bartscore` (see `BARTScore`).
-        model: encoder of BERTScore (`embedded` works offline) or sequence-to-sequence model of
-            BARTScore; None for google-bert/bert-base-uncased, facebook/bart-large-cnn.
+        model: encoder of BERTScore (`embedded` works offline); None for
+            google-bert/bert-base-uncased.
         layer: layer whose hidden states BERTScore compares; None for the bert-score package's
             choice (9 of bert-base-uncased, else the last).
         revision: commit, tag or branch of a hub model.
@@ -36,14 +29,9 @@ class ModelWeighted(BestReference):
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     typed: ClassVar[Mapping[str, str]] = {"model": "encoder"}  # as in other metrics
 
-    weights: Weights = "bertscore"
     model: str | None = None
     layer: int | None = None
     revision: str | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _ = self.weight_model  # refuses options that do not fit together
 
     @property
     @abstractmethod
@@ -51,24 +39,9 @@ class ModelWeighted(BestReference):
         """The precision in which BERTScore's encoder computes."""
 
     @property
-    def weight_model(self) -> WeightModel:
-        """The score that weighs edits.
-
-        Raises:
-            OptionError: a layer, or a precision other than float32, for BARTScore.
-        """
-        if self.weights == "bertscore":
-            name = self.model or BERTScore.model
-            return BERTScore(name, self.layer, self.revision, dtype=self.dtype)
-        if self.layer is not None:
-            raise OptionError(
-                f"layer={self.layer} is for weights=bertscore; BARTScore has no layer to choose"
-            )
-        if self.dtype != "float32":
-            raise OptionError(
-                f"dtype={self.dtype} is for weights=bertscore; BARTScore always uses float32"
-            )
-        return BARTScore(self.model or BARTScore.model, self.revision)
+    def weight_model(self) -> BERTScore:
+        """The score that weighs edits."""
+        return BERTScore(self.model or BERTScore.model, self.layer, self.revision, dtype=self.dtype)
 
     @property
     def loaded_models(self) -> tuple[str, ...]:
@@ -108,7 +81,7 @@ class EditWeights:
                 tokens = apply_edits(self._sources[row].split(), [Edit(*key)])
                 self._texts[row][key] = " ".join(tokens)
 
-    def compute(self, scorer: WeightModel, runtime: Runtime) -> list[str]:
+    def compute(self, scorer: BERTScore, runtime: Runtime) -> list[str]:
         """Score every distinct pair of sentences; return notes for the user."""
         # A dict keeps the order of the sentences, in which neighbours share texts.
         pairs: dict[tuple[str, str], None] = {}
@@ -122,7 +95,7 @@ class EditWeights:
         self._scores = dict(zip(pairs, scores.tolist(), strict=True))
         if not truncated:
             return []
-        return [f"{scorer.label}: {truncated} texts are longer than its model reads and were cut"]
+        return [f"BERTScore: {truncated} texts are longer than its model reads and were cut"]
 
     def of(self, row: int, index: int) -> dict[EditKey, float]:
         """Return the weights that were requested."""
