@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
-from gecjury.corpus.reading import read_corpus
 from gecjury.scoring.registry import load
 
 SOURCE = ("a b c d", "e f")
@@ -34,17 +31,6 @@ def test_i_measure_of_the_source_the_reference_and_a_spoiled_sentence() -> None:
     assert table.totals["source"] == 0.0
     assert table.totals["right"] == 1.0
     assert table.totals["spoilt"] == pytest.approx(0.25 / (2 / 3) - 1)
-
-
-def test_cleme_dependent_of_amu(data_dir: Path) -> None:
-    """CLEME README: AMU against both references, dependent: F .2514, TP 313.51, FP 871.80."""
-    folder = data_dir / "conll14-errant"
-    gold = folder / "conll14.errant"
-    data = read_corpus(gold, [folder / "conll14-AMU.errant"], [gold])
-    table = load("cleme", assumption="dependent").score_corpus(data)
-    assert table.precision is not None
-    assert table.totals[0] == pytest.approx(0.2514, abs=0.00005)
-    assert table.precision[0] == pytest.approx(313.51 / (313.51 + 871.80), abs=0.00005)
 
 
 def test_cleme_by_hand_and_cleme2() -> None:

@@ -253,13 +253,6 @@ def test_resampled_scores_are_means_over_choices_of_references(name: str) -> Non
     )
 
 
-def test_all_systems_get_the_same_references() -> None:
-    files = (["a d"] * 3, [["a c"] * 3, ["a b"] * 3])
-    lines = ["a b", "a c", "a d"]
-    table = GLEU(n=1, draws=3).score(files[0], {"x": lines, "y": lines}, files[1])
-    assert table.totals["x"] == table.totals["y"]
-
-
 @BOTH
 def test_values_out_of_range_are_refused(name: str) -> None:
     for option, value in (("n", 0), ("n", 101), ("draws", 0), ("seed", -1)):
@@ -320,14 +313,3 @@ def test_official_gleu_with_the_choices_of_the_script(
         scores += [gleu_of(row) for row in sums.tolist()]
     # Largest measured difference .0141 (TransGEC).
     np.testing.assert_allclose(scores / 5, list(PUBLISHED.values()), rtol=0, atol=0.015)
-
-
-def test_multiset_gleu_of_seeda_is_lower(
-    conll: tuple[list[str], dict[str, list[str]], list[list[str]]],
-) -> None:
-    measured = 100 * np.array(GLEU().score(*conll).totals)
-    gap = np.array(list(PUBLISHED.values())) - measured
-    # The unedited source loses most, 3.92 points; all systems lose.
-    assert gap.max() == pytest.approx(3.92, abs=0.04)
-    assert list(PUBLISHED)[int(gap.argmax())] == "INPUT"
-    assert gap.min() > 0.3

@@ -108,28 +108,9 @@ def test_texts_shorter_than_the_order_share_only_lower_orders() -> None:
     assert result.srh.tolist() == [[[[0, 0]], [[1, 0]]]]
 
 
-def test_progress_reports_every_sentence_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gecjury.refbased.ngrams, "_CHUNK_TOKENS", 7)
-    steps: list[float] = []
-    lines = ["a b c", "", "d", "a b", "e f g h i", ""]
-    count_overlaps(lines, [lines], [lines], 2, advance=steps.append)
-    assert sum(steps) == len(lines)
-    assert len(steps) > 1
-
-
 def test_only_empty_texts_have_no_ngrams() -> None:
     o = counted(Texts(["", " "], {"x": ["", "\u00a0"]}, [["", "\t"]]), 3, "word")
     assert not any(getattr(o, name).any() for name in Overlaps.__dataclass_fields__)
-
-
-def test_no_system_leaves_empty_arrays() -> None:
-    o = counted(Texts(["a b"], {}, [["a c"]]), 2, "word")
-    assert o.h.shape == (0, 1, 2)
-    assert o.sr.tolist() == [[[1, 0]]]
-
-
-def test_absent_is_counted_only_on_request() -> None:
-    assert count_overlaps(["a"], [["a"]], [["a"]], 1).sh_not_r is None
 
 
 def test_characters_keep_inner_white_space_only() -> None:

@@ -163,21 +163,7 @@ def test_differences_that_rounding_hides_are_left_to_the_rule() -> None:
     assert choose_running(counts, best_f(0.5), draws)[0].tolist() == [[[1e13 + 1, 1e13 + 9, 1e13]]]
 
 
-def test_a_corpus_of_hundreds_of_sentences() -> None:
-    """Sums grow, and choices depend on small differences of F."""
-    rng = np.random.default_rng(7)
-    tp = rng.binomial(2, 0.4, size=(2, 400, 2))
-    fp = rng.binomial(3, 0.3, size=(2, 400, 1)) * np.ones((1, 1, 2), dtype=int)
-    fn = rng.binomial(12, 0.3, size=(2, 400, 2))
-    check_equal(np.stack([tp, fp, fn], axis=-1).astype(float), best_f(0.5), rng)
-
-
 def test_no_sentences_give_zeros_and_no_choices() -> None:
     totals, chosen = choose_running(np.ones((2, 0, 3, 3)), best_f(0.5))
     assert totals.tolist() == np.zeros((2, 3)).tolist()
     assert chosen.shape == (2, 0)
-
-
-def test_no_draws_give_no_sums() -> None:
-    found = choose_running(np.ones((2, 3, 1, 3)), best_f(0.5), np.empty((0, 3), dtype=np.int64))[0]
-    assert found.shape == (0, 2, 3)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.cli.inputs import with_servers
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
@@ -171,14 +170,6 @@ def test_unusable_verdicts_are_refused(tmp_path: Path) -> None:
         load("errant", valid=path).check_new_texts("a reward")
     with pytest.raises(OptionError, match="leave out valid="):
         load("errant", valid=path).explain("a b", (), (), Runtime())
-
-
-def test_a_server_option_of_the_command_reaches_the_judge_in_brackets() -> None:
-    (metric,) = with_servers(["errant:valid=edit-verdict[model=a,tries=2]"], "http://h/v1", False)
-    inner = "edit-verdict[model=a\\,tries=2\\,base_url=http://h/v1]"
-    assert metric == f"errant:valid={inner}"
-    # Scores name the judge that gave them, never its server.
-    assert load(metric).settings()["valid"] == "edit-verdict[model=a,tries=2]"
 
 
 def test_settings_without_verdicts_match_saved_scores() -> None:

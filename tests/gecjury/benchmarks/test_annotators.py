@@ -106,13 +106,6 @@ def test_alpha_does_not_depend_on_how_ties_are_numbered() -> None:
             assert ranks_alpha([one, two]) == pytest.approx(wanted)
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1))
-def test_kappa_is_symmetric_and_at_most_one(labels: list[tuple[int, int]]) -> None:
-    a, b = np.array(labels).T
-    np.testing.assert_allclose(cohen_kappa(a, b), cohen_kappa(b, a), atol=1e-12)
-    assert not cohen_kappa(a, b) > 1
-
-
 def test_agreement_by_hand() -> None:
     items = [
         item("x", {"A": 1, "B": 2, "C": 2}),
@@ -201,11 +194,6 @@ def test_names_of_systems_decide_nothing() -> None:
         found.add(tuple(round(figure, 12) for figure in figures))
     assert len(found) == 1
     assert not np.isnan(list(found)).any()
-
-
-def test_a_shared_correction_is_one_in_whatever_order_its_systems_are_listed() -> None:
-    items = [item("x", {"A B": 1, "C": 2}), item("y", {"B A": 1, "C": 2})]
-    assert annotator_kappa(items).counts == {("x", "y"): 1}
 
 
 def seeda(data_dir: Path, kind: str) -> tuple[RankedItem, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,21 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
 from gecjury.core.errors import InputError
-from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus
 from gecjury.metaeval.cautions import cautions, check_scored, count_repeats
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
-from gecjury.refbased.green import GREEN
 from gecjury.scoring.registry import load
-from gecjury.scoring.scores import Statistics
 
-SYSTEMS = ("good", "half", "none")
 RATINGS = "sentence,system,score\n"
 PREFERENCES = "sentence,system_a,system_b,preference\n"
 RANKINGS = "sentence,system,rank,annotator\n"
@@ -125,37 +118,6 @@ def test_undefined_results_are_explained(folder: Path, capsys: pytest.CaptureFix
     assert "one rater" not in printed
 
 
-def test_the_page_of_an_own_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The page has the name of the folder, the omissions and the intervals of ratings."""
-    scores = [(1, 5, 4, 2), (2, 5, 1, 2), (3, 4, 3, 3)]
-    rows = [f"{n},{s},{v}" for n, *v3 in scores for s, v in zip(SYSTEMS, v3, strict=True)]
-    (folder / "judgments.csv").write_text(RATINGS + "\n".join([*rows, "1,ghost,3"]))
-    page = folder / "page.html"
-    argv = ["-m", "gleu:n=1", "--unknown-systems", "skip", "--resamples", "50", "--html", str(page)]
-    found = accepted(capsys, str(folder), *argv)
-    text = page.read_text()
-    assert "1 metric against people on mine<" in text
-    assert "1 of 10 judgments name systems without output and are left out: ghost 1." in text
-    section = text[text.index('id="ratings"') : text.index('id="segment')]
-    low, high = found["ratings"][0]["ci95"]["pearson"]
-    shown = [f"{bound:.2f}".replace("0.", ".", 1).replace("-", "−") for bound in (low, high)]
-    assert f"[{shown[0]}, {shown[1]}]" in section
-
-
-def test_tuning_on_two_systems_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "benchmark.toml").write_text('[system_sets]\nbase = ["good", "none"]')
-    assert main(["tune", "green:beta=1:2:1", str(folder), "--folds", "1"]) == 2
-    assert "mine (base) has fewer than three systems" in capsys.readouterr().err
-
-
-def test_an_own_folder_is_attacked_like_a_benchmark(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    argv = ["attack", str(folder), "-m", "green", "--attack", "empty", "--resamples", "5"]
-    assert main([*argv, "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["systems"] == ["good", "half", "none"]
-
-
 def test_misnamed_judgments_are_pointed_out(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -219,16 +181,6 @@ def test_wrong_judgments_name_their_line(
     assert "judgments.csv" in message
     for word in words:
         assert word in message
-
-
-def test_an_item_of_two_sentences_is_refused(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = "sentence,system,rank,item\n1,good,1,p\n2,none,2,p\n"
-    (folder / "judgments.csv").write_text(text)
-    assert "line 3, column item: 'p'; expected an item of one" in refused(
-        capsys, str(folder), "-m", "green"
-    )
 
 
 @pytest.mark.parametrize(
@@ -377,22 +329,6 @@ def test_a_preference_between_equal_texts_is_reported(folder: Path) -> None:
     assert note.startswith("1 judgments prefer")
 
 
-def test_notes_of_metrics_are_reported(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    made = GREEN.statistics
-
-    def noting(self: GREEN, corpus: Corpus, runtime: Runtime) -> Statistics:
-        return replace(made(self, corpus, runtime), notes=("leakage: trained on this",))
-
-    monkeypatch.setattr(GREEN, "statistics", noting)
-    found = accepted(capsys, str(folder), "-m", "green:n=2", "-m", "green:n=1")
-    # Both metrics have the same note, which is reported once.
-    assert found["caveats"].count("leakage: trained on this") == 1
-    assert main(["compare", str(folder), "-m", "green:n=2"]) == 0
-    assert "leakage: trained on this" in capsys.readouterr().out
-
-
 def test_systems_that_were_never_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "judgments.csv").write_text(PREFERENCES + "1,good,none,a\n2,half,none,tie\n")
     (folder / "benchmark.toml").write_text(
@@ -452,52 +388,6 @@ def test_scores_of_another_corpus_or_version_are_refused(
     record["format"] = "gecjury-scores/0"
     second.write_text(json.dumps(record))
     assert "format 'gecjury-scores/0', expected 'gecjury-scores/1'" in refused(capsys, *options)
-
-
-def test_scores_of_another_behaviour_version_are_refused(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "scores"
-    options = (str(folder), "-m", "green", "-o", str(out))
-    accepted(capsys, *options)
-    (path,) = out.iterdir()
-    record = json.loads(path.read_text())
-    record["key"] = "0" * 16
-    record["signature"]["version"] = 0
-    path.write_text(json.dumps(record))
-    message = refused(capsys, *options)
-    assert "version 0 in the file, 2 here" in message
-
-
-def test_a_table_of_another_benchmark_is_refused(folder: Path) -> None:
-    study = Study(load_benchmark(str(folder)))
-    sample: Benchmark = load_benchmark("sample")
-    with pytest.raises(InputError, match=r"scores of 6 systems × 68 sentences do not belong"):
-        study.evaluate(load("green").score_corpus(sample.corpus), ("sentence",))
-
-
-@pytest.mark.parametrize(("view", "contradictory"), [("edit", 159), ("sentence", 57)])
-def test_repeats_of_a_real_benchmark_by_a_plain_loop(
-    data_dir: Path, view: str, contradictory: int
-) -> None:
-    seeda = load_benchmark("seeda", view=view, data=data_dir)
-    seen: dict[tuple[str, int, str, str], list[int]] = {}
-    for item in seeda.rankings[seeda.view]:
-        places = [
-            (name, rank, place)
-            for place, (group, rank) in enumerate(zip(item.groups, item.ranks, strict=True))
-            for name in group
-            if name in seeda.corpus.names
-        ]
-        for a, b in itertools.combinations(sorted(places), 2):
-            if a[2] != b[2]:
-                key = item.annotator, item.sentence, a[0], b[0]
-                seen.setdefault(key, []).append((a[1] < b[1]) - (a[1] > b[1]))
-    repeated = sum(len(signs) > 1 for signs in seen.values())
-    opposite = sum({-1, 1} <= set(signs) for signs in seen.values())
-    assert (repeated, opposite) == (996, contradictory)
-    pairs = expand_pairs(seeda.rankings[seeda.view], seeda.corpus.names)
-    assert count_repeats(pairs) == (repeated, opposite)
 
 
 _CHANGE_MORE = "systems that change more of the text are preferred on this benchmark"

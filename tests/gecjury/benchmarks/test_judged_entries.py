@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import tracemalloc
 from dataclasses import fields, replace
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 from gecjury.benchmarks.annotators import annotator_agreement
 from gecjury.benchmarks.human_scores import human_expected_wins, human_trueskill
 from gecjury.benchmarks.judgments import (
-    JudgedEntries,
     JudgmentPairs,
     RankedItem,
     expand_pairs,
@@ -103,19 +101,3 @@ def test_statistics_of_entries_equal_those_of_pairs(seed: int) -> None:
         assert score(entries).tolist() == score(pairs).tolist()
     compared = np.isin(np.arange(len(SYSTEMS)), [pairs.first, pairs.second])
     assert entries.compared.tolist() == compared.tolist()
-
-
-def test_memory_of_entries_grows_with_systems_not_with_pairs() -> None:
-    names = tuple(map(str, range(800)))
-    items = [RankedItem("1", 0, "x", tuple((name,) for name in names), (1, 2) * 400)]
-
-    def peak(call: object) -> int:
-        tracemalloc.start()
-        call()  # type: ignore[operator]
-        found = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return found
-
-    entries: JudgedEntries = judged_entries(items, names)
-    at_once = peak(entries.whole)
-    assert peak(lambda: sum(len(part) for part in entries.parts(5000))) < at_once / 20

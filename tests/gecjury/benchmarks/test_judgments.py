@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gecjury.benchmarks.judgments import (
     RankedItem,
@@ -154,45 +150,6 @@ def test_refuses_a_system_named_twice_and_an_unknown_mode() -> None:
         expand_pairs([ITEM], ["A", "B", "A"])
     with pytest.raises(OptionError, match="unknown mode"):
         expand_pairs([ITEM], ["A"], "other")  # type: ignore[arg-type]
-
-
-@st.composite
-def items(draw: st.DrawFn) -> RankedItem:
-    names = draw(st.permutations("ABCDEF"))
-    sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=4))
-    groups, at = [], 0
-    for size in sizes:
-        if at + size <= len(names):
-            groups.append(tuple(names[at : at + size]))
-            at += size
-    ranks = draw(st.lists(st.integers(1, 3), min_size=len(groups), max_size=len(groups)))
-    return RankedItem("1", 0, "ann", tuple(groups), tuple(ranks))
-
-
-@given(items())
-def test_pairs_by_arithmetic(item: RankedItem) -> None:
-    sizes = [len(group) for group in item.groups]
-    two = list(combinations(range(len(sizes)), 2))
-    tied = [(a, b) for a, b in two if item.ranks[a] == item.ranks[b]]
-    merged = expand_pairs([item], list("ABCDEF"), "unexpanded")
-    assert (len(merged), int((merged.preference == 0).sum())) == (len(two), len(tied))
-    # All pairs of systems of the item; systems with the same text or equal ranks are tied.
-    expanded = expand_pairs([item], list("ABCDEF"))
-    assert len(expanded) == math.comb(sum(sizes), 2)
-    alike = sum(math.comb(size, 2) for size in sizes)
-    assert int(expanded.shared.sum()) == alike
-    assert int((expanded.preference == 0).sum()) == alike + sum(
-        sizes[a] * sizes[b] for a, b in tied
-    )
-
-
-@given(items())
-def test_reversing_the_systems_flips_every_preference(item: RankedItem) -> None:
-    forward = expand_pairs([item], list("ABCDEF"))
-    backward = expand_pairs([item], list("FEDCBA"))
-    assert sorted(zip(forward.first, forward.second, forward.preference, strict=True)) == sorted(
-        zip(5 - backward.second, 5 - backward.first, -backward.preference, strict=True)
-    )
 
 
 # Kobayashi et al. 2024, table 2: pairs and ties per annotator, unexpanded then expanded.

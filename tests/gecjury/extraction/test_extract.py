@@ -71,15 +71,6 @@ def test_tricky_pairs_have_the_edits_of_errant(nlp: Any) -> None:
         assert apply_edits(source.split(), edits) == corrected.split()
 
 
-def test_types_and_spans() -> None:
-    edits = extract(
-        ["This are a sentence ."],
-        [["This is a sentence ."], ["This are a sentence ."]],
-        runtime=FRESH,
-    ).edits
-    assert edits == [[(Edit(1, 2, "is", "R:VERB:SVA"),)], [()]]
-
-
 @pytest.mark.slow
 def test_real_pairs_have_the_edits_of_errant(nlp: Any, data_dir: Path) -> None:
     blocks = read_m2(data_dir / "conll14" / "official-2014.combined.m2", overlaps="keep")
@@ -128,32 +119,6 @@ def test_each_distinct_sentence_is_parsed_once_and_unchanged_ones_never(
     assert edits.edits[1][1:] == [(), (), ()]
 
 
-def test_workers_give_the_same_edits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extraction, "_FEW", 0)
-    monkeypatch.setattr("gecjury.extraction.workers._SMALLEST", 5)
-    sources = [a for a, _ in TRICKY]
-    versions = [[b for _, b in TRICKY], [b.lower() for _, b in TRICKY]]
-    steps: list[float] = []
-
-    class Bar:
-        def advance(self, count: float = 1) -> None:
-            steps.append(count)
-
-        def note(self, text: str) -> None:
-            pass
-
-    class Progress:
-        def task(self, description: str, total: float | None = None) -> Any:
-            from contextlib import nullcontext
-
-            return nullcontext(Bar())
-
-    runtime = Runtime(use_cache=False, workers=2, progress=Progress())
-    together = extract(sources, versions, runtime=runtime)
-    assert together == extract(sources, versions, runtime=FRESH)
-    assert sum(steps) == together.pairs
-
-
 def test_edits_come_from_disk_the_second_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,11 +130,6 @@ def test_edits_come_from_disk_the_second_time(
     second = extract(sources, {"again": lines}, runtime=runtime)
     assert second.cached == second.pairs == len(TRICKY)
     assert second.edits == first.edits
-
-
-def test_disk_cache_can_be_disabled(tmp_path: Path) -> None:
-    extract(["a"], [["b"]], runtime=Runtime(cache=tmp_path, use_cache=False))
-    assert not list(tmp_path.iterdir())
 
 
 def test_coarse_results_stay_marked_in_json_and_are_noted() -> None:

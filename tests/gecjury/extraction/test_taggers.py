@@ -22,7 +22,6 @@ from gecjury.extraction.retyping import (
     typed_corpus_edits,
 )
 from gecjury.extraction.taggers import extraction_signature
-from gecjury.scoring.registry import load
 
 FRESH = Runtime(use_cache=False)
 
@@ -102,19 +101,6 @@ def test_a_subset_of_the_systems_is_read_like_all_of_them() -> None:
     assert have_types(both.hypotheses, "plain")
     assert have_types(both.with_systems(["a"]).hypotheses, "plain")
     assert not have_types([foreign], "plain")
-
-
-def test_a_table_by_type_names_hits_and_misses_alike() -> None:
-    missed = Version(("Říká ze prijde", "to je ten on"))
-    table = load("errant:tagger=none").score_corpus(corpus(missed), FRESH)
-    made = table.signature.extra
-    assert made["tagger"] == "none 1"
-    assert "errant" not in made
-    assert made["gold"] == "retyped"
-    assert table.statistics.details["by_type"]["a"] == {
-        "R:SPELL": [1, 0, 1],
-        "M:OTHER": [1, 0, 0],
-    }
 
 
 M2 = """S Rika ze prijde

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -106,16 +105,6 @@ def test_a_worker_gives_the_same_edits_as_this_process(
 
 
 @LINUX
-def test_a_fork_survives_an_interrupt(forked: ForkedProcess) -> None:
-    assert forked.ask([]) == []
-    os.kill(forked._pid, signal.SIGINT)
-    ((coarse, edit),) = forked.ask([("a", "long")])
-    assert coarse is True
-    assert edit[:3] == [0, 1, "long"]
-    assert int(edit[3]) == forked._pid != os.getpid()
-
-
-@LINUX
 def test_errors_in_a_worker_are_raised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
@@ -139,18 +128,6 @@ def test_a_killed_worker_is_reported(forked: ForkedProcess) -> None:
     with pytest.raises(GecjuryError, match=r"ended unexpectedly \(status -9\)"):
         forked.ask([("a", "b")])
     forked.kill()  # a finished process is not killed again: its id may be reused
-
-
-@LINUX
-def test_forks_exit_when_their_pipe_is_closed() -> None:
-    """A fork keeps no end of an earlier fork's pipes open, so each notices when its own closes."""
-    pool = [ForkedProcess(partial(_answers, Fake()))]  # type: ignore[arg-type]
-    pool.append(ForkedProcess(partial(_answers, Fake()), pool))  # type: ignore[arg-type]
-    for process in pool:
-        process.ask([])
-        process.streams[0].close()
-        assert process.wait() == 0
-        process.close()
 
 
 def test_batches_shrink_and_contain_every_pair_once() -> None:
@@ -180,16 +157,6 @@ def test_workers_together_give_each_pair_once(
     found = list(extract_in_workers(PAIRS, "embedded", 3))
     assert len(found) == len(PAIRS)
     assert dict(found) == made(PAIRS, nlp)
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
-
-
-@LINUX
-def test_stopping_early_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_SMALLEST", 2)
-    running = extract_in_workers(PAIRS, "embedded", 2)
-    next(running)
-    running.close()
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
 

@@ -7,13 +7,11 @@ import io
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.loaders.edit_labels import load_aqua, load_pevdata
-from gecjury.cli import main
 from gecjury.metaeval.edits.cases import annotator_pairs, edit_cases, unused_verdicts
 from tests.made_up import data_folder, request
 
@@ -157,37 +155,3 @@ def test_the_released_pairs(data_dir: Path) -> None:
     assert sum(case.valid for case in cases) == 1264
     assert len(made.corpus) == 2224
     assert len(made.verdicts()[2]) == 4
-
-
-def compared(capsys: pytest.CaptureFixture[str], *args: str) -> dict[str, Any]:
-    assert main(["compare", *args, "--format", "json"]) == 0
-    document: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return document
-
-
-def test_compare_shows_labels(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    usual = ["aqua-en", "-m", "changes", "--data", str(data_dir), "--resamples", "50"]
-    found = compared(capsys, *usual)
-    labels = found["labels"]
-    assert labels["counts"] == {"TP": 92, "FP1": 15, "FP2": 10, "FP3": 79, "TN": 23, "FN": 1}
-    rows = {(row["metric"], row["score"], row["bad"]): row for row in labels["rows"]}
-    mine = rows["changes", "score", "FP3"]
-    assert mine["corrections"] == {"good": 92, "bad": 79}
-    assert mine["ci95"]["auc"][0] < mine["auc"] < mine["ci95"]["auc"][1]
-    # The score of an unchanged text is 0, so the gain is the score itself.
-    assert rows["changes", "gain", "any"]["auc"] == rows["changes", "score", "any"]["auc"]
-    assert any("15 of FP1 and 10 of FP2" in text for text in found["caveats"])
-    assert main(["compare", *usual]) == 0
-    shown = capsys.readouterr().out
-    assert "labels of whole corrections" in shown
-    assert "sent acc" not in shown
-
-
-@pytest.mark.slow
-def test_compare_pairs_only_by_edits(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    usual = ["pevdata", "-m", "changes", "--data", str(data_dir), "--resamples", "20"]
-    found = compared(capsys, *usual)
-    assert found["rows"][0]["edit"]["cases"] == 2582
-    assert found["edit_ceiling"]["pairs"] == 0
-    assert main(["compare", *usual, "--level", "sentence"]) == 2
-    assert "people judged only single edits" in capsys.readouterr().err

@@ -6,14 +6,12 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.loaders.edit_labels import load_aqua
-from gecjury.cli import main
 from gecjury.core.errors import InputError, OptionError
 from tests.gecjury.benchmarks.loaders.test_edit_labels import TEXT as AQUA
 from tests.made_up import data_folder, request
@@ -114,16 +112,6 @@ def test_a_file_with_the_columns_of_aqua_is_read_as_aqua(tmp_path: Path) -> None
     assert mine.verdicts()[:2] == theirs.verdicts()[:2]
     german = load_benchmark(str(tmp_path / "gold_de.csv"), lang="de")
     assert german.corpus.language.code == "de"
-
-
-def test_compare_and_analyse_accept_a_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    table = written(tmp_path, RATED)
-    assert main(["compare", table, "-m", "changes", "--format", "json"]) == 0
-    document: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert document["benchmark"] == "mine"
-    assert main(["analyse", "edits", table, "--format", "json"]) == 0
 
 
 @pytest.mark.parametrize(

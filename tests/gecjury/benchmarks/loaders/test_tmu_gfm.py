@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.cli import main
 
 
 def test_five_systems_and_their_ratings(data_dir: Path) -> None:
@@ -55,29 +54,3 @@ def test_the_test_part_is_never_used_in_training(data_dir: Path) -> None:
     seen = {normalise(data.sources[row]) for row in (*split.train, *split.dev)}
     assert not seen & {normalise(source) for source in test.corpus.sources}
     assert len(test.corpus) == 142
-
-
-def test_a_metric_that_needs_references_is_refused_before_scoring(
-    data_dir: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["compare", "tmu-gfm-test", "-m", "green", "--data", str(data_dir)]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert "green needs references, and tmu-gfm-test has none: name files" in captured.err
-    assert main(["compare", "tmu-gfm-test", "-m", "m2", "--data", str(data_dir)]) == 2
-    assert "m2 needs gold edits in M2, and tmu-gfm-test has none" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_files_given_as_references_are_used(
-    data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    test = load_benchmark("tmu-gfm-test", data=data_dir)
-    path = tmp_path / "copies.txt"
-    path.write_text("".join(f"{source}\n" for source in test.corpus.sources))
-    options = ("--references", str(path), "--data", str(data_dir))
-    status = main(["compare", "tmu-gfm-test", "-m", "green", *options])
-    captured = capsys.readouterr()
-    assert status == 0, captured.err
-    assert "Ratings of single corrections" in captured.out
-    assert "one rater" in captured.out

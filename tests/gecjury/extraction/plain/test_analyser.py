@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 pytest.importorskip("rapidfuzz")
 
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.edits import apply_edits
 from gecjury.corpus.gold import has_type_of
 from gecjury.extraction import alignment
 from gecjury.extraction.extract import extract
-from gecjury.extraction.plain.analyser import PlainAligner, PlainReader, plain_extractor
+from gecjury.extraction.plain.analyser import PlainAligner, PlainReader
 
 FRESH = Runtime(use_cache=False)
 
@@ -97,16 +97,6 @@ def test_edits_by_hand(source: str, corrected: str, expected: list[tuple[str, st
     assert edits(source, corrected) == expected
 
 
-def test_a_changed_form_is_a_separate_edit_next_to_missing_punctuation() -> None:
-    """`similar` ignores diacritics and case; ERRANT's comparison would miss these pairs."""
-    assert edits("lidi to vi", "Lidi , to ví .") == [
-        ("lidi", "Lidi", "R:ORTH"),
-        ("", ",", "M:PUNCT"),
-        ("vi", "ví", "R:SPELL"),
-        ("", ".", "M:PUNCT"),
-    ]
-
-
 # Few words, so that sentences share them; marks, widths and scripts with unusual behaviour.
 WORDS = st.sampled_from(
     [*"aAbＡ.,…は", "ab", "ba", "Ab", "a-b", "a\u0301", "á", "''", "ね", "ß", "SS", "\u200b", "ïß"]
@@ -174,11 +164,6 @@ def test_cache_and_workers_give_the_same_edits(tmp_path: Path) -> None:
     both = extract(sources, [lines], "none", runtime=Runtime(use_cache=False, workers=2))
     assert plain.edits == first.edits == again.edits == both.edits
     assert (first.cached, again.cached) == (0, 300)
-
-
-def test_an_extractor_yields_pairs_with_their_edits() -> None:
-    pair = "a b", "a c"
-    assert dict(plain_extractor().extract([pair]))[pair].edits == (Edit(1, 2, "c", "R:OTHER"),)
 
 
 def test_neither_spacy_nor_errant_is_imported() -> None:

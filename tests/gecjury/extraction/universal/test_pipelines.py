@@ -85,13 +85,6 @@ def test_types_by_part_of_speech_and_lemma(
     assert apply_edits(source.split(), found[0]) == corrected.split()
 
 
-def test_verbs_merge_with_their_auxiliaries(folder: Path) -> None:
-    """This takes parts of speech; `none` cannot do it."""
-    pair = (["hund springer snabbt"], [["hund har sprungit snabbt"]])
-    (found,) = extract(*pair, f"spacy:{folder}", runtime=FRESH).edits
-    assert [(e.start, e.end, e.correction) for e in found[0]] == [(1, 2, "har sprungit")]
-
-
 def test_the_signature_names_pipeline_and_versions(folder: Path) -> None:
     made = extraction_signature(f"spacy:{folder}")
     version = spacy.__version__
@@ -101,17 +94,6 @@ def test_the_signature_names_pipeline_and_versions(folder: Path) -> None:
         "rules": "universal 1",
     }
     assert cache_parts(f"spacy:{folder}")["files"].startswith(str(folder.resolve()))
-
-
-def test_cache_and_workers_give_the_same_edits(folder: Path, tmp_path: Path) -> None:
-    sources = [f"hund äter {n}" for n in range(260)]
-    lines = [f"en hund springer {n} ." for n in range(260)]
-    name = f"spacy:{folder}"
-    first = extract(sources, [lines], name, runtime=Runtime(cache=tmp_path))
-    again = extract(sources, [lines], name, runtime=Runtime(cache=tmp_path))
-    both = extract(sources, [lines], name, runtime=Runtime(use_cache=False, workers=2))
-    assert first.edits == again.edits == both.edits
-    assert again.cached == 260
 
 
 @pytest.mark.parametrize(
