@@ -10,9 +10,8 @@ across systems and references, skips unchanged pairs, and remembers edits on dis
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TypeVar
 
@@ -33,10 +32,6 @@ Versions = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 _FEW = 200
 # Pairs whose edits are written to disk at once.
 _AT_ONCE = 2000
-# Tokens of this many letters or more are not compared by spelling: the time for ERRANT's distance
-# of two spellings grows with the product of their lengths.
-_GIANT = 2000
-_SEEN = 1000  # first letters of such a token that the tagger and the aligner see
 
 
 @dataclass(frozen=True)
@@ -106,10 +101,9 @@ def extract(
                 f"{name} has {len(lines)} lines, but there are {len(sources)} sources: "
                 "edits need one line for each source"
             )
-    giants: dict[str, str] = {}
     # Versions repeat most lines; one copy of equal lines is kept, since it compares fastest.
     distinct = {*sources, *chain.from_iterable(lines for _, lines in named)}
-    plain = {line: _without_giants(line, giants) for line in distinct}
+    plain = {line: " ".join(line.split()) for line in distinct}
     columns = [
         [(plain[source], plain[line]) for source, line in zip(sources, lines, strict=True)]
         for _, lines in named
@@ -126,8 +120,6 @@ def extract(
         tagger,
         runtime,
     )
-    if giants:
-        edits_of = {pair: _with_giants(extracted, giants) for pair, extracted in edits_of.items()}
     unchanged = ExtractedEdits(())
     coarse = {pair for pair, extracted in edits_of.items() if extracted.coarse}
     return Extraction(
@@ -141,38 +133,6 @@ def extract(
             if coarse and not coarse.isdisjoint(row)
         ),
     )
-
-
-def _without_giants(line: str, giants: dict[str, str]) -> str:
-    """Return a line with single blanks and a stand-in for every token of `_GIANT` letters or more.
-
-    Args:
-        line: a sentence.
-        giants: tokens by their stand-ins; new ones are added.
-    """
-    tokens = line.split()
-    if len(line) < _GIANT:
-        return " ".join(tokens)
-    for place, token in enumerate(tokens):
-        if len(token) >= _GIANT:
-            digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-            # Only letters, so that the rules treat the stand-in as a word, like the token.
-            stand_in = token[:_SEEN] + digest.translate(_AS_LETTERS)
-            giants[stand_in] = token
-            tokens[place] = stand_in
-    return " ".join(tokens)
-
-
-_AS_LETTERS = str.maketrans("0123456789", "ghijklmnop")
-
-
-def _with_giants(extracted: ExtractedEdits, giants: Mapping[str, str]) -> ExtractedEdits:
-    """Return edits with the tokens in place of their stand-ins."""
-    edits = tuple(
-        replace(edit, correction=" ".join(giants.get(t, t) for t in edit.correction.split()))
-        for edit in extracted.edits
-    )
-    return extracted._replace(edits=edits)
 
 
 def remembered(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -202,17 +203,10 @@ def test_signature_names_tagger_and_errant() -> None:
     assert signature["errant"].startswith("3.0")
 
 
-def test_the_spelling_of_giant_tokens_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_spelling_of_giant_tokens_is_not_compared() -> None:
     # Computing the distance of two spellings takes time proportional to the product of their
-    # lengths: minutes for a million letters.
-    seen: list[str] = []
-    real = Extractor.extract
-
-    def watched(self: Extractor, pairs: Any) -> Any:
-        seen.extend(token for pair in pairs for text in pair for token in text.split())
-        return real(self, pairs)
-
-    monkeypatch.setattr(Extractor, "extract", watched)
+    # lengths: minutes for these.
+    begin = time.perf_counter()
     source, target = "x" * 300_000, "x" * 299_999 + "y"
     found = extract(
         [f"He see {source} .", f"a {source}"],
@@ -224,4 +218,4 @@ def test_the_spelling_of_giant_tokens_is_not_compared(monkeypatch: pytest.Monkey
         [[(1, 2, "sees"), (2, 3, target)], [(2, 2, "!")]],
         [[], [(0, 1, target)]],
     ]  # fmt: skip
-    assert max(map(len, seen)) < 2_000
+    assert time.perf_counter() - begin < 10

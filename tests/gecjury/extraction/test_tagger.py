@@ -102,14 +102,14 @@ def test_untested_spacy_and_missing_spacy(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_agreement_with_official_errant_on_a_slice(nlp: Any, data_dir: Path) -> None:
-    """Official ERRANT edits of AMU, first 300 sentences: spans F1 at least .99, types .94."""
+    """Official ERRANT edits of AMU, first 150 sentences: spans F1 at least .99, types .94."""
     pytest.importorskip("errant")
     tool = _tool("evaluate_tagger")
     gold = tool.read_m2(data_dir / "conll14-errant" / "conll14-AMU.errant")
-    gold.sources, gold.edits[0] = gold.sources[:300], gold.edits[0][:300]
+    gold.sources, gold.edits[0] = gold.sources[:150], gold.edits[0][:150]
     ours = tool.extract(tool.Extractor(nlp), gold, 0)
     figures = tool.agreement(gold.edits[0], ours)
-    assert figures["edits"] > 200
+    assert figures["edits"] > 90
     assert figures["f1"] >= 0.99
     assert figures["types"] >= 0.94
 
