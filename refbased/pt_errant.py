@@ -28,9 +28,9 @@ from gecjury.scoring.scores import Statistics
 class PTERRANT(ModelWeighted, TypedEditMetric):
     """F-score over weighted edits (Gong et al. 2022).
 
-    The weight of an edit e is |BERTScore(S with only e applied, R) − BERTScore(S, R)|. Range 0 to 1,
-    higher is better. Precision is 1 without false positives, recall 1 without false negatives. An
-    output without words has no hits. Several references are handled as in ERRANT, both for a
+    The weight of an edit e is |BERTScore(S with only e applied, R) − BERTScore(S, R)|. Range 0 to
+    1, higher is better. Precision is 1 without false positives, recall 1 without false negatives.
+    An output without words has no hits. Several references are handled as in ERRANT, both for a
     sentence and for the corpus.
 
     Attributes:

@@ -330,8 +330,7 @@ class Corpus:
                         f"{name}, sentence {row + 1}: the edit {over[0].start} {over[0].end} "
                         f"{over[0].correction!r} overlaps another of the same annotator, and "
                         f"{metric} splits sentences at the edits: remove one of the two, or "
-                        "give the reference as text (`gecjury m2 apply --overlaps keep`), from "
-                        "which edits are extracted"
+                        "give the reference as text, from which edits are extracted"
                     )
 
     def group_texts(self, group: Group) -> tuple[str, ...]:

@@ -61,9 +61,8 @@ def m2_gold(box: Box) -> Case:
     if roll < 3:
         action = box.rng.choice(("apply", "text", "check", "convert"))
         who = box.rng.choice(([], ["--annotator", "1"], ["--annotator", box.rng.choice(HOSTILE)]))
-        over = ["--overlaps", "keep"] * box.rng.randrange(2)
         files = ["gold.m2", "more.m2"][: box.rng.choice((1, 2))]
-        argv = ["m2", action, *files, *who, *over, *(["-o", "x.out"] * (roll == 0))]
+        argv = ["m2", action, *files, *who, *(["-o", "x.out"] * (roll == 0))]
         return Case(box.tail(*argv), verbatim=True, silent=True,
                     unusable=box.broken if box.broken.startswith("gold") else "")  # fmt: skip
     if roll < 5:

@@ -177,7 +177,7 @@ def _errant_utilities(
 
     settings = utility.settings()
     alone = replace(corpus, references=(), gold=None)
-    extracted = corpus_edits(alone, str(settings["tagger"]), str(settings["pos"]), runtime)
+    extracted = corpus_edits(alone, str(settings["tagger"]), runtime)
     width = max(map(len, texts))
     counts = np.zeros((len(texts), width, width, 3))
     systems = list(extracted.systems.values())

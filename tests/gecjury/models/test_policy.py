@@ -75,9 +75,7 @@ def test_all_metrics_refuse_a_missing_device(metric: str, models: Path) -> None:
 
 
 @pytest.mark.parametrize("metric", NEURAL)
-def test_all_metrics_handle_sixteen_bit_precision_alike(
-    metric: str, models: Path
-) -> None:
+def test_all_metrics_handle_sixteen_bit_precision_alike(metric: str, models: Path) -> None:
     name, settings = metric, options(metric, models)
     runtime = Runtime(device="cpu", use_cache=False)
     plain, rough = load(name, **settings), load(name, **settings, dtype="bfloat16")
