@@ -22,7 +22,7 @@ from gecjury.core.arrays import FloatArray
 from gecjury.extraction.merging import SPELLED, Span, common_prefix
 from gecjury.extraction.parsing import Operation, Parsed, mark
 from gecjury.extraction.pipeline import Extractor, Typer
-from gecjury.extraction.plain.analyser import RULES, PlainAligner, PlainReader
+from gecjury.extraction.plain import RULES, PlainAligner, PlainReader
 
 NAME = "cherrant"
 # The version of these rules in signatures and caches, increased when an edit or a type changes.

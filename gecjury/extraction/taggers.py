@@ -31,9 +31,7 @@ def extractor_of(tagger: str) -> Extractor:
     """
     scheme = scheme_of(tagger)
     if scheme == "plain":
-        from gecjury.extraction.plain.analyser import plain_extractor
-
-        return plain_extractor()
+        return plain.plain_extractor()
     if scheme == "cherrant":
         from gecjury.extraction.chinese import chinese_extractor
 
@@ -41,9 +39,7 @@ def extractor_of(tagger: str) -> Extractor:
     nlp = _loaded(tagger, json.dumps(cache_parts(tagger), sort_keys=True))
     if scheme == "errant":
         return errant_extractor(nlp)
-    from gecjury.extraction.universal.pipelines import universal_extractor
-
-    return universal_extractor(nlp, tagger.removeprefix(universal.PREFIX))
+    return universal.universal_extractor(nlp, tagger.removeprefix(universal.PREFIX))
 
 
 @lru_cache(maxsize=1)
@@ -51,9 +47,7 @@ def _loaded(tagger: str, version: str) -> Any:
     """Return a tagger's pipeline; `version` distinguishes a retrained model."""
     del version
     if scheme_of(tagger) == "universal":
-        from gecjury.extraction.universal.pipelines import load_universal
-
-        return load_universal(tagger.removeprefix(universal.PREFIX))
+        return universal.load_universal(tagger.removeprefix(universal.PREFIX))
     if tagger == EMBEDDED:
         return Embedded()
     return load_tagger(tagger)
@@ -98,9 +92,7 @@ def extraction_signature(tagger: str = "embedded") -> dict[str, str]:
         from gecjury.extraction.chinese import NAME, VERSION
 
         return {"tagger": f"{NAME} {VERSION}"}
-    from gecjury.extraction.universal.pipelines import pipeline_signature
-
-    return pipeline_signature(tagger.removeprefix(universal.PREFIX))
+    return universal.pipeline_signature(tagger.removeprefix(universal.PREFIX))
 
 
 # Increased when the form or meaning of the data on disk changes.

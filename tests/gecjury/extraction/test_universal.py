@@ -17,7 +17,7 @@ from gecjury.core.runtime import Runtime  # noqa: E402
 from gecjury.corpus.edits import apply_edits  # noqa: E402
 from gecjury.extraction.extract import cache_parts, extract  # noqa: E402
 from gecjury.extraction.taggers import extraction_signature  # noqa: E402
-from gecjury.extraction.universal.pipelines import universal_extractor  # noqa: E402
+from gecjury.extraction.universal import universal_extractor  # noqa: E402
 
 FRESH = Runtime(use_cache=False)
 WORDS = {
