@@ -11,14 +11,14 @@ import numpy as np
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.precision import DType
-from gecjury.refbased.edit_metric import TypedCounts, TypedEditMetric, Types, distinct_corrections
-from gecjury.refbased.weighing.edit_weights import (
+from gecjury.refbased.bertscore import (
     EditKey,
     EditWeights,
     Kinds,
     ModelWeighted,
     edit_kinds,
 )
+from gecjury.refbased.edit_metric import TypedCounts, TypedEditMetric, Types, distinct_corrections
 from gecjury.refbased.wordless import wordless
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scores import Statistics

@@ -11,10 +11,10 @@ from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.precision import DType
+from gecjury.refbased.bertscore import EditWeights, ModelWeighted
 from gecjury.refbased.m2.maxmatch import extract_system_edits
 from gecjury.refbased.m2.metric import M2, gold_edits
 from gecjury.refbased.m2.paths import GoldEdit, SystemEdit
-from gecjury.refbased.weighing.edit_weights import EditWeights, ModelWeighted
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Statistics
 

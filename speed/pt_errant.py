@@ -24,8 +24,8 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.extraction.extract import corpus_edits
 from gecjury.models.checkpoints import quiet_transformers
+from gecjury.refbased.bertscore import BERTScore
 from gecjury.refbased.pt_errant import PTERRANT
-from gecjury.refbased.weighing.bertscore import BERTScore
 from speed.harness import Claim, Options, faster, needs, peak_memory
 
 __all__ = ["measure"]

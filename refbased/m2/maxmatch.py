@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from gecjury.refbased.m2.bounded import bounded_path
 from gecjury.refbased.m2.lattice import EditLattice
-from gecjury.refbased.m2.official import OfficialSearch
-from gecjury.refbased.m2.paths import GoldEdit, SystemEdit
+from gecjury.refbased.m2.paths import GoldEdit, OfficialSearch, SystemEdit
 
 CELL_LIMIT = 2_000_000  # positions (i, j) of one pair: 1,400 by 1,400 tokens
 

@@ -24,7 +24,6 @@ from gecjury.refbased.edit_metric import (
     words,
 )
 from gecjury.refbased.references import FirstBest, f_rule
-from gecjury.refbased.uot_errant.tally import Alignment, EditSets, Place, Tally
 from gecjury.refbased.uot_errant.transport import (
     Penalties,
     Problem,
@@ -35,9 +34,13 @@ from gecjury.refbased.uot_errant.transport import (
     solve,
 )
 from gecjury.refbased.uot_errant.vectors import (
+    Alignment,
     Cost,
     EditSet,
+    EditSets,
     Mass,
+    Place,
+    Tally,
     Vectorise,
     all_texts,
     costs,

@@ -10,8 +10,8 @@ import pytest
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.refbased.bertscore import BERTScore
 from gecjury.refbased.pt_errant import PTERRANT
-from gecjury.refbased.weighing.bertscore import BERTScore
 from gecjury.scoring.registry import load
 
 pytest.importorskip("torch")

@@ -10,8 +10,8 @@ import pytest
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.m2 import parse_m2
+from gecjury.refbased.bertscore import BERTScore
 from gecjury.refbased.pt_m2 import PTM2
-from gecjury.refbased.weighing.bertscore import BERTScore
 
 pytest.importorskip("torch")
 

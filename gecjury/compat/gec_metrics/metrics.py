@@ -33,9 +33,9 @@ from gecjury.core.textfiles import read_json
 from gecjury.corpus.corpus import corpus_of_texts
 from gecjury.corpus.edits import Edit, counted_edits
 from gecjury.extraction.extract import corpus_edits, extract
+from gecjury.refbased.bertscore import BERTScore
 from gecjury.refbased.edit_metric import BestReference
 from gecjury.refbased.gotoscorer.weights import ChunkWeights, chunk_sequence, judge_systems
-from gecjury.refbased.weighing.bertscore import BERTScore
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Statistics
