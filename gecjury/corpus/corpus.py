@@ -57,9 +57,9 @@ class Version:
             extracted from the text.
         sources: the sentences that those edits belong to, if the file has them.
         text: the lines as they were written, if `lines` were tokenised since; otherwise None.
-        marks: marks of a grammar checker's matches (`gecjury.corpus.matches`), one tuple per line.
+        marks: marks of a grammar checker's matches, one tuple per line.
         note: remark on how the file was read.
-        ids: if each line has an id (`gecjury.corpus.aligned`), the line of the file for each id.
+        ids: if each line has an id, the line of the file for each id.
         key: the key or column of those ids.
         borrowed: numbers of the lines that the file lacks and that come from another reference.
     """
