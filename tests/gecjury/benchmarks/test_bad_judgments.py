@@ -137,16 +137,6 @@ def test_judgments_of_only_unknown_systems_leave_nothing(
     assert "is for your own judgments" in message
 
 
-def test_judgments_that_count_from_0_get_a_hint_at_the_key(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "judgments.csv").write_text(RATINGS + "0,good,4\n")
-    assert "first_sentence = 0" in refused(capsys, str(folder), "-m", "green")
-    (folder / "judgments.csv").unlink()
-    (folder / "judgments.xml").write_text(XML.format(RANKED).replace("src-id='1'", "src-id='0'"))
-    assert "first_sentence = 0" in refused(capsys, str(folder), "-m", "green")
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -156,59 +146,34 @@ def test_judgments_that_count_from_0_get_a_hint_at_the_key(
         ("sentence,system,score,mood\n", ["line 1: unknown column 'mood'", "annotator,aspect"]),
         (RATINGS + "1,good,4\n\n1,godo,4\n", ["line 4, column system: 'godo'", "mean good"]),
         (RATINGS + "9,good,4\n", ["line 2, column sentence: '9'; expected a whole number from 1"]),
+        (RATINGS + "0,good,4\n", ["first_sentence = 0"]),
         ("sentence;system;score\n1;good;3,5\n", ["'3,5'; expected a number with a decimal point"]),
-        (
-            RATINGS + "1,good,nan\n",
-            ["column score: 'nan'; expected", "leave the cell empty"],
-        ),
+        (RATINGS + "1,good,nan\n", ["column score: 'nan'; expected", "leave the cell empty"]),
         (RATINGS + "1,good,\n", ["every score is empty"]),
         (RATINGS + "1,good,4\n2,half,4\n", ["no sentence has judgments of two systems"]),
         (PREFERENCES + "1,good,none,c\n", ["line 2, column preference: 'c'", "a (for good)"]),
         (PREFERENCES + "1,good,good,a\n", ["column system_b: 'good'; expected another system"]),
         (PREFERENCES + "1,good,nine,a\n", ["column system_b: 'nine'; expected a system"]),
-        (
-            RANKINGS + "1,good,0,x\n",
-            ["column rank: '0'; expected a whole number from 1 to"],
-        ),
+        (RANKINGS + "1,good,0,x\n", ["column rank: '0'; expected a whole number from 1 to"]),
         (RANKINGS + "1,good,1,x\n1,good,2,x\n", ["line 3, column system: 'good'", "x has not ran"]),
+        (XML.format(RANKED.replace("none", "nine")), ["line 1: unknown system 'nine'", "half"]),
+        (XML.format(RANKED).replace("src-id='1'", "src-id='4'"), ["src-id '4' names no sentence"]),
+        (XML.format(RANKED).replace("src-id='1'", "src-id='0'"), ["first_sentence = 0"]),
+        (XML.format(RANKED.replace("'2'", "'best'")), ["rank 'best'"]),
+        ("<s></s>", ["no rankings"]),
+        ("<s><item>", ["not well-formed XML"]),
+        ("<!DOCTYPE s [<!ENTITY a 'good'>]>" + XML.format(RANKED), ["declares entities"]),
+        ("<!DOCTYPE s SYSTEM 'http://example.org/s.dtd'>" + XML.format(RANKED), ["external refer"]),
     ],
 )
 def test_wrong_judgments_name_their_line(
     folder: Path, capsys: pytest.CaptureFixture[str], text: str, words: list[str]
 ) -> None:
-    (folder / "judgments.csv").write_text(text)
-    message = refused(capsys, str(folder), "-m", "green")
-    assert "judgments.csv" in message
-    for word in words:
-        assert word in message
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (XML.format(RANKED.replace("none", "nine")), ["line 1: unknown system 'nine'", "half"]),
-        (XML.format(RANKED).replace("src-id='1'", "src-id='4'"), ["src-id '4' names no sentence"]),
-        (XML.format(RANKED.replace("'2'", "'best'")), ["rank 'best'"]),
-        ("<s></s>", ["no rankings"]),
-        ("<s><item>", ["not well-formed XML"]),
-        (
-            "<!DOCTYPE s [<!ENTITY a 'good'>]>" + XML.format(RANKED.replace("good", "&a;")),
-            ["declares entities or external references"],
-        ),
-        (
-            "<!DOCTYPE s SYSTEM 'http://example.org/s.dtd'>" + XML.format(RANKED),
-            ["declares entities or external references"],
-        ),
-    ],
-)
-def test_wrong_xml(
-    folder: Path, capsys: pytest.CaptureFixture[str], text: str, words: list[str]
-) -> None:
     (folder / "judgments.csv").unlink()
-    (folder / "judgments.xml").write_text(text)
+    name = "judgments.xml" if text.startswith("<") else "judgments.csv"
+    (folder / name).write_text(text)
     message = refused(capsys, str(folder), "-m", "green")
-    assert "judgments.xml" in message
-    for word in words:
+    for word in (name, *words):
         assert word in message
 
 
