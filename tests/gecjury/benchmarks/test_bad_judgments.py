@@ -29,18 +29,9 @@ RANKED = "<translation system='good' rank='1'/><translation system='none' rank='
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Three sentences, three systems, one reference, good judgments."""
-    root = tmp_path / "mine"
-    (root / "outputs").mkdir(parents=True)
-    (root / "references").mkdir()
-    (root / "source.txt").write_text("he go home\nshe like it\na cat sit\n")
-    (root / "outputs/good.txt").write_text("he goes home\nshe likes it\na cat sits\n")
-    (root / "outputs/half.txt").write_text("he goes home\nshe like it\na cat sit\n")
-    (root / "outputs/none.txt").write_text("he go home\nshe like it\na cat sit\n")
-    (root / "references/one.txt").write_text("he goes home\nshe likes it\na cat sits\n")
-    (root / "judgments.csv").write_text(GOOD)
-    return root
+def folder(own_texts: Path) -> Path:
+    (own_texts / "judgments.csv").write_text(GOOD)
+    return own_texts
 
 
 def refused(capsys: pytest.CaptureFixture[str], *argv: str) -> str:

@@ -20,17 +20,9 @@ SAMPLE = Path(__file__).resolve().parents[4] / "gecjury" / "benchmarks" / "sampl
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Three sentences, three systems, one reference; each test adds its judgments."""
-    root = tmp_path / "mine"
-    (root / "outputs").mkdir(parents=True)
-    (root / "references").mkdir()
-    (root / "source.txt").write_text("he go home\nshe like it\na cat sit\n")
-    (root / "outputs/good.txt").write_text("he goes home\nshe likes it\na cat sits\n")
-    (root / "outputs/half.txt").write_text("he goes home\nshe like it\na cat sit\n")
-    (root / "outputs/none.txt").write_text("he go home\nshe like it\na cat sit\n")
-    (root / "references/one.txt").write_text("he goes home\nshe likes it\na cat sits\n")
-    return root
+def folder(own_texts: Path) -> Path:
+    """Each test adds its judgments."""
+    return own_texts
 
 
 def compare(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:
