@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c const
 # Without compiled modules, every process that tests start compiles the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow test-all test-browser test-vllm test-minimum test-documented lint format wheel docs release-check clean
+.PHONY: demo test test-slow test-all test-browser test-vllm test-gpu test-minimum test-documented lint format wheel docs release-check clean
 
 demo: $(VENV)/.core
 	$(BIN)/gecjury demo
@@ -51,6 +51,10 @@ $(VENV)-vllm/.ready: pyproject.toml
 	$(VENV)-vllm/bin/python -m pip --disable-pip-version-check install --quiet \
 		-e '.[judges]' pytest hypothesis
 	touch $@
+
+# With the environment at hand: torch for GPUs, transformers and pytest are enough.
+test-gpu:
+	$(PYTHON) -m pytest -m gpu tests/gpu
 
 # What docs/reference/security.md promises, with the oldest packages that pyproject.toml allows: uv reads the
 # lower bounds there. Without the extra `embedded`, whose own packages want newer ones, and without

@@ -269,6 +269,11 @@ class EditMetric(Scorer):
 
     tagger: str = "embedded"
 
+    @property
+    def extraction(self) -> tuple[GoldTypes, str]:
+        """How edits are read: types of gold edits, and tagger."""
+        return "gold", self.tagger
+
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """Return the tagger and the versions of the packages that decide edits."""
         return extraction_signature(self.tagger)
@@ -334,6 +339,11 @@ class TypedEditMetric(EditMetric):
     later_settings: ClassVar[frozenset[str]] = frozenset({"types"})
 
     types: GoldTypes = "auto"
+
+    @property
+    def extraction(self) -> tuple[GoldTypes, str]:
+        """How edits are read: types of gold edits, and tagger."""
+        return self.types, self.tagger
 
     def edits(self, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
         """Return the edits of all hypotheses and references, with gold edits typed by `types`."""

@@ -9,9 +9,6 @@
 - Shares: one system, labels of 20, 40 or 100 of 400 sources; a metric's scores, or its verdicts, as
   often good as the labels, have a latent correlation r with the labels. Clopper and Pearson's
   interval of the labels is the measure of widths.
-- Forecasts of widths with more labels than there are, against the intervals of so many labels.
-- Rogan and Gladen: four systems; verdicts err with one sensitivity and specificity, and on half of
-  the sources in the same way for all systems.
 - SEEDA (with data): its judgments of 50 or 100 sources, drawn again in each trial, are the labels;
   the truth is the mean of all its judgments. Part of the truth is labelled, so intervals contain it
   more often than they promise.
@@ -24,7 +21,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.core.arrays import FloatArray
+from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.stats.special import ndtri
@@ -33,7 +30,6 @@ from gecjury.studies.estimate.prediction_powered import (
     Interval,
     Moments,
     Outputs,
-    Verdicts,
     filled,
 )
 from speed.harness import Claim, Options, checked
@@ -55,9 +51,7 @@ _QUALITIES = (0.3, 0.8)
 _SHARES = (0.5, 0.9, 0.98, 0.02)
 _FEW = (20, 40, 100)
 _FOLLOWED = (0.0, 0.5, 0.8)
-_FORECAST = (0.5, 0.8, 0.9, 0.95, 0.98)
 _WIDEST = 1.15  # of Clopper and Pearson's widths
-_ERRORS = ((0.75, 0.75), (0.9, 0.6), (0.95, 0.9))
 _METRICS = ("gleu", "changes")
 
 
@@ -73,8 +67,6 @@ def measure(options: Options) -> list[Claim]:
     claims += [
         _shares(share, few, r, 4 * trials) for share in _SHARES for few in _FEW for r in _FOLLOWED
     ]
-    claims += [_forecasts(share, few, trials // 2) for share in _FORECAST for few in (20, 40, 100)]
-    claims += [_corrected(*rates, n, trials) for rates in _ERRORS for n in _LABELLED]
     if options.data is not None:
         claims += [_of_seeda(str(options.data), name, trials) for name in _METRICS]
     return claims
@@ -102,27 +94,27 @@ class _Tally:
         """Return the ratio of the mean widths of two names."""
         return self.widths[name] / self.widths[other]
 
-    def told(self, names: Sequence[str], how: str = "") -> str:
-        """Describe coverage and width of each by one estimator, compared with labels alone."""
+    def told(self, names: Sequence[str]) -> str:
+        """Describe coverage and width of each, compared with labels alone."""
         parts = []
         for name in names:
-            one, alone = name + how, f"{name} by labels alone"
+            alone = f"{name} by labels alone"
             parts.append(
-                f"{one} {self.coverage(one):.3f} (labels alone {self.coverage(alone):.3f}, width × "
-                f"{self.ratio(one, alone):.2f})"
+                f"{name} {self.coverage(name):.3f} (labels alone {self.coverage(alone):.3f}, width "
+                f"× {self.ratio(name, alone):.2f})"
             )
         return "; ".join(parts)
 
-    def claim(self, what: str, names: Sequence[str], lines: Sequence[str] = ()) -> Claim:
+    def claim(self, what: str, names: Sequence[str]) -> Claim:
         """Return a claim that the coverages are near 95%."""
         met = all(_LEAST <= self.coverage(name) <= _MOST for name in names)
-        return checked(what, self.told(names), f"{_LEAST} to {_MOST}", met, lines=lines)
+        return checked(what, self.told(names), f"{_LEAST} to {_MOST}", met)
 
 
-def _labelled(labels: FloatArray, predictions: FloatArray, chosen: FloatArray) -> Outputs:
+def _labelled(labels: FloatArray, predictions: FloatArray, chosen: IntArray) -> Outputs:
     few = np.full(len(labels), np.nan)
     few[chosen] = labels[chosen]
-    return Outputs(few, predictions, np.arange(len(labels)))
+    return Outputs(few, predictions)
 
 
 def _qualities(rng: np.random.Generator, systems: FloatArray, sources: int) -> FloatArray:
@@ -148,7 +140,7 @@ def _means(scale: str, labelled: int, r: float, trials: int) -> Claim:
             ("difference", Moments.of(*outputs), whole[0] - whole[1]),
         ):
             tally.add(name, moments.estimate(), truth)
-            tally.add(f"{name} by labels alone", moments.estimate(weight=0), truth)
+            tally.add(f"{name} by labels alone", moments.alone(), truth)
     what = f"coverage of 95% intervals: {scale}, {labelled} of {_SOURCES} labelled, r {r:g}"
     return tally.claim(what, ("mean", "difference"))
 
@@ -175,7 +167,7 @@ def _shares(share: float, labelled: int, r: float, trials: int) -> Claim:
         for _ in range(trials):
             labels, predictions = _share(rng, share, r, verdicts=verdicts)
             moments = Moments.of(_labelled(labels, predictions, chosen))
-            one, alone = moments.estimate(), moments.estimate(weight=0)
+            one, alone = moments.estimate(), moments.alone()
             tally.add("share", one, share)
             tally.add("share by labels alone", alone, share)
             bounds = exact[int(labels[:labelled].sum())]
@@ -192,57 +184,6 @@ def _shares(share: float, labelled: int, r: float, trials: int) -> Claim:
         f"coverage of 95% intervals: {share:.0%} good, {labelled} of {_SOURCES} labelled, r {r:g}"
     )
     return checked(what, told[0], f"{_LEAST} to {_MOST}", met, lines=told[1:])
-
-
-def _forecasts(share: float, labelled: int, trials: int) -> Claim:
-    rng, more, r = np.random.default_rng(4), 200, 0.8
-    told = []
-    for alone in (True, False):
-        width = real = 0.0
-        for _ in range(trials):
-            labels, predictions = _share(rng, share, r, verdicts=False)
-            few, many = (
-                Moments.of(_labelled(labels, predictions, np.arange(size)))
-                for size in (labelled, more)
-            )
-            width += few.forecast().width(more, alone=alone)
-            real += many.estimate(weight=0 if alone else None).width
-        told.append(f"{width / trials:.3f} for {real / trials:.3f}")
-    what = f"forecast and width with {more} labels, from {labelled}: {share:.0%} good, r {r:g}"
-    return checked(what, f"{told[0]} by labels alone, {told[1]} with the metric")
-
-
-def _corrected(sensitivity: float, specificity: float, labelled: int, trials: int) -> Claim:
-    rng, systems = np.random.default_rng(1), np.array([0.3, 0.1, -0.1, -0.3])
-    good = _SCALES["84% good"]
-    whole = good(_qualities(rng, systems, _MANY // 2)).mean(axis=1)
-    tally, without = _Tally(), 0
-    for _ in range(trials):
-        labels = good(_qualities(rng, systems, _SOURCES))
-        alike = rng.random((1, _SOURCES)) < 0.5
-        luck = np.where(alike, rng.random((1, _SOURCES)), rng.random(labels.shape))
-        verdicts = np.where(labels == 1, luck < sensitivity, luck > specificity).astype(np.float64)
-        chosen = rng.choice(_SOURCES, labelled, replace=False)
-        outputs = [_labelled(*pair, chosen) for pair in zip(labels, verdicts, strict=True)]
-        errors = Verdicts.of(outputs)
-        for name, numbers, truth in (
-            ("share", (0, None), whole[0]),
-            ("difference", (0, 3), whole[0] - whole[3]),
-        ):
-            first, second = numbers
-            corrected = errors.estimate(first, second)
-            if corrected is None:
-                without += 1
-                continue
-            tally.add(name, corrected, truth)
-            moments = Moments.of(outputs[first], None if second is None else outputs[second])
-            tally.add(f"{name} by labels alone", moments.estimate(weight=0), truth)
-            tally.add(f"{name} by PPI++", moments.estimate(), truth)
-    rates = f"sensitivity {sensitivity:g}, specificity {specificity:g}"
-    what = f"coverage of Rogan and Gladen's intervals: {rates}, {labelled} of {_SOURCES} labelled"
-    lines = [f"PPI++ on the same verdicts: {tally.told(('share', 'difference'), ' by PPI++')}"]
-    lines += [f"{without} estimates missing: no better than chance"] * bool(without)
-    return tally.claim(what, ("share", "difference"), lines)
 
 
 def _of_seeda(data: str, name: str, trials: int) -> Claim:
@@ -264,10 +205,10 @@ def _of_seeda(data: str, name: str, trials: int) -> Claim:
             for first, one in enumerate(outputs):
                 moments = Moments.of(one)
                 tally.add("mean", moments.estimate(), whole[first])
-                tally.add("mean by labels alone", moments.estimate(weight=0), whole[first])
+                tally.add("mean by labels alone", moments.alone(), whole[first])
                 for second in range(first):
                     moments, truth = Moments.of(one, outputs[second]), whole[first] - whole[second]
                     tally.add("difference", moments.estimate(), truth)
-                    tally.add("difference by labels alone", moments.estimate(weight=0), truth)
+                    tally.add("difference by labels alone", moments.alone(), truth)
         told.append(f"{size} of {len(judged)}: {tally.told(('mean', 'difference'))}")
     return checked(f"coverage of 95% intervals on SEEDA, {name}", told[0], lines=told[1:])

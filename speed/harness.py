@@ -272,6 +272,11 @@ SCRIPTS: Mapping[str, Script] = {
         "10 minutes",
         one_thread=True,
     ),
+    "gpu": Script(
+        "gpu",
+        "models of real size with the GPU's rate of a matrix product, and seconds of an epoch",
+        "5 minutes, a GPU",
+    ),
     "limits": Script(
         "limits",
         "each family of metrics with what the machine can do: products of matrices, reading and "

@@ -71,16 +71,6 @@ _FIGURES = (
         "norms.svg",
         ["analyse", "norms", "sample", *_UOT, "--figure"],
     ),
-    Drawn(
-        "Which edits earn credit in one sentence",
-        "UOT-ERRANT's transport plan: the mass that moves from each edit of the hypothesis (rows) "
-        "to each edit of the reference (columns). An edit that both have keeps most of its mass.",
-        "plan.png",
-        ["explain",
-         "I has went to the libary for borrow a book about history of Japan .",
-         "I went to the library to borrow a book about the history of Japan .",
-         "I went to the library to borrow a book on the history of Japan .", *_UOT, "--png"],
-    ),
 )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "rank": "rank systems by their scores",
         "diff": "compare two systems: what a new output gains and loses, and a gate for releases",
         "alarms": "false alarms: how often systems change text that needs no change",
-        "pick": "choose the best of several corrections of each sentence, and estimate the gain",
+        "pick": "choose the best of several corrections of each sentence",
         "explain": "why a hypothesis got its score, edit by edit",
         "metrics": "list every metric: name, family, what it needs, signature",
     },
@@ -142,6 +142,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         tell(f"gecjury: the output cannot be written ({error.strerror})")
         return 2
     except Exception as error:
+        # torch's class, which is not imported for this; batches have an error of their own.
+        if type(error).__name__ == "OutOfMemoryError":
+            tell("gecjury: the GPU's memory is too small; free it, or use --device cpu")
+            return 2
         return _unforeseen(error)
 
 

@@ -196,7 +196,7 @@ class CommandParser(argparse.ArgumentParser):
         return words
 
     def _refuse_foreign(self, words: Sequence[str]) -> None:
-        """Refuse an option of other commands or one that is gone, before arguments are found missing.
+        """Refuse options of other commands and options that are gone, before other errors.
 
         Other words that begin with a dash may be values.
 

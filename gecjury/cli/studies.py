@@ -39,7 +39,6 @@ from gecjury.core.errors import OptionError
 if TYPE_CHECKING:
     from gecjury.corpus.corpus import Corpus
     from gecjury.report.result import Result
-    from gecjury.scoring.given_scores import GivenScores
     from gecjury.studies.study import Read, Study
 
 STUDIES = {
@@ -179,13 +178,11 @@ def run(args: argparse.Namespace) -> int:
         args.metrics = usual[0]
         if usual[1]:
             tell(usual[1])
-    # Files of scores replace both texts and metrics.
-    scores = _scores_alone(args, study)
     # Data is read by a function, so that a wrong metric is reported before any file is opened.
     work = Work.of(
         study,
-        lambda: None if scores else _data(args, study),
-        scores or args.metrics,
+        lambda: _data(args, study),
+        args.metrics,
         runtime_from(args),
         args.output if study.keeps else None,
         getattr(args, "inputs", ()),
@@ -254,24 +251,6 @@ def shown(result: Result, form: str, verbose: bool = False) -> int:
     for line in result.said:
         tell(line)
     return result.status
-
-
-def _scores_alone(args: argparse.Namespace, study: Study) -> list[GivenScores]:
-    """Return the files of scores that the user named instead of texts, if the study allows it.
-
-    Raises:
-        OptionError: options for texts are also given.
-    """
-    files = (".json", ".csv", ".tsv")
-    if not study.scores_alone or not all(Path(name).suffix in files for name in args.inputs):
-        return []
-    from gecjury.scoring.given_scores import GivenScores
-
-    if args.metrics or args.reference_files or args.m2 or args.references or args.systems:
-        raise OptionError(
-            f"{args.inputs[0]} contains scores; -m, -r, --m2, --references and --systems need texts"
-        )
-    return [GivenScores(file=name) for name in args.inputs]
 
 
 def _data(args: argparse.Namespace, study: Study) -> Read:

@@ -14,10 +14,21 @@ from typing import TypeVar
 from gecjury.core.errors import OptionError
 
 _T = TypeVar("_T")
+_U = TypeVar("_U")
 
 # Batch sizes are given in texts; a text longer than this counts as more than one.
 _PIECES_PER_TEXT = 32
 _PADDED_PIECES_PER_TEXT = 64
+
+
+def equal_room(length: int, most: int) -> int:
+    """Return how many texts of a length are in a full batch of `equal_batches`."""
+    return max(1, min(most, most * _PIECES_PER_TEXT // max(length, 1)))
+
+
+def padded_room(length: int, most: int) -> int:
+    """Return how many texts up to a length are in a full batch of `padded_batches`."""
+    return max(1, most * _PADDED_PIECES_PER_TEXT // max(length, 1))
 
 
 def equal_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
@@ -32,7 +43,7 @@ def equal_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
         by_length.setdefault(length, []).append(place)
     batches = []
     for length, places in by_length.items():
-        room = max(1, min(most, most * _PIECES_PER_TEXT // max(length, 1)))
+        room = equal_room(length, most)
         count = -(-len(places) // room)
         # Split evenly: a last batch of only a few texts would cost as much as half a full one.
         batches += [places[part::count] for part in range(count)]
@@ -50,7 +61,7 @@ def padded_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
     batches = []
     start = 0
     while start < len(order):
-        size = max(1, most * _PADDED_PIECES_PER_TEXT // max(lengths[order[start]], 1))
+        size = padded_room(lengths[order[start]], most)
         batches.append(order[start : start + size])
         start += size
     return batches
@@ -89,13 +100,67 @@ def work_through(
         torch.set_num_threads(before)
 
 
+def run_batch(work: Callable[[Sequence[_U]], _T], batch: Sequence[_U], most: int, room: int) -> _T:
+    """Process a batch on the device.
+
+    Args:
+        work: processes a batch.
+        batch: the items of the batch.
+        most: the run's batch size, as the user gave it.
+        room: how many such items are in a full batch of that size.
+
+    Raises:
+        OptionError: the GPU's memory is too small for the batch; names the batch size that fits.
+    """
+    import torch
+
+    try:
+        return work(batch)
+    except torch.OutOfMemoryError:
+        pass  # What the failed call holds is only freed outside of this handler.
+    part = fitting_part(work, batch)
+    if not part:
+        raise OptionError(
+            "the GPU's memory is too small even for --batch-size 1: use another --device or a "
+            "smaller model"
+        )
+    # Half of what fits: longer texts need more memory for attention than as many word pieces of
+    # shorter ones, and smaller batches cost a GPU hardly any time.
+    raise OptionError(
+        f"the GPU's memory is too small for --batch-size {most}: use --batch-size "
+        f"{max(1, most * part // (2 * room))}, which fits"
+    )
+
+
+def fitting_part(work: Callable[[Sequence[_U]], object], batch: Sequence[_U]) -> int:
+    """Return how many items of a batch fit in the GPU's memory, found by halving; 0 if none."""
+    import torch
+
+    part = len(batch) // 2
+    while part:
+        torch.cuda.empty_cache()
+        try:
+            work(batch[:part])
+        except torch.OutOfMemoryError:
+            part //= 2
+        else:
+            break
+    return part
+
+
 def pick_device(wanted: str) -> str:
     """Return the torch device that `auto`, `cpu`, `cuda`, `cuda:N` or `mps` means here.
+
+    On GPUs, attention is no longer computed by cuDNN.
 
     Raises:
         OptionError: not a device, or one that this machine does not have.
     """
     import torch
+
+    # cuDNN prepares its attention anew for every length of a batch, which takes longer than the
+    # batch itself. torch's own kernels need no preparation.
+    torch.backends.cuda.enable_cudnn_sdp(False)
 
     cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
     if wanted == "auto":

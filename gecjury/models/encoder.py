@@ -15,7 +15,14 @@ from gecjury.core.arrays import Float32Array
 from gecjury.core.caches import VectorCache
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.models.batching import cpu_threads, equal_batches, pick_device, work_through
+from gecjury.models.batching import (
+    cpu_threads,
+    equal_batches,
+    equal_room,
+    pick_device,
+    run_batch,
+    work_through,
+)
 from gecjury.models.checkpoints import Checkpoint, resolve
 from gecjury.models.networks import (
     check_packages,
@@ -354,11 +361,15 @@ class Encoder:
             passing[self.layer] = self._model(input_ids=ids).last_hidden_state
             return torch.stack([reduce(passing[layer]) for layer in layers])
 
-        def work(places: list[int]) -> Float32Array:
+        def compute(places: Sequence[int]) -> Float32Array:
             with torch.inference_mode():
                 output = read(torch.tensor([pieces[p] for p in places], device=self.device))
                 table: Float32Array = output.cpu().numpy()
                 return table
+
+        def work(places: list[int]) -> Float32Array:
+            room = equal_room(len(pieces[places[0]]), self.batch_size)
+            return run_batch(compute, places, self.batch_size, room)
 
         batches = equal_batches([len(ids) for ids in pieces], self.batch_size)
         # It is not known whether recording the states of all layers is thread-safe.

@@ -19,7 +19,6 @@ from gecjury.core.durable import unwritable, whole_file
 from gecjury.core.errors import MissingExtraError, OptionError, OutputError, install_hint
 from gecjury.core.wording import shortened
 from gecjury.report.colours import COLOURS, SHAPES
-from gecjury.scoring.by_edit import HeatMap
 
 _KINDS = (".png", ".pdf", ".svg")
 
@@ -156,20 +155,6 @@ def _drawing(
         axes.set_ylabel(shortened(labels[1]))
         yield axes
         _save(figure, path)
-
-
-def heat_map(content: HeatMap, path: str | Path) -> None:
-    """Draw a matrix with the numbers in its cells."""
-    rows, columns = content.values.shape
-    with _drawing(path, 2.5 + 1.5 * columns, 1.5 + 0.6 * rows) as axes:
-        axes.imshow(content.values, cmap="Blues", aspect="auto", vmin=0)
-        axes.set_xticks(range(columns), _names(content.columns), rotation=20, ha="right")
-        axes.set_yticks(range(rows), _names(content.rows))
-        half = content.values.max(initial=0.0) / 2
-        for (row, column), value in np.ndenumerate(content.values):
-            colour = "white" if value > half else "black"
-            axes.text(column, row, f"{value:.3f}", ha="center", va="center", color=colour)
-        axes.set_title(shortened(content.title))
 
 
 def bars(

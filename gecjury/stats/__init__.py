@@ -36,8 +36,7 @@ Draws
     Whole sentences are drawn, and also systems where a figure is meant to hold for other systems
     (`bootstrap.make_resampled`, `sentence_draws`). Sources of judged edits are drawn as counts
     (`bootstrap.group_counts`: the same distribution from another stream of random numbers, without
-    indices in memory). Where a choice is made on one half of the sentences and tested on the other,
-    draws stay within the parts that form the halves (`bootstrap.draws_within`). Sizes other than
-    that of the data are drawn for one purpose only: to measure how standard errors fall
-    (`sizes.Quantity.sample`).
+    indices in memory). Where several benchmarks share sources, draws stay within the parts that are
+    shared (`bootstrap.draws_within`). Sizes other than that of the data are drawn for one purpose
+    only: to measure how standard errors fall (`sizes.Quantity.errors`).
 """

@@ -1,8 +1,7 @@
 """Standard errors at several sizes of the data, and how much data a target needs.
 
 A smooth function of N independent parts (sentences, systems) has a standard error of c / √N. c is
-measured twice: by leaving out one part after the other (the jackknife), and by a fit to the
-standard errors of resamples of several sizes.
+fitted to the standard errors of resamples of several sizes.
 """
 
 from __future__ import annotations
@@ -41,28 +40,20 @@ class Quantity:
     drawn: Drawn = field(repr=False)
     from_size: float = 0.0
 
-    def influences(self, rows: IntArray | None = None) -> FloatArray:
-        """Return jackknife pseudo-values, groups × pairs, whose mean estimates the difference.
-
-        Args:
-            rows: the parts to use; by default all.
-        """
-        every = np.arange(self.size) if rows is None else rows
-        groups = np.array_split(np.arange(len(every)), min(len(every), _GROUPS))
+    def influences(self) -> FloatArray:
+        """Return jackknife pseudo-values, groups × pairs, whose mean estimates the difference."""
+        every = np.arange(self.size)
+        groups = np.array_split(every, min(self.size, _GROUPS))
         # All draws must have the same length: for a smaller group one more part is left out.
         most = len(groups[0])
-        rest = np.stack([np.delete(every, group)[: len(every) - most] for group in groups])
+        rest = np.stack([np.delete(every, group)[: self.size - most] for group in groups])
         whole = self.drawn(every[None])[0]
         values: FloatArray = len(groups) * whole - (len(groups) - 1) * self._in_blocks(rest)
         return values
 
     def errors(self, size: int, resamples: int, rng: np.random.Generator) -> FloatArray:
         """Return the standard error of every pair, from resamples of a given size."""
-        return spread(self.sample(size, resamples, rng))
-
-    def sample(self, size: int, resamples: int, rng: np.random.Generator) -> FloatArray:
-        """Return the differences of resampled data, resamples × pairs."""
-        return self._in_blocks(rng.integers(self.size, size=(resamples, size)))
+        return spread(self._in_blocks(rng.integers(self.size, size=(resamples, size))))
 
     def _in_blocks(self, draws: IntArray) -> FloatArray:
         return np.concatenate([self.drawn(draws[part]) for part in blocks(*draws.shape)])
@@ -86,11 +77,6 @@ class Quantity:
         return deviation, slope
 
 
-def jackknife_deviation(influences: FloatArray, size: int) -> FloatArray:
-    """Return c of every pair: the standard error times √n, for influences of `size` parts."""
-    return spread(influences) * math.sqrt(size / len(influences))
-
-
 def spread(values: FloatArray) -> FloatArray:
     """Return the standard deviation of every column; NaN where fewer than two values are known."""
     defined = np.ma.masked_invalid(values)
@@ -110,65 +96,6 @@ def needed(deviation: float, difference: float, power: float = 0.8, level: float
 
     # The usual sum of two quantiles: of the test's level and of its power.
     z = float(ndtri(1 - level / 2) + ndtri(power))
-    return _whole((z * deviation / difference) ** 2)
-
-
-def needed_for_width(deviation: float, width: float, level: float = 0.05) -> int:
-    """Return how many units give an interval of a given width: (2 z₁₋ₗ/₂ c / w)²."""
-    from gecjury.stats.special import ndtri
-
-    return _whole((2 * float(ndtri(1 - level / 2)) * deviation / width) ** 2)
-
-
-def _whole(value: float) -> int:
+    value = (z * deviation / difference) ** 2
     # Rounding in the last digit must not add a unit.
     return max(1, math.ceil(value * (1 - 1e-12))) if math.isfinite(value) else 0
-
-
-def middle_pair(deviations: FloatArray) -> int | None:
-    """Return the pair whose c is nearest to the median; None if no c is known."""
-    if not np.isfinite(deviations).any():
-        return None
-    return int(np.nanargmin(np.abs(deviations - np.nanmedian(deviations))))
-
-
-_MOST_DRAWN = 20_000_000  # indices drawn by one call of `share_told`
-
-
-def share_told(
-    quantity: Quantity,
-    pair: int,
-    parts: int,
-    *,
-    deviation: float,
-    value: float,
-    level: float,
-    resamples: int,
-    rng: np.random.Generator,
-) -> float | None:
-    """Return the share of resamples of a given size that detect a difference.
-
-    The pair's own difference is subtracted, and the one to detect is added. A resample detects it
-    if the result is more than z standard errors from 0.
-
-    Args:
-        quantity: the quantity to resample.
-        pair: its column.
-        parts: number of parts of each resample.
-        deviation: c of the pair.
-        value: the difference to detect.
-        level: the level of the two-sided test.
-        resamples: number of resamples.
-        rng: source of the draws.
-
-    Returns:
-        Between 0 and 1; None if there are too few parts for a result, or too many to be drawn.
-    """
-    from gecjury.stats.special import ndtri
-
-    if parts < FEWEST or parts * resamples > _MOST_DRAWN:
-        return None
-    drawn = quantity.sample(parts, resamples, rng)[:, pair]
-    drawn = drawn[~np.isnan(drawn)] - quantity.observed[pair] + value
-    limit = float(ndtri(1 - level / 2)) * deviation / math.sqrt(parts)
-    return float((np.abs(drawn) > limit).mean()) if len(drawn) else None

@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gecjury.core.arrays import FloatArray, IntArray, blocks, draw_weights
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import InputError
 from gecjury.core.settings import option
 from gecjury.core.wording import listed, number, percent
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import ARROW, Edit, counted_edits, marked_edits
 from gecjury.corpus.groups import Groups, read_groups
 from gecjury.extraction.extract import corpus_edits
-from gecjury.report.result import Column, Reader, Record, Result, Table
+from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.words import certainty
 from gecjury.scoring.system_tests import mean_pair_tests
 from gecjury.stats.bootstrap import interval, sentence_draws
 from gecjury.stats.counts import ratio, wilson_interval
 from gecjury.stats.permutation import holm_matrix, rank_ranges, wmt_clusters
 from gecjury.stats.resampling import Resampling, check_resamples
+from gecjury.studies.rank import CERTAINTY, about_tests, standing
 from gecjury.studies.study import Need, Study, Takes, Work, function_of
 
 _PER = 1000
@@ -37,9 +38,7 @@ class Alarms(Study):
         by: groups of sentences (register, level), each counted separately: a file with one label
             for each line of CLEAN, or a column of a table (TSV, CSV, JSON lines) with one row for
             each line.
-        documents: the document of each sentence, in a file or column as for --by; documents are
-            resampled and swapped as a whole.
-        show: number of error types and edits listed for each system.
+        show: number of edits listed for each system.
         resampling: the bootstrap over sentences, and the paired tests between systems.
         seed: seed of the resampling and of the tests.
     """
@@ -56,7 +55,6 @@ class Alarms(Study):
     metrics: ClassVar[str | None] = None
     page: ClassVar[bool] = True
     by: str | None = option(None, metavar="FILE[:COLUMN]")
-    documents: str | None = option(None, metavar="FILE[:COLUMN]")
     show: int = option(5, metavar="N", least=0, most=1000)
     resampling: Resampling = option(
         Resampling(over="sentences", permutations=1000),
@@ -80,9 +78,9 @@ class Alarms(Study):
         Table `rows` has one record per system, the fewest alarms first: `changed`, the share of
         sentences that it changes (0 to 1, lower is better) with `ci95`; `per_thousand`, its edits
         in 1,000 words with `per_thousand_ci95`; and `cluster`, `rank_range`, `ranks` and `p_next`
-        as in `rank`. Table `groups` has the same figures by group of sentences; `types` and
-        `edits` have the most frequent ones of each system, `alarms` every changed sentence, and
-        `significance` all p-values.
+        as in `rank`. Table `groups` has the same figures by group of sentences, `edits` the most
+        frequent ones of each system, `alarms` every changed sentence, and `significance` all
+        p-values.
 
         Raises:
             InputError: every sentence needs a change.
@@ -93,7 +91,7 @@ class Alarms(Study):
         good = replace(corpus.take(lines), references=(), gold=None)
         edits = corpus_edits(good, "embedded", work.runtime)
         counted = [[counted_edits(line) for line in of_one] for of_one in edits.systems.values()]
-        counts = _Counts.of(good, counted, self._documents(corpus, lines))
+        counts = _Counts.of(good, counted)
         rows, significance = self._rows(good.names, counts)
         place = {line: row for row, line in enumerate(lines)}
         parts = {
@@ -104,7 +102,7 @@ class Alarms(Study):
         tables = [
             self._main(rows, counts, notes),
             *self._group_table(by, parts, good.names, counts),
-            *self._frequent(good, counted, counts),
+            self._frequent(good, counted),
             Table((), _alarms(good, lines, counted, counts), name="alarms"),
             Table((), significance, name="significance"),
         ]
@@ -119,7 +117,7 @@ class Alarms(Study):
                 "by": by,
                 "uncertainty": {
                     "resamples": how.resamples,
-                    "over": counts.over,
+                    "over": "sentences",
                     "permutations": how.permutations,
                     "seed": self.seed,
                     "confidence": how.confidence,
@@ -133,22 +131,6 @@ class Alarms(Study):
             verdict=(self._verdict(rows, significance[0], counts),),
         )
 
-    def _documents(self, corpus: Corpus, lines: Sequence[int]) -> IntArray | None:
-        """Return the document number of each good sentence; None if no documents are named."""
-        if self.documents is None:
-            return None
-        _, groups = read_groups(self.documents, corpus, "--documents", len(corpus))
-        of_line = np.empty(len(corpus), dtype=np.int64)
-        for document, members in enumerate(groups.values()):
-            of_line[members] = document
-        documents = of_line[list(lines)]
-        if len(set(documents.tolist())) < 2:
-            raise OptionError(
-                f"--documents {self.documents}: all good sentences belong to one document; "
-                "expected two documents or more"
-            )
-        return documents
-
     def _rows(
         self, systems: Sequence[str], counts: _Counts
     ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -156,25 +138,20 @@ class Alarms(Study):
         how = self.resampling
         figures = counts.figures(how, self.seed)
         shares = np.array([of_system["changed"] for of_system in figures])
-        p = mean_pair_tests(counts.sums().changed, how.permutations, self.seed)
+        p = mean_pair_tests(counts.changed, how.permutations, self.seed)
         adjusted = holm_matrix(p)
         # Shares are negated: fewer alarms are better, but ranks go by the larger score.
         ranks = rank_ranges(-shares, adjusted, how.level)
         clusters = wmt_clusters(-shares, ranks)
         order = sorted(range(len(systems)), key=lambda n: (shares[n], figures[n]["per_thousand"]))
-        rows = []
-        for at, index in enumerate(order, 1):
-            span, below = ranks[index], order[at : at + 1]
-            rows.append(
-                {
-                    "system": systems[index],
-                    **figures[index],
-                    "rank_range": None if span is None else list(span),
-                    "ranks": "–".join(map(str, dict.fromkeys(span))) if span else None,
-                    "cluster": clusters[index],
-                    "p_next": float(adjusted[index, below[0]]) if below else None,
-                }
-            )
+        rows = [
+            {
+                "system": systems[index],
+                **figures[index],
+                **standing(ranks, clusters, adjusted, order, place),
+            }
+            for place, index in enumerate(order)
+        ]
         return rows, [{"systems": list(systems), "p": p, "adjusted": adjusted}]
 
     def _main(self, rows: Sequence[Record], counts: _Counts, notes: Sequence[str]) -> Table:
@@ -182,25 +159,15 @@ class Alarms(Study):
         columns = [Column("system"), *_FIGURES]
         legend = f"[low, high]: {how.confidence:.0%}; changed: share of sentences; lower is better"
         about = [
-            "changed: share of sentences that the system changes"
-            f"{', Wilson interval' if counts.documents is None else ''}; edits in 1,000 words: "
-            f"words of the good text that contain a letter or digit; [low, high]: "
-            f"{how.confidence:.0%} percentile bootstrap over {counts.over}, {how.resamples} "
+            "changed: share of sentences that the system changes, Wilson interval; edits in 1,000 "
+            "words: words of the good text that contain a letter or digit; [low, high]: "
+            f"{how.confidence:.0%} percentile bootstrap over sentences, {how.resamples} "
             f"resamples, seed {self.seed}"
         ]
         if len(rows) > 1:
-            columns += [
-                Column("ranks"),
-                Column("cluster"),
-                Column("p_next", "p to next", digits=4, p_value=True),
-            ]
-            level = f"{how.level:.2f}".removeprefix("0")
-            legend += f"; ranks, cluster: consistent with tests at {level}"
-            about.append(
-                "ranks, cluster: consistent with paired approximate randomisation of the share "
-                f"at {level} after Holm's correction over all pairs of systems "
-                f"({how.permutations} permutations); p to next: corrected"
-            )
+            columns += CERTAINTY
+            legend += f"; ranks, cluster: consistent with tests at {how.level:g}"
+            about.append(about_tests(how))
         size = f"{number(counts.words.size)} sentences, {number(int(counts.words.sum()))} words"
         table = Table(columns, rows, f"False alarms: {size}", [*about, *notes], "rows")
         return replace(table, instead={"brief": replace(table, notes=[legend, *notes])})
@@ -222,34 +189,28 @@ class Alarms(Study):
         columns = [Column("group", by), Column("system"), Column("sentences"), *_FIGURES]
         yield Table(columns, rows, f"By {by}", name="groups")
 
-    def _frequent(
-        self, good: Corpus, counted: Sequence[Sequence[Sequence[Edit]]], counts: _Counts
-    ) -> Iterator[Table]:
-        """Yield the most frequent error types and edits of each system."""
-        per_word = ratio(np.array(_PER), counts.words.sum(), np.nan)
-        types: list[dict[str, Any]] = []
-        edits: list[dict[str, Any]] = []
+    def _frequent(self, good: Corpus, counted: Sequence[Sequence[Sequence[Edit]]]) -> Table:
+        """Return the most frequent edits of each system, shown with one row per system."""
+        records, rows = [], []
         for system, lines in zip(good.names, counted, strict=True):
-            made = [
+            made = Counter(
                 (_shown(good, row, edit), edit.type)
                 for row, line in enumerate(lines)
                 for edit in line
-            ]
-            types += [
-                {"system": system, "type": kind, "count": count, "per_thousand": count * per_word}
-                for kind, count in _most([kind for _, kind in made], self.show)
-            ]
-            edits += [
+            )
+            # Edits with equal counts are sorted by their texts.
+            most = sorted(made.items(), key=lambda pair: (-pair[1], pair[0]))[: self.show]
+            records += [
                 {"system": system, "edit": edit, "type": kind, "count": count}
-                for (edit, kind), count in _most(made, self.show)
+                for (edit, kind), count in most
             ]
-        columns = [Column("system"), Column("type"), Column("count")]
-        columns.append(Column("per_thousand", "in 1,000 words", digits=2))
-        yield _one_line_a_system(
-            Table(columns, types, "Most frequent error types", name="types"), "type"
-        )
+            if most:
+                texts = ", ".join(f"{edit} {count}" for (edit, _), count in most)
+                rows.append({"system": system, "edit": texts})
         columns = [Column("system"), Column("edit"), Column("type"), Column("count")]
-        yield _one_line_a_system(Table(columns, edits, "Most frequent edits", name="edits"), "edit")
+        table = Table(columns, records, "Most frequent edits", name="edits")
+        brief = replace(table, columns=[Column("system"), Column("edit", "edits")], rows=rows)
+        return replace(table, instead={"brief": brief})
 
     def _verdict(self, rows: Sequence[Record], tests: Record, counts: _Counts) -> str:
         """Return a sentence on which system raises the fewest alarms, and how certain that is."""
@@ -289,29 +250,15 @@ class _Counts:
         changed: S × N, 1 where a system changes the tokens of a sentence, otherwise 0.
         edits: S × N, numbers of edits.
         words: shape (N,), number of tokens of the source that contain a letter or digit.
-        documents: shape (N,), the document number of each sentence; None if sentences are
-            independent.
     """
 
     changed: FloatArray
     edits: FloatArray
     words: FloatArray
-    documents: IntArray | None
 
     @classmethod
-    def of(
-        cls,
-        good: Corpus,
-        counted: Sequence[Sequence[Sequence[Edit]]],
-        documents: IntArray | None,
-    ) -> _Counts:
-        """Count a corpus of good text.
-
-        Args:
-            good: the texts.
-            counted: the edits of every system and sentence.
-            documents: see the class.
-        """
+    def of(cls, good: Corpus, counted: Sequence[Sequence[Sequence[Edit]]]) -> _Counts:
+        """Count a corpus of good text."""
         sources = [source.split() for source in good.sources]
         changed = [
             [line.split() != source for line, source in zip(version.lines, sources, strict=True)]
@@ -319,59 +266,28 @@ class _Counts:
         ]
         words = [sum(any(map(str.isalnum, token)) for token in source) for source in sources]
         edits = [[len(line) for line in lines] for lines in counted]
-        return cls(
-            np.array(changed, float), np.array(edits, float), np.array(words, float), documents
-        )
-
-    @property
-    def over(self) -> str:
-        """The name of the units that are resampled."""
-        return "sentences" if self.documents is None else "documents"
+        return cls(np.array(changed, float), np.array(edits, float), np.array(words, float))
 
     def take(self, rows: IntArray) -> _Counts:
         """Return the counts of some sentences."""
-        documents = None if self.documents is None else self.documents[rows]
-        return _Counts(self.changed[:, rows], self.edits[:, rows], self.words[rows], documents)
-
-    def sums(self) -> _Sums:
-        """Return the sums over each unit that is resampled."""
-        ones = np.ones(len(self.words))
-        if self.documents is None:
-            return _Sums(self.changed, self.edits, self.words, ones)
-        _, units = np.unique(self.documents, return_inverse=True)
-
-        def summed(values: FloatArray) -> FloatArray:
-            return np.array([np.bincount(units, weights=row) for row in values])
-
-        words, sentences = summed(np.array([self.words, ones]))
-        return _Sums(summed(self.changed), summed(self.edits), words, sentences)
+        return _Counts(self.changed[:, rows], self.edits[:, rows], self.words[rows])
 
     def figures(self, how: Resampling, seed: int) -> list[dict[str, Any]]:
-        """Return the figures of every system over these sentences.
-
-        Args:
-            how: confidence and resamples of the intervals.
-            seed: seed of the resamples.
-        """
-        sums, size = self.sums(), len(self.words)
-        units = len(sums.words)
-        draws = sentence_draws(units, how.resamples, seed)
-        shares, rates = np.empty((2, how.resamples, len(self.edits)))
-        for part in blocks(how.resamples, units):
-            weights = draw_weights(draws[part], units)
-            words, sentences = weights @ sums.words[:, None], weights @ sums.sentences[:, None]
-            shares[part] = ratio(weights @ sums.changed.T, sentences, np.nan)
-            rates[part] = _PER * ratio(weights @ sums.edits.T, words, np.nan)
+        """Return the figures of every system over these sentences."""
+        size = len(self.words)
+        draws = sentence_draws(size, how.resamples, seed)
+        rates = np.empty((how.resamples, len(self.edits)))
+        for part in blocks(how.resamples, size):
+            weights = draw_weights(draws[part], size)
+            rates[part] = _PER * ratio(
+                weights @ self.edits.T, weights @ self.words[:, None], np.nan
+            )
         made = _PER * ratio(self.edits.sum(axis=1), self.words.sum(), np.nan)
         return [
             {
                 "changed": float(changed / size),
-                # A share of independent sentences has an interval that needs no resampling.
-                "ci95": list(
-                    wilson_interval(changed, size, how.confidence)
-                    if self.documents is None
-                    else interval(shares[:, row], how.confidence)[0]
-                ),
+                # A share has an interval that needs no resampling.
+                "ci95": list(wilson_interval(changed, size, how.confidence)),
                 "changed_sentences": int(changed),
                 "edits": int(edits),
                 "per_thousand": float(rate),
@@ -381,15 +297,6 @@ class _Counts:
                 zip(self.changed.sum(axis=1), self.edits.sum(axis=1), made, strict=True)
             )
         ]
-
-
-class _Sums(NamedTuple):
-    """Sums over U sentences or documents: `changed` and `edits` S × U, the others shape (U,)."""
-
-    changed: FloatArray
-    edits: FloatArray
-    words: FloatArray
-    sentences: FloatArray
 
 
 def _good_lines(corpus: Corpus) -> list[int]:
@@ -440,22 +347,6 @@ def _shown(good: Corpus, row: int, edit: Edit) -> str:
     """Return an edit as `[old→new]`."""
     old = " ".join(good.sources[row].split()[edit.start : edit.end])
     return good.language.shown(f"[{old}{ARROW}{edit.correction}]")
-
-
-def _most(items: Sequence[Any], count: int) -> list[tuple[Any, int]]:
-    """Return the most frequent items with their counts; items with equal counts are sorted."""
-    return sorted(Counter(items).items(), key=lambda pair: (-pair[1], pair[0]))[:count]
-
-
-def _one_line_a_system(table: Table, key: str) -> Table:
-    """Return a table that is shown with one row per system: `[a→the] 4, [→,] 3`."""
-    listed: dict[str, list[str]] = {}
-    for row in table.rows:
-        listed.setdefault(row["system"], []).append(f"{row[key] or '(none)'} {row['count']}")
-    rows = [{"system": system, key: ", ".join(texts)} for system, texts in listed.items()]
-    brief = replace(table, columns=[Column("system"), Column(key, f"{key}s")], rows=rows)
-    instead: dict[Reader, Table] = {"brief": brief}
-    return replace(table, instead=instead)
 
 
 def _alarms(

@@ -1,10 +1,9 @@
-"""Explain the score of a hypothesis edit by edit: `gecjury explain`."""
+"""Which edits of a correction earned or lost its score: `gecjury explain`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import inf, isnan
 from typing import Any, ClassVar
 
@@ -16,7 +15,6 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import MISSED, RIGHT, WRONG, Edits, marked_edits, nearest_reference
 from gecjury.corpus.language import Language
 from gecjury.metaeval.edits.attribution import Attribution, Method, attribute
-from gecjury.report.figures import heat_map
 from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.by_edit import Explanation, HeatMap, edit_label
 from gecjury.scoring.registry import able
@@ -33,19 +31,16 @@ class Explain(Study):
         worst: explain the N lines of the files that cost most.
         attribution: divide the score among the edits; works with any metric that scores
             sentences.
-        samples: number of orders of edits that are drawn if there are more than 10 edits.
-        seed: seed of the orders drawn.
+        seed: seed of the orders of edits that are drawn if there are more than 10 edits.
     """
 
     takes: ClassVar[Takes] = "sentence"
     needs: ClassVar[tuple[Need, ...]] = ("texts", "judges")
     metrics: ClassVar[str | None] = "default: errant"
     page: ClassVar[bool] = True
-    draws: ClassVar[str] = "--png"
     new_texts: ClassVar[str] = "explain"
     worst: int | None = option(None, metavar="N", least=1, most=1_000)
     attribution: Method | None = None
-    samples: int = option(200, metavar="K", least=2, most=1_000_000)
     seed: int = option(0, least=0)
 
     @classmethod
@@ -75,8 +70,6 @@ class Explain(Study):
         if not self.worst:
             one = explained(scorer, corpus, work.runtime, self)
             title = f"{scorer.name}: {one.hypothesis}"
-            # The plan of the reference that counts is drawn.
-            plan = None if one.chosen is None else one.explanations[one.chosen].heat_map
             notes = corpus.remarks(scorer.needs)
             shown_text = _sentence_table(one, corpus.language)
             return Result(
@@ -87,8 +80,6 @@ class Explain(Study):
                 language=corpus.language.code,
                 title=title,
                 above=(replace(shown_text, notes=[*shown_text.notes, *notes]),),
-                # If there was nothing to correct, the plan has no cells.
-                draw=None if plan is None or not plan.values.size else partial(heat_map, plan),
             )
         (table,) = work.scores()
         shown, records, missing = list[Table](), list[dict[str, Any]](), False
@@ -147,8 +138,6 @@ class Explained:
     """How a metric judged one hypothesis.
 
     Attributes:
-        source: the sentence that was corrected.
-        hypothesis: its correction.
         references: the texts that it was compared with.
         explanations: one per reference; empty if the metric shows no alignment.
         chosen: the index of the reference that counts; None without explanations.
@@ -213,7 +202,6 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
     Args:
         scorer: a metric that shows how edits were matched, or any that scores single sentences.
         corpus: one sentence of one system, whose version may have its own edits.
-        runtime: device, caches and the like.
         settings: whether and how the score is divided among the edits.
 
     Raises:
@@ -242,7 +230,6 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
             edits,
             corpus.references,
             method=settings.attribution,
-            samples=settings.samples,
             seed=settings.seed,
             runtime=runtime,
             language=corpus.language,

@@ -16,6 +16,7 @@ from gecjury.core.wording import listed, number
 from gecjury.report.result import Column, Reader, Record, Result, Table
 from gecjury.report.tables import crossed
 from gecjury.report.words import certainty
+from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.scoring.system_tests import SystemTests, compare_systems
 from gecjury.stats.ranking import Aggregate, aggregate_scores
@@ -53,13 +54,16 @@ class Rank(Study):
         same as text), `cluster`, and `p_next` (corrected p of the difference from the next system;
         None for the last). Table `significance` has all p-values.
         """
+        return self.of(work.scorers, work.scores())
+
+    def of(self, scorers: Sequence[Scorer], tables: Sequence[ScoreTable]) -> Result:
+        """Rank systems that have been scored; see `run`."""
         how = self.resampling
-        tables = work.scores()
         rows: list[dict[str, Any]] = []
         significance: list[dict[str, Any]] = []
         notes: list[str] = []
         verdict: list[str] = []
-        for scorer, table in zip(work.scorers, (table.settled() for table in tables), strict=True):
+        for scorer, table in zip(scorers, (table.settled() for table in tables), strict=True):
             tests = None
             if how.over != "none":
                 # The number of sentences in a resample is known only here.
@@ -139,26 +143,15 @@ class Rank(Study):
                 "signature": str(table.signature),
             }
             if tests is not None:
-                span = tests.ranks[index]
                 row["ci95"] = list(tests.intervals[index])
-                row["rank_range"] = None if span is None else list(span)
-                # A range of one rank is shown as that rank.
-                ends = dict.fromkeys(span or ())
-                row["ranks"] = "–".join(map(str, ends)) if span else None
-                row["cluster"] = tests.clusters[index]
-                below = order[place : place + 1]
-                row["p_next"] = float(tests.adjusted[index, below[0]]) if below else None
+                row |= standing(tests.ranks, tests.clusters, tests.adjusted, order, place - 1)
             yield row
 
     def _columns(self) -> list[Column]:
         columns = [Column("rank"), Column("system"), Column("metric")]
         columns.append(Column("score", digits=4, interval="ci95"))
         if self.resampling.over != "none":
-            columns += [
-                Column("ranks"),
-                Column("cluster"),
-                Column("p_next", "p to next", digits=4, p_value=True),
-            ]
+            columns += CERTAINTY
         return columns
 
     def _how(self) -> list[str]:
@@ -166,14 +159,10 @@ class Rank(Study):
         how = self.resampling
         if how.over == "none":
             return []
-        level = f"{how.level:.2f}".removeprefix("0")
         return [
             f"[low, high]: {how.confidence:.0%} percentile bootstrap over sentences, "
             f"{how.resamples} resamples, seed {self.seed}",
-            f"ranks, cluster: consistent with paired approximate randomisation at {level} after "
-            f"Holm's correction over all pairs of systems ({how.permutations} permutations; "
-            "small p from a normal curve); p to next: corrected p of the difference from the "
-            "system below",
+            about_tests(how),
         ]
 
     def _legend(self) -> list[str]:
@@ -181,10 +170,10 @@ class Rank(Study):
         how = self.resampling
         if how.over == "none":
             return []
-        level = f"{how.level:.2f}".removeprefix("0")
         return [
             f"[low, high]: {how.confidence:.0%} bootstrap over sentences; ranks, cluster: "
-            f"consistent with tests at {level}; p to next: of the difference from the system below"
+            f"consistent with tests at {how.level:g}; p to next: of the difference from the system "
+            "below"
         ]
 
     def _significance(self, table: ScoreTable, tests: SystemTests) -> dict[str, Any]:
@@ -205,6 +194,50 @@ class Rank(Study):
         keys = ("resamples", "over", "seed", "confidence", "permutations", "level")
         values = {**vars(how), "seed": self.seed}
         return None if how.over == "none" else {key: values[key] for key in keys}
+
+
+def standing(
+    ranks: Sequence[tuple[int, int] | None],
+    clusters: Sequence[int | None],
+    adjusted: FloatArray,
+    order: Sequence[int],
+    place: int,
+) -> dict[str, Any]:
+    """Return how certain the place of a system is: `rank_range`, `ranks`, `cluster` and `p_next`.
+
+    Args:
+        ranks: best and worst rank of each system that are consistent with the tests.
+        clusters: of each system.
+        adjusted: corrected p of every two systems.
+        order: the systems, best first.
+        place: place in the order, from 0.
+    """
+    index, below = order[place], order[place + 1 : place + 2]
+    span = ranks[index]
+    return {
+        "rank_range": None if span is None else list(span),
+        # A range of one rank is shown as that rank.
+        "ranks": "–".join(map(str, dict.fromkeys(span))) if span else None,
+        "cluster": clusters[index],
+        "p_next": float(adjusted[index, below[0]]) if below else None,
+    }
+
+
+def about_tests(how: Resampling) -> str:
+    """Return a note on how the columns of `CERTAINTY` were computed."""
+    return (
+        f"ranks, cluster: consistent with paired approximate randomisation at {how.level:g} after "
+        f"Holm's correction over all pairs of systems ({how.permutations} permutations; small p "
+        "from a normal curve); p to next: corrected p of the difference from the system below"
+    )
+
+
+CERTAINTY = (
+    Column("ranks"),
+    Column("cluster"),
+    Column("p_next", "p to next", digits=4, p_value=True),
+)
+"""Columns of `standing`."""
 
 
 def _test_notes(table: ScoreTable, tests: SystemTests) -> Iterator[str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -40,30 +40,12 @@ _USUAL_WORST = 5
 _MOST_NAMED = 4  # most systems that the title of the page lists by name
 
 
-@dataclass(frozen=True)
-class FinishedWork(Work):
-    """Work that has been scored.
-
-    Attributes:
-        finished: the scores, one table per metric.
-    """
-
-    finished: tuple[ScoreTable, ...] = ()
-
-    def scores(self) -> tuple[ScoreTable, ...]:
-        """Return the finished scores."""
-        return self.finished
-
-
 @dataclass(frozen=True, repr=False)
 class ScoreResult(Result):
-    """Scores as tables, with the data for their page.
+    """Scores as tables, with the texts, metrics and scores for their page."""
 
-    Attributes:
-        work: the texts, metrics and scores.
-    """
-
-    work: FinishedWork = field(kw_only=True)
+    work: Work = field(kw_only=True)
+    scored: tuple[ScoreTable, ...] = field(kw_only=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,33 +82,11 @@ class Score(Study):
                 metric has them.
         """
         tables = work.scores()
-        counts = [type_records(table, self.by_type) if self.by_type else [] for table in tables]
-        # Checked after scoring, since only the statistics show which metrics count types.
-        if self.by_type and not any(counts):
-            raise OptionError(
-                "--by-type: none of the metrics named counts error types; errant does"
-            )
-        rules: list[list[dict[str, Any]]] = [[] for _ in tables]
-        if self.by_rule:
-            tokens = sum(len(source.split()) for source in work.corpus.sources)
-            rules = [rule_records(table, self.by_rule, tokens) for table in tables]
-        if self.by_rule and not any(rules):
-            raise OptionError(
-                "--by-rule: expected the matches of a grammar checker among the hypotheses, and a "
-                "metric that counts rules: errant"
-            )
-        averages = [
-            macro_records(table, self.by_type or _USUAL_LEVEL) if self.macro else []
-            for table in tables
-        ]
-        if self.macro and not any(averages):
-            raise OptionError(
-                "--macro: none of the metrics named has precision and recall; errant does"
-            )
+        asked = self._asked(work.corpus, tables)
         # JSON has the requested figures inside the records; people see them in separate tables.
         rows = [
-            self._row(table, number, row, records, means, of_rules)
-            for table, records, means, of_rules in zip(tables, counts, averages, rules, strict=True)
+            self._row(table, number, row, {name: made[place] for name, made in asked.items()})
+            for place, table in enumerate(tables)
             for number, row in enumerate(table.rows())
         ]
         notes = tuple(dict.fromkeys(note for one in tables for note in one.statistics.notes))
@@ -138,13 +98,10 @@ class Score(Study):
         shown = [replace(main, instead={"latex": crossed(main, *parts, "score")})]
         if self.sentences:
             shown.append(_sentence_table(tables))
-        if self.by_type:
-            records = [record for of_metric in counts for record in of_metric]
-            shown.append(_type_table(records))
-        if self.by_rule:
-            shown.append(_rule_table([record for of_metric in rules for record in of_metric]))
-        if self.macro:
-            shown.append(_macro_table([record for of_metric in averages for record in of_metric]))
+        shown += [
+            _TABLES[name]([record for of_metric in made for record in of_metric])
+            for name, made in asked.items()
+        ]
         shown += audit_tables(list(tables))
         if self.worst:
             worst = costly_sentences(tables, work.scorers, work.corpus, self.worst)
@@ -161,7 +118,8 @@ class Score(Study):
             int(any(table.unanswered for table in tables)),
             language=work.corpus.language.code,
             title=f"Scores of {', '.join(work.corpus.names)}",
-            work=FinishedWork(**vars(work), finished=tables),
+            work=work,
+            scored=tables,
         )
 
     def html(self, result: Result) -> str:
@@ -171,32 +129,32 @@ class Score(Study):
         """
         from gecjury.report.page.listed import Scored, scores_html
 
-        scored = cast(ScoreResult, result)
-        work = scored.work
+        assert isinstance(result, ScoreResult)
+        work, tables = result.work, result.scored
         systems = {(row["metric"], row["system"]): row for row in result.rows()}
         directed = {
             table.signature.label: scorer.directed
-            for scorer, table in zip(work.scorers, work.finished, strict=True)
+            for scorer, table in zip(work.scorers, tables, strict=True)
         }
         rows = [
             {**systems[row["metric"], row["system"]], **row, "directed": directed[row["metric"]]}
-            for row in _ranked(work)
+            for row in _ranked(work.scorers, tables)
         ]
         types = [
             record
-            for table in work.finished
+            for table in tables
             for record in costly_types(type_records(table, self.by_type or _USUAL_LEVEL))
         ]
         if self.worst:
             worst = [dict(row) for row in result.table("worst").rows]
         else:
-            worst = costly_sentences(work.finished, work.scorers, work.corpus, _USUAL_WORST)
+            worst = costly_sentences(tables, work.scorers, work.corpus, _USUAL_WORST)
         own = ("rows", "worst")
         further = [
             t for t in result.shown_to("verbose") if t.name not in own and t.title != _BY_TYPE
         ]
         corpus, names = work.corpus, result.short_names()
-        judged = judged_sentences(worst, work)
+        judged = judged_sentences(worst, work, tables)
         for record in (*rows, *types, *judged):
             record["metric"] = names.get(record["metric"], record["metric"])
         page = Scored(
@@ -214,31 +172,46 @@ class Score(Study):
                 if count
             ],
             result.notes,
-            list(dict.fromkeys(str(table.signature) for table in work.finished)),
+            list(dict.fromkeys(str(table.signature) for table in tables)),
         )
         title = result.title if len(corpus.names) <= _MOST_NAMED else f"Scores of {page.facts[0]}"
         return scores_html(page, title, result.language)
+
+    def _asked(
+        self, corpus: Corpus, tables: Sequence[ScoreTable]
+    ) -> dict[str, list[list[dict[str, Any]]]]:
+        """Return the further figures that were asked for: records by key, one list per metric.
+
+        Raises:
+            OptionError: no metric has them.
+        """
+        asked: dict[str, list[list[dict[str, Any]]]] = {}
+        if self.by_type:
+            asked["type"] = [type_records(table, self.by_type) for table in tables]
+        if self.by_rule:
+            tokens = sum(len(source.split()) for source in corpus.sources)
+            asked["rule"] = [rule_records(table, self.by_rule, tokens) for table in tables]
+        if self.macro:
+            level = self.by_type or _USUAL_LEVEL
+            asked["over"] = [macro_records(table, level) for table in tables]
+        # Checked after scoring, since only the statistics show which metrics count types.
+        for name, made in asked.items():
+            if not any(made):
+                raise OptionError(_WITHOUT[name])
+        return asked
 
     def _row(
         self,
         table: ScoreTable,
         number: int,
         row: dict[str, Any],
-        counts: Sequence[dict[str, Any]],
-        averages: Sequence[dict[str, Any]],
-        rules: Sequence[dict[str, Any]],
+        asked: Mapping[str, Sequence[dict[str, Any]]],
     ) -> dict[str, Any]:
         if self.sentences:
             row["sentences"] = table.sentences[number].tolist()
         if valid := table.statistics.details.get("valid", {}).get(row["system"]):
             row["valid"] = valid
-        if averages:
-            row["macro"] = {
-                record["over"]: {key: record[key] for key in (*_MEASURES, "units")}
-                for record in averages
-                if record["system"] == row["system"]
-            }
-        for name, records in (("type", counts), ("rule", rules)):
+        for name, records in asked.items():
             about = ("system", "metric", name)
             by_name = {
                 record[name]: {key: value for key, value in record.items() if key not in about}
@@ -246,8 +219,16 @@ class Score(Study):
                 if record["system"] == row["system"]
             }
             if by_name:
-                row[f"by_{name}"] = by_name
+                row["macro" if name == "over" else f"by_{name}"] = by_name
         return row
+
+
+_WITHOUT = {
+    "type": "--by-type: none of the metrics named counts error types; errant does",
+    "rule": "--by-rule: expected the matches of a grammar checker among the hypotheses, and a "
+    "metric that counts rules: errant",
+    "over": "--macro: none of the metrics named has precision and recall; errant does",
+}
 
 
 def type_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
@@ -255,7 +236,6 @@ def type_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
 
     Args:
         table: scores of a metric; there are no records if the metric counts no types.
-        level: how finely types are distinguished.
     """
     records = []
     for system, counts in table.statistics.details.get("by_type", {}).items():
@@ -336,7 +316,6 @@ def macro_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
 
     Args:
         table: scores of a metric; there are no records if it has no precision and recall.
-        level: how finely types are distinguished.
 
     Returns:
         A record for each system and `over`, with the number of sentences or types (`units`).
@@ -386,6 +365,9 @@ def _type_table(records: Sequence[Record]) -> Table:
     return replace(table, instead={"brief": replace(table, columns=brief)})
 
 
+_TABLES = {"type": _type_table, "rule": _rule_table, "over": _macro_table}
+
+
 def three_counts(row: Record, before: str = "") -> str:
     """Return the counts of a record in short form: `5/14/2` for TP, FP and FN.
 
@@ -402,9 +384,6 @@ def costly_types(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
     The `cost` is how much higher F0.5 over all types would be if every edit of the type were right
     and none were missing; 0 to 1.
-
-    Args:
-        records: from `type_records`.
     """
     sums: dict[str, FloatArray] = {}
     for row in records:
@@ -421,14 +400,14 @@ def costly_types(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(costly, key=lambda row: (places[row["system"]], -row["cost"], row["type"]))
 
 
-def _ranked(work: FinishedWork) -> list[dict[str, Any]]:
+def _ranked(scorers: Sequence[Scorer], tables: Sequence[ScoreTable]) -> list[dict[str, Any]]:
     """Return the records of `rank`, with intervals and tests if they can be computed."""
-    points = len(work.corpus)
+    points = tables[0].sentences.shape[1]
     if points > 1:
         with suppress(OptionError):
             check_resamples(Rank().resampling.resamples, points)
-            return Rank().run(work).rows()
-    return Rank(resampling=Resampling(over="none")).run(work).rows()
+            return Rank().of(scorers, tables).rows()
+    return Rank(resampling=Resampling(over="none")).of(scorers, tables).rows()
 
 
 def edits_as_read(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
@@ -436,31 +415,26 @@ def edits_as_read(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> CorpusEdi
 
     Args:
         scorer: the metric; the defaults are used for a metric that reads no edits.
-        corpus: the texts.
-        runtime: caches and the like.
     """
     from gecjury.extraction.retyping import typed_corpus_edits
 
-    return typed_corpus_edits(
-        corpus,
-        getattr(scorer, "types", "gold"),
-        getattr(scorer, "tagger", "embedded"),
-        runtime,
-    )
+    types, tagger = scorer.extraction or ("gold", "embedded")
+    return typed_corpus_edits(corpus, types, tagger, runtime)
 
 
-def judged_sentences(records: Sequence[dict[str, Any]], work: Work) -> list[dict[str, Any]]:
+def judged_sentences(
+    records: Sequence[dict[str, Any]], work: Work, tables: Sequence[ScoreTable]
+) -> list[dict[str, Any]]:
     """Return sentences with their corrections and references, edits marked right, wrong or missed.
 
     Edits in `correction` and `reference` have the signs of `marked_edits`. The reference is the one
     that shares most edits, and `which` is its number from 1; without references it is empty.
 
     Args:
-        records: from `costly_sentences`.
         work: the texts and metrics of the records.
     """
     corpus, judged = work.corpus, []
-    scorers = dict(zip((t.signature.label for t in work.scores()), work.scorers, strict=True))
+    scorers = dict(zip((t.signature.label for t in tables), work.scorers, strict=True))
     for record in records:
         line = record["line"] - 1
         part = one_line(corpus.with_systems([record["system"]]), line)
@@ -510,11 +484,7 @@ def _sentence_table(tables: Sequence[ScoreTable]) -> Table:
 
 
 def costly_table(records: Sequence[dict[str, Any]]) -> Table:
-    """Return the table of the sentences that cost most.
-
-    Args:
-        records: from `costly_sentences`.
-    """
+    """Return the table of the sentences that cost most."""
     columns = [Column(key) for key in ("system", "metric", "line")]
     columns += [Column("score", digits=4), Column("cost", digits=5), Column("marked", "correction")]
     note = "cost: how much higher the corpus score is without the sentence; edits as [old→new]"
@@ -536,9 +506,7 @@ def costly_sentences(
     equal scores, the longest sentences are tried first.
 
     Args:
-        tables: scores of the corpus.
         scorers: the metrics of the tables, in the same order.
-        corpus: the texts.
         count: number of sentences per metric and system; fewer if fewer lower the score.
     """
     worst: list[dict[str, Any]] = []

@@ -28,11 +28,10 @@ if TYPE_CHECKING:
     from gecjury.benchmarks.table import View
     from gecjury.corpus.language import Language
 
-Data: TypeAlias = "Corpus | Benchmark | str | Sequence[str | Benchmark] | None"
-"""The data of a study: texts, a benchmark, or the names of benchmarks or files; None if there are
-only scores."""
+Data: TypeAlias = "Corpus | Benchmark | str | Sequence[str | Benchmark]"
+"""The data of a study: texts, a benchmark, or the names of benchmarks or files."""
 
-Read: TypeAlias = "Corpus | Benchmark | tuple[Benchmark, ...] | None"
+Read: TypeAlias = "Corpus | Benchmark | tuple[Benchmark, ...]"
 """Data after reading; several benchmarks if the study accepts them."""
 
 Metrics: TypeAlias = Metric | Sequence[Metric]
@@ -61,7 +60,7 @@ class Work:
     """The data, metrics and runtime of a study.
 
     Attributes:
-        data: a corpus or one or more benchmarks; None if there are only scores computed elsewhere.
+        data: a corpus or one or more benchmarks.
         scorers: the metrics, without duplicates.
         runtime: device, workers, caches and the like.
         folder: where score files are read and written; None for nowhere.
@@ -76,7 +75,7 @@ class Work:
     folder: str | Path | None = None
     inputs: tuple[str, ...] = ()
     typed: Mapping[str, Scorer] = field(default_factory=dict)
-    further: Callable[[str], Corpus | Benchmark | None] = lambda name: loaded(name)
+    further: Callable[[str], Corpus | Benchmark] = lambda name: loaded(name)
 
     @classmethod
     def of(
@@ -96,7 +95,6 @@ class Work:
             study: decides which metrics and data are accepted.
             data: texts, a benchmark, names, or a function that reads one of these.
             metrics: names, with options as on the command line, or scorers.
-            runtime: device, workers and the like.
             folder: where score files are read and written; None for nowhere.
             inputs: the names of the data as the user gave them; by default the names in `data`.
 
@@ -141,13 +139,7 @@ class Work:
 
     @property
     def corpus(self) -> Corpus:
-        """The texts.
-
-        Raises:
-            OptionError: there are none.
-        """
-        if self.data is None:
-            raise OptionError("no texts: give a corpus, a benchmark, or a benchmark's name")
+        """The texts."""
         if isinstance(self.data, Corpus):
             return self.data
         return self.data[0].corpus if isinstance(self.data, tuple) else self.data.corpus
@@ -195,7 +187,6 @@ class Study(ABC):
         usual_page: the file of the page if the user names none; empty for no page.
         data: help of the data argument, if that is a benchmark, either or M2.
         use_of_references: text at the end of the help of `-r`, if references are optional.
-        scores_alone: whether files of scores are accepted instead of texts.
         new_texts: the command's name, if it scores texts that the user has not given, so that
             scores computed elsewhere are refused; otherwise empty.
 
@@ -215,7 +206,6 @@ class Study(ABC):
     data: ClassVar[str] = ""
     data_name: ClassVar[str] = "BENCHMARK|SOURCE HYP"
     use_of_references: ClassVar[str] = ""
-    scores_alone: ClassVar[bool] = False
     new_texts: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
@@ -247,7 +237,6 @@ class Study(ABC):
 
         Args:
             data: as the user gave it.
-            runtime: folders of data and caches.
             language: language of the texts, if it does not follow from their name.
         """
         return loaded(data)
@@ -300,7 +289,6 @@ class Study(ABC):
             data: texts, a benchmark, or a benchmark's name.
             metrics: names, with options as on the command line, or scorers.
             folder: where score files are read and written; by default nowhere.
-            runtime: device, workers and the like.
 
         Raises:
             OptionError: an unknown metric, option or benchmark.
@@ -319,7 +307,7 @@ class Study(ABC):
 _TEXTS = "texts in lists as gecjury.corpus_of_texts(sources, hypotheses, references)"
 
 
-def loaded(data: Data) -> Corpus | Benchmark | None:
+def loaded(data: Data) -> Corpus | Benchmark:
     """Return the data itself, or load a benchmark by name with its default systems and references.
 
     Raises:

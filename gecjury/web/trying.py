@@ -93,7 +93,7 @@ def offered_metrics() -> list[str]:
                 and "torch" not in kind.packages
                 and "gold" not in kind.needs
                 and not (kind.must_name or kind.fixed)
-                and (tagging or not hasattr(load(name), "tagger"))
+                and (tagging or load(name).extraction is None)
             ):
                 names.append(load(name).name)
     return [*names, *_PACKAGED]

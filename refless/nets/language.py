@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from gecjury.core.arrays import FloatArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.models.batching import padded_batches, pick_device
+from gecjury.models.batching import padded_batches, padded_room, pick_device, run_batch
 from gecjury.models.checkpoints import Checkpoint, resolve
 from gecjury.models.kept import input_key, kept_rows
 from gecjury.models.networks import read_config, read_network, read_tokenizer, refuse_missing
@@ -66,7 +66,10 @@ def mean_log_probabilities(
         for batch in runtime.track(batches, f"{model}: probabilities"):
             kept = [row for row in batch if lengths[row] > 1]
             if kept:
-                means[kept, 0] = _score(network, [encoded[places[row]] for row in kept])
+                pieces = [encoded[places[row]] for row in kept]
+                room = padded_room(len(pieces[0]), runtime.batch_size)
+                score = partial(_score, network)
+                means[kept, 0] = run_batch(score, pieces, runtime.batch_size, room)
         return means
 
     # Sentences with the same pieces must get exactly the same value, whatever batch they are in.

@@ -18,7 +18,7 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, MissingExtraError, install_hint
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.splits import Split
-from gecjury.models.batching import padded_batches
+from gecjury.models.batching import padded_batches, padded_room, pick_device, run_batch
 from gecjury.models.checkpoints import resolve
 from gecjury.models.networks import (
     cut_length,
@@ -134,6 +134,8 @@ def train_judge(job: JudgeJob) -> JudgeReport:
     model, missing = read_network(checkpoint, config, "next-word")
     refuse_missing(checkpoint, config, missing, "a whole causal language model")
     stored = config.dtype
+    # The model is evaluated before the training, which is what moves it to the device otherwise.
+    model.to(pick_device(job.runtime.device))
     answers, pieces = answer_pieces(tokenizer, job.answers, recipe.encoder)
     # Answers about pairs are already differences.
     within = recipe.within if recipe.protocol == "pointwise" else 0.0
@@ -281,17 +283,24 @@ def _row_scores(
     totals, counts = np.zeros((2, len(job.data)))
     model.eval()
     lengths = [len(example["input_ids"]) for example in examples]
-    batches = padded_batches(lengths, job.runtime.batch_size)
+    size = job.runtime.batch_size
+    batches = padded_batches(lengths, size)
     half = torch.autocast(model.device.type, torch.bfloat16, enabled=job.recipe.settings.bf16)
-    for batch in job.runtime.track(batches, "judge: evaluation"):
-        chosen = [examples[place] for place in batch]
+
+    def values_of(chosen: Sequence[Mapping[str, Any]]) -> list[float]:
         inputs = answer_batch(tokenizer, chosen)
         inputs |= {name: inputs[name].to(model.device) for name in ("input_ids", "attention_mask")}
         with torch.inference_mode(), half:
             logits = model(**inputs).logits
         shares = answer_shares(logits, [int(example["answer"]) for example in chosen], answers)
         values = (shares @ torch.tensor(answers.values, device=shares.device)).cpu().double()
-        for example, value in zip(chosen, values.tolist(), strict=True):
+        return list(values.tolist())
+
+    for batch in job.runtime.track(batches, "judge: evaluation"):
+        chosen = [examples[place] for place in batch]
+        room = padded_room(lengths[batch[0]], size)
+        values = run_batch(values_of, chosen, size, room)
+        for example, value in zip(chosen, values, strict=True):
             row_scores = (value, 1 - value)
             for row, score in zip(example["rows"], row_scores, strict=False):
                 totals[row] += score

@@ -99,7 +99,8 @@ def train_some(job: Job) -> Report:
         paired = recipe.features_alone and recipe.read_source
         manifest = replace(manifest, language=recipe.language, paired=paired)
         with watch.ledger.stage("evaluation"):
-            report = evaluate(job, assemble(job.folder, manifest), report)
+            bundle = assemble(job.folder, manifest, device=job.runtime.device)
+            report = evaluate(job, bundle, report)
         report = replace(report, effort=watch.ledger.rounded())
         # Models may be evaluated on the test part, so its hashes are not stored.
         seen = [job.data.take([*job.split.train, *job.split.dev]), *job.extra]

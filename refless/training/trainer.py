@@ -21,7 +21,7 @@ import numpy as np
 from gecjury.core.errors import DataError, OptionError
 from gecjury.core.runtime import Bar, Runtime
 from gecjury.core.textfiles import read_text, write_text
-from gecjury.models.batching import pick_device
+from gecjury.models.batching import fitting_part, pick_device
 from gecjury.models.checkpoints import quiet_transformers
 from gecjury.refless.nets.regressor import Inputs, output_errors, padded
 from gecjury.refless.nets.trainable import (
@@ -124,9 +124,12 @@ def fit(
         KeyboardInterrupt: names the checkpoint that is kept.
         DataError: the loss is no longer a number; the last good checkpoint is kept.
         OutputError: a checkpoint cannot be written.
-        OptionError: the folder contains checkpoints of another run; or the encoder has fewer layers
-            than are to be frozen.
+        OptionError: the folder contains checkpoints of another run; the encoder has fewer layers
+            than are to be frozen; there are fewer GPUs than processes; or the GPU's memory is too
+            small: names the batch size that fits.
     """
+    import torch
+
     quiet_transformers()
     # Frozen before the optimiser is created, which collects the parameters with gradients.
     if settings.freeze_embeddings:
@@ -148,6 +151,7 @@ def fit(
             return open_until_trained.enter_context(runtime.progress.task(task.label, steps))
 
         trainer = _build_trainer(task, settings, folder, runtime, open_bar, watch)
+        full = False
         for callback in () if watch is None else reporters(watch, last):
             trainer.add_callback(callback)
         try:
@@ -155,12 +159,40 @@ def fit(
                 trainer.train(resume_from_checkpoint=last)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(_told_at_interrupt(task.label, folder)) from None
+        except torch.OutOfMemoryError:
+            full = True  # What the failed step holds is only freed outside of this handler.
+        if full:
+            raise _too_large(trainer)
     # The returned model is saved and used like any other, so its layers are restored.
     if settings.gradient_checkpointing:
         keep_layers(task.model)
     history = dev_figures(trainer.state.log_history)
     best = max(history, key=lambda entry: entry["score"]) if history else {}
     return Fit(trainer.model, best, tuple(history))
+
+
+def _too_large(trainer: Any) -> OptionError:
+    """Return the error for batches that the GPU's memory is too small for."""
+    import torch
+
+    task, settings = trainer.task, trainer.settings
+    trained = [weight for weight in trainer.model.parameters() if weight.requires_grad]
+
+    def step(examples: Sequence[Inputs]) -> None:
+        trainer.model.zero_grad()
+        # The optimiser creates its two states of every trained weight at its first step.
+        new = [] if trainer.optimizer.state else trained
+        states = [torch.empty_like(weight) for weight in new for _ in range(2)]
+        trainer.training_step(trainer.model, trainer.data_collator(examples))
+        del states
+
+    longest = sorted(task.examples, key=length_of, reverse=True)[: settings.train_batch]
+    part = fitting_part(step, longest)
+    begin = f"{task.label}: the GPU's memory is too small for --train-batch {settings.train_batch}"
+    if not part:
+        return OptionError(f"{begin}, even for 1: use --freeze-layers or --gradient-checkpointing")
+    batches = -(-settings.train_batch * settings.accumulation // part)
+    return OptionError(f"{begin}: use --train-batch {part} --accumulation {batches}, which fits")
 
 
 def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
@@ -182,13 +214,13 @@ def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
         record["word_embeddings"] = "rows that occur"
     text = json.dumps(record, sort_keys=True, indent=1)
     path = folder / "run.json"
-    if path.exists():
-        if read_text(path) != text:
-            raise OptionError(
-                f"{folder}: contains checkpoints of a run with other settings or data; give the "
-                "settings of that run to resume it, or another output folder"
-            )
-    elif is_main_process():
+    # A run without a checkpoint, such as one that ran out of memory, can be started differently.
+    if path.exists() and read_text(path) != text and _last_checkpoint(folder):
+        raise OptionError(
+            f"{folder}: contains checkpoints of a run with other settings or data; give the "
+            "settings of that run to resume it, or another output folder"
+        )
+    if is_main_process():
         write_text(path, text)
 
 
@@ -270,11 +302,19 @@ def _build_trainer(
 
 
 def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
+    import torch
     import transformers
 
+    device = torch.device(pick_device(runtime.device))
+    processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    if device.type == "cuda" and processes > torch.cuda.device_count():
+        raise OptionError(
+            f"{processes} processes, but {torch.cuda.device_count()} GPU here: start one process "
+            "for each GPU, or use --device cpu"
+        )
     # A share of the steps is `warmup_ratio` before transformers 5, then a part of `warmup_steps`.
     warmup = "warmup_steps" if int(transformers.__version__.split(".")[0]) >= 5 else "warmup_ratio"
-    return transformers.TrainingArguments(
+    arguments = transformers.TrainingArguments(
         output_dir=str(folder),
         num_train_epochs=settings.epochs,
         per_device_train_batch_size=settings.train_batch,
@@ -285,7 +325,7 @@ def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
         seed=settings.seed,
         data_seed=settings.seed,
         bf16=settings.bf16,
-        use_cpu=pick_device(runtime.device) == "cpu",
+        use_cpu=device.type == "cpu",
         # Evaluation and checkpoints are per epoch; the two checkpoints kept are the best and the
         # last.
         eval_strategy="epoch",
@@ -303,6 +343,12 @@ def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
         dataloader_pin_memory=False,
         ddp_find_unused_parameters=False,
     )
+    if device.type == "cuda" and processes == 1:
+        # The Trainer would take GPU 0, whichever is wanted, and split batches among all GPUs.
+        torch.cuda.set_device(device.index or 0)
+        vars(arguments)["_setup_devices"] = torch.device("cuda", device.index or 0)
+        arguments._n_gpu = 1
+    return arguments
 
 
 def _refuse_loss(folder: Path, step: int) -> None:
@@ -491,7 +537,7 @@ def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Inputs]
     def collate(examples: Sequence[Inputs]) -> dict[str, Any]:
         if objective == "ranking":
             texts = [e["better"] for e in examples] + [e["worse"] for e in examples]
-            batch = dict(padded(tokenizer, texts))
+            batch = padded(tokenizer, texts)
             batch["labels"] = torch.tensor([1.0] * len(examples) + [-1.0] * len(examples))
             return batch
         if objective == "answers":
@@ -503,7 +549,7 @@ def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Inputs]
                 "groups": torch.tensor([e["group"] for e in examples]),
             }
             return batch
-        batch = dict(padded(tokenizer, examples))
+        batch = padded(tokenizer, examples)
         if objective == "regression":
             batch["labels"] = torch.tensor([e["labels"] for e in examples], dtype=torch.float32)
         else:

@@ -104,7 +104,7 @@ PUT_IN = (
     (r"-m impara(?!\S)", "-m impara:model=my-impara"),
     (r"^((?!judgments ).*\b(llm-[se]|edit-verdict)\b.*)", r"\1 --dry-run"),
     (r"^(compare .*)", r"\1 --resample none"),
-    (r"^(attack seeda(?!.*--attack)(?!.*--as-reward).*)", r"\1 --attack generic"),
+    (r"^(attack seeda(?!.*--attack).*)", r"\1 --attack generic"),
     (r"^(attack seeda(?!.*--system).*)", r"\1 --system T5"),
     (r"^(maege .*)", r"\1 --seeds 1 --sentences 60"),
     (r"--workers \d+", "--workers 1"),

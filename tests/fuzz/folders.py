@@ -115,7 +115,7 @@ def groups(box: Box) -> Case:
         column = box.rng.choice(("", f":{as_argument(box.mutate.word())}"))
     argv = ["diff", "source.txt", "a.txt", "b.txt", "-r", "ref.txt", "-m",
             box.rng.choice(("gleu", "green", "changes")), "--by", name + column, "--by-type", "0",
-            "--resamples", "20", "--permutations", "20"]  # fmt: skip
+            "--resamples", "20"]  # fmt: skip
     return Case(box.tail(*argv), unusable=box.broken)
 
 

@@ -1,41 +1,31 @@
-"""Damage corrections and compare their scores with the undamaged ones: `gecjury attack`."""
+"""Which metrics prefer damaged corrections to the undamaged ones: `gecjury attack`."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
-from gecjury.core.errors import InputError, OptionError, nearest
+import numpy as np
+
+from gecjury.core.arrays import BoolArray, FloatArray
+from gecjury.core.errors import OptionError, nearest
 from gecjury.core.settings import option
-from gecjury.core.wording import number
-from gecjury.corpus.aligned import aligned
-from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.reading import read_version
-from gecjury.metaeval.effort import duration
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.report.result import Column, Record, Result, Table
-from gecjury.rewards.guards import GUARDS
-from gecjury.scoring.score_files import check_writable
+from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
-from gecjury.stats.bootstrap import sentence_counts
+from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.bootstrap import interval, sentence_counts
+from gecjury.stats.counts import ratio
 from gecjury.stats.resampling import Resampling, check_resamples
-from gecjury.studies.attack.damage import (
-    AttackScores,
-    Damaged,
-    attack_corpora,
-    damage,
-    score_attacks,
-)
-from gecjury.studies.attack.effects import effect, summed_up, verdicts_of
-from gecjury.studies.attack.perturbations import PERTURBATIONS, Perturbation
-from gecjury.studies.attack.rewarded import alarms, rises
+from gecjury.studies.attack.perturbations import PERTURBATIONS, Perturbation, Victim, perturb
 from gecjury.studies.study import Study, Takes, Work, function_of
 
-_MANY = 5_000  # texts; with fewer, no metric takes long
-_TRIED = 20  # sentences that are scored to estimate the time for all
-_TOLD = 60.0  # seconds from which there is a warning
+_SOURCE = "the source"
+_SAME = 1e-6
+"""Neural scores of one text differ by rounding between batches; a difference up to this value is
+not a change."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +36,8 @@ class Attack(Study):
         victims: damage this system's output; repeat for more (default: every system).
         attacks: a perturbation from the second table; repeat for more (default: all, but those
             that address language models only if a judge is among the metrics).
-        perturbed: your own damaged version of the one system that is damaged.
-        share: share of the sentences that are damaged.
         seed: seed of the damage and of the resamples.
         resampling: the bootstrap over sentences, for intervals.
-        as_reward: also show how often the damage raises the score as a reward, with and without
-            guards.
     """
 
     takes: ClassVar[Takes] = "either"
@@ -60,11 +46,8 @@ class Attack(Study):
     new_texts: ClassVar[str] = "attack"
     victims: tuple[str, ...] = option((), "--system", metavar="NAME")
     attacks: tuple[str, ...] = option((), "--attack", metavar="NAME")
-    perturbed: Mapping[str, str | Path | Sequence[str]] | None = option(None, metavar="NAME=FILE")
-    share: float = option(1.0, least=0, most=1)
     seed: int = option(0, least=0)
     resampling: Resampling = option(Resampling(over="sentences"), offers=("resamples",))
-    as_reward: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -87,135 +70,262 @@ class Attack(Study):
             for corpus, _ in attack_corpora(scorer, work.corpus, damaged):
                 yield scorer, corpus
 
-    def warning(self, work: Work) -> str:
-        """Return a message on how long scoring takes, if that is minutes."""
-        seconds = self.expected_seconds(work)
-        if seconds < _TOLD:
-            return ""
-        return (
-            f"scoring {number(len(work.corpus))} sentences of each damaged system will take about "
-            f"{duration(seconds)}; fewer --attack or one --system are quicker. Ctrl-C stops it"
-        )
-
-    def expected_seconds(self, work: Work) -> float:
-        """Return roughly how long scoring takes, from a few sentences; 0 if it takes little time.
-
-        Metrics that call a service are left out, since their time depends on the service.
-        """
-        runtime, lines = work.runtime, len(work.corpus)
-        damaged, few, total = self._damaged(work), min(_TRIED, lines // 2), 0.0
-        for scorer in work.scorers:
-            corpora = [corpus for corpus, _ in attack_corpora(scorer, work.corpus, damaged)]
-            # The number of texts grows with attacks and systems, so few sentences may take long.
-            texts = sum(len(corpus.systems) for corpus in corpora) * lines
-            first = corpora[0]
-            if texts < _MANY or not few or scorer.plan(first.take(range(few)), runtime) is not None:
-                continue
-            scorer.score_corpus(first.take(range(1)), runtime)  # loads models before the timing
-            start = time.perf_counter()
-            scorer.score_corpus(first.take(range(few)), runtime)
-            total += (time.perf_counter() - start) * texts / (few * len(first.systems))
-        return total
-
     def run(self, work: Work) -> Result:
         """Damage corrections, score them with the undamaged ones and summarise the effects.
 
-        Table `rows` has one record per metric and kind of damage; see
-        `gecjury.studies.attack.effects.effect`. Table `attacks` describes each perturbation; with
-        `as_reward`, table `rewards` shows how often the damage raises the reward.
+        Table `rows` has one record per metric and kind of damage; see `effect`. Table `attacks`
+        describes each perturbation.
         """
         corpus = work.corpus
         damaged = self._damaged(work)
         if work.folder:
             check_writable(work.folder)
-        scored = [
-            score_attacks(scorer, corpus, damaged, work.runtime, work.folder)
-            for scorer in work.scorers
-        ]
         # All metrics and kinds of damage use the same resampled sentences.
         weights = sentence_counts(len(corpus), self.resampling.resamples, [self.seed, 1])
-        effects = [[effect(kind, weights) for kind in one.by_attack.values()] for one in scored]
-        signatures = [one.signature for one in scored]
-        rows = [
-            {"metric": about.label, "family": about.family, "signature": str(about), **row}
-            for about, rows_of_metric in zip(signatures, effects, strict=True)
-            for row in rows_of_metric
-        ]
-        notes = tuple(dict.fromkeys(note for one in scored for note in one.notes))
+        rows, verdicts, summaries, signatures = [], {}, [], []
+        seconds, notes = dict[str, float](), dict[str, None]()
+        for scorer in work.scorers:
+            about = scorer.signature(corpus, work.runtime)
+            label, pairs = about.label, dict[str, list[ScoredPair]]()
+            seconds[label] = 0.0
+            for texts, some in attack_corpora(scorer, corpus, damaged):
+                table = score_with_files(scorer, texts, work.folder, work.runtime)
+                seconds[label] += table.seconds
+                notes.update(dict.fromkeys(table.statistics.notes))
+                for one in some:
+                    pairs.setdefault(one.attack, []).append(scored_pair(table, corpus, one))
+            effects = [effect(of_kind, weights) for of_kind in pairs.values()]
+            rows += [
+                {"metric": label, "family": about.family, "signature": str(about), **one}
+                for one in effects
+            ]
+            kinds = dict[str, list[str]]()
+            for made in effects:
+                kinds.setdefault(made["verdict"], []).append(made["attack"])
+            verdicts[label] = kinds
+            summaries.append(f"{label} {_summed_up(effects, kinds)}")
+            signatures.append(str(about))
         systems = list(dict.fromkeys(one.system for one in damaged))
-        labels = [about.label for about in signatures]
-        # The notes begin with the summary of each metric and end with the signatures.
-        said = [f"{label} {summed_up(made)}" for label, made in zip(labels, effects, strict=True)]
-        said += [_MEANING, *notes, *map(str, signatures)]
         title = (
             f"Damaged and undamaged, {len(corpus)} sentences, {len(systems)} systems{work.named}"
         )
-        shown = [Table(_effect_columns(len(systems)), rows, title, said, "rows")]
+        about_rows = [*summaries, _MEANING, *notes, *signatures]
+        keys = [Column("name"), Column("summary", "what it does")]
+        described = [{"name": a.name, "summary": a.summary} for a in self._perturbations(work)]
         facts: dict[str, Any] = {
             "inputs": work.inputs,
             "sentences": len(corpus),
             "systems": systems,
-            "share": self.share,
             "seed": self.seed,
             "resamples": self.resampling.resamples,
             "attacks": (),
-            "seconds": {one.signature.label: one.seconds for one in scored},
-            "verdicts": dict(zip(labels, map(verdicts_of, effects), strict=True)),
+            "seconds": seconds,
+            "verdicts": verdicts,
         }
-        if attacks := self.perturbations(work):
-            keys = [Column("name"), Column("summary", "what it does")]
-            keys.append(Column("origin", "idea from"))
-            described = [{key.key: getattr(one, key.key) for key in keys} for one in attacks]
-            shown.append(Table(keys, described, "Attacks", name="attacks"))
-        if self.as_reward:
-            facts["alarms"] = alarms(corpus)
-            shown += _reward_tables(scored, corpus, facts["alarms"])
-        return Result(tuple(shown), facts, notes, int(any(row["missing"] for row in rows)))
+        return Result(
+            (
+                Table(_effect_columns(len(systems)), rows, title, about_rows, "rows"),
+                Table(keys, described, "Attacks", name="attacks"),
+            ),
+            facts,
+            tuple(notes),
+            int(any(row["missing"] for row in rows)),
+        )
 
-    def perturbations(self, work: Work) -> tuple[Perturbation, ...]:
-        """Return the perturbations of the outputs, apart from the user's own damage."""
+    def _perturbations(self, work: Work) -> tuple[Perturbation, ...]:
         if self.attacks:
             return tuple(PERTURBATIONS[name] for name in dict.fromkeys(self.attacks))
-        if self.perturbed:
-            return ()
         # Orders to a language model mean nothing to other metrics.
         judged = any(scorer.family == "judges" for scorer in work.scorers)
         return tuple(one for one in PERTURBATIONS.values() if judged or not one.for_judges)
 
     def _damaged(self, work: Work) -> list[Damaged]:
-        """Return the damaged outputs, the user's own last.
-
-        Raises:
-            OptionError: the user's own damage is for several systems, or has a name that is taken.
-            InputError: a file has another number of lines than the corpus.
-        """
-        corpus, attacks = work.corpus, self.perturbations(work)
+        corpus = work.corpus
         victims = list(dict.fromkeys(self.victims or corpus.names))
-        damaged = damage(corpus, victims, attacks, share=self.share, seed=self.seed)
-        for name, source in (self.perturbed or {}).items():
-            file = isinstance(source, str | Path)
-            called = f"--perturbed {name}={source}" if file else repr(name)
-            # A file contains corrections of one system, but does not name it.
-            if len(victims) != 1:
-                raise OptionError(
-                    f"{called}: a file is the damaged version of one system, but "
-                    f"{len(victims)} are damaged: choose one with --system"
-                )
-            if any(one.attack == name for one in damaged):
-                raise OptionError(f"{called}: the name {name} is taken")
-            if isinstance(source, str | Path):
-                names, read = [str(source)], [read_version(source)]
-                (version,) = aligned(corpus.origin, corpus.label("source"), names, read)
-                lines = version.lines
-            else:
-                lines = tuple(source)
-            if len(lines) != len(corpus):
-                raise InputError(
-                    f"{source if file else called} has {len(lines)} lines, but there are "
-                    f"{len(corpus)} sentences: a damaged version must have a line for each"
-                )
-            damaged.append(Damaged(victims[0], name, tuple(lines)))
-        return damaged
+        return damage(corpus, victims, self._perturbations(work), seed=self.seed)
+
+
+@dataclass(frozen=True)
+class Damaged:
+    """A system's output, damaged."""
+
+    system: str
+    attack: str
+    lines: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the damaged output among the systems."""
+        return f"{self.system} + {self.attack}"
+
+
+def damage(
+    corpus: Corpus, systems: Sequence[str], attacks: Sequence[Perturbation], *, seed: int = 0
+) -> list[Damaged]:
+    """Damage the outputs of some systems with every perturbation."""
+    victims = {name: Victim(corpus.sources, corpus.systems[name].lines) for name in systems}
+    return [
+        Damaged(name, attack.name, perturb(attack, victims[name], seed=seed))
+        for attack in attacks
+        for name in systems
+    ]
+
+
+def attack_corpora(
+    scorer: Scorer, corpus: Corpus, damaged: Sequence[Damaged]
+) -> Iterator[tuple[Corpus, list[Damaged]]]:
+    """Yield the corpora to score: undamaged and damaged texts, and the source as a system.
+
+    A scorer that scores every text separately gets one corpus. A scorer that judges several systems
+    together gets one corpus per damaged output, so that no other damage affects its scores. Such a
+    corpus has every undamaged system if the scorer weighs systems against each other; otherwise
+    (side-by-side judges) it has the undamaged output alone.
+    """
+    # Edits of M2 files are left out, so that damaged and undamaged texts are read in the same way.
+    plain = {name: Version(version.lines) for name, version in corpus.systems.items()}
+    source = {_free(_SOURCE, plain): Version(corpus.sources)}
+    if not scorer.joint:
+        more = {one.name: Version(one.lines) for one in damaged}
+        yield replace(corpus, systems={**plain, **source, **more}, groups=None), list(damaged)
+        return
+    for one in damaged:
+        undamaged = plain if "rivals" in scorer.needs else {one.system: plain[one.system]}
+        systems = {**undamaged, **source, one.name: Version(one.lines)}
+        yield replace(corpus, systems=systems, groups=None), [one]
+
+
+def _free(name: str, taken: Mapping[str, object]) -> str:
+    """Return a name that no system has."""
+    while name in taken:
+        name += "'"
+    return name
+
+
+@dataclass(frozen=True)
+class ScoredPair:
+    """Scores of a damaged output and of the undamaged one.
+
+    Attributes:
+        before: N sentence scores of the undamaged texts.
+        after: N sentence scores of the damaged ones.
+        corpus: corpus scores: undamaged, damaged, and the source's.
+    """
+
+    damaged: Damaged
+    before: FloatArray
+    after: FloatArray
+    changed: BoolArray
+    corpus: tuple[float, float, float]
+
+
+def scored_pair(table: ScoreTable, corpus: Corpus, damaged: Damaged) -> ScoredPair:
+    """Return the scores of a damaged output and of the undamaged one.
+
+    Args:
+        table: scores of one of the `attack_corpora`.
+        damaged: one of the damaged outputs that were scored.
+    """
+    names = (damaged.system, damaged.name, _free(_SOURCE, corpus.systems))
+    old, new, source = map(table.systems.index, names)
+    lines = corpus.systems[damaged.system].lines
+    before, after, nothing = (float(table.by_system.score[row]) for row in (old, new, source))
+    return ScoredPair(
+        damaged,
+        table.sentences[old],
+        table.sentences[new],
+        np.array([a != b for a, b in zip(lines, damaged.lines, strict=True)]),
+        (before, after, nothing),
+    )
+
+
+Verdict = Literal["prefers the damage", "does not see it", "sees it", "undecided"]
+
+
+def effect(pairs: Sequence[ScoredPair], weights: FloatArray) -> dict[str, Any]:
+    """Summarise the effect of one kind of damage on the scores of all systems.
+
+    Args:
+        pairs: one per system, at least one, all of one perturbation.
+        weights: resamples × sentences, how often each sentence occurs in a resample.
+
+    Returns:
+        The shares of the changed texts that score `higher`, `equal` and `lower` than before; the
+        mean `change`; 95% intervals over sentences of these and of `net`, higher - lower; how many
+        texts were `compared`, left `unchanged` by the damage, or are `missing` a score; the corpus
+        scores by system; the `verdict`; and for how many systems the damaged output would rank
+        above the undamaged one (`outranks`) and above the source.
+    """
+    changed = np.array([pair.changed for pair in pairs])
+    gains = np.array([pair.after - pair.before for pair in pairs])
+    gains[np.abs(gains) <= _SAME] = 0.0
+    # Texts that the damage did not change and texts without a score are left out.
+    scored = changed & ~np.isnan(gains)
+    sums = np.stack(
+        [
+            (scored & (gains > 0)).sum(axis=0),
+            (scored & (gains == 0)).sum(axis=0),
+            (scored & (gains < 0)).sum(axis=0),
+            np.where(scored, gains, 0.0).sum(axis=0),
+        ],
+        axis=1,
+    )
+    counts = scored.sum(axis=0)
+    point = ratio(sums.sum(axis=0), counts.sum(), np.nan)
+    drawn = ratio(weights @ sums, (weights @ counts)[:, None], np.nan)
+    # The net share decides: as many texts up as down means no preference.
+    drawn = np.column_stack([drawn, drawn[:, 0] - drawn[:, 2]])
+    keys = ("higher", "equal", "lower", "change")
+    bounds = {key: interval(drawn[:, place])[0] for place, key in enumerate((*keys, "net"))}
+    systems = {}
+    for pair in pairs:
+        before, after, source = pair.corpus
+        # A lead within the rounding of neural scores does not count.
+        systems[pair.damaged.system] = {
+            "before": before,
+            "after": after,
+            "source": source,
+            "outranks": after > before + _SAME,
+            "outranks_source": after > source + _SAME,
+        }
+    figures = dict(zip(keys, point.tolist(), strict=True))
+    return {
+        "attack": pairs[0].damaged.attack,
+        **figures,
+        "ci95": bounds,
+        "compared": int(counts.sum()),
+        "unchanged": int((~changed).sum()),
+        "missing": int((changed & np.isnan(gains)).sum()),
+        "systems": systems,
+        "verdict": _verdict(figures["equal"], bounds["net"]),
+        "outranks": sum(system["outranks"] for system in systems.values()),
+        "outranks_source": sum(system["outranks_source"] for system in systems.values()),
+    }
+
+
+def _verdict(equal: float, net: tuple[float, float]) -> Verdict:
+    if equal > 0.5:
+        return "does not see it"
+    if net[0] > 0:
+        return "prefers the damage"
+    return "sees it" if net[1] < 0 else "undecided"
+
+
+def _summed_up(effects: Sequence[Record], kinds: Mapping[str, Sequence[str]]) -> str:
+    """Return a line that summarises one metric's verdicts on all damage.
+
+    Args:
+        kinds: names of the attacks by verdict.
+    """
+    parts = [
+        f"{verdict}: {', '.join(kinds[verdict])}"
+        for verdict in ("prefers the damage", "does not see it", "undecided")
+        if verdict in kinds
+    ]
+    parts = parts or ["sees all of it"]
+    lifting = [one["attack"] for one in effects if 2 * one["outranks"] > len(one["systems"])]
+    if lifting:
+        parts.append(f"ranks most systems higher when damaged: {', '.join(lifting)}")
+    return "; ".join(parts)
 
 
 _MEANING = (
@@ -251,39 +361,6 @@ def _net(row: Record) -> str:
 def _mean(row: Record, key: str) -> float:
     values = [system[key] for system in row["systems"].values()]
     return float(sum(values) / len(values))
-
-
-def _reward_tables(
-    scored: Sequence[AttackScores], corpus: Corpus, alarmed: Mapping[str, Mapping[str, float]]
-) -> list[Table]:
-    """Return how often damage raises a reward, and how often guards hit undamaged texts."""
-    columns = [
-        Column("metric"),
-        Column("attack"),
-        Column("compared"),
-        _percent("unguarded", "rises, no guards %"),
-        _percent("guarded", "rises, guards %"),
-        _percent("caught", "caught %"),
-        Column("by", "mostly by"),
-    ]
-    note = (
-        "rises: share of the damaged texts whose reward is above the undamaged text's; with guards "
-        "the range of the undamaged scores is 0 to 1, and values outside it are clipped"
-    )
-    guards = [
-        {"guard": name, **shares, "summary": GUARDS[name].summary}
-        for name, shares in alarmed.items()
-    ]
-    about = [
-        Column("guard"),
-        _percent("outputs", "undamaged outputs %", 2),
-        _percent("references", "references %", 2),
-        Column("summary", "when it takes effect"),
-    ]
-    return [
-        Table(columns, rises(scored, corpus), "As a reward", [note], "rewards"),
-        Table(about, guards, "Guards, and how often they hit undamaged texts"),
-    ]
 
 
 attack = function_of(Attack)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,6 +11,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import ARROW, Edit, Edits, counted_edits
 from gecjury.extraction.retyping import typed_corpus_edits
+from gecjury.report.result import Record
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.scoring.system_tests import scores_without
@@ -22,67 +22,42 @@ Move = Literal["kept", "came", "went"]
 _CANDIDATES = 200  # sentences whose effect on the difference is computed
 
 
-@dataclass(frozen=True)
-class EditChange:
-    """One edit of one sentence, with the systems that make it.
+def totals(changes: Sequence[Record]) -> list[dict[str, Any]]:
+    """Return one record per move: the number of edits, and how many of them are right.
 
-    Attributes:
-        line: line of the source, from 1.
-        edit: as `[old→new]`.
-        type: the error type; empty if it has none.
-        move: which systems make it.
-        right: whether some reference has it; None without references.
+    Args:
+        changes: from `edit_changes`.
     """
+    rows = []
+    for move in get_args(Move):
+        counted = _counted([edit["right"] for edit in changes if edit["move"] == move])
+        right, count = counted["right"], counted["count"]
+        share = None if right is None or not count else right / count
+        rows.append({"edits": move, **counted, "share": share})
+    return rows
 
-    line: int
-    edit: str
-    type: str
-    move: Move
-    right: bool | None
 
+def most_frequent(changes: Sequence[Record], count: int) -> list[dict[str, Any]]:
+    """Return the edits that came most often, then those that went most often.
 
-@dataclass(frozen=True)
-class EditChanges:
-    """The edits of two systems.
+    Edits with the same words and type are counted together.
 
-    Attributes:
-        edits: sorted by line, and from left to right within a line.
-        notes: remarks for the user.
+    Args:
+        changes: from `edit_changes`.
+        count: number of edits for each of the two.
     """
-
-    edits: tuple[EditChange, ...]
-    notes: tuple[str, ...] = ()
-
-    def totals(self) -> list[dict[str, Any]]:
-        """Return one record per move: the number of edits, and how many of them are right."""
-        rows = []
-        for move in get_args(Move):
-            counted = _counted([edit.right for edit in self.edits if edit.move == move])
-            right, count = counted["right"], counted["count"]
-            share = None if right is None or not count else right / count
-            rows.append({"edits": move, **counted, "share": share})
-        return rows
-
-    def most_frequent(self, count: int) -> list[dict[str, Any]]:
-        """Return the edits that came most often, then those that went most often.
-
-        Edits with the same words and type are counted together.
-
-        Args:
-            count: number of edits for each of the two.
-        """
-        rows: list[dict[str, Any]] = []
-        for move in ("came", "went"):
-            alike: dict[tuple[str, str], list[bool | None]] = {}
-            for one in self.edits:
-                if one.move == move:
-                    alike.setdefault((one.edit, one.type), []).append(one.right)
-            order = sorted(alike.items(), key=lambda item: (-len(item[1]), item[0]))
-            rows += [
-                {"edits": move, "edit": edit, "type": kind, **_counted(right)}
-                for (edit, kind), right in order[:count]
-            ]
-        return rows
+    rows: list[dict[str, Any]] = []
+    for move in ("came", "went"):
+        alike: dict[tuple[str, str], list[bool | None]] = {}
+        for one in changes:
+            if one["move"] == move:
+                alike.setdefault((one["edit"], one["type"]), []).append(one["right"])
+        order = sorted(alike.items(), key=lambda item: (-len(item[1]), item[0]))
+        rows += [
+            {"edits": move, "edit": edit, "type": kind, **_counted(right)}
+            for (edit, kind), right in order[:count]
+        ]
+    return rows
 
 
 def _counted(right: Sequence[bool | None]) -> dict[str, Any]:
@@ -92,14 +67,16 @@ def _counted(right: Sequence[bool | None]) -> dict[str, Any]:
     return {"count": len(right), "right": good, "wrong": bad}
 
 
-def edit_changes(corpus: Corpus, runtime: Runtime, tagger: str = "embedded") -> EditChanges:
-    """Return the edits that two systems share, and those that only one of them makes.
+def edit_changes(
+    corpus: Corpus, runtime: Runtime, tagger: str = "embedded"
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """Return the edits that two systems share, those that only one of them makes, and notes.
 
+    A record has the `line` of the source, from 1, the `edit` as `[old→new]`, its `type`, the `move`
+    and whether it is `right` (None without references), sorted by line and from left to right.
     Edits are the same if span and correction are; an edit is right if any reference has it.
 
     Args:
-        corpus: corpus of the OLD and the NEW system.
-        runtime: workers and cache.
         tagger: tagger for edits that have to be extracted; see `gecjury.extraction.extract`.
 
     Raises:
@@ -107,7 +84,7 @@ def edit_changes(corpus: Corpus, runtime: Runtime, tagger: str = "embedded") -> 
     """
     typed = typed_corpus_edits(corpus, "auto", tagger, runtime)
     old, new = typed.systems.values()
-    changes: list[EditChange] = []
+    changes: list[dict[str, Any]] = []
     for row, source in enumerate(corpus.sources):
         before, after = _by_key(old[row]), _by_key(new[row])
         wanted = {key for lines in typed.references for key in _by_key(lines[row])}
@@ -116,10 +93,16 @@ def edit_changes(corpus: Corpus, runtime: Runtime, tagger: str = "embedded") -> 
             # Equal edits may have different types: the type of the NEW system is shown.
             edit = after.get(key) or before[key]
             move: Move = "went" if key not in after else "came" if key not in before else "kept"
-            right = key in wanted if corpus.references else None
-            shown = f"[{' '.join(tokens[edit.start : edit.end])}{ARROW}{edit.correction}]"
-            changes.append(EditChange(row + 1, shown, edit.type, move, right))
-    return EditChanges(tuple(changes), typed.notes)
+            changes.append(
+                {
+                    "line": row + 1,
+                    "edit": f"[{' '.join(tokens[edit.start : edit.end])}{ARROW}{edit.correction}]",
+                    "type": edit.type,
+                    "move": move,
+                    "right": key in wanted if corpus.references else None,
+                }
+            )
+    return changes, typed.notes
 
 
 def _by_key(edits: Edits) -> dict[tuple[int, int, str], Edit]:
@@ -140,9 +123,6 @@ def moved_sentences(
     sentences that both systems correct in the same way are never tried.
 
     Args:
-        scorer: the metric that scored the table.
-        table: scores of the OLD and the NEW system.
-        corpus: the texts.
         count: number of sentences in each direction; fewer if fewer have an effect.
     """
     old, new = corpus.systems.values()

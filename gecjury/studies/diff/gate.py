@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,36 +20,12 @@ PARTS = ("old", "new", "low", "high", "p")
 """Suffixes of a figure's name, after a dot; the bare name means the difference, NEW − OLD."""
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Conditions of a gate that are true, and figures that are missing.
-
-    Attributes:
-        tripped: the conditions that are true, as given on the command line, with the values of the
-            figures that they name.
-        missing: names of figures that are not defined.
-        values: values of every figure named; NaN if it is not defined.
-    """
-
-    tripped: tuple[tuple[str, Mapping[str, float]], ...]
-    missing: tuple[str, ...]
-    values: Mapping[str, float]
-
-    @property
-    def passed(self) -> bool:
-        """True if all named figures are defined and no condition is true."""
-        return not self.tripped and not self.missing
-
-
 Gate = tuple[Condition, ...]
 """Conditions, any of which fails a release; `or` at the top level joins separate conditions."""
 
 
 def parse_gate(texts: Sequence[str]) -> Gate:
     """Parse conditions, any of which fails; see `gecjury.scoring.conditions`.
-
-    Args:
-        texts: conditions as given on the command line.
 
     Raises:
         OptionError: a condition cannot be parsed; names the column.
@@ -59,10 +35,6 @@ def parse_gate(texts: Sequence[str]) -> Gate:
 
 def check_gate(gate: Gate, names: Sequence[str]) -> None:
     """Refuse unknown names of figures.
-
-    Args:
-        gate: the conditions.
-        names: names of all figures.
 
     Raises:
         OptionError: names the condition, and similar names.
@@ -78,22 +50,32 @@ def check_gate(gate: Gate, names: Sequence[str]) -> None:
         part.check(names, "figure")
 
 
-def judge_gate(gate: Gate, figures: Mapping[str, float]) -> Verdict:
+def judge_gate(gate: Gate, figures: Mapping[str, float]) -> dict[str, Any]:
     """Return which conditions are true.
 
     Args:
-        gate: the conditions.
         figures: by name; NaN where one is not defined.
+
+    Returns:
+        Whether the gate is `passed`: all named figures are defined and no condition is true; the
+        conditions that are true as `tripped`, with the values of their figures; the names of
+        figures that are `missing`; and the `values` of every figure named.
     """
     names = dict.fromkeys(name for part in gate for name in part.names)
     values = {name: float(figures[name]) for name in names}
     columns = {name: np.array([value]) for name, value in values.items()}
-    tripped = tuple(
-        (part.text, {name: values[name] for name in part.names})
+    tripped = [
+        {"condition": part.text, "values": {name: values[name] for name in part.names}}
         for part in gate
         if part.holds(columns)[0]
-    )
-    return Verdict(tripped, tuple(n for n, value in values.items() if math.isnan(value)), values)
+    ]
+    missing = [name for name, value in values.items() if math.isnan(value)]
+    return {
+        "passed": not tripped and not missing,
+        "tripped": tripped,
+        "missing": missing,
+        "values": values,
+    }
 
 
 def figure_names(labels: Sequence[str], names: Mapping[str, str], rates: bool) -> list[str]:

@@ -80,10 +80,6 @@ def metric_difference(
     """Return the difference of two corpus scores.
 
     Args:
-        scorer: the metric that scored the table.
-        table: scores of the OLD and the NEW system.
-        how: resamples, permutations and confidence.
-        seed: seed of resamples and permutations.
         rows: indices of the sentences to use; by default all. Scores of single sentences stay the
             same; the corpus score is that of these sentences alone.
     """
@@ -112,21 +108,13 @@ def _of_rows(scorer: Scorer, table: ScoreTable, rows: Sequence[int]) -> ScoreTab
     return part.settled()
 
 
-@dataclass(frozen=True)
-class Outcomes:
-    """Sentences whose references agree on whether to change them, and what the systems did.
-
-    Attributes:
-        asked: by rate, shape (N,): the sentences that the rate is a share of.
-        met: by rate, shape (2, N): the sentences that count towards the rate of each system.
-    """
-
-    asked: Mapping[str, BoolArray]
-    met: Mapping[str, BoolArray]
+Outcomes = Mapping[str, tuple[BoolArray, BoolArray]]
+"""By rate, the sentences that it is a share of, shape (N,), and those that count towards the rate
+of each system, shape (2, N)."""
 
 
-def outcomes_of(corpus: Corpus) -> Outcomes | None:
-    """Return which sentences two systems change, leave and correct; None without references.
+def outcomes_of(corpus: Corpus) -> Outcomes:
+    """Return which sentences two systems change, leave and correct; empty without references.
 
     Sentences are compared token by token; other spacing is not a change.
 
@@ -134,7 +122,7 @@ def outcomes_of(corpus: Corpus) -> Outcomes | None:
         corpus: a corpus of two systems.
     """
     if not corpus.references:
-        return None
+        return {}
     sources = [text.split() for text in corpus.sources]
     systems = [[line.split() for line in version.lines] for version in corpus.systems.values()]
     references = [[line.split() for line in version.lines] for version in corpus.references]
@@ -150,15 +138,16 @@ def outcomes_of(corpus: Corpus) -> Outcomes | None:
     # Rates use the sentences on which references agree: all change the sentence, or none does.
     wanted: BoolArray = np.asarray(~kept.any(axis=0))
     unwanted: BoolArray = np.asarray(kept.all(axis=0))
-    return Outcomes(
-        {"over-correction": unwanted, "under-correction": wanted, "success": wanted},
-        {"over-correction": ~left, "under-correction": left, "success": same},
-    )
+    return {
+        "over-correction": (unwanted, ~left),
+        "under-correction": (wanted, left),
+        "success": (wanted, same),
+    }
 
 
 def rate_difference(
-    outcomes: Outcomes,
-    name: str,
+    asked: BoolArray,
+    met: BoolArray,
     how: Resampling,
     seed: int,
     rows: Sequence[int] | None = None,
@@ -166,16 +155,12 @@ def rate_difference(
     """Return the difference of two rates; NaN if there are no sentences to take a share of.
 
     Args:
-        outcomes: outcomes of all sentences.
-        name: a name from `RATES`.
-        how: resamples, permutations and confidence.
-        seed: seed of resamples and permutations.
-        rows: indices of the sentences to use; by default all.
+        asked: the sentences that the rate is a share of, see `Outcomes`.
+        met: those that count towards the rate of each system.
     """
-    every = len(outcomes.asked[name])
-    chosen = np.arange(every) if rows is None else np.array(rows, dtype=np.int64)
-    asked = outcomes.asked[name][chosen]
-    met = (outcomes.met[name][:, chosen] & asked).astype(np.float64)
+    chosen = np.arange(len(asked)) if rows is None else np.array(rows, dtype=np.int64)
+    asked = asked[chosen]
+    hits = (met[:, chosen] & asked).astype(np.float64)
     count = int(asked.sum())
     nan = float("nan")
     if not count:
@@ -184,10 +169,10 @@ def rate_difference(
     drawn = np.empty(how.resamples)
     for part, counts in _counts(sentence_draws(len(chosen), how.resamples, seed)):
         total = counts @ weights
-        gained = counts @ (met[1] - met[0])
+        gained = counts @ (hits[1] - hits[0])
         drawn[part] = ratio(gained, total, np.nan)
     bounds, dropped = interval(drawn, how.confidence)
-    counted = met[:, asked]
+    counted = hits[:, asked]
     change = counted[1] - counted[0]
     # Only sentences that the rate is a share of can be swapped.
     signs, exact = permutation_signs(count, how.permutations, seed)
@@ -230,8 +215,6 @@ def type_differences(counts: FloatArray, how: Resampling, seed: int) -> list[Pai
 
     Args:
         counts: counts of two systems; see `type_counts`.
-        how: resamples, permutations and confidence.
-        seed: seed of resamples and permutations.
     """
     _, lines, size, _ = counts.shape
     flat = counts.reshape(2, lines, size * 3)

@@ -1,4 +1,4 @@
-"""Compare two systems: what a NEW output gains and loses against an OLD one (`gecjury diff`).
+"""What a NEW output gains and loses against an OLD one: `gecjury diff`.
 
 The systems are scored once. The results are corpus scores and those of error types and groups of
 sentences, with paired intervals and tests; how often either system changes correct sentences and
@@ -27,10 +27,9 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.stats.permutation import holm
 from gecjury.stats.resampling import Resampling, check_resamples
-from gecjury.studies.diff.edited import EditChanges, edit_changes, moved_sentences
+from gecjury.studies.diff.edited import edit_changes, most_frequent, moved_sentences, totals
 from gecjury.studies.diff.gate import (
     Gate,
-    Verdict,
     check_gate,
     figure_names,
     figures_of,
@@ -84,7 +83,7 @@ class Diff(Study):
     show: int = option(5, metavar="N", least=0, most=1000)
     resampling: Resampling = option(
         Resampling(over="sentences", permutations=1000),
-        offers=("resamples", "confidence", "permutations"),
+        offers=("resamples", "confidence"),
     )
     seed: int = option(0, least=0)
     fail_if: tuple[str, ...] = option((), metavar="CONDITION")
@@ -145,12 +144,12 @@ class Diff(Study):
             table.signature.label: metric_difference(one, table, *how) for one, table in named
         }
         outcomes = outcomes_of(corpus)
-        rates = {} if outcomes is None else {n: rate_difference(outcomes, n, *how) for n in RATES}
-        edits, without = _edits(corpus, work.scorers, work.runtime)
+        rates = {name: rate_difference(*one, *how) for name, one in outcomes.items()}
+        edits, about_edits = _edits(corpus, work.scorers, work.runtime)
         figures = {**metrics, **rates}
-        remarks = [*_remarks(corpus, figures, outcomes), *without]
-        notes = [*remarks, *(note for table in tables for note in table.statistics.notes)]
-        notes = list(dict.fromkeys([*notes, *(edits.notes if edits is not None else ())]))
+        about_scores = (note for table in tables for note in table.statistics.notes)
+        remarks = _remarks(corpus, figures)
+        notes = list(dict.fromkeys([*remarks, *about_scores, *about_edits]))
         # If no sentences are listed, their effects are not computed.
         shown_of = named if self.show else []
         moved = [row for pair in shown_of for row in moved_sentences(*pair, corpus, self.show)]
@@ -163,7 +162,7 @@ class Diff(Study):
             *self._type_tables(tables),
             *self._group_tables(by, groups, named, outcomes),
             *_edit_tables(edits, self.show),
-            *([_moved_table(moved, self.show)] if moved else []),
+            *(_moved_tables(moved, self.show) if moved else ()),
             *audit_tables(list(tables)),
         ]
         unscored = [
@@ -192,17 +191,12 @@ class Diff(Study):
         }
         if edits is not None:
             facts["edits"] = {
-                "totals": edits.totals(),
-                "changes": [vars(one) for one in edits.edits if one.move != "kept"],
+                "totals": totals(edits),
+                "changes": [one for one in edits if one["move"] != "kept"],
             }
         if verdict is not None:
             status, said = _judged(verdict, unscored)
-            facts["gate"] = {
-                "passed": verdict.passed,
-                "tripped": [{"condition": text, "values": v} for text, v in verdict.tripped],
-                "missing": list(verdict.missing),
-                "values": verdict.values,
-            }
+            facts["gate"] = verdict
         return Result(
             tuple(shown),
             facts,
@@ -302,7 +296,7 @@ class Diff(Study):
         by: str | None,
         groups: Groups,
         named: Sequence[tuple[Scorer, ScoreTable]],
-        outcomes: Outcomes | None,
+        outcomes: Outcomes,
     ) -> Iterator[Table]:
         """Yield the figures of each group of sentences, if there are groups."""
         if by is None:
@@ -314,11 +308,10 @@ class Diff(Study):
             ]
             for one, table in named
         }
-        if outcomes is not None:
-            measures |= {
-                name: [rate_difference(outcomes, name, *how, rows) for rows in groups.values()]
-                for name in RATES
-            }
+        measures |= {
+            name: [rate_difference(*one, *how, rows) for rows in groups.values()]
+            for name, one in outcomes.items()
+        }
         rows = []
         for measure, differences in measures.items():
             adjusted = holm(np.array([one.p for one in differences])).tolist()
@@ -357,7 +350,6 @@ def _most_certain(table: Table, show: int) -> Table:
     """Return the error types with the most certain differences, without their counts.
 
     Args:
-        table: the table of all types.
         show: number of types that are listed; 0 for all.
     """
     rows = sorted(table.rows, key=lambda row: (row["adjusted"], row["p"], -abs(row["difference"])))
@@ -374,13 +366,11 @@ def _counts(side: str, counts: Any) -> dict[str, float]:
     return dict(zip(names, whole_counts(counts), strict=True))
 
 
-def _remarks(
-    corpus: Corpus, figures: Mapping[str, Paired], outcomes: Outcomes | None
-) -> Iterator[str]:
+def _remarks(corpus: Corpus, figures: Mapping[str, Paired]) -> Iterator[str]:
     one, two = corpus.systems.values()
     if all(a.split() == b.split() for a, b in zip(one.lines, two.lines, strict=True)):
         yield f"OLD and NEW have the same corrections on all {len(corpus)} lines"
-    if outcomes is None:
+    if not corpus.references:
         yield (
             "no references (-r): rates of over-correction, under-correction and success, and which "
             "edits are right, are left out"
@@ -392,62 +382,50 @@ def _remarks(
 
 def _edits(
     corpus: Corpus, scorers: Sequence[Scorer], runtime: Runtime
-) -> tuple[EditChanges | None, list[str]]:
+) -> tuple[list[dict[str, Any]] | None, Sequence[str]]:
     """Return edits as extracted by the first metric over edits, else by the default tagger."""
     # Edits are extracted in the same way as by the metric that is printed above.
-    first: Any = next((scorer for scorer in scorers if hasattr(scorer, "tagger")), None)
-    tagger = "embedded" if first is None else first.tagger
+    first = next((one.extraction for one in scorers if one.extraction), None)
+    _, tagger = first or ("auto", "embedded")
     try:
-        return edit_changes(corpus, runtime, tagger), []
+        return edit_changes(corpus, runtime, tagger)
     except MissingExtraError as error:
         return None, [f"edits that came and went are left out: {error}"]
 
 
-def _edit_tables(edits: EditChanges | None, show: int) -> Iterator[Table]:
+def _edit_tables(edits: Sequence[Record] | None, show: int) -> Iterator[Table]:
     if edits is None:
         return
-    judged = ["right", "wrong"] if any(one.right is not None for one in edits.edits) else []
+    judged = ["right", "wrong"] if any(one["right"] is not None for one in edits) else []
     columns = [Column(key) for key in ("edits", "count", *judged)]
     note = "came: only NEW makes it; went: only OLD did"
     if judged:
         columns.append(Column("share", "right of all"))
         note += "; right: some reference has it, at the same place"
-    yield Table(columns, edits.totals(), "Edits that came and went", [note])
-    if rows := edits.most_frequent(show):
+    yield Table(columns, totals(edits), "Edits that came and went", [note])
+    if rows := most_frequent(edits, show):
         columns = [Column(key) for key in ("edits", "edit", "type", "count", *judged)]
         yield Table(columns, rows, "The most frequent of them")
 
 
-def _moved_table(moved: Sequence[Record], show: int) -> Table:
-    columns = [Column("metric"), Column("line"), Column("effect", digits=5)]
-    columns += [Column("old", digits=4), Column("new", digits=4)]
-    columns += [Column("old_marked", "OLD correction"), Column("new_marked", "NEW correction")]
-    note = (
-        "effect: how much of NEW − OLD disappears without the sentence; old, new: its own scores; "
-        "edits as [old→new]"
-    )
-    table = Table(columns, moved, "Sentences that moved most", [note], "moved")
-    # Sentences of one metric are enough for a screen.
+def _moved_tables(moved: Sequence[Record], show: int) -> Iterator[Table]:
+    """Yield all sentences for programs, and those of the first metric that moved most for people.
+
+    The two corrections of a sentence are one below the other.
+    """
+    yield Table((), moved, name="moved")
     first = moved[0]["metric"]
     of_first = [row for row in moved if row["metric"] == first]
-    most = sorted(of_first, key=lambda row: -abs(row["effect"]))[:show]
-    brief = _one_below_the_other(replace(table, rows=most))
-    brief = replace(brief, columns=brief.columns[1:], title=f"{table.title}: {first}")
-    return replace(table, instead={"brief": brief, "verbose": _one_below_the_other(table)})
-
-
-def _one_below_the_other(table: Table) -> Table:
-    """Return the table with the two corrections of a sentence in two rows."""
     rows: list[Record] = []
-    for row in table.rows:
-        about = {key: row[key] for key in ("metric", "line", "effect")}
+    for row in sorted(of_first, key=lambda row: -abs(row["effect"]))[:show]:
+        about = {key: row[key] for key in ("line", "effect")}
         for side, of_sentence in (("old", about), ("new", dict.fromkeys(about, ""))):
             correction = {"score": row[side], "marked": row[f"{side}_marked"]}
             rows.append({**of_sentence, "side": side.upper(), **correction})
-    columns = [Column("metric"), Column("line"), Column("effect", digits=5), Column("side", " ")]
+    columns = [Column("line"), Column("effect", digits=5), Column("side", " ")]
     columns += [Column("score", digits=4), Column("marked", "correction")]
     note = "effect: how much of NEW − OLD disappears without the sentence; edits as [old→new]"
-    return replace(table, columns=columns, rows=rows, notes=[note])
+    yield Table(columns, rows, f"Sentences that moved most: {first}", [note])
 
 
 def _metric_names(work: Work) -> dict[str, str]:
@@ -463,15 +441,20 @@ def _metric_names(work: Work) -> dict[str, str]:
     return names
 
 
-def _judged(verdict: Verdict, unscored: Sequence[str]) -> tuple[int, tuple[str, ...]]:
-    """Return the exit status of the gate, and messages about the figures."""
-    said = [f"gate: {text} holds: {_values(values)}" for text, values in verdict.tripped]
-    missing = [*unscored, *(f"{name} is not defined" for name in verdict.missing)]
+def _judged(gate: Record, unscored: Sequence[str]) -> tuple[int, tuple[str, ...]]:
+    """Return the exit status of the gate, and messages about the figures.
+
+    Args:
+        gate: from `judge_gate`.
+        unscored: what else is missing.
+    """
+    said = [f"gate: {o['condition']} holds: {_values(o['values'])}" for o in gate["tripped"]]
+    missing = [*unscored, *(f"{name} is not defined" for name in gate["missing"])]
     if missing:
         return 2, (*said, f"gate: cannot be judged: missing: {'; '.join(missing)}")
     if said:
         return TRIPPED, tuple(said)
-    return 0, (f"gate: passed: {_values(verdict.values)}",)
+    return 0, (f"gate: passed: {_values(gate['values'])}",)
 
 
 def _values(values: Mapping[str, float]) -> str:

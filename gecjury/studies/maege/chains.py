@@ -11,29 +11,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import InputError
 from gecjury.corpus.edits import Edit, apply_edits, counted_edits
 from gecjury.corpus.m2 import M2Sentence
 
-SourceChoice = Literal["original", "random", "released"]
+SourceChoice = Literal["original", "random"]
 """Texts that scorers get as the source.
 
 - `original`: the learner's sentence.
 - `random`: any text of the chain, drawn uniformly; for the corpora, the sentence's text from any
   corpus. The released program's default.
-- `released`: the same texts in sorted order, hence mostly of other sentences. The released program
-  sorts its sources in place when it builds gold edits for M2, and scores with them from then on.
 """
 
-# The corpora of the released program (github.com/borgr/EoE, compare_measures.py): the number of
-# edits per sentence is drawn from binomial distributions with these means and this variance.
 MEANS: tuple[float, ...] = tuple(float(mean) for mean in range(11))
-VARIANCE = 0.9
+"""Mean number of edits per sentence in each corpus."""
+
+# As in the released program (github.com/borgr/EoE, compare_measures.py), the number of edits is
+# drawn from binomial distributions with these means and this variance.
+_VARIANCE = 0.9
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,6 @@ class Chain:
         annotator: number of the annotator whose edits were applied.
         edits: k edits in the order in which they were applied.
         texts: k + 1 texts, the source first, the full correction last.
-        source: the text that scorers get as the source.
     """
 
     sentence: int
@@ -95,7 +94,7 @@ class Sampled:
     """The chains and corpora that one seed draws.
 
     Attributes:
-        chains: one or more for each annotator of each sentence.
+        chains: one for each annotator of each sentence.
         corpora: for each mean number of edits, S pairs of an annotator and a text.
         sources: S texts that scorers get as the sources of the corpora.
     """
@@ -105,30 +104,23 @@ class Sampled:
     sources: tuple[str, ...]
 
 
-_MOST_EDITS = 10_000
-
-
 def count_annotators(blocks: Sequence[M2Sentence]) -> int:
     """Return the highest annotator number of a file plus 1, so that unused numbers count too."""
     return 1 + max((max(b.annotators, default=0) for b in blocks), default=0)
 
 
-def annotated(blocks: Sequence[M2Sentence], count: int | None = None) -> Annotated:
+def annotated(blocks: Sequence[M2Sentence]) -> Annotated:
     """Return the sentences that every annotator changed, with the edits that can be used.
-
-    Args:
-        blocks: an M2 corpus.
-        count: number of annotators; by default the highest number in the corpus, plus 1.
 
     Raises:
         InputError: no sentence is left; says why.
     """
-    width = count_annotators(blocks) if count is None else count
+    width = count_annotators(blocks)
     left: Counter[str] = Counter()
     sources, rows, edits = [], [], []
     for row, block in enumerate(blocks):
         # Only annotators with a line: a file may give a single annotator a number in the billions.
-        present = [annotator for annotator in block.annotators if annotator < width]
+        present = block.annotators
         usable = [_usable(block, annotator, left) for annotator in present]
         if len(present) < width or not all(usable):
             some = any(counted_edits(block.edits(annotator)) for annotator in present)
@@ -168,18 +160,19 @@ def _usable(block: M2Sentence, annotator: int, left: Counter[str]) -> tuple[Edit
     return tuple(kept)
 
 
-def build_chain(source: str, edits: Sequence[Edit], order: Sequence[int]) -> Chain:
+def build_chain(
+    source: str, edits: Sequence[Edit], order: Sequence[int]
+) -> tuple[tuple[Edit, ...], tuple[str, ...]]:
     """Apply edits one after the other.
 
     Args:
-        source: the sentence.
-        edits: edits that do not overlap.
         order: indices of the edits, in the order of their application. An edit that would empty
             the sentence is skipped.
 
     Returns:
-        A chain with sentence and annotator 0. Its last text is the full correction whatever the
-        order, since the edits chosen so far are always applied in the order of `edits`.
+        The edits applied, and the texts, the source first. The last text is the full correction
+        whatever the order, since the edits chosen so far are always applied in the order of
+        `edits`.
     """
     tokens = source.split()
     chosen: list[int] = []
@@ -189,90 +182,47 @@ def build_chain(source: str, edits: Sequence[Edit], order: Sequence[int]) -> Cha
         if text:
             chosen.append(index)
             texts.append(text)
-    return Chain(0, 0, tuple(edits[index] for index in chosen), tuple(texts), texts[0])
+    return tuple(edits[index] for index in chosen), tuple(texts)
 
 
 def sample(
-    corpus: Annotated,
-    rng: np.random.Generator,
-    *,
-    chains: int = 1,
-    source: SourceChoice = "original",
-    means: Sequence[float] = MEANS,
-    variance: float = VARIANCE,
+    corpus: Annotated, rng: np.random.Generator, *, source: SourceChoice = "original"
 ) -> Sampled:
-    """Draw chains and corpora.
-
-    Args:
-        corpus: from `annotated`.
-        rng: random number generator.
-        chains: number of orders drawn for each annotator of each sentence; they may be equal.
-        source: what scorers get as the source.
-        means: mean number of edits per sentence in each corpus; 0 leaves the sources as they are.
-        variance: variance of the binomial distribution that the number is drawn from.
-
-    Raises:
-        OptionError: no distribution of a number of edits has these means or this variance.
-    """
-    drawn = _numbers(means, variance)
+    """Draw chains and corpora."""
     made = []
     for row in range(len(corpus)):
         for annotator in range(corpus.annotators):
             edits = corpus.edits[row][annotator]
-            for _ in range(chains):
-                chain = build_chain(
-                    corpus.sources[row], edits, rng.permutation(len(edits)).tolist()
-                )
-                seen = 0 if source == "original" else int(rng.integers(len(chain.texts)))
-                # Equal orders may be drawn again, as in the released program.
-                made.append(Chain(row, annotator, chain.edits, chain.texts, chain.texts[seen]))
-    corpora = tuple(_corpus(corpus, *number, rng) for number in drawn)
+            order = rng.permutation(len(edits)).tolist()
+            applied, texts = build_chain(corpus.sources[row], edits, order)
+            seen = 0 if source == "original" else int(rng.integers(len(texts)))
+            made.append(Chain(row, annotator, applied, texts, texts[seen]))
+    corpora = tuple(_corpus(corpus, mean, rng) for mean in MEANS)
     # Written with single spaces, like the texts of the chains.
     shown = tuple(" ".join(text.split()) for text in corpus.sources)
     if source != "original":
         picks = rng.integers(len(corpora), size=len(corpus))
         shown = tuple(corpora[pick][row][1] for row, pick in enumerate(picks))
-    if source == "released":
-        texts = sorted(chain.source for chain in made)
-        made = [replace(chain, source=text) for chain, text in zip(made, texts, strict=True)]
-        shown = tuple(sorted(shown))
     return Sampled(tuple(made), corpora, shown)
 
 
-def _numbers(means: Sequence[float], variance: float) -> list[tuple[int, float]]:
-    """Return for each mean the binomial distribution of the number of edits: trials and share.
-
-    Trials are truncated to a whole number, as numpy's generator did in the released program, so
-    that the actual mean is a little below the requested one.
-    """
-    if not variance > 0:
-        raise OptionError(f"variance={variance}: expected a number above 0")
-    if len(means) < 3 or list(means) != sorted(set(means)):
-        raise OptionError(f"means={list(means)}: expected three or more in ascending order")
-    drawn = []
-    for mean in means:
-        if mean == 0:
-            drawn.append((0, 0.0))
-            continue
-        # Mean n·p and variance n·p·(1 − p) give p, and n follows.
-        share = (mean - variance) / mean
-        if share <= 0:
-            raise OptionError(f"mean {mean}: expected 0, or more than the variance, {variance}")
-        if mean > _MOST_EDITS:
-            raise OptionError(f"mean {mean}: expected at most {_MOST_EDITS} edits a sentence")
-        drawn.append((int(mean / share), share))
-    return drawn
-
-
 def _corpus(
-    corpus: Annotated, trials: int, share: float, rng: np.random.Generator
+    corpus: Annotated, mean: float, rng: np.random.Generator
 ) -> tuple[tuple[int, str], ...]:
-    """Draw a corpus: for each sentence, the first edits of one annotator in random order."""
+    """Draw a corpus: for each sentence, the first edits of one annotator in random order.
+
+    Args:
+        mean: mean number of edits per sentence; 0 leaves the sources as they are.
+    """
+    # Mean n·p and variance n·p·(1 − p) give p, and n follows; it is truncated, as numpy's
+    # generator did in the released program, so that the actual mean is a little below.
+    share = (mean - _VARIANCE) / mean if mean else 0.0
+    trials = int(mean / share) if mean else 0
     corrected = []
     for row, source in enumerate(corpus.sources):
         annotator = int(rng.integers(corpus.annotators))
         edits = corpus.edits[row][annotator]
         order = rng.permutation(len(edits)).tolist()
         order = order[: rng.binomial(trials, share) if trials else 0]
-        corrected.append((annotator, build_chain(source, edits, order).texts[-1]))
+        corrected.append((annotator, build_chain(source, edits, order)[1][-1]))
     return tuple(corrected)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,29 +15,7 @@ from gecjury.studies.maege.chains import Annotated, Chain
 
 # The columns of `chain_sums`.
 _AGREE, _TIED, _DISAGREE, _MISSING, _N, _X, _Y, _XX, _YY, _XY = range(10)
-
-
-@dataclass(frozen=True)
-class ChainAgreement:
-    """Agreement of the scores of chains with their order.
-
-    Attributes:
-        pearson: correlation of all texts' scores with their gold scores, over all chains.
-        kendall: (agree - disagree) / pairs over the pairs of texts of each chain; a pair that
-            the metric ties adds nothing to the numerator.
-        kendall_ties_agree: 1 - 2 · disagree / pairs: the measure of the released program, which
-            counts a tie as agreement.
-        pairs: number of pairs of texts of one chain, both scored.
-        tied: number of pairs that the metric ties.
-        missing: number of pairs left out because a text was not scored.
-    """
-
-    pearson: float
-    kendall: float
-    kendall_ties_agree: float
-    pairs: int
-    tied: int
-    missing: int
+_CORRELATIONS = ("pearson", "kendall", "kendall_ties_agree")
 
 
 def gold_scores(corpus: Annotated, chains: Sequence[Chain]) -> list[FloatArray]:
@@ -66,10 +44,7 @@ def chain_sums(
     """Sum the components of agreement by sentence, so that sentences can be resampled.
 
     Args:
-        corpus: the corpus from which the chains were built.
-        chains: one seed's chains.
         scores: of each chain's texts; NaN = not scored.
-        gold: from `gold_scores`.
 
     Returns:
         Sentences × 10: pairs that agree, are tied, disagree, are missing; texts scored, and the
@@ -112,18 +87,31 @@ def _measures(totals: FloatArray) -> FloatArray:
     return np.stack([r, strict, lenient], axis=-1)
 
 
-def chain_agreement(sums: Sequence[FloatArray]) -> ChainAgreement:
-    """Return agreement averaged over seeds; counts are summed.
+def chain_agreement(sums: Sequence[FloatArray]) -> dict[str, float]:
+    """Return the agreement of the scores of chains with their order.
+
+    Correlations are means over seeds, counts are sums.
 
     Args:
         sums: from `chain_sums`, one per seed.
+
+    Returns:
+        `pearson`, the correlation of all texts' scores with their gold scores; `kendall`, (agree -
+        disagree) / pairs over the pairs of texts of each chain, to which a tie adds nothing;
+        `kendall_ties_agree`, 1 - 2 · disagree / pairs, the measure of the released program, which
+        counts a tie as agreement; the number of `pairs`, both scored, of those that the metric
+        `tied` with their share, and of those `missing` a score.
     """
     totals = np.array([of_seed.sum(axis=0) for of_seed in sums])
-    pearson, kendall, lenient = _measures(totals).mean(axis=0)
-    # Figures are means over seeds, but counts are sums over seeds.
     agree, tied, disagree, missing = (int(n) for n in totals.sum(axis=0)[:4])
     pairs = agree + tied + disagree
-    return ChainAgreement(float(pearson), float(kendall), float(lenient), pairs, tied, missing)
+    return {
+        **dict(zip(_CORRELATIONS, _measures(totals).mean(axis=0).tolist(), strict=True)),
+        "pairs": pairs,
+        "tied": tied,
+        "tied_share": tied / pairs if pairs else float("nan"),
+        "missing": missing,
+    }
 
 
 def agreement_interval(
@@ -136,46 +124,24 @@ def agreement_interval(
         weights: resamples × sentences, how often each sentence occurs in a resample.
     """
     drawn = np.mean([_measures(weights @ of_seed) for of_seed in sums], axis=0)
-    keys = ("pearson", "kendall", "kendall_ties_agree")
-    return {key: interval(drawn[:, column])[0] for column, key in enumerate(keys)}
-
-
-@dataclass(frozen=True, kw_only=True)
-class TypeChange:
-    """The effect of one edit of a type on the score.
-
-    Attributes:
-        mean: mean of m(with the edit) - m(without it).
-        error: its standard error: the bootstrap's standard deviation, over sentences.
-        ci95: its 95% interval, over sentences.
-        raised: share of the steps that raise the score.
-        lowered: share of the steps that lower it.
-        edits: number of edits of the type.
-        steps: how many times one was applied, over all seeds and chains.
-        sentences: number of sentences with such an edit.
-        missing: number of steps left out because one of the two texts was not scored.
-    """
-
-    mean: float
-    error: float
-    ci95: tuple[float, float]
-    raised: float
-    lowered: float
-    edits: int
-    steps: int
-    sentences: int
-    missing: int
+    return {key: interval(drawn[:, column])[0] for column, key in enumerate(_CORRELATIONS)}
 
 
 def type_changes(
     chains: Sequence[Chain], scores: Sequence[FloatArray], weights: FloatArray
-) -> dict[str, TypeChange]:
-    """Return the mean score change by type of the edit applied, and over all types (`all`).
+) -> dict[str, dict[str, Any]]:
+    """Return the effect of one edit on the score by type of the edit, and over all types (`all`).
 
     Args:
-        chains: the chains of all seeds.
         scores: of each chain's texts; NaN = not scored.
         weights: resamples × sentences; see `agreement_interval`.
+
+    Returns:
+        The `mean` of m(with the edit) - m(without it), its standard `error` (the bootstrap's
+        standard deviation, over sentences) and `ci95`; the shares of the steps that `raised` and
+        `lowered` the score; the number of `edits` of the type, of `steps` (how many times one was
+        applied, over all seeds), of `sentences` with such an edit, and of steps that are `missing`
+        a score.
     """
     steps: dict[str, list[tuple[int, float, tuple[object, ...]]]] = {}
     for chain, values in zip(chains, scores, strict=True):
@@ -190,7 +156,7 @@ def type_changes(
 
 def _change(
     steps: Sequence[tuple[int, float, tuple[object, ...]]], weights: FloatArray
-) -> TypeChange:
+) -> dict[str, Any]:
     sentence = np.array([step[0] for step in steps], dtype=np.int64)
     gains = np.array([step[1] for step in steps])
     scored = ~np.isnan(gains)
@@ -202,14 +168,15 @@ def _change(
     # The spread of a single sentence is undefined, not zero.
     defined = drawn[~np.isnan(drawn)] if (counts > 0).sum() > 1 else drawn[:0]
     total = int(scored.sum())
-    return TypeChange(
-        mean=float(gains[scored].mean()) if total else float("nan"),
-        error=float(defined.std(ddof=1)) if len(defined) > 1 else float("nan"),
-        ci95=interval(defined)[0],
-        raised=float((gains[scored] > 0).mean()) if total else float("nan"),
-        lowered=float((gains[scored] < 0).mean()) if total else float("nan"),
-        edits=len({step[2] for step in steps}),
-        steps=total,
-        sentences=int((counts > 0).sum()),
-        missing=len(steps) - total,
-    )
+    none = float("nan")
+    return {
+        "mean": float(gains[scored].mean()) if total else none,
+        "error": float(defined.std(ddof=1)) if len(defined) > 1 else none,
+        "ci95": interval(defined)[0],
+        "raised": float((gains[scored] > 0).mean()) if total else none,
+        "lowered": float((gains[scored] < 0).mean()) if total else none,
+        "edits": len({step[2] for step in steps}),
+        "steps": total,
+        "sentences": int((counts > 0).sum()),
+        "missing": len(steps) - total,
+    }

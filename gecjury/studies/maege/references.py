@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from gecjury.benchmarks.data_folder import open_data
 from gecjury.core.errors import InputError, OptionError, known_name
 from gecjury.core.runtime import Runtime
-from gecjury.core.textfiles import read_lines
-from gecjury.corpus.aligned import aligned
-from gecjury.corpus.corpus import Corpus, Version, filled_references, meant_references
+from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.corpus.essays import looks_like_essays
 from gecjury.corpus.language import ENGLISH, Language, language_of
 from gecjury.corpus.m2 import M2Sentence, m2_annotations, read_m2
-from gecjury.corpus.reading import read_corpus, read_versions
-from gecjury.corpus.tokens import folded, in_language
-from gecjury.extraction.extract import corpus_edits
+from gecjury.corpus.reading import read_versions
+from gecjury.corpus.tokens import in_language
 from gecjury.studies.maege.chains import Annotated, count_annotators
 
 ALL = -1
@@ -47,6 +44,7 @@ _SAKAGUCHI = tuple(
     for kind in ("minimal", "fluency")
     for letter in "AB"
 )
+ReferenceSet = Literal["others", "all", "8refs", "10refs", "18refs"]
 REFERENCE_SETS = {"8refs": _EIGHT, "10refs": _TEN, "18refs": (*_TEN, *_SAKAGUCHI)}
 """Reference sets of conll14: Bryant and Ng's (2015) eight further annotators, as in Choshen and
 Abend (2018); these and the two official ones; and all ten with Sakaguchi et al.'s (2016) eight."""
@@ -57,7 +55,6 @@ class References:
     """A set of references that texts are scored against.
 
     Attributes:
-        name: name of the set in a signature.
         texts: R tuples with one text per sentence.
         gold: for references in M2, one block per sentence with annotators 0 to R - 1; else None.
     """
@@ -73,8 +70,6 @@ def read_annotated(
     """Read M2 files of the same sentences as one corpus, with annotators numbered consecutively.
 
     Args:
-        names: names from `CORPORA`, or files: M2, or essays followed by their references.
-        runtime: folders of data and caches.
         language: language of the texts; by default that of a corpus by name, otherwise English.
 
     Raises:
@@ -88,10 +83,7 @@ def read_annotated(
     for name in names:
         if name not in CORPORA and not Path(name).exists():
             known_name("corpus (and no file)", name, CORPORA)
-    essays = bool(names) and names[0] not in CORPORA and looks_like_essays(read_lines(names[0]))
-    if essays:
-        merged = _essay_blocks(names, runtime, language or ENGLISH)
-    for name in () if essays else names:
+    for name in names:
         blocks = _known(name, runtime) if name in CORPORA else read_m2(name, overlaps="keep")
         if merged and [b.source.split() for b in blocks] != [b.source.split() for b in merged]:
             raise InputError(
@@ -108,40 +100,9 @@ def read_annotated(
     codes = {_LANGUAGES[name] for name in names if name in _LANGUAGES}
     if language is None:
         language = language_of(codes.pop(), tokens="space") if len(codes) == 1 else ENGLISH
-    gold = in_fold(merged, language)
-    return Corpus(tuple(block.source for block in gold), {}, gold=gold, language=language)
-
-
-def _essay_blocks(names: Sequence[str], runtime: Runtime, language: Language) -> list[M2Sentence]:
-    """Return essays with the edits of their references, one annotator per file.
-
-    Args:
-        names: the file of the original essays, then those of references, which may lack some.
-        runtime: workers and cache.
-        language: language of the texts.
-
-    Raises:
-        OptionError: there is no reference.
-        InputError: a file is malformed, or contains other essays.
-    """
-    if len(names) < 2:
-        raise OptionError(
-            f"{names[0]} contains essays; name the files of their references after it"
-        )
-    corpus = read_corpus(names[0], [], names[1:], language=language)
-    edits = corpus_edits(corpus, "embedded", runtime).references
-    return [
-        M2Sentence(
-            " ".join(source.split()),
-            tuple(
-                line
-                for number, version in enumerate(corpus.references)
-                if row not in version.borrowed
-                for line in m2_annotations(edits[number][row], number)
-            ),
-        )
-        for row, source in enumerate(corpus.sources)
-    ]
+    sources = tuple(block.source for block in merged)
+    texts = Corpus(sources, {}, gold=tuple(merged), language=language)
+    return texts if language.fold == "none" else in_language(texts, language)
 
 
 def _known(name: str, runtime: Runtime) -> tuple[M2Sentence, ...]:
@@ -160,94 +121,45 @@ def _known(name: str, runtime: Runtime) -> tuple[M2Sentence, ...]:
 
 
 def named_references(
-    names: Sequence[str],
-    corpus: Annotated,
-    lines: int,
-    *,
-    named: bool,
-    runtime: Runtime,
-    language: Language = ENGLISH,
+    name: str, corpus: Annotated, *, named: bool, runtime: Runtime
 ) -> dict[int, References]:
     """Return the requested references.
 
     Args:
-        names: `all` (the corpus' annotators), `others` (for each annotator's chains, the other
-            annotators), a set of `REFERENCE_SETS`, or files; empty for the default: `8refs` for
-            conll14, otherwise `others`.
-        corpus: the annotated corpus.
-        lines: number of sentences in its files.
+        name: `all` (the corpus' annotators), `others` (for each annotator's chains, the other
+            annotators), or one of `REFERENCE_SETS`; empty for the default: `8refs` for conll14,
+            otherwise `others`.
         named: whether the corpus is conll14, the only one with reference sets.
-        runtime: folders of data and caches.
-        language: determines how texts are folded.
 
     Raises:
-        OptionError: an unknown set, a mixture of kinds, or `others` with one annotator.
-        InputError: a file has another number of lines than the corpus.
+        OptionError: a set of conll14 for another corpus, or `others` with one annotator.
+        DataError: files of a reference set are missing.
     """
     # Choshen and Abend measured against the eight further references.
-    chosen = list(names) or ["8refs" if named else "others"]
-    if chosen == ["others"]:
+    chosen = name or ("8refs" if named else "others")
+    if chosen == "others":
         return other_annotators(corpus)
-    if chosen == ["all"]:
+    if chosen == "all":
         return {ALL: of_annotators(corpus, range(corpus.annotators))}
-    sets = ("all", "others", *(REFERENCE_SETS if named else ()))
-    if len(chosen) == 1 and named and chosen[0] in REFERENCE_SETS:
-        folder = open_data(runtime.data, cache=runtime.cache)
-        paths = folder.paths(REFERENCE_SETS[chosen[0]], wanted_by="seeda")
-        return {ALL: _from_files(chosen[0], list(paths.values()), corpus, lines)}
-    for name in chosen:
-        if not Path(name).exists():
-            known_name("reference set (and no file)", name, sets)
-        if name in sets:
-            raise OptionError(f"--references {name}: cannot be combined with other references")
-    files = list(map(Path, chosen))
-    return {ALL: _from_files(f"{len(chosen)} files", files, corpus, lines, language)}
-
-
-def _from_files(
-    name: str,
-    paths: Sequence[Path],
-    corpus: Annotated,
-    lines: int,
-    language: Language = ENGLISH,
-) -> References:
-    """Return text or M2 files as references, with gold edits only if all of them are M2."""
-    versions: list[Version] = []
-    every = Version(("",) * lines)
-    for path in paths:
-        read = read_versions(path, overlaps="keep")
-        for version in aligned(every, "the corpus", [str(path)] * len(read), read, references=True):
-            if len(version.lines) != lines:
-                raise InputError(
-                    f"{path} has {len(version.lines)} lines, but the corpus has {lines} "
-                    "sentences: a reference must have a line for each"
-                )
-            versions.append(meant_references(version.take(corpus.rows), corpus.sources))
-    versions = filled_references([name] * len(versions), versions, "the corpus")
-    texts = tuple(
-        tuple(folded(line, language.fold) for line in version.lines) for version in versions
-    )
+    if not named:
+        raise OptionError(f"--references {chosen}: references of conll14; expected others or all")
+    folder = open_data(runtime.data, cache=runtime.cache)
+    paths = folder.paths(REFERENCE_SETS[chosen], wanted_by="seeda").values()
+    versions = [
+        version.take(corpus.rows)
+        for path in paths
+        for version in read_versions(path, overlaps="keep")
+    ]
+    texts = tuple(tuple(version.lines) for version in versions)
     # Only the metric M2 uses gold edits, and it needs them for every reference.
     sets = [version.edits for version in versions if version.edits is not None]
     if len(sets) < len(versions):
-        return References(name, texts)
+        return {ALL: References(chosen, texts)}
     gold = tuple(
         gold_block(source, [edits[row] for edits in sets])
         for row, source in enumerate(corpus.sources)
     )
-    return References(name, texts, in_fold(gold, language))
-
-
-def in_fold(blocks: Sequence[M2Sentence], language: Language) -> tuple[M2Sentence, ...]:
-    """Fold M2 blocks as their language requires; the number of tokens stays the same.
-
-    Raises:
-        InputError: folding changes the number of tokens.
-    """
-    if language.fold == "none":
-        return tuple(blocks)
-    sources = tuple(block.source for block in blocks)
-    return in_language(Corpus(sources, {}, gold=tuple(blocks)), language).gold or ()
+    return {ALL: References(chosen, texts, gold)}
 
 
 def of_annotators(corpus: Annotated, chosen: Sequence[int]) -> References:
@@ -270,8 +182,8 @@ def other_annotators(corpus: Annotated) -> dict[int, References]:
     everyone = range(corpus.annotators)
     if corpus.annotators < 2:
         raise OptionError(
-            "the references are the other annotators, but the corpus has one annotator: name "
-            "reference files, or `all` to measure against the annotator's own correction"
+            "the references are the other annotators, but the corpus has one annotator: use "
+            "--references all to measure against the annotator's own correction"
         )
     return {me: of_annotators(corpus, [one for one in everyone if one != me]) for me in everyone}
 

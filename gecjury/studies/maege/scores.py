@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.counts import defined_mean
-from gecjury.studies.maege.chains import Annotated, Chain, Sampled
+from gecjury.studies.maege.chains import Annotated, Sampled
 from gecjury.studies.maege.references import ALL, References, gold_block
 
 _Key = tuple[int, int, str, str]
@@ -30,33 +29,19 @@ class Pool:
     """All distinct texts of all draws, to be scored.
 
     Attributes:
-        annotated: the sentences from which the chains were built.
-        draws: the draw of each seed.
         references: by number of the set: `ALL`, or one for the chains of each annotator.
         keys: the keys of the texts to score, sorted.
-        language: language of all texts.
+        chains: for each draw and each of its chains, the places of its texts in `keys`.
+        corpora: for each draw, the places of its corpora's texts, corpora × sentences.
     """
 
     annotated: Annotated
     draws: tuple[Sampled, ...]
     references: Mapping[int, References]
     keys: tuple[_Key, ...] = field(repr=False)
+    chains: tuple[tuple[IntArray, ...], ...] = field(repr=False)
+    corpora: tuple[IntArray, ...] = field(repr=False)
     language: Language = ENGLISH
-
-    @cached_property
-    def places(self) -> dict[_Key, int]:
-        """The place of each key."""
-        return {key: place for place, key in enumerate(self.keys)}
-
-    def chain(self, chain: Chain) -> IntArray:
-        """Return the places of a chain's texts, shape (texts of the chain,)."""
-        keys = _chain_keys(chain, self.references)
-        return np.array([self.places[key] for key in keys], dtype=np.int64)
-
-    def corpora(self, drawn: Sampled) -> IntArray:
-        """Return the places of the corpora's texts, corpora × sentences."""
-        keys = _corpora_keys(drawn, self.references)
-        return np.array([[self.places[key] for key in row] for row in keys], dtype=np.int64)
 
     def corpus(self, wide: bool, gold: bool, runtime: Runtime) -> tuple[Corpus, IntArray]:
         """Return the texts as a corpus, and each key's cell (system, row) in it.
@@ -66,7 +51,6 @@ class Pool:
                 otherwise every text has a separate row.
             gold: whether gold edits are needed. If the references are not M2, or the source shown
                 is not the one that they correct, edits are extracted with ERRANT.
-            runtime: workers and cache of the extraction.
         """
         contexts: dict[tuple[object, ...], int] = {}
         texts: list[list[str]] = []
@@ -119,46 +103,44 @@ class Pool:
         return tuple(gold[row] for row in range(len(first)))
 
 
-def _set(references: Mapping[int, References], annotator: int) -> int:
-    return ALL if ALL in references else annotator
-
-
-def _chain_keys(chain: Chain, references: Mapping[int, References]) -> list[_Key]:
-    number = _set(references, chain.annotator)
-    return [(chain.sentence, number, chain.source, text) for text in chain.texts]
-
-
-def _corpora_keys(drawn: Sampled, references: Mapping[int, References]) -> list[list[_Key]]:
-    return [
-        [
-            (sentence, _set(references, annotator), drawn.sources[sentence], text)
-            for sentence, (annotator, text) in enumerate(corpus)
-        ]
-        for corpus in drawn.corpora
-    ]
-
-
 def pool_texts(
     corpus: Annotated,
     draws: Sequence[Sampled],
     references: Mapping[int, References],
     language: Language = ENGLISH,
 ) -> Pool:
-    """Gather the distinct texts of all draws.
+    """Gather the distinct texts of all draws."""
 
-    Args:
-        corpus: the sentences from which the chains were built.
-        draws: the draws of all seeds.
-        references: see `Pool`.
-        language: language of the texts.
-    """
-    wanted: set[_Key] = set()
-    for drawn in draws:
-        for chain in drawn.chains:
-            wanted.update(_chain_keys(chain, references))
-        for keys in _corpora_keys(drawn, references):
-            wanted.update(keys)
-    return Pool(corpus, tuple(draws), references, tuple(sorted(wanted)), language)
+    def key(sentence: int, annotator: int, source: str, text: str) -> _Key:
+        return sentence, ALL if ALL in references else annotator, source, text
+
+    chains = [
+        [[key(one.sentence, one.annotator, one.source, t) for t in one.texts] for one in d.chains]
+        for d in draws
+    ]
+    corpora = [
+        [
+            [key(row, who, d.sources[row], text) for row, (who, text) in enumerate(texts)]
+            for texts in d.corpora
+        ]
+        for d in draws
+    ]
+    lists = [keys for drawn in (*chains, *corpora) for keys in drawn]
+    every = sorted({one for keys in lists for one in keys})
+    place = {one: number for number, one in enumerate(every)}
+
+    def places(keys: Sequence[_Key]) -> IntArray:
+        return np.array([place[one] for one in keys], dtype=np.int64)
+
+    return Pool(
+        corpus,
+        tuple(draws),
+        references,
+        tuple(every),
+        tuple(tuple(map(places, drawn)) for drawn in chains),
+        tuple(np.array(list(map(places, drawn)), dtype=np.int64) for drawn in corpora),
+        language,
+    )
 
 
 @dataclass(frozen=True)
@@ -166,7 +148,6 @@ class PoolScores:
     """A scorer's scores of a pool.
 
     Attributes:
-        table: scores of the pool as a corpus.
         values: one score per key; NaN = not scored.
         corpora: for each draw, the scores of its corpora.
     """
@@ -192,19 +173,14 @@ def score_pool(
     """Score a pool in one pass; the scores of corpora are computed from its statistics.
 
     Args:
-        scorer: any metric.
-        pool: from `pool_texts`.
         mean: score a corpus by the mean of its sentences, as in the released program, instead of
             the metric's corpus score. Side-by-side scorers always use the mean.
-        folder: where score files are kept.
-        runtime: device, workers and the like.
     """
     corpus, cells = pool.corpus(scorer.joint, "gold" in scorer.needs, runtime)
     table = score_with_files(scorer, corpus, folder, runtime)
     values = settled(table.sentences)[cells[:, 0], cells[:, 1]]
     corpora = []
-    for drawn in pool.draws:
-        places = pool.corpora(drawn)
+    for places in pool.corpora:
         if mean or scorer.joint:
             corpora.append(defined_mean(values[places], 1))
         else:

@@ -1,9 +1,9 @@
-"""Draw MAEGE's chains, score them with several metrics and measure agreement: `gecjury maege`."""
+"""How well metrics follow texts whose order of quality is known: `gecjury maege`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -21,22 +21,21 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.stats.bootstrap import sentence_counts
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.resampling import Resampling, check_resamples
-from gecjury.studies.maege.chains import (
-    MEANS,
-    VARIANCE,
-    SourceChoice,
-    annotated,
-    sample,
-)
+from gecjury.studies.maege.chains import MEANS, SourceChoice, annotated, sample
 from gecjury.studies.maege.measures import (
-    TypeChange,
     agreement_interval,
     chain_agreement,
     chain_sums,
     gold_scores,
     type_changes,
 )
-from gecjury.studies.maege.references import ALL, CORPORA, named_references, read_annotated
+from gecjury.studies.maege.references import (
+    ALL,
+    CORPORA,
+    ReferenceSet,
+    named_references,
+    read_annotated,
+)
 from gecjury.studies.maege.scores import Pool, PoolScores, pool_texts, score_pool
 from gecjury.studies.study import Data, Study, Takes, Work, function_of
 
@@ -51,50 +50,42 @@ class Maege(Study):
 
     Attributes:
         references: others (each chain against the other annotators), all (every annotator of the
-            corpus), for conll14 8refs, 10refs or 18refs, or files; default: 8refs for conll14,
-            otherwise others.
-        source: what metrics get as the source: the learner's sentence (default), a random text of
-            the chain, or these texts sorted, as in the released program.
+            corpus), or for conll14 8refs, 10refs or 18refs; default: 8refs for conll14, otherwise
+            others.
+        source: what metrics get as the source: the learner's sentence (default), or a random text
+            of the chain, as in the released program.
         aggregate: the score of a corpus: the metric's corpus score (default), or the mean over its
             sentences, as in the released program.
         by_type: also show the score change by error type.
         seeds: number of draws that are averaged.
         seed: the first seed.
-        chains: number of chains for each annotator of each sentence.
         sentences: use N sentences, drawn with the first seed.
-        means: mean edits per sentence of the corpora that are compared (default: 0 1 2 ... 10).
-        variance: variance of the number of edits.
         resampling: the bootstrap over sentences.
     """
 
     takes: ClassVar[Takes] = "m2"
     data_name: ClassVar[str] = "M2"
     data: ClassVar[str] = (
-        f"{', '.join(CORPORA)}, M2 files of the same sentences (their annotators are "
-        "combined), or essays of MultiGEC and their references"
+        f"{', '.join(CORPORA)}, or M2 files of the same sentences (their annotators are combined)"
     )
     keeps: ClassVar[bool] = True
     new_texts: ClassVar[str] = "maege"
-    references: tuple[str, ...] = option((), metavar="SET", several=True)
+    references: ReferenceSet | None = None
     source: SourceChoice = "original"
     aggregate: CorpusScore = "corpus"
     by_type: bool = False
     seeds: int = option(3, metavar="K", least=1, most=10_000)
     seed: int = option(0, least=0)
-    chains: int = option(1, metavar="K", least=1, most=10_000)
     sentences: int | None = option(None, metavar="N", least=1)
-    means: tuple[float, ...] = option(MEANS, metavar="X", several=True)
-    variance: float = VARIANCE
     resampling: Resampling = option(Resampling(over="sentences"), offers=("resamples",))
 
     def read(
         self, data: Data, runtime: Runtime, language: Language | None = None
-    ) -> Corpus | Benchmark | None:
+    ) -> Corpus | Benchmark:
         """Return texts with gold edits, read from M2 files or a corpus that is known by name.
 
         Args:
             data: the texts, or names from `CORPORA` and files of the same sentences.
-            runtime: folders of data and caches.
             language: language of the texts; by default that of a corpus by name, otherwise English.
 
         Raises:
@@ -102,7 +93,7 @@ class Maege(Study):
             InputError: a file is malformed, or contains other sentences than the first.
             DataError: files of a known corpus are missing.
         """
-        if data is None or isinstance(data, Corpus | Benchmark):
+        if isinstance(data, Corpus | Benchmark):
             return data
         names = (data,) if isinstance(data, str) else tuple(map(str, data))
         return read_annotated(names, runtime, language)
@@ -135,22 +126,13 @@ class Maege(Study):
             )
             usable = usable.take(sorted(chosen.tolist()))
         references = named_references(
-            self.references,
+            self.references or "",
             usable,
-            len(texts),
-            named=bool(work.inputs) and set(work.inputs) == {"conll14"},
+            named=set(work.inputs) == {"conll14"},
             runtime=work.runtime,
-            language=texts.language,
         )
         draws = tuple(
-            sample(
-                usable,
-                np.random.default_rng(seed),
-                chains=self.chains,
-                source=self.source,
-                means=self.means,
-                variance=self.variance,
-            )
+            sample(usable, np.random.default_rng(seed), source=self.source)
             for seed in range(self.seed, self.seed + self.seeds)
         )
         return pool_texts(usable, draws, references, texts.language)
@@ -188,7 +170,7 @@ class Maege(Study):
         tables = [Table(_columns(), rows, title, [*_how(facts), *notes, *signatures], "rows")]
         if self.by_type:
             chains = [chain for draw in pool.draws for chain in draw.chains]
-            places = [pool.chain(chain) for chain in chains]
+            places = [places for of_draw in pool.chains for places in of_draw]
             changes = {
                 scores.table.signature.label: type_changes(
                     chains, [scores.values[p] for p in places], weights
@@ -213,8 +195,6 @@ class Maege(Study):
             "reference_count": len(references.texts),
             "source": self.source,
             "aggregate": self.aggregate,
-            "means": self.means,
-            "variance": self.variance,
             "seed": self.seed,
             "seeds": self.seeds,
             "resamples": self.resampling.resamples,
@@ -225,40 +205,24 @@ class Maege(Study):
 
     def _row(self, scores: PoolScores, pool: Pool, weights: FloatArray) -> dict[str, Any]:
         """Return a metric's figures over corpora and over chains."""
-        about, means = scores.table.signature, np.array(self.means)
-        by_seed = {
-            name: [correlate(means, totals) for totals in scores.corpora]
-            for name, correlate in (("pearson", pearson), ("spearman", spearman))
-        }
+        about, means = scores.table.signature, np.array(MEANS)
         # One seed has no deviation; 0 is shown instead.
         spread = 1 if self.seeds > 1 else 0
-        corpus = {
-            **{name: float(np.mean(values)) for name, values in by_seed.items()},
-            "sd": {name: float(np.std(values, ddof=spread)) for name, values in by_seed.items()},
-            "by_seed": by_seed,
-            "scores": [totals.tolist() for totals in scores.corpora],
-        }
+        corpus: dict[str, Any] = {"sd": {}}
+        for name, correlate in (("pearson", pearson), ("spearman", spearman)):
+            values = [correlate(means, totals) for totals in scores.corpora]
+            corpus[name] = float(np.mean(values))
+            corpus["sd"][name] = float(np.std(values, ddof=spread))
         sums = [
             chain_sums(
                 pool.annotated,
                 draw.chains,
-                [scores.values[pool.chain(chain)] for chain in draw.chains],
+                [scores.values[places] for places in of_draw],
                 gold_scores(pool.annotated, draw.chains),
             )
-            for draw in pool.draws
+            for draw, of_draw in zip(pool.draws, pool.chains, strict=True)
         ]
-        overall = chain_agreement(sums)
-        # The figures of single seeds show how much the draw of chains matters.
-        alone = [chain_agreement([of_seed]) for of_seed in sums]
-        sentence = {
-            **asdict(overall),
-            "tied_share": overall.tied / overall.pairs if overall.pairs else float("nan"),
-            "by_seed": {
-                name: [getattr(one, name) for one in alone]
-                for name in ("pearson", "kendall", "kendall_ties_agree")
-            },
-            "ci95": agreement_interval(sums, weights),
-        }
+        sentence = {**chain_agreement(sums), "ci95": agreement_interval(sums, weights)}
         return {
             "metric": about.label,
             "family": about.family,
@@ -305,16 +269,16 @@ def _how(facts: Mapping[str, Any]) -> list[str]:
         f"{facts['chains']} chains with {facts['texts']} texts per seed, {facts['seeds']} seeds "
         f"averaged, {facts['scored']} distinct texts scored; references "
         f"{facts['references']} ({facts['reference_count']}), source {facts['source']}",
-        f"corpus level: {len(facts['means'])} corpora of increasing quality, scored by {scorer}; "
+        f"corpus level: {len(MEANS)} corpora of increasing quality, scored by {scorer}; "
         f"intervals: {facts['resamples']} resamples of the sentences",
         *([f"left out: {left}"] if left else []),
     ]
 
 
-def _type_tables(changes: Mapping[str, Mapping[str, TypeChange]]) -> Sequence[Table]:
+def _type_tables(changes: Mapping[str, Mapping[str, Record]]) -> Sequence[Table]:
     """Return score changes by error type: one record per metric and type, and types × metrics."""
     records = [
-        {"metric": metric, "type": kind, **asdict(change)}
+        {"metric": metric, "type": kind, **change}
         for metric, kinds in changes.items()
         for kind, change in kinds.items()
     ]
@@ -323,8 +287,8 @@ def _type_tables(changes: Mapping[str, Mapping[str, TypeChange]]) -> Sequence[Ta
     for number, (metric, kinds) in enumerate(changes.items()):
         columns += [Column(f"m{number}", metric), Column(f"e{number}", "±")]
         for kind, change in kinds.items():
-            row = rows.setdefault(kind, {"type": kind, "edits": change.edits})
-            row |= {f"m{number}": change.mean, f"e{number}": change.error}
+            row = rows.setdefault(kind, {"type": kind, "edits": change["edits"]})
+            row |= {f"m{number}": change["mean"], f"e{number}": change["error"]}
     title = "Mean score change when one edit of a type is applied, with its standard error"
     return [Table((), records, name="by_type"), Table(columns, list(rows.values()), title)]
 

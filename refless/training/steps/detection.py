@@ -191,7 +191,7 @@ def error_probabilities(
     batches = padded_batches([len(one["input_ids"]) for one in inputs], runtime.batch_size)
     kind = next(model.parameters()).device.type
     with torch.autocast(kind, dtype=torch.bfloat16, enabled=settings.bf16):
-        for rows, logits in batch_logits(model, tokenizer, inputs, batches):
+        for rows, logits in batch_logits(model, tokenizer, inputs, batches, runtime.batch_size):
             wrong = logits.softmax(-1)[..., 1].cpu().numpy().astype(np.float64)
             for line, row in zip(wrong, rows, strict=True):
                 _, places, word_of = encoded[row]

@@ -54,6 +54,7 @@ from gecjury.stats.correlation import spearman
 
 _DEV_SHARE = 0.03
 _DEV_MOST = 600
+_DEV_BATCH = 64
 
 
 @dataclass(frozen=True)
@@ -199,9 +200,9 @@ def _average_precision(model: Any, tokenizer: Any, dev: Sequence[Mapping[str, An
     """Return the average precision of finding changed word pieces."""
     # Not sorted by length: other batches would change the last bits of the scores.
     places = range(len(dev))
-    batches = [places[start : start + 64] for start in range(0, len(dev), 64)]
+    batches = [places[start : start + _DEV_BATCH] for start in range(0, len(dev), _DEV_BATCH)]
     scores, marks = [], []
-    for rows, logits in batch_logits(model, tokenizer, dev, batches):
+    for rows, logits in batch_logits(model, tokenizer, dev, batches, _DEV_BATCH):
         gaps = (logits[..., 1] - logits[..., 0]).cpu().numpy()
         for row, gap in zip(rows, gaps, strict=True):
             labels = np.array(dev[row]["labels"])

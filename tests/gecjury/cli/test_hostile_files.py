@@ -181,8 +181,8 @@ def test_an_annotator_of_eleven_digits_is_refused_at_once(shell: Shell) -> None:
     assert "none of the 1 sentences was changed by each of the 100000000000 annotators" in err
 
 
-def test_seeds_and_chains_have_bounds(shell: Shell) -> None:
-    for option in ("--seeds", "--chains", "--resamples"):
+def test_seeds_and_resamples_have_bounds(shell: Shell) -> None:
+    for option in ("--seeds", "--resamples"):
         status, _, err = shell("maege", "gold.m2", "-m", "gleu", option, "1" + "0" * 11)
         assert status == 2
         assert f"{option} 100000000000: expected at most" in err

@@ -149,9 +149,9 @@ def test_references_of_a_benchmark_need_another_option(shell: Shell) -> None:
 
 
 def test_only_options_of_other_commands_are_reported_with_those_commands(shell: Shell) -> None:
-    status, _, err = shell("score", "source.txt", "mine.txt", "-m", "green", "--chains", "3")
+    status, _, err = shell("score", "source.txt", "mine.txt", "-m", "green", "--attack", "3")
     assert (status, err.splitlines()[0]) == (
-        2, "gecjury: --chains is an option of `maege`: `score` does not read it",
+        2, "gecjury: --attack is an option of `attack`: `score` does not read it",
     )  # fmt: skip
     _, _, err = shell("check", "source.txt", "mine.txt", "--nothing-like-it")
     assert err.startswith(

@@ -11,7 +11,6 @@ from gecjury.benchmarks.loaders.own_table import table_info
 from gecjury.core.errors import InputError
 from gecjury.corpus.reading import read_corpus
 from gecjury.refless.data.pairs import read_parallel
-from gecjury.studies.estimate.labels import read_labels
 
 SOURCE = ["I has it .", "He go .", "All is well ."]
 RIGHT = ("I have it .", "He goes .", "All is well .")
@@ -108,17 +107,6 @@ def test_training_pairs_are_matched_by_id(here: Path) -> None:
     pairs = read_parallel(["source.jsonl,r.jsonl,r2.txt"], lambda: None)  # type: ignore[arg-type, return-value]  # no folder is opened
     # Three pairs of the first reference, and the only sentence that the second one has.
     assert [len(pair.edits) for pair in pairs] == [1, 1, 0, 1]
-
-
-def test_labels_name_their_sentence(here: Path) -> None:
-    (here / "same.txt").write_text("Ok .\nOk .\n")
-    (here / "l.csv").write_text("line,source,output,quality\n2,Ok .,Ok .,4\n1,Ok .,Ok .,2\n")
-    corpus = read_corpus("same.txt", {"x": "same.txt"})
-    # Without the column, both rows would rate both sentences: (4 + 2) / 2 = 3.
-    assert read_labels("l.csv", corpus).values.tolist() == [[2, 4]]
-    (here / "l.csv").write_text("line,source,output,quality\n3,Ok .,Ok .,4\n")
-    with pytest.raises(InputError, match=r"l\.csv, line 2, column line: '3'"):
-        read_labels("l.csv", corpus)
 
 
 def test_a_table_of_judgments_numbers_its_sentences(here: Path) -> None:

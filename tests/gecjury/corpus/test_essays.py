@@ -91,20 +91,6 @@ def test_a_second_reference_may_lack_essays(essays: Shell) -> None:
     assert corpus.references[1].take([1, 2]).borrowed == (1,)
 
 
-def test_chains_are_built_from_essays(essays: Shell) -> None:
-    third = REF.replace("He goes", "He went").replace("All is well", "All was well")
-    essays.write("ref3.md", third)
-    words = ["orig.md", "ref1.md", "ref2.md", "ref3.md", "-m", "gleu", "--tokens", "intl"]
-    out, _ = essays.ended(
-        "maege", *words, "--means", "0", "1", "2", "--seeds", "1", "--format", "json"
-    )
-    document = json.loads(out)
-    # Chains need essays that every annotator has and changed: only essay 2 is in ref2.
-    assert (document["sentences"], document["annotators"]) == (1, 3)
-    _, err = essays.ended("maege", "orig.md", "-m", "gleu", status=2)
-    assert "orig.md contains essays; name the files of their references after it" in err
-
-
 def test_the_doctor_aligns_essays(essays: Shell) -> None:
     out, _ = essays.ended("check", "orig.md", "mine.md", "-r", "ref1.md", "-r", "ref2.md")
     assert "error" not in out

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.models.batching import cpu_threads, equal_batches, padded_batches, work_through
+from gecjury.core.errors import OptionError
+from gecjury.models.batching import (
+    cpu_threads,
+    equal_batches,
+    padded_batches,
+    run_batch,
+    work_through,
+)
 
 
 def test_by_hand() -> None:
@@ -63,3 +70,19 @@ def test_an_accelerator_processes_one_batch_at_a_time() -> None:
     torch = pytest.importorskip("torch")
     assert cpu_threads("cuda") == 1
     assert cpu_threads("cpu") == torch.get_num_threads()
+
+
+@pytest.mark.parametrize(("fits", "remedy"), [(12, "--batch-size 2, "), (0, "another --device")])
+def test_too_little_memory_names_the_batch_size_that_fits(fits: int, remedy: str) -> None:
+    """With --batch-size 32, 80 such texts are a full batch; 10 fit, so 4 would do, and 2 surely."""
+    torch = pytest.importorskip("torch")
+
+    def work(batch: list[int]) -> int:
+        if len(batch) > fits:
+            raise torch.OutOfMemoryError
+        return len(batch)
+
+    with pytest.raises(OptionError, match=f"--batch-size.*{remedy}") as told:
+        run_batch(work, list(range(40)), 32, 80)
+    assert run_batch(work, [], 32, 80) == 0
+    assert "\n" not in str(told.value)

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 from gecjury.core.errors import OutputError
-from gecjury.scoring.by_edit import HeatMap
 
 pytest.importorskip("matplotlib")
 from gecjury.report.figures import (  # imported after the check for matplotlib
     bars,
     check_figure,
-    heat_map,
     learning_curves,
     lines,
     points,
@@ -26,14 +24,12 @@ NAMES = ["$\\frac{", "$(rm)$", "a\x1b]0;t\x07\nb\u202e", "n" * 100_000]
 
 @pytest.mark.security
 def test_hostile_names_are_drawn(tmp_path: Path) -> None:
-    plan = HeatMap(NAMES[0], tuple(NAMES), tuple(NAMES), np.eye(4))
-    heat_map(plan, tmp_path / "plan.svg")
     bars(NAMES, [1.0, 2.0, 3.0, 4.0], tmp_path / "bars.svg", NAMES[0])
     place = np.array([[0.0, 1.0]])
     named = {name: [name] for name in NAMES}
     points(dict.fromkeys(NAMES, place), tmp_path / "points.svg", (NAMES[0], NAMES[1]), named)
     lines(dict.fromkeys(NAMES, ([0, 1], [1, 0])), tmp_path / "lines.svg", (NAMES[0], NAMES[1]))
-    for name in ("plan", "bars", "points", "lines"):
+    for name in ("bars", "points", "lines"):
         drawn = (tmp_path / f"{name}.svg").read_text()
         assert "$(rm)$" in drawn  # in the comment that names a group of strokes
         assert "\\x1b]0;t\\x07\\x0ab\\u202e" in drawn
@@ -81,9 +77,9 @@ def test_unwritable_figures_are_reported_early(tmp_path: Path) -> None:
 
 def test_characters_without_a_font_are_noted_in_the_figure(tmp_path: Path) -> None:
     lacking = "\U00010d40"  # from a script that no common font supports
-    heat_map(HeatMap("plan", (lacking,), ("a",), np.eye(1)), tmp_path / "plan.svg")
-    assert "boxes: letters that no installed font has" in (tmp_path / "plan.svg").read_text()
-    heat_map(HeatMap("plan", ("наш é →",), ("a",), np.eye(1)), tmp_path / "plain.svg")
+    bars([lacking], [1.0], tmp_path / "lacking.svg", "score")
+    assert "boxes: letters that no installed font has" in (tmp_path / "lacking.svg").read_text()
+    bars(["наш é →"], [1.0], tmp_path / "plain.svg", "score")
     assert "boxes" not in (tmp_path / "plain.svg").read_text()
 
 

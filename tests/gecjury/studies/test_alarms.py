@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import gecjury
 from gecjury import Alarms, Resampling
 from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.report.tables import to_json
 from gecjury.stats.counts import wilson_interval
 from tests.shell import Shell
 
@@ -69,20 +71,17 @@ def test_systems_that_share_the_fewest_alarms_are_named_together() -> None:
     assert verdict == f"one and two change the fewest: {share}."
 
 
-def test_edits_types_and_changed_sentences_are_listed() -> None:
+def test_edits_and_changed_sentences_are_listed() -> None:
     result = gecjury.alarms(corpus_of_texts(CLEAN, {"busy": BUSY}), (), FAST)
     assert [(row["edit"], row["type"], row["count"]) for row in result.table("edits").rows] == [
         ("[.→!]", "R:PUNCT", 1),
         ("[goes→went]", "R:VERB:TENSE", 1),
     ]
-    types = result.table("types").rows
-    assert [(row["type"], row["count"]) for row in types] == [("R:PUNCT", 1), ("R:VERB:TENSE", 1)]
-    assert [row["per_thousand"] for row in types] == pytest.approx([1000 / 14] * 2)
     assert result.table("alarms").rows == [
         {"system": "busy", "line": 1, "marked": "He [goes→went] home now ."},
         {"system": "busy", "line": 2, "marked": "All is well here [.→!]"},
     ]
-    assert "R:PUNCT 1, R:VERB:TENSE 1" in str(result)
+    assert "[.→!] 1, [goes→went] 1" in str(result)
     none = Alarms(show=0, resampling=FAST.resampling)
     assert gecjury.alarms(corpus_of_texts(CLEAN, {"b": BUSY}), (), none).table("edits").rows == []
 
@@ -107,10 +106,9 @@ def test_a_sentence_with_an_error_marked_without_a_correction_is_not_good_text(
     noop = "A -1 -1|||noop|||-NONE-|||REQUIRED|||-NONE-|||0"
     unknown = "A 1 2|||UNK|||goes|||REQUIRED|||-NONE-|||0"
     shell.write("g.m2", f"S He goes .\n{unknown}\n\nS We ate .\n{noop}\n\n")
-    out, _ = shell.ended("alarms", "s.txt", "o.txt", "--m2", "g.m2", "--format", "json")
-    document = json.loads(out)
-    assert document["sentences"] == 1
-    assert document["rows"][0]["changed"] == 1.0
+    result = gecjury.alarms(gecjury.read_corpus("s.txt", ["o.txt"], gold="g.m2"), (), FAST)
+    assert result.facts["sentences"] == 1
+    assert result.rows()[0]["changed"] == 1.0
 
 
 def test_empty_lines_do_not_count_unless_a_system_fills_them() -> None:
@@ -135,28 +133,6 @@ def test_groups_have_separate_figures(tmp_path: Path) -> None:
     assert result.notes[-1] == "groups without good text are left out: other"
 
 
-def test_sentences_of_a_document_are_drawn_and_swapped_together(tmp_path: Path) -> None:
-    about = tmp_path / "documents.txt"
-    about.write_text("one\none\ntwo\ntwo\n", encoding="utf-8")
-    settings = Alarms(documents=str(about), resampling=FAST.resampling)
-    every = [f"{line} Yes !" for line in CLEAN]
-    corpus = corpus_of_texts(CLEAN, {"busy": BUSY, "every": every, "quiet": QUIET})
-    result = gecjury.alarms(corpus, (), settings)
-    # busy changes both sentences of one document and none of the other: a draw gives 0, 1/2 or 1.
-    assert {row["system"]: row["ci95"] for row in result.rows()} == {
-        "quiet": [0.0, 0.0],
-        "busy": [0.0, 1.0],
-        "every": [1.0, 1.0],
-    }
-    # Two of the 2² swaps of documents give a difference of 1, compared with 2 of 2⁴ for sentences.
-    (tests,) = result.table("significance").rows
-    assert tests["p"][1, 2] == 2 / 4
-    assert result.facts["uncertainty"]["over"] == "documents"
-    about.write_text("one\none\none\none\n", encoding="utf-8")
-    with pytest.raises(OptionError, match="all good sentences belong to one document"):
-        gecjury.alarms(corpus, (), settings)
-
-
 @pytest.mark.parametrize(
     ("texts", "options", "error", "words"),
     [
@@ -168,6 +144,12 @@ def test_sentences_of_a_document_are_drawn_and_swapped_together(tmp_path: Path) 
             "every sentence is changed by some reference; expected sentences that need no change",
         ),
         ((CLEAN, {"a": CLEAN}), {"by": "no.tsv:x"}, InputError, "no.tsv:x: no such file"),
+        (
+            (["We ate ."] * 101, {"a": ["We ate ."] * 101}),
+            {"resampling": Resampling(over="sentences", resamples=1_000_000)},
+            OptionError,
+            "--resamples 1000000: expected at most 990099 of 101",
+        ),
     ],
 )
 def test_unsuitable_text_is_refused(
@@ -177,37 +159,29 @@ def test_unsuitable_text_is_refused(
         gecjury.alarms(corpus_of_texts(*texts), (), Alarms(**options))
 
 
-def test_too_many_resamples_are_refused() -> None:
-    settings = Alarms(resampling=Resampling(over="sentences", resamples=1_000_000))
-    corpus = corpus_of_texts(["We ate ."] * 101, {"a": ["We ate ."] * 101})
-    with pytest.raises(OptionError, match="--resamples 1000000: expected at most 990099 of 101"):
-        gecjury.alarms(corpus, (), settings)
-
-
-def test_the_command(shell: Shell) -> None:
-    shell.write("clean.txt", "\n".join(CLEAN) + "\n")
-    shell.write("busy.txt", "\n".join(BUSY) + "\n")
-    shell.write("quiet.txt", "\n".join(QUIET) + "\n")
-    shell.write("by.txt", "a\na\nb\nb\n")
-    words = ["alarms", "clean.txt", "busy.txt", "quiet.txt", "--resamples", "20"]
-    out, _ = shell.ended(*words, "--by", "by.txt")
+def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
+    for name, lines in (("clean", CLEAN), ("busy", BUSY), ("quiet", QUIET), ("by", "aabb")):
+        shell.write(f"{name}.txt", "\n".join(lines) + "\n")
+    texts = ["clean.txt", "busy.txt", "quiet.txt"]
+    how = Resampling(over="sentences", resamples=20, permutations=50, confidence=0.9)
+    result = gecjury.alarms(
+        gecjury.read_corpus(texts[0], texts[1:]),
+        (),
+        Alarms(by="by.txt", show=1, resampling=how, seed=2),
+    )
+    words = ["alarms", *texts, "--by", "by.txt", "--show", "1", "--resamples", "20"]
+    words += ["--permutations", "50", "--confidence", "0.9", "--seed", "2"]
+    own = json.loads(shell.ended(*words, "--format", "json")[0])
+    assert own == json.loads(to_json(result.document()))
+    out, _ = shell.ended(*words, "--html", "page.html")
     assert "False alarms: 4 sentences, 14 words" in out
     assert "By by.txt" in out
     assert "quiet changes 0.0%" in out
-    shell.ended(*words, "--html", "page.html")
     assert "False alarms on good text" in (shell.folder / "page.html").read_text(encoding="utf-8")
-    markdown, _ = shell.ended(*words, "--format", "markdown")
-    assert "| busy | .500 [.15, .85] |" in markdown
-    _, err = shell.ended("alarms", "clean.txt", status=2)
-    assert "clean.txt is the only input" in err
 
 
-def test_a_benchmark_without_references_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "outputs").mkdir()
-    for name in ("source", "outputs/a", "outputs/b"):
-        (tmp_path / f"{name}.txt").write_text("We ate .\n", encoding="utf-8")
-    rows = "sentence,system,score\n1,a,1\n1,b,2\n"
-    (tmp_path / "judgments.csv").write_text(rows, encoding="utf-8")
-    benchmark = gecjury.load_benchmark(str(tmp_path))
+def test_a_benchmark_without_references_is_refused() -> None:
+    sample = gecjury.load_benchmark("sample")
+    bare = replace(sample, corpus=replace(sample.corpus, references=()))
     with pytest.raises(InputError, match="has no references to show which"):
-        gecjury.alarms(benchmark)
+        gecjury.alarms(bare)

@@ -14,7 +14,7 @@ from gecjury.scoring.system_tests import mixed_scores
 from gecjury.stats.permutation import approximate_randomisation, permutation_signs
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.diff.paired import metric_difference
-from gecjury.studies.rank import Rank, rank
+from gecjury.studies.rank import Rank
 
 # The annotators differ wherever both correct, so the choice of the reference matters.
 GOLD = """\
@@ -86,28 +86,23 @@ def scorer_of(name: str, request: pytest.FixtureRequest) -> Scorer:
 
 
 @pytest.mark.parametrize("name", READING_REFERENCES)
-def test_equal_outputs_do_not_differ(
+def test_equal_outputs_do_not_differ_and_tested_scores_are_printed_ones(
     name: str, corpus: Corpus, request: pytest.FixtureRequest
 ) -> None:
     scorer, runtime = scorer_of(name, request), Runtime(use_cache=False)
     how = Resampling(over="sentences", resamples=20, permutations=1000)
-    ranked = rank(corpus, scorer, Rank(resampling=how), runtime=runtime)
+    table = scorer.score_corpus(corpus, runtime)
+    ranked = Rank(resampling=how).of([scorer], [table])
     (tests,) = ranked.table("significance").rows
     assert tests["p"][0, 1] == 1.0
     bounds = {row["system"]: row["ci95"] for row in ranked.rows()}
     one, two = (bounds[system] for system in tests["systems"][:2])
     assert one == two
     twice = scorer.score_corpus(corpus.with_systems(["mine", "copy"]), runtime)
-    paired = metric_difference(scorer, twice, Resampling(resamples=20, permutations=1000), 0)
+    paired = metric_difference(scorer, twice, how, 0)
     assert (paired.difference, paired.interval, paired.p) == (0.0, (0.0, 0.0), 1.0)
 
-
-@pytest.mark.parametrize("name", READING_REFERENCES)
-def test_the_tested_scores_are_the_printed_scores(
-    name: str, corpus: Corpus, request: pytest.FixtureRequest
-) -> None:
-    scorer = scorer_of(name, request)
-    table = scorer.score_corpus(corpus, Runtime(use_cache=False)).settled()
+    table = table.settled()
     # A resample equal to the corpus has the printed score.
     again = scorer.corpus_scores(table.statistics, np.arange(len(corpus))[None]).score[0]
     assert again.tolist() == pytest.approx(list(table.totals), abs=1e-12)

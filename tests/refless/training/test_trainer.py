@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import torch
 
 from gecjury.core.errors import DataError, OptionError, OutputError
 from gecjury.core.runtime import Runtime
-from gecjury.refless.nets.regressor import load_model, load_tokenizer
+from gecjury.refless.nets.regressor import load_model, load_tokenizer, padded, tokenise
+from gecjury.refless.training import trainer
 from gecjury.refless.training.recipe import TrainSettings
 from gecjury.refless.training.trainer import EpochOrder, LearningTask, fit, losses
 from tests import tiny
@@ -56,6 +58,30 @@ def run(
         model=model, tokenizer=tokenizer, examples=rated(tokenizer), evaluate=evaluate
     )
     return fit(task, settings, folder, runtime)
+
+
+def test_too_little_memory_names_the_batch_that_fits(
+    start: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def limited(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        if len(logits) > 2:
+            raise torch.OutOfMemoryError
+        return losses("mse")["regression"](logits, labels)
+
+    monkeypatch.setattr(trainer, "losses", lambda *_: {"regression": limited})
+    with pytest.raises(OptionError, match="--train-batch 4: use --train-batch 2 --accumulation 2,"):
+        run(start, tmp_path, lambda model: {"score": 0.0})
+    fits = replace(SETTINGS, train_batch=2, accumulation=2)
+    run(start, tmp_path, lambda model: {"score": 0.0}, fits)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_padding_is_that_of_the_tokenizer(start: str, side: str) -> None:
+    tokenizer = load_tokenizer(start)
+    tokenizer.padding_side = side
+    rows = tokenise(tokenizer, ["a cat", "he goes to school"], ["the cat", "he went"], 32)
+    for key, values in tokenizer.pad(rows, return_tensors="pt").items():
+        assert torch.equal(padded(tokenizer, rows)[key], values)
 
 
 def test_losses_by_hand() -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,37 +64,15 @@ TEXTS = st.lists(st.sampled_from(["", "a", "A b .", ". .", "some more words here
 
 
 @given(st.sampled_from(list(PERTURBATIONS)), TEXTS, st.integers(0, 5))
-def test_a_share_of_zero_changes_nothing_and_equal_seeds_damage_alike(
-    name: str, lines: list[str], seed: int
-) -> None:
+def test_equal_seeds_damage_alike(name: str, lines: list[str], seed: int) -> None:
     victim = Victim([f"source {line}" for line in lines], lines)
-    what = PERTURBATIONS[name]
-    assert perturb(what, victim, share=0, seed=seed) == tuple(lines)
-    damaged = perturb(what, victim, seed=seed)
+    damaged = perturb(PERTURBATIONS[name], victim, seed=seed)
     assert len(damaged) == len(lines)
-    assert damaged == perturb(what, victim, seed=seed)
-    some = perturb(what, victim, share=0.5, seed=seed)
-    # A sentence damaged in a part of the corpus is damaged in the same way as in the whole corpus.
-    assert all(x in (y, z) for x, y, z in zip(some, damaged, lines, strict=True))
+    assert damaged == perturb(PERTURBATIONS[name], victim, seed=seed)
     assert not any("\n" in text for text in damaged)
 
 
-def test_more_is_damaged_as_the_share_grows() -> None:
-    victim = Victim(["x"] * 400, ["y"] * 400)
-    shares = (0.0, 0.3, 0.7, 1.0)
-    hit = [
-        {i for i, t in enumerate(perturb(PERTURBATIONS["empty"], victim, share=s)) if not t}
-        for s in shares
-    ]
-    assert all(a <= b for a, b in pairwise(hit))
-    assert [len(h) for h in hit] == [pytest.approx(400 * s, abs=40) for s in shares]
-
-
-def test_the_table_has_descriptions_and_origins() -> None:
-    for name, each in PERTURBATIONS.items():
-        assert name == each.name
-        assert each.summary
-        assert each.origin.startswith(("own", "published"))
+def test_damage_of_language_models_is_marked() -> None:
     assert {n for n, e in PERTURBATIONS.items() if e.for_judges} == {
         "order",
         "append-order",

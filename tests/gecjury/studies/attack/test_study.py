@@ -13,27 +13,26 @@ import pytest
 
 import gecjury
 from gecjury import Attack, Resampling, load
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
-from gecjury.report.result import Result
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.report.tables import to_json
 from gecjury.scoring.scorer import Scorer
-from gecjury.studies.attack.damage import (
+from gecjury.studies.attack.perturbations import PERTURBATIONS
+from gecjury.studies.attack.study import (
     Damaged,
     ScoredPair,
     attack_corpora,
     damage,
-    score_attacks,
+    effect,
+    scored_pair,
 )
-from gecjury.studies.attack.effects import effect
-from gecjury.studies.attack.perturbations import PERTURBATIONS
-from gecjury.studies.study import Work
 from tests.gecjury.scoring import test_scorer
 from tests.shell import FIXED, GOLD, SOURCE, Shell
 
 NAN = float("nan")
 HALF = [FIXED[0], *SOURCE[1:]]
+FEW = Resampling(over="sentences", resamples=20)
 
 
 @pytest.fixture
@@ -51,13 +50,6 @@ def files(shell: Shell) -> list[str]:
         shell.write(f"{name}.txt", "".join(f"{line}\n" for line in texts))
     shell.write("gold.m2", GOLD)
     return ["source.txt", "fixed.txt", "half.txt"]
-
-
-def document(shell: Shell, *argv: str, status: int = 0) -> dict[str, Any]:
-    ended, out, _ = shell("attack", *argv, "--format", "json")
-    assert ended == status
-    printed: dict[str, Any] = json.loads(out)
-    return printed
 
 
 # --- effects by hand -------------------------------------------------------------------------
@@ -150,24 +142,18 @@ def test_corpora_keep_other_damage_apart(corpus: Corpus) -> None:
     ]
 
 
-def test_a_system_may_be_called_the_source(corpus: Corpus) -> None:
-    odd = Corpus(corpus.sources, {"the source": Version(tuple(FIXED))}, corpus.references)
-    damaged = damage(odd, ["the source"], [PERTURBATIONS["copy-source"]])
-    (result,) = score_attacks(load("green"), odd, damaged, Runtime()).pairs
+# A system may be called the source, which is itself one of the systems that are scored.
+@pytest.mark.parametrize("name", ["fixed", "the source"])
+def test_copying_the_source_scores_what_the_source_scores(corpus: Corpus, name: str) -> None:
+    odd = Corpus(corpus.sources, {name: Version(tuple(FIXED))}, corpus.references)
+    (damaged,) = damage(odd, [name], [PERTURBATIONS["copy-source"]])
+    ((texts, _),) = attack_corpora(load("green"), odd, [damaged])
+    result = scored_pair(load("green").score_corpus(texts, Runtime()), odd, damaged)
     before, after, source = result.corpus
     assert before == 1
     assert after == source < 1
-
-
-def test_copying_the_source_scores_what_the_source_scores(corpus: Corpus) -> None:
-    damaged = damage(corpus, list(corpus.systems), [PERTURBATIONS["copy-source"]])
-    for name in ("green", "gleu"):
-        for found in score_attacks(load(name), corpus, damaged, Runtime()).pairs:
-            before, after, source = found.corpus
-            assert after == source
-            assert before > after
-            # The last sentence needed no correction, so copying the source does not damage it.
-            assert not found.changed[2]
+    # The last sentence needed no correction, so copying the source does not damage it.
+    assert not result.changed[2]
 
 
 OFFLINE = [
@@ -177,158 +163,51 @@ OFFLINE = [
 
 
 @pytest.mark.parametrize("metric", OFFLINE)
-def test_every_metric_scores_every_perturbation(
-    metric: str, shell: Shell, files: list[str]
-) -> None:
+def test_every_metric_scores_every_perturbation(files: list[str], metric: str) -> None:
     for package in ("errant", "spacy", *(["torch", "ot"] if "uot" in metric else [])):
         pytest.importorskip(package)
-    result = document(shell, *files, "-m", metric, "-r", "ref.txt", "--m2", "gold.m2")
-    assert {row["attack"] for row in result["rows"]} == {
-        name for name, each in PERTURBATIONS.items() if not each.for_judges
-    }
-    for row in result["rows"]:
+    texts = gecjury.read_corpus(files[0], files[1:], ["ref.txt"], "gold.m2")
+    result = gecjury.attack(texts, metric, Attack(victims=("fixed",), resampling=FEW))
+    rows = {row["attack"]: row for row in result.rows()}
+    assert set(rows) == {name for name, each in PERTURBATIONS.items() if not each.for_judges}
+    for row in rows.values():
         assert row["missing"] == 0
-        assert row["compared"] + row["unchanged"] == 6
-    empty = next(row for row in result["rows"] if row["attack"] == "empty")
-    assert empty["systems"]["fixed"]["after"] < empty["systems"]["fixed"]["before"]
-    blanks = next(row for row in result["rows"] if row["attack"] == "white-space")
-    assert (blanks["equal"], blanks["verdict"]) == (1.0, "does not see it")
-
-
-# --- from Python -----------------------------------------------------------------------------
-
-
-def few(resamples: int) -> Resampling:
-    return Resampling(over="sentences", resamples=resamples)
-
-
-def test_from_python(corpus: Corpus, tmp_path: Path) -> None:
-    mine = tmp_path / "mine.txt"
-    mine.write_text("".join(f"{line}\n" for line in SOURCE))
-    settings = Attack(
-        attacks=("copy-source", "empty"),
-        victims=("fixed",),
-        perturbed={"file": mine, "lines": SOURCE},
-        resampling=few(20),
-    )
-    attacked = gecjury.attack(corpus, ["green", "gleu"], settings)
-    assert (attacked.facts["sentences"], attacked.facts["systems"]) == (3, ["fixed"])
-    assert [row["name"] for row in attacked.table("attacks").rows] == ["copy-source", "empty"]
-    rows = attacked.rows()
-    assert len(rows) == 8
-    assert [row["attack"] for row in rows[:4]] == ["copy-source", "empty", "file", "lines"]
-    # The same perturbation under three names.
-    same = [{**rows[place], "attack": ""} for place in (0, 2, 3)]
-    assert same[0] == same[1] == same[2]
-    assert attacked.facts["verdicts"]["green"] == {"sees it": [row["attack"] for row in rows[:4]]}
-    assert rows[0]["outranks"] == 0
-
-
-def test_unsuitable_perturbed_texts_are_refused(corpus: Corpus) -> None:
-    def refused(**options: Any) -> str:
-        with pytest.raises((InputError, OptionError)) as error:
-            gecjury.attack(corpus, "green", Attack(**options))
-        return str(error.value)
-
-    assert "choose one with --system" in refused(perturbed={"x": SOURCE})
-    assert "'x' has 1 lines, but there are 3" in refused(perturbed={"x": ["a"]}, victims=("half",))
-    assert "the name empty is taken" in refused(
-        perturbed={"empty": SOURCE}, victims=("half",), attacks=("empty",)
-    )
-    assert "--system 'nobody'" in refused(victims=("nobody",))
-
-
-def test_records_make_a_data_frame(corpus: Corpus) -> None:
-    pandas = pytest.importorskip("pandas")
-    settings = Attack(attacks=("empty", "generic"), resampling=few(5))
-    frame = pandas.DataFrame(gecjury.attack(corpus, "green", settings).rows())
-    assert list(frame["attack"]) == ["empty", "generic"]
-    assert frame["lower"].between(0, 1).all()
-
-
-@pytest.mark.slow
-def test_scoring_time_is_estimated_from_a_few_sentences(corpus: Corpus) -> None:
-    many = corpus_of_texts(SOURCE * 800, {"half": HALF * 800}, [FIXED * 800])
-    scorers = (load("green"),)
-    assert Attack().expected_seconds(Work(many, scorers, Runtime())) > 0
-    assert Attack().expected_seconds(Work(corpus, scorers, Runtime())) == 0
+        assert row["compared"] + row["unchanged"] == 3
+    system = rows["empty"]["systems"]["fixed"]
+    assert system["after"] < system["before"]
+    assert (rows["white-space"]["equal"], rows["white-space"]["verdict"]) == (1, "does not see it")
 
 
 # --- the command -----------------------------------------------------------------------------
 
 
-def untimed(result: Result | dict[str, Any]) -> dict[str, Any]:
-    own = json.loads(to_json(result.document())) if isinstance(result, Result) else result
-    return {**own, "seconds": {}, "inputs": []}
+def document(shell: Shell, *argv: str, status: int = 0) -> dict[str, Any]:
+    printed: dict[str, Any] = json.loads(
+        shell.ended("attack", *argv, "--format", "json", status=status)[0]
+    )
+    return printed
 
 
 def test_the_command_prints_what_the_function_gives(shell: Shell, files: list[str]) -> None:
-    corpus = gecjury.read_corpus(files[0], files[1:], ["ref.txt"])
-    settings = Attack(
-        attacks=("shuffle", "swap"), victims=("fixed",), perturbed={"worse": HALF}, share=0.7,
-        resampling=few(25), seed=3, as_reward=True,
-    )  # fmt: skip
-    words = ["--attack", "shuffle", "--attack", "swap", "--system", "fixed", "--share", "0.7"]
-    words += ["--perturbed", "worse=half.txt", "--resamples", "25", "--seed", "3", "--as-reward"]
-    own = document(shell, *files, "-m", "green", "-r", "ref.txt", *words)
+    texts = gecjury.read_corpus(files[0], files[1:], ["ref.txt"])
+    settings = Attack(attacks=("shuffle", "swap"), victims=("fixed",), resampling=FEW, seed=3)
+    result = gecjury.attack(texts, "green", settings)
+    words = [*files, "-m", "green", "-r", "ref.txt", "--attack", "shuffle", "--attack", "swap"]
+    words += ["--system", "fixed", "--resamples", "20", "--seed", "3"]
+    own = document(shell, *words)
     assert own["inputs"] == files
-    assert untimed(own) == untimed(gecjury.attack(corpus, "green", settings))
-
-
-def test_how_often_damage_pays(shell: Shell, files: list[str]) -> None:
-    words = [*files, "-m", "changes", "--attack", "repeat-all", "--resamples", "10"]
-    own = document(shell, *words, "--as-reward")
-    (row,) = own["rewards"]
-    assert (row["attack"], row["unguarded"], row["by"]) == ("repeat-all", 1.0, "doubled")
-    assert row["guarded"] == 0.0
-    assert own["alarms"]["doubled"]["outputs"] == 0.0
-    assert "rewards" not in document(shell, *words)
-    assert "when it takes effect" in shell("attack", *words, "--as-reward")[1]
-
-
-def test_json_and_table(shell: Shell, files: list[str]) -> None:
-    argv = [*files, "-m", "green", "-r", "ref.txt", "--attack", "generic", "--attack", "empty"]
-    result = document(shell, *argv)
-    assert result["systems"] == ["fixed", "half"]
-    assert [each["name"] for each in result["attacks"]] == ["generic", "empty"]
-    row = result["rows"][0]
-    assert (row["metric"], row["attack"], row["family"]) == ("green", "generic", "refbased")
+    expected = json.loads(to_json(result.document()))
+    assert {**own, "seconds": {}, "inputs": []} == {**expected, "seconds": {}}
+    assert own["systems"] == ["fixed"]
+    assert [one["name"] for one in own["attacks"]] == ["shuffle", "swap"]
+    assert own["verdicts"]["green"] == {"sees it": ["shuffle", "swap"]}
+    row = own["rows"][0]
+    assert (row["metric"], row["family"], row["outranks"]) == ("green", "refbased", 0)
     assert set(row["ci95"]) == {"higher", "equal", "lower", "change", "net"}
     assert row["higher"] + row["equal"] + row["lower"] == pytest.approx(1)
-    assert row["systems"]["fixed"]["before"] == 1
-    assert row["outranks"] == 0
-    out = shell("attack", *argv)[1]
-    assert "Damaged and undamaged, 3 sentences, 2 systems" in out
-    argv += ["--system", "fixed"]
-    one = document(shell, *argv)
-    assert one["systems"] == ["fixed"]
-    assert one["verdicts"]["green"]["sees it"] == ["generic", "empty"]
-    assert "green sees all of it" in shell("attack", *argv)[1]
-
-
-def test_a_share_of_zero_damages_nothing(shell: Shell, files: list[str]) -> None:
-    result = document(shell, *files, "-m", "green", "-r", "ref.txt", "--share", "0")
-    assert all((row["compared"], row["unchanged"]) == (0, 6) for row in result["rows"])
-    assert all(s["before"] == s["after"] for r in result["rows"] for s in r["systems"].values())
-
-
-def test_user_supplied_perturbed_texts(shell: Shell, files: list[str]) -> None:
-    Path("mine.txt").write_text("\n".join(SOURCE) + "\n")
-    argv = [*files[:2], "-m", "green", "-r", "ref.txt", "--perturbed", "mine=mine.txt"]
-    own = document(shell, *argv)["rows"]
-    assert [row["attack"] for row in own] == ["mine"]
-    both = document(shell, *argv, "--attack", "copy-source")["rows"]
-    assert [row["attack"] for row in both] == ["copy-source", "mine"]
-    # The file contains the sources, so it is the same perturbation.
-    same = ("higher", "equal", "lower", "change", "systems", "verdict")
-    assert {key: both[0][key] for key in same} == {key: both[1][key] for key in same}
-
-
-def test_a_benchmark_by_name_and_score_files(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    argv = ["sample", "-m", "green", "--attack", "shuffle", "-o", "out"]
-    first = document(shell, *argv)
-    monkeypatch.setattr("gecjury.refbased.green.GREEN.statistics", None)
-    assert document(shell, *argv)["rows"] == first["rows"]
+    out = shell.ended("attack", *words)[0]
+    assert "Damaged and undamaged, 3 sentences, 1 systems" in out
+    assert "green sees all of it" in out
 
 
 def test_a_missing_score_is_counted(
@@ -358,34 +237,8 @@ def test_judge_requests_are_counted_and_judges_get_order_attacks(
     assert every["requests"] == 3 * len(PERTURBATIONS)
 
 
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        (["source.txt"], "source.txt is the only input: give a source file and at least one"),
-        (["seda"], "unknown benchmark 'seda': did you mean seeda"),
-        (["sample", "--attack", "shufle"], "unknown attack 'shufle': did you mean shuffle?"),
-        (["sample", "--system", "nobody"], "--system 'nobody'"),
-        (["sample", "--share", "2"], "--share 2.0: expected at most 1"),
-        (["sample", "--resamples", "0"], "--resamples 0: expected 1 or more"),
-        (["sample", "--seed", "-1"], "--seed -1: expected 0 or more"),
-        (["sample", "--perturbed", "x=ref.txt"], "choose one with --system"),
-        (["source.txt", "half.txt", "-r", "ref.txt", "--perturbed", "x"], "expected NAME=FILE"),
-        (["sample", "--perturbed", "x=a", "--perturbed", "x=b"], "x=b: the name x is taken"),
-        (
-            ["source.txt", "half.txt", "-r", "ref.txt", "--perturbed", "x=short.txt"],
-            "short.txt has 1 lines, but there are 3 sentences",
-        ),
-        (
-            ["source.txt", "half.txt", "-r", "ref.txt", "--attack", "empty",
-             "--perturbed", "empty=ref.txt"],
-            "the name empty is taken",
-        ),
-        (["source.txt", "half.txt"], "green needs references"),
-    ],
-)  # fmt: skip
-def test_bad_input(shell: Shell, files: list[str], argv: list[str], message: str) -> None:
-    Path("short.txt").write_text("one\n")
-    status, out, err = shell("attack", *argv, "-m", "green")
-    assert (status, out) == (2, "")
-    assert err.startswith("gecjury: ")
-    assert message in err
+def test_unknown_names_are_refused(corpus: Corpus) -> None:
+    with pytest.raises(OptionError, match="unknown attack 'shufle': did you mean shuffle"):
+        Attack(attacks=("shufle",))
+    with pytest.raises(OptionError, match="--system 'fixd': did you mean fixed"):
+        gecjury.attack(corpus, "green", Attack(victims=("fixd",)))

@@ -11,7 +11,7 @@ import gecjury
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
-from gecjury.studies.diff.edited import edit_changes, moved_sentences
+from gecjury.studies.diff.edited import edit_changes, most_frequent, moved_sentences, totals
 
 SOURCES = ["a b c .", "d e f .", "a b g ."]
 
@@ -33,27 +33,23 @@ def corpus() -> Corpus:
 
 def test_edits_are_distinguished_by_line_and_position(corpus: Corpus) -> None:
     pytest.importorskip("errant")
-    result = edit_changes(corpus, Runtime(use_cache=False))
-    assert [(e.line, e.edit, e.type, e.move, e.right) for e in result.edits] == [
+    changes, _ = edit_changes(corpus, Runtime(use_cache=False))
+    assert [tuple(one.values()) for one in changes] == [
         (1, "[b→B]", "R:X", "kept", True),
         (1, "[→C]", "M:Y", "came", False),
         (2, "[d→]", "U:Z", "came", False),
         (3, "[b→B]", "R:X", "went", True),  # whichever type the reference gives it
     ]
-    assert result.totals() == [
+    assert totals(changes) == [
         {"edits": "kept", "count": 1, "right": 1, "wrong": 0, "share": 1.0},
         {"edits": "came", "count": 2, "right": 0, "wrong": 2, "share": 0.0},
         {"edits": "went", "count": 1, "right": 1, "wrong": 0, "share": 1.0},
     ]
-    assert [row["edit"] for row in result.most_frequent(1)] == ["[d→]", "[b→B]"]
-
-
-def test_without_references_nothing_is_right_or_wrong(corpus: Corpus) -> None:
-    pytest.importorskip("errant")
-    bare = Corpus(corpus.sources, corpus.systems)
-    result = edit_changes(bare, Runtime(use_cache=False))
-    assert {edit.right for edit in result.edits} == {None}
-    assert {row["right"] for row in [*result.totals(), *result.most_frequent(3)]} == {None}
+    assert [row["edit"] for row in most_frequent(changes, 1)] == ["[d→]", "[b→B]"]
+    # Without references nothing is right or wrong.
+    changes, _ = edit_changes(Corpus(corpus.sources, corpus.systems), Runtime(use_cache=False))
+    for rows in (changes, totals(changes), most_frequent(changes, 3)):
+        assert {row["right"] for row in rows} == {None}
 
 
 OLD = ["a b c d .", "e f g h .", "i j k l .", "m n o p ."]

@@ -28,10 +28,10 @@ FIGURES = figures_of(
 )
 
 
-def judge(*texts: str) -> tuple[list[str], tuple[str, ...]]:
+def judge(*texts: str) -> tuple[list[str], list[str]]:
     verdict = judge_gate(parse_gate(texts), FIGURES)
-    assert verdict.passed == (not verdict.tripped and not verdict.missing)
-    return [text for text, _ in verdict.tripped], verdict.missing
+    assert verdict["passed"] == (not verdict["tripped"] and not verdict["missing"])
+    return [one["condition"] for one in verdict["tripped"]], verdict["missing"]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def judge(*texts: str) -> tuple[list[str], tuple[str, ...]]:
     ],
 )
 def test_true_parts_of_a_condition(text: str, tripped: list[str]) -> None:
-    assert judge(text) == (tripped, ())
+    assert judge(text) == (tripped, [])
 
 
 def test_conditions_fail_separately() -> None:
@@ -79,9 +79,9 @@ def test_undefined_figures_are_missing(text: str) -> None:
 def test_the_values_of_a_condition_are_reported() -> None:
     gate = parse_gate(["errant < 0 and errant.p < green.new or over-correction > 1"])
     verdict = judge_gate(gate, FIGURES)
-    ((_, values),) = verdict.tripped
-    assert values == {"errant": pytest.approx(-0.02), "errant.p": 0.2, "green.new": 0.8}
-    assert math.isnan(verdict.values["over-correction"])
+    (tripped,) = verdict["tripped"]
+    assert tripped["values"] == {"errant": pytest.approx(-0.02), "errant.p": 0.2, "green.new": 0.8}
+    assert math.isnan(verdict["values"]["over-correction"])
 
 
 KNOWN = figure_names(["errant"], {"errant": "errant"}, rates=False)
@@ -100,21 +100,6 @@ KNOWN = figure_names(["errant"], {"errant": "errant"}, rates=False)
 def test_unknown_figures(text: str, words: str) -> None:
     with pytest.raises(OptionError, match=words):
         check_gate(parse_gate([text]), KNOWN)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("errant", "column 7: a comparison"),
-        ("errant < 0 or", "column 14: a score's name or a number is missing"),
-        ("errant = 0", "equality is written =="),
-        ("__import__('os').system('true') < 1", "cannot be read"),
-        ("", "a score's name or a number is missing"),
-    ],
-)
-def test_invalid_conditions_are_refused(text: str, words: str) -> None:
-    with pytest.raises(OptionError, match=words):
-        parse_gate([text])
 
 
 def test_names_of_figures() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import gecjury
-from gecjury.benchmarks.benchmark import CorrectionLabels
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.core.errors import InputError, OptionError
 from gecjury.studies.estimate.labels import labels_of_benchmark, read_labels, shares_beaten
@@ -65,9 +64,7 @@ def test_ratings_are_means_over_raters_and_aspects(tmp_path: Path) -> None:
     labels = read_labels(path, CORPUS)
     np.testing.assert_allclose(labels.values[:2, 0], [(3 + 1) / 2, (5 + 3) / 2])
     assert np.isnan(labels.values[:, 1]).all()
-    assert read_labels(path, CORPUS, "fluency").values[0, 0] == 3
-    with pytest.raises(OptionError, match=r"--aspect flu: .*fluency"):
-        read_labels(path, CORPUS, "flu")
+    assert labels.scale == (2, 4)
 
 
 def test_files_of_annotate_are_read(tmp_path: Path) -> None:
@@ -82,48 +79,14 @@ def test_files_of_annotate_are_read(tmp_path: Path) -> None:
     labels = read_labels(path, CORPUS)
     np.testing.assert_allclose(labels.values[:2], [[1, 0.5], [0, 0.5]])
     assert labels.relative
-    with pytest.raises(OptionError, match=r"--aspect x: .* has no ratings"):
-        read_labels(path, CORPUS, "x")
-
-
-def test_appraise_rankings_are_read(tmp_path: Path) -> None:
-    path = write(
-        tmp_path / "ranked.xml",
-        '<r><ranking-item id="1" src-id="2" user="anna"><translation system="one" rank="1"/>',
-        '<translation system="two" rank="2"/></ranking-item></r>',
-    )
-    np.testing.assert_allclose(read_labels(path, CORPUS).values[:2, 1], [1, 0])
-
-
-def test_rated_texts_are_matched_by_text(tmp_path: Path) -> None:
-    path = write(
-        tmp_path / "rated.tsv",
-        "source\toutput\tgrammaticality\tfluency",
-        "a  b .\tA b .\t4\t2",
-        "a b .\tA b .\t2\t",
-        "c d .\tC d .\t1\t3",  # written by two systems
-        "c d .\tnobody's\t1\t3",
-    )
-    labels = read_labels(path, CORPUS)
-    # grammaticality (4 + 2)/2 and fluency 2; the empty cell is not a rating
-    np.testing.assert_allclose(labels.values[0], [2.5, 2])
-    np.testing.assert_allclose(labels.values[2, 1], 2)
-    assert np.isnan(labels.values[1]).all()
-    assert labels.notes == ("1 of 4 labels match no output and are left out",)
-    assert read_labels(path, CORPUS, "fluency").values[0, 0] == 2
 
 
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (("source\toutput\tquality", "a b .\tx\t1"), "no label matches an output"),
-        (("source\toutput\tquality", "a b .\tA b .\tgood"), "line 2, column quality: 'good'"),
-        (("source\toutput\tscore", "a b .\tA b .\t1"), "line 1: no column of ratings"),
         (("sentence\tsystem\tscore", "1\tfour\t1"), "line 2, column system: 'four'"),
         (("sentence\tsystem\tscore", "3\tone\t1"), "line 2, column sentence: '3'"),
         (("sentence\tsystem\trank", "1\tone\t1"), "no ranking compares two systems"),
-        (("x\ty", "1\t2"), "line 1: columns x, y; expected"),
-        ((), "the file is empty"),
     ],
 )
 def test_files_without_labels_are_refused(
@@ -133,25 +96,12 @@ def test_files_without_labels_are_refused(
         read_labels(write(tmp_path / "labels.tsv", *lines), CORPUS)
 
 
-def test_annotators_words_are_mapped_to_good_or_bad() -> None:
+def test_what_a_benchmark_lacks_is_refused() -> None:
     benchmark = gecjury.load_benchmark("sample")
-    words = tuple(
-        tuple(
-            ("TP", "FP", "unclear", "")[(row + line) % 4] for line in range(len(benchmark.corpus))
-        )
-        for row in range(len(benchmark.corpus.names))
-    )
-    labels = CorrectionLabels(values=words, true="TP", false={"FP": "wrong"})
-    values = labels_of_benchmark(replace(benchmark, labels=labels)).values
-    np.testing.assert_array_equal(values[0, :4], [1, 0, np.nan, np.nan])
-
-
-def test_a_view_or_aspect_that_a_benchmark_lacks_is_refused() -> None:
-    benchmark = gecjury.load_benchmark("sample")
-    with pytest.raises(OptionError, match="--aspect fluency: sample has no ratings"):
-        labels_of_benchmark(benchmark, aspect="fluency")
     with pytest.raises(InputError, match="people judged no whole corrections"):
         labels_of_benchmark(replace(benchmark, rankings={}))
+    with pytest.raises(InputError, match="unknown which system made a correction"):
+        labels_of_benchmark(replace(benchmark, places=True))
     (view,) = set(benchmark.views) - {benchmark.view}
     other = labels_of_benchmark(benchmark, view)
     assert other.origin == f"sample, {view} view"

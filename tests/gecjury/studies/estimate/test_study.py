@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 import gecjury
 from gecjury import Estimate
 from gecjury.core.errors import InputError, OptionError
+from gecjury.report.result import Result
 from gecjury.report.tables import to_json
 from gecjury.studies.estimate.labels import labels_of_benchmark
 from gecjury.studies.estimate.prediction_powered import Moments, Outputs
@@ -19,6 +20,7 @@ from gecjury.studies.study import Work
 from tests.shell import Shell
 
 LINES = 120
+HEAD = "sentence,system,score"
 
 
 @pytest.fixture
@@ -26,20 +28,28 @@ def files(shell: Shell) -> list[str]:
     """A source, three outputs of decreasing quality, and ratings of every second line."""
     rng = np.random.default_rng(4)
     shell.write("source.txt", "".join(f"word {line} are here .\n" for line in range(LINES)))
-    ratings = ["sentence,system,score"]
-    good = ["sentence,system,score"]
+    ratings = []
     for place, name in enumerate(("best", "middle", "worst")):
         right = rng.random(LINES) < 0.95 - 0.35 * place
         text = (f"word {line} {'is' if ok else 'are'} here .\n" for line, ok in enumerate(right))
         shell.write(f"{name}.txt", "".join(text))
-        for line, ok in enumerate(right):
-            if line % 2:
-                score = 3 + ok + rng.integers(2)
-                ratings.append(f"{line + 1},{name},{score}")
-                good.append(f"{line + 1},{name},{int(ok)}")
-    shell.write("ratings.csv", "\n".join(ratings) + "\n")
-    shell.write("good.csv", "\n".join(good) + "\n")
+        ratings += [
+            f"{line + 1},{name},{3 + ok + rng.integers(2)}"
+            for line, ok in enumerate(right)
+            if line % 2
+        ]
+    rate(shell, ratings)
     return ["source.txt", "best.txt", "middle.txt", "worst.txt"]
+
+
+def rate(shell: Shell, ratings: Iterable[str]) -> None:
+    shell.write("ratings.csv", "\n".join([HEAD, *ratings]) + "\n")
+
+
+def estimated(files: list[str], metric: str = "changes", **settings: Any) -> Result:
+    """Estimate by the ratings in the current folder."""
+    corpus = gecjury.read_corpus(files[0], files[1:])
+    return gecjury.estimate(corpus, metric, Estimate(labels="ratings.csv", **settings))
 
 
 def test_the_estimates_of_a_benchmark_come_from_its_labels() -> None:
@@ -53,26 +63,22 @@ def test_the_estimates_of_a_benchmark_come_from_its_labels() -> None:
     few[:, chosen] = labels.values[:, chosen]
     scores = gecjury.load("green").score_corpus(benchmark.corpus, gecjury.Runtime()).sentences
     predictions = labels.predictions(scores)
-    row, sources = 0, np.arange(len(benchmark.corpus))
-    system = rows[benchmark.corpus.names[row]]
-    one = Moments.of(Outputs(few[row], predictions[row], sources)).estimate()
+    system = rows[benchmark.corpus.names[0]]
+    one = Moments.of(Outputs(few[0], predictions[0])).estimate()
     assert system["estimate"] == pytest.approx(one.value)
     assert system["interval"] == pytest.approx([one.low, one.high])
-    assert system["all_labels"] == pytest.approx(np.nanmean(labels.values[row]))
-    assert system["labels_alone"] == pytest.approx(np.nanmean(few[row]))
-    assert system["metric_alone"] == pytest.approx(predictions[row].mean())
-    assert [row["estimate"] for row in result.rows()] == sorted(
-        (row["estimate"] for row in rows.values()), reverse=True
-    )
+    assert system["all_labels"] == pytest.approx(np.nanmean(labels.values[0]))
+    assert system["labels_alone"] == pytest.approx(np.nanmean(few[0]))
+    assert system["metric_alone"] == pytest.approx(predictions[0].mean())
+    estimates = [row["estimate"] for row in result.rows()]
+    assert estimates == sorted(estimates, reverse=True)
 
 
-def test_a_good_metric_makes_intervals_of_ratings_narrower(shell: Shell, files: list[str]) -> None:
-    argv = ["estimate", *files, "--labels", "ratings.csv", "-m", "changes", "--width", "0.6"]
-    document = json.loads(shell.ended(*argv, "--format", "json")[0])
-    rows = document["rows"]
+def test_a_good_metric_makes_intervals_of_ratings_narrower(files: list[str]) -> None:
+    result = estimated(files)
+    rows = result.rows()
     assert [row["system"] for row in rows] == ["best", "middle", "worst"]
     # A right output has one change, a wrong one none, so the metric explains the labels well.
-    assert rows[1]["explained"] > 0.3
     for row in rows:
         assert row["labelled"] == LINES // 2
         assert row["sources"] == LINES
@@ -80,155 +86,77 @@ def test_a_good_metric_makes_intervals_of_ratings_narrower(shell: Shell, files: 
         low, high = row["interval"]
         assert low < row["estimate"] < high
         assert high - low < row["labels_alone_interval"][1] - row["labels_alone_interval"][0]
-    gaps = document["differences"]
+    gaps = result.table("differences").rows
     assert [(row["first"], row["second"], row["neighbours"]) for row in gaps] == [
         ("best", "middle", True),
         ("best", "worst", False),
         ("middle", "worst", True),
     ]
     assert gaps[1]["estimate"] == pytest.approx(rows[0]["estimate"] - rows[2]["estimate"], abs=0.05)
-    assert [row["of"] for row in document["needed"]] == ["system", "difference"]
-    assert all(row["with_metric"] <= row["labels_alone"] for row in document["needed"])
-    assert [row["labelled"] for row in document["curve"]] == [25, 50, 100, 120] * 2
-    assert "are worth" in document["verdict"][0]
-    assert document["verdict"][1].startswith("changes: best leads: ")
-
-
-def test_binary_verdicts_have_rogan_and_gladens_estimate(shell: Shell, files: list[str]) -> None:
-    argv = ["estimate", *files, "-m", "changes", "--binary", "1"]
-    out, _ = shell.ended(*argv, "--labels", "good.csv", "--format", "json")
-    document = json.loads(out)
-    (errors,) = document["verdicts"]
-    assert errors["informedness"] == pytest.approx(
-        errors["sensitivity"] + errors["specificity"] - 1
-    )
-    assert errors["sensitivity"] > 0.9
-    for row in (*document["rows"], *document["differences"]):
-        assert row["rogan_gladen"] == pytest.approx(row["estimate"], abs=0.1)
-        low, high = row["rogan_gladen_interval"]
-        assert low <= row["rogan_gladen"] <= high
-    out, _ = shell.ended(*argv, "--labels", "ratings.csv", "--good", "4")
-    assert "1 for a rating of at least 4" in out
-    assert "Errors of the verdicts" in out
+    assert "are worth" in result.verdict[0]
+    assert result.verdict[1].startswith("changes: best leads: ")
 
 
 def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
-    settings = Estimate(draw=15, seed=2, widths=(0.2,), confidence=0.9, human="sentence")
+    settings = Estimate(draw=15, seed=2, confidence=0.9, human="sentence")
     result = gecjury.estimate("sample", ["green", "changes"], settings)
-    words = ["--draw", "15", "--seed", "2", "--width", "0.2", "--confidence", "0.9"]
-    argv = ["estimate", "sample", "-m", "green", "-m", "changes", *words, "--human", "sentence"]
+    argv = ["estimate", "sample", "-m", "green", "-m", "changes", "--draw", "15", "--seed", "2"]
+    argv += ["--confidence", "0.9", "--human", "sentence"]
     own = json.loads(shell.ended(*argv, "--format", "json")[0])
     assert own == json.loads(to_json(result.document()))
     assert own["labels"] == "sample, sentence view"
     out, _ = shell.ended(*argv)
-    for title in ("Differences, paired by source", "Labelled sources needed for a width"):
-        assert title in out
+    assert "Differences, paired by source" in out
     assert "--verbose has all pairs" in out
     assert "--verbose has all" not in shell.ended(*argv, "--verbose")[0]
 
 
-def test_a_page_draws_the_intervals(shell: Shell, files: list[str]) -> None:
-    shell.ended("estimate", *files, "-m", "changes", "--labels", "ratings.csv", "--html", "p.html")
-    page = (shell.folder / "p.html").read_text(encoding="utf-8")
-    assert page.count('class="plot"') == 2
-    assert "labels alone" in page
-    assert "<script" not in page
-
-
-def test_cached_scores_are_used_again(shell: Shell, files: list[str]) -> None:
-    argv = ["estimate", *files, "-m", "changes", "--labels", "ratings.csv", "-o", "kept"]
-    first, _ = shell.ended(*argv)
-    (kept,) = (shell.folder / "kept").iterdir()
-    before = kept.stat().st_mtime_ns
-    assert shell.ended(*argv)[0] == first
-    assert kept.stat().st_mtime_ns == before
-
-
 def test_one_system_has_no_differences(shell: Shell, files: list[str]) -> None:
-    lines = (shell.folder / "ratings.csv").read_text().splitlines()
-    alone = [line for line in lines if "system" in line or ",best," in line]
-    shell.write("one.csv", "\n".join(alone) + "\n")
-    argv = ["estimate", *files[:2], "-m", "changes", "--labels", "one.csv"]
-    document = json.loads(shell.ended(*argv, "--format", "json")[0])
-    assert "differences" not in document
-    assert len(document["verdict"]) == 1
+    rate(shell, [f"{line},best,{line % 3}" for line in range(1, 31)])
+    result = estimated(files[:2])
+    assert [table.name for table in result.tables] == ["rows"]
+    assert len(result.verdict) == 1
 
 
-def test_corrections_of_unknown_systems_are_one_group() -> None:
-    benchmark = replace(gecjury.load_benchmark("sample"), places=True)
-    with pytest.raises(InputError, match="average one half"):
-        gecjury.estimate(benchmark, "green")
-    ratings = np.random.default_rng(0).random((len(benchmark.corpus.names), len(benchmark.corpus)))
-    ratings[2:, ::2] = np.nan  # cells without a correction
-    benchmark = replace(benchmark, segment_scores=ratings)
-    (row,) = gecjury.estimate(benchmark, "green").rows()
-    assert row["system"] == "all corrections"
-    # Every correction is labelled, so nothing is left to predict.
-    assert row["estimate"] == pytest.approx(np.nanmean(ratings))
-    assert (row["weight"], row["sources"]) == (0, len(benchmark.corpus))
-    (row,) = gecjury.estimate(benchmark, "green", Estimate(draw=20)).rows()
-    assert row["all_labels"] == pytest.approx(np.nanmean(ratings))
-    assert (row["labelled"], row["sources"]) == (20, len(benchmark.corpus))
+def test_systems_with_few_labels_are_left_out(shell: Shell, files: list[str]) -> None:
+    ratings = [f"{line},{name},{line % 2}" for line in range(1, 31) for name in ("best", "middle")]
+    rate(shell, [*ratings, *(f"{line},worst,1" for line in range(1, 6))])
+    result = estimated(files)
+    assert {row["system"] for row in result.rows()} == {"best", "middle"}
+    assert "left out because fewer than 10 sources have labels: worst (5)" in result.notes
 
 
-def test_systems_with_few_or_equal_labels_are_named(shell: Shell, files: list[str]) -> None:
-    lines = (shell.folder / "good.csv").read_text().splitlines()
-    best = [line.rpartition(",")[0] + ",1" for line in lines if ",best," in line]
-    worst = [line for line in lines if ",worst," in line][:5]
-    middle = [line for line in lines if ",middle," in line][:20]
-    shell.write("few.csv", "\n".join([lines[0], *best, *middle, *worst]) + "\n")
-    argv = ["estimate", *files, "-m", "changes", "--labels", "few.csv", "--format", "json"]
-    document = json.loads(shell.ended(*argv)[0])
-    assert {row["system"] for row in document["rows"]} == {"best", "middle"}
-    notes = "\n".join(document["notes"])
-    assert "left out because fewer than 10 sources have labels: worst (5)" in notes
-    assert "all labels are equal, so the interval follows only from their number" in notes
-    best = document["rows"][0]
-    # q² = 3.84146: 1 / (1 + q²/60)
-    assert best["labels_alone_interval"] == pytest.approx([0.93983, 1], abs=1e-5)
-
-
+@pytest.mark.parametrize(
+    ("best", "worst", "words"),
+    [
+        # Ten ratings of 4 and twenty of 3 each.
+        (lambda n: 3 + (n % 3 == 0), lambda n: 3 + (n % 3 == 1), "not significantly better than"),
+        (lambda n: 4 + n % 2, lambda n: 1 + n % 3 // 2, "is significantly better than worst"),
+    ],
+)
 def test_the_leader_is_told_by_the_difference_that_is_paired_by_source(
-    shell: Shell, files: list[str]
+    shell: Shell, files: list[str], best: Any, worst: Any, words: str
 ) -> None:
-    argv = ["estimate", *files, "-m", "changes", "--labels", "ratings.csv", "--format", "json"]
-
-    def told(rows: list[str]) -> str:
-        shell.write("ratings.csv", "\n".join(["sentence,system,score", *rows]) + "\n")
-        return str(json.loads(shell.ended(*argv)[0])["verdict"][1])
-
-    # Ten ratings of 4 and twenty of 3 each.
-    close = [f"{line},best,{3 + (line % 3 == 0)}" for line in range(1, 31)]
-    close += [f"{line},worst,{3 + (line % 3 == 1)}" for line in range(1, 31)]
-    assert "not significantly better than" in told(close)
-    assert "leads" not in told(close)
-    clear = [f"{line},best,{4 + line % 2}" for line in range(1, 31)]
-    clear += [f"{line},worst,{1 + line % 3 // 2}" for line in range(1, 31)]
-    assert "best leads" in told(clear)
-    assert "is significantly better than worst" in told(clear)
+    lines = range(1, 31)
+    rate(shell, [f"{n},best,{best(n)}" for n in lines] + [f"{n},worst,{worst(n)}" for n in lines])
+    told = estimated(files).verdict[1]
+    assert words in told
+    assert ("best leads" in told) is ("not" not in words)
 
 
 def test_labels_that_were_not_drawn_at_random_are_noticed(shell: Shell, files: list[str]) -> None:
     lines = (shell.folder / "middle.txt").read_text().splitlines()
     right = [number for number, line in enumerate(lines, 1) if " is " in line]
     wrong = [number for number in range(1, LINES + 1) if number not in right][:2]
-    rows = [f"{number},middle,{number % 3}" for number in (*right[:40], *wrong)]
-    shell.write("odd.csv", "\n".join(["sentence,system,score", *rows]) + "\n")
-    argv = ["estimate", files[0], files[2], "-m", "changes", "--labels", "odd.csv"]
-    assert "drawn at random" in shell.ended(*argv)[0]
+    rate(shell, (f"{number},middle,{number % 3}" for number in (*right[:40], *wrong)))
+    assert "drawn at random" in " ".join(estimated([files[0], files[2]]).notes)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"weight": 1.5}, "--weight 1.5: expected at most 1"),
-        ({"weight": -0.5}, "--weight -0.5: expected 0 or more"),
-        ({"draw": 5}, "--draw 5: expected 10 or more"),
         ({"draw": 5000}, "--draw 5000: sample, edit view has labels of 51 sources"),
-        ({"widths": (0.0,)}, "--width 0.0: expected more than 0"),
-        ({"confidence": 1.0}, "--confidence 1.0: expected a number between 0 and 1"),
         ({"human": "edit", "labels": "x.csv"}, "--human would do nothing with --labels"),
-        ({"aspect": "fluency"}, "--aspect fluency: sample has no ratings"),
     ],
 )
 def test_impossible_settings_are_refused(settings: dict[str, Any], message: str) -> None:
@@ -236,50 +164,36 @@ def test_impossible_settings_are_refused(settings: dict[str, Any], message: str)
         gecjury.estimate("sample", "green", Estimate(**settings))
 
 
+@pytest.mark.parametrize(
+    ("ratings", "message"),
+    [
+        ([f"{n},best,4" for n in range(1, 31)], "ratings.csv: all 30 labels are 4; expected"),
+        ([f"{n},best,{n}" for n in range(1, 10)], "no system has labels of more than 9 sources"),
+    ],
+)
 def test_unusable_labels_are_refused_before_scoring(
-    shell: Shell, files: list[str], monkeypatch: pytest.MonkeyPatch
+    shell: Shell,
+    files: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    ratings: list[str],
+    message: str,
 ) -> None:
     monkeypatch.setattr(Work, "scores", lambda self: pytest.fail("texts were scored"))
-    header = "sentence,system,score\n"
-    shell.write("equal.csv", header + "".join(f"{line},best,4\n" for line in range(1, 31)))
-    shell.write("few.csv", header + "".join(f"{line},best,{line}\n" for line in range(1, 10)))
-    corpus = gecjury.read_corpus(shell.folder / files[0], [shell.folder / files[1]])
+    rate(shell, ratings)
+    with pytest.raises(InputError, match=message):
+        estimated(files)
     with pytest.raises(OptionError, match="no labels: name a file with --labels"):
-        gecjury.estimate(corpus, "changes")
-    for words, message in (
-        (["--labels", "equal.csv"], "equal.csv: all 30 labels are 4; expected labels that differ"),
-        (["--labels", "few.csv"], "no system has labels of more than 9 sources; an interval"),
-        (
-            ["--labels", "ratings.csv", "--binary", "1"],
-            "and --binary expects 0 or 1; set the lowest",
-        ),
-        (["--labels", "ratings.csv", "--good", "9"], "all 180 labels are 0; expected"),
-        (["--labels", "nowhere.csv"], "nowhere.csv"),
-    ):
-        status, out, err = shell("estimate", *files, "-m", "changes", *words)
-        assert (status, out) == (2, "")
-        assert message in err
-        assert err.count("\n") == 1
+        gecjury.estimate(gecjury.read_corpus(files[0], files[1:]), "changes")
 
 
-def test_a_metric_without_sentence_scores_is_refused(shell: Shell, files: list[str]) -> None:
-    rows = "".join(f"{name}\t{line}\tnan\n" for name in ("best",) for line in range(1, LINES + 1))
-    shell.write("none.tsv", "system\tline\tscore\n" + rows.replace("nan", ""))
-    argv = ["estimate", *files[:2], "--labels", "ratings.csv", "-m", "scores:file=none.tsv"]
-    lines = (shell.folder / "ratings.csv").read_text().splitlines()
-    shell.write("ratings.csv", "\n".join(line for line in lines if "best" in line or "sys" in line))
-    status, _, err = shell(*argv)
-    assert status == 2
-    assert "the metric has no sentence scores; expected a score of every output" in err
-
-
-def test_missing_scores_are_counted_and_exit_with_status_1(shell: Shell, files: list[str]) -> None:
-    lines = (shell.folder / "ratings.csv").read_text().splitlines()
-    shell.write("ratings.csv", "\n".join(line for line in lines if "best" in line or "sys" in line))
-    rng = np.random.default_rng(0)
-    rows = [f"best\t{line}\t{rng.random()}" for line in range(1, LINES + 1)]
-    rows[3] = "best\t4\t"
+def test_missing_scores_are_counted(shell: Shell, files: list[str]) -> None:
+    rate(shell, (f"{line},best,{line % 3}" for line in range(1, 31)))
+    rows = [f"best\t{line}\t{line % 7 if line != 4 else ''}" for line in range(1, LINES + 1)]
     shell.write("some.tsv", "\n".join(["system\tline\tscore", *rows]) + "\n")
-    argv = ["estimate", *files[:2], "--labels", "ratings.csv", "-m", "scores:file=some.tsv"]
-    out, _ = shell.ended(*argv, status=1)
-    assert "1 outputs without a score get the mean score" in " ".join(out.split())
+    result = estimated(files[:2], "scores:file=some.tsv")
+    assert result.status == 1
+    assert "1 outputs without a score get the mean score" in " ".join(result.notes)
+    empty = (row.rpartition("\t")[0] + "\t" for row in rows)
+    shell.write("none.tsv", "\n".join(["system\tline\tscore", *empty]) + "\n")
+    with pytest.raises(InputError, match="no sentence scores; expected a score of every output"):
+        estimated(files[:2], "scores:file=none.tsv")

@@ -1,14 +1,16 @@
-"""Questions about data: differences of systems or metrics, and how they are resampled.
+"""How many sentences, systems or judgments are needed to detect a difference: `gecjury power`.
 
-`gecjury.stats.sizes` has the statistics behind the answers.
+The data at hand show how differences vary; `gecjury.stats.sizes` has the statistics behind the
+answers.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -16,17 +18,175 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import JudgmentPairs, expand_pairs
 from gecjury.core.arrays import FloatArray, IntArray, draw_weights
 from gecjury.core.errors import InputError, OptionError, nearest
-from gecjury.scoring.given_scores import GivenScores
+from gecjury.core.settings import option
+from gecjury.report.result import Column, Record, Result, Table
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.correlation import pearsons
 from gecjury.stats.counts import ratio
 from gecjury.stats.preferences import pair_outcomes
-from gecjury.stats.sizes import FEWEST, Quantity
+from gecjury.stats.resampling import Resampling
+from gecjury.stats.sizes import FEWEST, Quantity, needed, spread
+from gecjury.studies.study import Study, Takes, Work, function_of
 
 Question = Literal["scores", "judgments", "accuracy", "pearson"]
 """Kinds of differences to detect: two systems by a metric's scores, or by people's judgments; two
 metrics by the accuracy of their sentence scores, or by their correlation over systems."""
+
+_DIFFERENCES: dict[Question, tuple[float, ...]] = {
+    "scores": (0.01, 0.02, 0.05),
+    "judgments": (0.02, 0.05, 0.1),
+    "accuracy": (0.01, 0.02, 0.05),
+    "pearson": (0.02, 0.05, 0.1),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Power(Study):
+    """How many sentences, systems or judgments are needed to detect a difference.
+
+    Attributes:
+        pair: one of the two systems that are compared; give two (default: the median over all
+            pairs).
+        questions: what is compared: systems by scores or by judgments, metrics by accuracy or by
+            pearson; repeat for more (default: all that the data allow).
+        power: the probability of detecting the difference.
+        resampling: the resamples at every size, and the level of the two-sided test.
+        seed: seed of the resamples.
+    """
+
+    takes: ClassVar[Takes] = "either"
+    data: ClassVar[str] = "a benchmark, or a source file and at least two outputs"
+    metrics: ClassVar[str] = (
+        "metric whose scores are compared (see `gecjury metrics`); two or more are also compared "
+        "by their agreement with people"
+    )
+    pair: tuple[str, ...] = option((), "--system", metavar="NAME")
+    questions: tuple[Question, ...] = option((), "--what")
+    power: float = option(0.8, metavar="P", within=(0, 1))
+    resampling: Resampling = option(
+        Resampling(over="sentences", resamples=300), offers=("level", "resamples")
+    )
+    seed: int = option(0, least=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        level, resamples = self.resampling.level, self.resampling.resamples
+        if self.power <= level:
+            raise OptionError(f"--power {self.power}: expected more than --level {level}")
+        if not 20 <= resamples <= 100_000:
+            raise OptionError(f"--resamples {resamples}: expected 20 to 100000")
+        if len(self.pair) not in (0, 2) or len(set(self.pair)) < len(self.pair):
+            named = ", ".join(self.pair)
+            raise OptionError(f"--system: {named} named; expected two systems, or none for all")
+
+    def check(self, work: Work) -> None:
+        """Refuse data without two systems, or without those that are named."""
+        corpus = work.corpus
+        if len(corpus.systems) < 2:
+            raise InputError(f"{len(corpus.systems)} system: a difference needs two")
+        for name in self.pair:
+            if name not in corpus.systems:
+                raise OptionError(f"--system {name}: {nearest(name, corpus.names)}")
+        super().check(work)
+
+    def run(self, work: Work) -> Result:
+        """Measure how differences vary, and compute how much data detects them.
+
+        Table `rows` has one record per question, metric and difference: the number of `pairs` of
+        systems or metrics whose medians it contains; the difference to detect as `value`; the
+        `unit` that is counted, how many are `at_hand` and `needed` (`between`: 90% by resampling
+        the influences of one pair, or from the 10th to the 90th percentile of pairs); the
+        `observed` difference without sign, its standard `error`, and c of error = c / √n
+        (`deviation`); `slope`: the exponent by which the error falls, which is assumed to be −0.5.
+
+        Raises:
+            OptionError: the data cannot answer a question, or answer none at all.
+            InputError: there are too few data, or nothing differs.
+        """
+        tables = list(zip(work.scorers, work.scores(), strict=True))
+        remarks = (note for _, table in tables for note in table.statistics.notes)
+        notes = tuple(dict.fromkeys(remarks))
+        asked = _answerable(tables, work.benchmark, self.questions, self.pair)
+        if not asked:
+            raise OptionError(
+                "these data answer no question: give a metric with -m, or a benchmark with "
+                "people's judgments"
+            )
+        for one in asked:
+            _check_varies(one)
+        needs = [need for one in asked for need in self._needs(one)]
+        facts = {
+            "inputs": work.inputs,
+            "power": self.power,
+            "level": self.resampling.level,
+            "resamples": self.resampling.resamples,
+            "seed": self.seed,
+        }
+        return Result((self._table(needs, notes, work.named),), facts, notes)
+
+    def _needs(self, asked: Asked) -> Iterator[dict[str, Any]]:
+        """Yield how much data detects every difference of one question."""
+        quantity = asked.quantity
+        rng = np.random.default_rng([self.seed, 1])
+        deviation, slope = quantity.fit(self.resampling.resamples, rng)
+        # Converted to units: a sentence may have several judged pairs.
+        c = deviation * np.sqrt(asked.rate)
+        middle = float(np.nanmedian(c)) if np.isfinite(c).any() else math.nan
+        at_hand = float(np.median(quantity.size * np.asarray(asked.rate)))
+        # For one pair the influences are resampled; several pairs show how c varies.
+        if len(quantity.observed) == 1:
+            influences = quantity.influences()
+            rng = np.random.default_rng([self.seed, 2])
+            rows = rng.integers(len(influences), size=(2000, len(influences)))
+            ratios = spread(influences[rows, 0].T) / spread(influences)[0]
+            low, high = (middle * np.quantile(ratios, [0.05, 0.95])).tolist()
+        else:
+            low, high = np.nanquantile(c, [0.1, 0.9]).tolist()
+        for value in _DIFFERENCES[asked.question]:
+            fewest, count, most = (
+                needed(one, value, self.power, self.resampling.level) for one in (low, middle, high)
+            )
+            yield {
+                "question": asked.question,
+                "label": asked.label,
+                "pairs": len(quantity.observed),
+                "value": value,
+                "unit": asked.unit,
+                "at_hand": round(at_hand),
+                "observed": float(np.nanmedian(np.abs(quantity.observed))),
+                "deviation": middle,
+                "error": middle / math.sqrt(at_hand),
+                "needed": count,
+                "between": (fewest, most),
+                "slope": slope,
+            }
+
+    def _table(self, rows: Sequence[Record], notes: Sequence[str], named: str) -> Table:
+        columns = [
+            Column("question"),
+            Column("label", "of"),
+            Column("value", "difference", digits=4),
+            Column("needed"),
+            Column("range", "between", value=lambda row: "{}-{}".format(*row["between"])),
+            Column("unit"),
+            Column("at_hand", "at hand"),
+            Column("error", "error there", 4),
+            Column("observed", digits=4),
+        ]
+        slopes = [row["slope"] for row in rows]
+        several = max(row["pairs"] for row in rows)
+        about = [
+            f"needed: to detect a difference with {self.power:.0%} power at "
+            f"{self.resampling.level:g} (two-sided); between: 90% interval for one pair, 10th to "
+            f"90th percentile of pairs for several (here up to {several})",
+            "error there: standard error of the difference with what is at hand; observed: the "
+            "difference at hand",
+            f"assumed: errors fall with the square root of the size; measured exponents "
+            f"{min(slopes):.2f} to {max(slopes):.2f} (-0.50 expected)",
+            *notes,
+        ]
+        return Table(columns, rows, f"How much data a difference needs{named}", about, "rows")
 
 
 @dataclass(frozen=True)
@@ -34,10 +194,8 @@ class Asked:
     """A quantity, and the question that it answers.
 
     Attributes:
-        question: the kind of difference.
         label: the metric, the two metrics, or the view of the judgments.
         unit: what is counted: sentences, judged pairs or systems.
-        quantity: the differences.
         rate: units per part of the quantity, one value per pair: judged pairs per sentence,
             otherwise 1.
     """
@@ -48,13 +206,25 @@ class Asked:
     quantity: Quantity
     rate: FloatArray | float = 1.0
 
-    @property
-    def parts(self) -> str:
-        """The resampled units: systems or sentences."""
-        return "systems" if self.unit == "systems" else "sentences"
+
+def _check_varies(asked: Asked) -> None:
+    """Refuse data that are too few to resample, or that never differ.
+
+    Raises:
+        InputError: there are too few data, or no differences.
+    """
+    size, parts = asked.quantity.size, "systems" if asked.unit == "systems" else "sentences"
+    if size < FEWEST:
+        raise InputError(f"{size} {parts}: a standard error needs at least {FEWEST}")
+    # A few resamples show whether anything varies at all.
+    if not (asked.quantity.errors(size, 30, np.random.default_rng(0)) > 0).any():
+        raise InputError(
+            f"{asked.label}: the systems do not differ in any sentence, so no number of sentences "
+            "detects a difference"
+        )
 
 
-def answerable(
+def _answerable(
     tables: Sequence[tuple[Scorer, ScoreTable]],
     benchmark: Benchmark | None,
     questions: Sequence[Question],
@@ -63,7 +233,6 @@ def answerable(
     """Return the questions that the data can answer.
 
     Args:
-        tables: scores, with the metrics that computed them.
         benchmark: the benchmark with people's judgments, if there is one.
         questions: the questions that must be answered; empty for all that can be answered.
         pair: the two systems that are compared; empty for every two.
@@ -231,30 +400,4 @@ def _of_pearson(
     yield Asked("pearson", label, "systems", drawn)
 
 
-def of_scores_alone(scorer: GivenScores, pair: Sequence[str]) -> Asked:
-    """Return the mean differences of two systems, or of every two, in scores computed elsewhere.
-
-    Args:
-        scorer: the scores.
-        pair: the two systems that are compared; empty for every two.
-
-    Raises:
-        InputError: fewer than two systems.
-        OptionError: an unknown system.
-    """
-    held = scorer.held
-    rows = {name: texts[0] for name, texts in held.rows.items()}
-    if len(rows) < 2:
-        raise InputError(f"{held.where}: scores of {len(rows)} system; a difference needs two")
-    names = tuple(rows)
-    for name in pair:
-        if name not in rows:
-            raise OptionError(f"--system {name}: {nearest(name, names)}")
-    # Files of scores may have different lengths; missing scores are left out.
-    lines = max(row.lines for row in rows.values())
-    table = np.stack([row.scores(lines) for row in rows.values()])
-    apart = np.stack([table[a] - table[b] for a, b in _couples(names, pair)], axis=1)
-    scored = ~np.isnan(apart)
-    quantity = _of_sums(np.where(scored, apart, 0.0), scored.astype(np.float64))
-    label = f"{scorer.name}:{scorer.label or scorer.file}"
-    return Asked("scores", label, "sentences", quantity)
+power = function_of(Power)

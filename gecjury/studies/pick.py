@@ -1,0 +1,249 @@
+"""Which of several corrections of every sentence is the best: `gecjury pick`.
+
+The best one has the highest score of a metric, or is the most like the others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from gecjury.core.arrays import FloatArray, IntArray, settled
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
+from gecjury.core.textfiles import lines_text, write_text
+from gecjury.core.wording import number
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.report.result import Column, Result, Table
+from gecjury.scoring.registry import load
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Plan
+from gecjury.studies.study import Study, Work, function_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pick(Study):
+    """The best of several corrections of every sentence.
+
+    Attributes:
+        mbr: choose by minimum Bayes risk: every output is scored against the others by a metric
+            that uses references (errant, green, gleu).
+        output: write the corrections to this file.
+    """
+
+    metrics: ClassVar[str] = "choose by this metric's score (see `gecjury metrics`)"
+    mbr: str | None = option(None, metavar="METRIC")
+    output: str | None = option(None, "-o", "--output", metavar="FILE")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # `--mbr` scores one text with others as its references and has nothing else to read.
+        utility = self._utility
+        if utility is not None and (utility.needs != {"references"} or utility.joint):
+            raise OptionError(
+                f"--mbr {utility.name}: expected a metric that compares one text with references "
+                "and needs nothing else, such as errant, green or gleu"
+            )
+
+    @property
+    def _utility(self) -> Scorer | None:
+        return load(self.mbr) if self.mbr else None
+
+    def plans(self, work: Work) -> list[Plan]:
+        """Return the requests that the metric would send to services."""
+        more = [] if self._utility is None else [self._utility]
+        return super().plans(replace(work, scorers=(*work.scorers, *more)))
+
+    def check(self, work: Work) -> None:
+        """Refuse data that leave no choice, and anything but one way to choose."""
+        corpus = work.corpus
+        if len(work.scorers) + (self.mbr is not None) != 1:
+            raise OptionError("expected one way to choose: a metric with -m, or --mbr errant")
+        if len(corpus.systems) < 2:
+            raise InputError(
+                f"{len(corpus.systems)} output to choose among: give at least two files of "
+                "corrections"
+            )
+        # Checked before the general check, whose message does not suggest --mbr.
+        for scorer in work.scorers:
+            if "references" in scorer.needs and not corpus.references:
+                raise InputError(
+                    f"{scorer.name} needs references: use a metric that reads none, choose by "
+                    f"agreement of the candidates (--mbr {scorer.name}), or give references with "
+                    "-r FILE"
+                )
+        super().check(work)
+
+    def run(self, work: Work) -> Result:
+        """Choose one correction per sentence.
+
+        Table `rows` has one record on the way of choosing: for how many sentences each system was
+        `chosen`, and how many have `tied` scores or are `unscored`. Table `lines` has one record
+        per sentence: the system `chosen`, its `text`, and the `scores` of all systems.
+        """
+        corpus, start = work.corpus, time.perf_counter()
+        if self._utility is None:
+            label, signature, scores, remarks = _scored(work.scorer, corpus, work.runtime)
+        else:
+            label, signature, scores, remarks = _agreement(self._utility, corpus, work.runtime)
+        # Scores are settled, since rounding must not choose among corrections with equal scores.
+        filled = np.nan_to_num(settled(scores), nan=-np.inf)
+        # The first of several equal candidates is chosen; if none was scored, the first of all.
+        chosen: IntArray = filled.argmax(axis=0)
+        texts = [version.lines for version in corpus.as_text().systems.values()]
+        names, lines = corpus.names, [texts[system][row] for row, system in enumerate(chosen)]
+        unscored = np.isnan(scores).all(axis=0)
+        if missing := int(unscored.sum()):
+            remarks.append(
+                f"{label} scored none of the corrections of {number(missing)} sentences; "
+                f"{names[0]} was used for them"
+            )
+        top = filled == filled.max(axis=0)
+        versions = [version.lines for version in corpus.systems.values()]
+        # Equal texts of several files are not a tie: the chosen text is the same.
+        tied = sum(
+            len({versions[system][row] for system in np.flatnonzero(top[:, row]).tolist()}) > 1
+            for row in np.flatnonzero(~unscored).tolist()
+        )
+        counts = np.bincount(chosen, minlength=len(names)).tolist()
+        shares, seconds = dict(zip(names, counts, strict=True)), time.perf_counter() - start
+        method = {
+            "method": label,
+            "signature": signature,
+            "chosen": shares,
+            "tied": tied,
+            "unscored": missing,
+            "seconds": seconds,
+        }
+        records = [
+            {
+                "line": row + 1,
+                "chosen": names[system],
+                "text": text,
+                "scores": dict(zip(names, scores[:, row].tolist(), strict=True)),
+            }
+            for row, (system, text) in enumerate(zip(chosen, lines, strict=True))
+        ]
+        if self.output:
+            write_text(self.output, lines_text(lines), follow=True)
+        notes = tuple(dict.fromkeys([*_alike(corpus), *remarks]))
+        often = ", ".join(f"{name} {number(count)}" for name, count in shares.items())
+        said = (
+            f"{label}: {number(len(lines))} sentences in {seconds:.1f} s; chosen: "
+            f"{often} (among equals, the first file named; {number(tied)} ties of different texts)"
+        )
+        columns = [Column("line"), Column("chosen"), Column("text")]
+        return Result(
+            (Table((), [method], name="rows"), Table(columns, records, name="lines")),
+            {"sentences": len(corpus)},
+            notes,
+            int(missing > 0),
+            (*(f"note: {note}" for note in notes), said),
+            # Programs read the corrections line by line, so nothing else is printed among them.
+            text="" if self.output else lines_text(lines),
+        )
+
+
+_Scored = tuple[str, str, FloatArray, list[str]]
+"""Label and signature of a way to choose, scores of candidates × sentences, and remarks."""
+
+
+def _scored(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> _Scored:
+    """Score the candidates by a metric."""
+    table = scorer.score_corpus(corpus, runtime)
+    label, notes = table.signature.label, list(table.statistics.notes)
+    if {"references", "gold"} & scorer.needs:
+        notes.append(f"{label} chose by the references: a bound that is out of reach without them")
+    if not scorer.directed:
+        notes.append(f"{label} does not say which text is better: its choice is a baseline")
+    return label, str(table.signature), table.sentences, notes
+
+
+def _agreement(utility: Scorer, corpus: Corpus, runtime: Runtime) -> _Scored:
+    """Score the candidates by how much they are like the others (minimum Bayes risk).
+
+    Every candidate is scored with each of the others as its only reference; its score is the mean
+    (Kumar and Byrne 2004). Texts that several files share are scored once, but count once for every
+    other file.
+    """
+    texts, member = _distinct(corpus)
+    table, notes = _utilities(utility, corpus, texts, runtime)
+    rows, width = np.arange(len(texts)), table.shape[1]
+    # Votes: how many files contain each distinct text of a sentence.
+    counts = np.zeros((len(texts), width))
+    for texts_of_system in member:
+        counts[rows, texts_of_system] += 1
+    # A text does not vote for itself, but another file with the same text does.
+    weights = counts[:, None, :] - np.eye(width)[None]
+    weights[weights < 0] = 0.0
+    total = weights.sum(axis=2)
+    risk = (weights * np.nan_to_num(table)).sum(axis=2) / np.where(total > 0, total, 1.0)
+    scores = np.stack([risk[rows, texts_of_system] for texts_of_system in member])
+    signature = utility.signature(corpus, runtime)
+    about = f"mbr|{utility.name}|{signature.own}"
+    return f"mbr {signature.label}", about, scores, notes
+
+
+def _distinct(corpus: Corpus) -> tuple[list[list[str]], list[IntArray]]:
+    """Return the distinct texts of each sentence, and which of them each system has."""
+    texts: list[list[str]] = []
+    member = [np.zeros(len(corpus), dtype=np.int64) for _ in corpus.systems]
+    for row in range(len(corpus)):
+        places: dict[str, int] = {}
+        for system, version in enumerate(corpus.systems.values()):
+            text = " ".join(version.lines[row].split())
+            member[system][row] = places.setdefault(text, len(places))
+        texts.append(list(places))
+    return texts, member
+
+
+def _utilities(
+    utility: Scorer, corpus: Corpus, texts: Sequence[Sequence[str]], runtime: Runtime
+) -> tuple[FloatArray, list[str]]:
+    """Return scores of every two distinct texts: sentences × texts × texts as references."""
+    width = max(map(len, texts))
+    table = np.full((len(texts), width, width), np.nan)
+    notes: dict[str, None] = {}
+    for place in range(width):
+        # Only sentences with more than `place` texts, and as many systems as they need at most.
+        rows = [row for row, distinct in enumerate(texts) if len(distinct) > place]
+        most = max(len(texts[row]) for row in rows)
+        systems = {
+            str(slot): Version(tuple(texts[row][slot % len(texts[row])] for row in rows))
+            for slot in range(most)
+        }
+        part = Corpus(
+            tuple(corpus.sources[row] for row in rows),
+            systems,
+            (Version(tuple(texts[row][place] for row in rows)),),
+            language=corpus.language,
+        )
+        statistics = utility.statistics(part, runtime)
+        notes.update(dict.fromkeys(statistics.notes))
+        table[rows, :most, place] = utility.sentence_scores(statistics).score.T
+    return table, list(notes)
+
+
+def _alike(corpus: Corpus) -> list[str]:
+    """Return notes on candidates that leave little to choose."""
+    notes = []
+    first: dict[tuple[str, ...], str] = {}
+    for name, version in corpus.systems.items():
+        other = first.setdefault(tuple(version.lines), name)
+        if other != name:
+            notes.append(f"{name} has the same lines as {other}: one file under two names?")
+    versions = [version.lines for version in corpus.systems.values()]
+    alike = sum(len(set(row)) == 1 for row in zip(*versions, strict=True))
+    if alike:
+        notes.append(
+            f"all candidates are equal in {number(alike)} of {number(len(corpus))} sentences"
+        )
+    return notes
+
+
+pick = function_of(Pick)

@@ -1,0 +1,166 @@
+"""Models of real size with random weights on a GPU: sentences a second, and an epoch of a training.
+
+    python -m speed gpu --data DIR
+
+The texts are TMU-GFM's outputs. The share is that of the rate of a large product of matrices in the
+same number format. Only the products of layers and of attention count as work, padding does not.
+With `--quick`, the models are tiny, and run on the CPU if there is no GPU.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from gecjury.models.batching import pick_device
+from speed.harness import Claim, Lacking, Options, checked, needs, timed
+
+__all__ = ["measure"]
+
+TEXTS, ROUNDS, SIDE = 2_000, 2, 8192
+QUICK_TEXTS, QUICK_SIDE = 40, 128
+
+_LARGE = {
+    "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
+    "intermediate_size": 4096,
+}  # fmt: skip
+_QWEN = {"vocab_size": 151_936, "num_key_value_heads": 2, "tie_word_embeddings": True}
+SIZES: dict[str, tuple[str, dict[str, Any]]] = {
+    "BERT-base": ("bert", {}),
+    "ELECTRA-large": ("electra", {**_LARGE, "embedding_size": 1024}),
+    "DeBERTa-large": ("deberta-v2", {
+        **_LARGE, "vocab_size": 128_100, "relative_attention": True, "position_buckets": 256,
+        "norm_rel_ebd": "layer_norm", "share_att_key": True, "pos_att_type": ["p2c", "c2p"],
+        "position_biased_input": False, "type_vocab_size": 0,
+    }),
+    "decoder of 0.5B": ("qwen2", {
+        **_QWEN, "hidden_size": 896, "num_hidden_layers": 24, "num_attention_heads": 14,
+        "intermediate_size": 4864,
+    }),
+    "decoder of 1.5B": ("qwen2", {
+        **_QWEN, "hidden_size": 1536, "num_hidden_layers": 28, "num_attention_heads": 12,
+        "intermediate_size": 8960,
+    }),
+}  # fmt: skip
+QUICK = {
+    "vocab_size": 8_000, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "intermediate_size": 64, "embedding_size": 64, "num_key_value_heads": 2,
+}  # fmt: skip
+
+
+def measure(options: Options) -> list[Claim]:
+    """Measure every model in 32 and 16 bits, and an epoch of a training of BERT-base."""
+    needs("torch", "transformers")
+    import torch
+
+    from gecjury.refless.data.annotations import read_annotations
+    from speed.refless import make_models
+
+    if not options.quick and not torch.cuda.is_available():
+        raise Lacking("no GPU here: torch sees no CUDA device")
+    table = options.need_data() / "TMU-GFM-Dataset" / "tmu-gfm-dataset.csv"
+    with tempfile.TemporaryDirectory() as made:
+        folder, quick = Path(made), options.quick
+        if quick and not table.is_file():
+            table = folder / "rated.csv"
+            rows = (f"he go {'very ' * n},he goes {'very ' * n},{1 + n % 4}" for n in range(60))
+            table.write_text("\n".join(("source,output,fluency", *rows)), encoding="utf-8")
+        outputs = tuple(dict.fromkeys(read_annotations(table).outputs))
+        make_models(folder, outputs, 16, 1)
+        texts = outputs[: QUICK_TEXTS if quick else TEXTS]
+        scored = (claim for label in SIZES for claim in _scoring(folder, quick, label, texts))
+        return [*scored, *_trainings(folder, quick, table)]
+
+
+def _matrix_rate(side: int, numbers: str) -> float:
+    """Return the operations a second of a product of square matrices of random numbers."""
+    import torch
+
+    left, right = torch.randn(2, side, side, device=pick_device("auto")).to(getattr(torch, numbers))
+    # Reading a number waits for the GPU.
+    seconds = [timed(lambda: [left @ right for _ in range(4)][3][0, 0].item())[1] for _ in range(5)]
+    return 4 * 2 * side**3 / min(seconds)
+
+
+def _network(quick: bool, label: str, kind: str) -> Any:
+    """Return a network with random weights."""
+    import torch
+    import transformers
+
+    name, shape = SIZES[label]
+    shape = {**shape, **(QUICK if quick else {}), "num_labels": 1}
+    config = transformers.AutoConfig.for_model(name, **shape)
+    torch.manual_seed(0)
+    with torch.device(pick_device("auto")):
+        return getattr(transformers, f"AutoModelFor{kind}").from_config(config)
+
+
+def _scoring(folder: Path, quick: bool, label: str, texts: tuple[str, ...]) -> Iterator[Claim]:
+    """Yield sentences a second of a network in 32 and in 16 bits."""
+    import torch
+    from transformers import AutoTokenizer
+
+    from gecjury.core.runtime import Runtime
+    from gecjury.models.precision import DType, placed
+    from gecjury.refless.nets.language import mean_log_probabilities
+    from gecjury.refless.nets.regressor import Regressor
+
+    causal = label.startswith("decoder")
+    network = _network(quick, label, "CausalLM" if causal else "SequenceClassification")
+    weights = sum(m.weight.numel() for m in network.modules() if isinstance(m, torch.nn.Linear))
+    width, layers = network.config.hidden_size, network.config.num_hidden_layers
+    tokenizer = AutoTokenizer.from_pretrained(folder / ("language" if causal else "encoder"))
+    lengths = [len(ids) for ids in tokenizer(list(texts))["input_ids"]]
+    work = sum(2 * weights * n + 4 * layers * width * n * n for n in lengths)
+    saved = str(folder / label)
+    if causal:
+        network.to(torch.bfloat16).save_pretrained(saved)
+        tokenizer.save_pretrained(saved)
+    runtime = Runtime(use_cache=False)
+    numbers: tuple[DType, ...] = ("float32", "bfloat16")
+    for dtype in numbers:
+        read = (
+            None
+            if causal
+            else Regressor(placed(network, dtype, pick_device("auto")), tokenizer, ("x",))
+        )
+
+        def score(some: tuple[str, ...], dtype: DType = dtype, read: Any = read) -> None:
+            if read is None:
+                mean_log_probabilities(saved, some, runtime, dtype)
+            else:
+                read.predict(some, None, runtime)
+
+        score(texts[:64])
+        seconds = min(timed(lambda: score(texts))[1] for _ in range(ROUNDS))
+        rate = _matrix_rate(QUICK_SIDE if quick else SIDE, dtype)
+        yield checked(
+            f"{label}, {dtype}: sentences a second",
+            f"{len(texts) / seconds:.0f}",
+            lines=(f"{work / seconds / rate:.0%} of the matrix rate, {rate / 1e12:.0f} TFLOP/s",),
+        )
+
+
+def _trainings(folder: Path, quick: bool, table: Path) -> Iterator[Claim]:
+    """Yield the seconds of one epoch of `train some --shared` with BERT-base."""
+    from transformers import AutoTokenizer
+
+    from gecjury.cli import main
+
+    start = folder / "start"
+    _network(quick, "BERT-base", "SequenceClassification").save_pretrained(start)
+    AutoTokenizer.from_pretrained(folder / "encoder").save_pretrained(start)
+    for name, options in (("float32", ()), ("bfloat16", ("--bf16",))):
+        model = folder / name
+        command = ["train", "some", str(table), "--encoder", str(start), "--shared", "-o"]
+        command += [str(model), "--epochs", "1", "--check", "-q"]
+        assert main([*command, *options]) == 0, command
+        stages = json.loads((model / "gecjury.json").read_text(encoding="utf-8"))["effort"]
+        yield checked(
+            f"train some --shared, BERT-base, {name}: seconds of an epoch",
+            f"{stages['fine-tuning']['seconds']:.1f}",
+            lines=(f"with loading and a checkpoint; then {stages['evaluation']['seconds']} s",),
+        )
