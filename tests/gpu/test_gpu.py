@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gecjury.refbased.weighing.bartscore import BARTScore
 
 from gecjury import load
 from gecjury.cli import main
@@ -21,7 +22,6 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.m2 import parse_m2
 from gecjury.models.encoder import EncoderSpec, load_encoder
-from gecjury.refbased.weighing.bartscore import BARTScore
 from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.training.impara import RankerJob, train_impara
 from gecjury.refless.training.judge import train_judge
