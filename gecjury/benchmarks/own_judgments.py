@@ -67,34 +67,20 @@ def read_judgments(
         InputError: the columns fit no form, a cell cannot be used, or no judgment is left.
     """
     # A form is recognised by its required columns; other columns are refused below.
-    forms = "; or ".join(",".join(needed) for needed, _, _ in _FORMS.values())
+    forms = "; or ".join(",".join(needed) for needed, _, _ in FORMS.values())
     expected = f"a header with the columns {forms}"
     table = read_table(path, expected)
-    form = next((f for f, (needed, *_) in _FORMS.items() if {*needed} <= {*table.columns}), None)
+    form = next((f for f, (needed, *_) in FORMS.items() if {*needed} <= {*table.columns}), None)
     if form is None:
         named = ", ".join(table.columns)
         raise InputError(f"{path}, line 1: columns {named:.300}; expected {expected}")
-    needed, optional, read = _FORMS[form]
+    needed, optional, read = FORMS[form]
     _refuse_columns(table, needed, optional, form)
     if not skip_unknown:
         return read(table.rows, corpus, first)
     rows, notes = _known_rows(path, table.rows, corpus.names)
     judged = read(rows, corpus, first)
     return replace(judged, notes=(*judged.notes, *notes))
-
-
-def judgments_of_rows(form: str, rows: Sequence[Row], corpus: Corpus) -> OwnJudgments:
-    """Return the judgments of rows.
-
-    Args:
-        form: `ratings`, `preferences` or `rankings`.
-        rows: rows with the columns of the form; sentences count from 1.
-        corpus: the corpus whose systems and sentences were judged.
-
-    Raises:
-        InputError: a cell cannot be used, or there is no row.
-    """
-    return _FORMS[form][2](rows, corpus, 1)
 
 
 def _known_rows(
@@ -288,7 +274,7 @@ def _ranked(
 
 
 _Reader = Callable[[Sequence[Row], Corpus, int], OwnJudgments]
-_FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], _Reader]] = {
+FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], _Reader]] = {
     "ratings": (("sentence", "system", "score"), ("annotator", "aspect"), _ratings),
     "preferences": (
         ("sentence", "system_a", "system_b", "preference"), ("annotator",), _preferences,
@@ -296,9 +282,6 @@ _FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], _Reader]] = {
     "rankings": (("sentence", "system", "rank"), ("annotator", "item"), _rankings),
 }  # fmt: skip
 """The kinds of files: required columns, optional columns, and the function that reads the rows."""
-
-COLUMNS = {form: (needed, optional) for form, (needed, optional, _) in _FORMS.items()}
-"""Required and optional columns, by form."""
 
 _VERDICTS = ("sentence", "system", "start", "end", "correction", "valid")
 _WORDS = {"1": True, "true": True, "right": True, "0": False, "false": False, "wrong": False}

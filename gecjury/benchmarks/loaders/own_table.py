@@ -16,7 +16,7 @@ from pathlib import Path
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.loaders.edit_labels import AQUA_COLUMNS
 from gecjury.benchmarks.loaders.own import check_overlap, check_own_name, human_of, ratings_of
-from gecjury.benchmarks.own_judgments import COLUMNS, judgments_of_rows
+from gecjury.benchmarks.own_judgments import FORMS
 from gecjury.benchmarks.places import Layout, lay_out, placed_benchmark, placed_corpus
 from gecjury.benchmarks.table import BenchmarkInfo
 from gecjury.core.errors import InputError, OptionError
@@ -26,9 +26,9 @@ from gecjury.corpus.language import language_of
 from gecjury.corpus.rows import Row, read_table
 from gecjury.corpus.tokens import in_language
 
-_FORMS = {"score": "ratings", "rank": "rankings"}
+_COLUMNS = {"score": "ratings", "rank": "rankings"}
 _TEXTS = ("source", "output")
-SHAPE = f"a table with the columns {', '.join(_TEXTS)} and {' or '.join(_FORMS)}"
+SHAPE = f"a table with the columns {', '.join(_TEXTS)} and {' or '.join(_COLUMNS)}"
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def load_table(request: LoadRequest) -> Benchmark:
     layout = read.layout
     if not read.systems:
         corpus = placed_corpus(request, layout, [output for _, output in read.corrections])
-        judged = judgments_of_rows(read.form, read.rows, corpus)
+        judged = FORMS[read.form][2](read.rows, corpus, 1)
         # Ratings are compared over all corrections, too; ranks only within a source.
         if not judged.raters:
             check_overlap(judged, corpus.names, request.info.path, request.systems)
@@ -97,7 +97,7 @@ def load_table(request: LoadRequest) -> Benchmark:
         more = ratings_of(judged, range(len(corpus.names)))
         return placed_benchmark(request, corpus, layout, notes, rankings=rankings, **more)
     versions = {name: Version(lines) for name, lines in read.systems.items()}
-    judged = judgments_of_rows(read.form, read.rows, Corpus(layout.sources, versions))
+    judged = FORMS[read.form][2](read.rows, Corpus(layout.sources, versions), 1)
     names = tuple(versions)
     check_overlap(judged, names, request.info.path, request.systems)
     corpus = request.corpus(layout.sources, versions, ranked=judged.items)
@@ -113,14 +113,14 @@ def load_table(request: LoadRequest) -> Benchmark:
 def _read(path: Path) -> _Texts:
     """Read the texts of a table, and number its sources and corrections."""
     table = read_table(path, SHAPE, texts=True)
-    form = next((form for column, form in _FORMS.items() if column in table.columns), None)
+    form = next((form for column, form in _COLUMNS.items() if column in table.columns), None)
     if form is None or not {*_TEXTS} <= {*table.columns}:
         raise InputError(
             f"{path}: judgments alone are not a benchmark, since texts are needed to score; "
             f"columns {', '.join(table.columns):.300}; expected {SHAPE}, or a folder with these "
             "judgments, source.txt and outputs/"
         )
-    needed, optional = COLUMNS[form]
+    needed, optional, _ = FORMS[form]
     read = {*_TEXTS, *needed, *optional, *NUMBERS, "language"}
     unread = [column for column in table.columns if column not in read]
     rows = [
@@ -238,17 +238,15 @@ def _language(rows: Iterable[Row]) -> str:
     Raises:
         InputError: an unknown language, or several.
     """
-    named: dict[str, Row] = {}
+    first = ""
     for row in rows:
-        if row["language"]:
-            named.setdefault(row["language"], row)
-    codes = {}
-    for code, row in named.items():
+        if not row["language"]:
+            continue
         try:
-            codes[language_of(code).code] = row
+            code = language_of(row["language"]).code
         except OptionError as error:
             raise InputError(f"{row.place('language')}: {error}") from None
-    if len(codes) > 1:
-        one, other = [*codes][:2]
-        codes[other].refuse("language", f"{one}, as above; a file must have one language")
-    return next(iter(codes), "en")
+        first = first or code
+        if code != first:
+            row.refuse("language", f"{first}, as above; a file must have one language")
+    return first or "en"

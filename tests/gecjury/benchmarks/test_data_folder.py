@@ -10,13 +10,20 @@ import socket
 import threading
 import urllib.parse
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gecjury.benchmarks import data_folder as fetch
-from gecjury.benchmarks.data_folder import DataFile, DataFolder, dataset_files, manifest, open_data
-from gecjury.benchmarks.download import Unreachable
+from gecjury.benchmarks.data_folder import (
+    DataFile,
+    DataFolder,
+    Unreachable,
+    dataset_files,
+    manifest,
+    open_data,
+)
 from gecjury.core.errors import DataError, OptionError
 
 REPO, COMMIT = "owner/repo", "0123abcd"
@@ -89,20 +96,20 @@ def server(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Path:
-    rows = ["path\trepo\tcommit\tupstream_path\tsha256\tbytes\tlicence"]
-    for name, body in FILES.items():
-        digest = hashlib.sha256(body).hexdigest()
-        rows.append(f"{name}\t{REPO}\t{COMMIT}\tup/{name}\t{digest}\t{len(body)}\tnone")
-    rows.append(f"SET/joined\t{REPO}\t{COMMIT}\t\t{'0' * 64}\t7\tnone")
-    path = tmp_path / "table.tsv"
-    path.write_text("\n".join(rows) + "\n")
-    return path
+def folder(server: Server) -> DataFolder:
+    return with_files(open_data())
 
 
-@pytest.fixture
-def folder(server: Server, table: Path) -> DataFolder:
-    return open_data(table=table)
+def with_files(folder: DataFolder) -> DataFolder:
+    """Return the folder with `FILES` as its manifest, and a file that cannot be fetched."""
+    files = {
+        name: DataFile(
+            name, REPO, COMMIT, f"up/{name}", hashlib.sha256(body).hexdigest(), len(body), "none"
+        )
+        for name, body in FILES.items()
+    }
+    joined = DataFile("SET/joined", REPO, COMMIT, "", "0" * 64, 7, "none")
+    return replace(folder, files={**files, "SET/joined": joined})
 
 
 BIG = "SET/source+error"
@@ -148,10 +155,9 @@ def test_faults_that_are_overcome(
         ("404", r"source\+error: the server answers 404", 1),
         ("416", "the server answers 416", 1),
         (f"to {BIG_URL}", "infinite loop", 7),
-        ("to ftp://127.0.0.1/x", "redirects to .*refused", 1),
-        ("to file:///etc/passwd", "not allowed|refused", 1),
-        ("to http://127.0.0.1:99999/x", "redirects to .*refused", 1),
-        ("to javascript:x", "not allowed|refused", 1),
+        ("to ftp://127.0.0.1/x", "unknown url type: ftp", 1),
+        ("to file:///etc/passwd", "not allowed", 1),
+        ("to javascript:x", "not allowed", 1),
     ],
 )
 def test_faults_that_are_reported_and_leave_nothing(
@@ -179,20 +185,20 @@ def test_a_transfer_that_is_too_slow_is_given_up(
     folder: DataFolder, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moments = iter(range(0, 10**9, 10_000))
-    monkeypatch.setattr("gecjury.benchmarks.download.time.monotonic", lambda: next(moments))
+    monkeypatch.setattr("gecjury.benchmarks.data_folder.time.monotonic", lambda: next(moments))
     with pytest.raises(Unreachable, match="bytes a second"):
         folder.fetch([big(folder)], backoff=0)
 
 
 def test_without_a_network_the_three_alternatives_are_named_on_one_line(
-    table: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     monkeypatch.setenv("GECJURY_DATA_URL", f"http://127.0.0.1:{port}")
     with pytest.raises(Unreachable) as caught:
-        open_data(table=table).paths([BIG], wanted_by="seeda")
+        with_files(open_data()).paths([BIG], wanted_by="seeda")
     message = str(caught.value)
     assert "\n" not in message
     for way in ("--data DIR", "GECJURY_DATA", "gecjury data fetch seeda", "no connection"):
@@ -200,13 +206,11 @@ def test_without_a_network_the_three_alternatives_are_named_on_one_line(
 
 
 @pytest.mark.security
-@pytest.mark.parametrize("url", ["http://[", "http://host:99999/x", "http://a b/"])
-def test_invalid_addresses(
-    table: Path, cache: Path, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("url", ["http://[", "http://host:99999/x", "http://a b/", "file:///etc"])
+def test_invalid_addresses(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GECJURY_DATA_URL", url)
-    with pytest.raises(DataError, match=r"is not an address to fetch from .*GECJURY_DATA_URL"):
-        open_data(table=table).paths(FILES)
+    with pytest.raises(OptionError, match=r"GECJURY_DATA_URL.* is not an address .*https://"):
+        open_data()
 
 
 def test_an_altered_file_in_the_cache_is_fetched_again(folder: DataFolder, server: Server) -> None:
@@ -217,12 +221,12 @@ def test_an_altered_file_in_the_cache_is_fetched_again(folder: DataFolder, serve
 
 
 def test_an_altered_file_in_a_given_folder_is_an_error_and_is_kept(
-    server: Server, table: Path, tmp_path: Path
+    server: Server, tmp_path: Path
 ) -> None:
     given = tmp_path / "given"
     (given / "SET").mkdir(parents=True)
     (given / BIG).write_bytes(b"X" * len(FILES[BIG]))
-    folder = open_data(given, table=table)
+    folder = with_files(open_data(given))
     for work in (lambda: folder.path(BIG), lambda: folder.fetch([big(folder)])):
         with pytest.raises(DataError, match=r"source\+error: altered: expected sha256"):
             work()
@@ -233,11 +237,11 @@ def test_an_altered_file_in_a_given_folder_is_an_error_and_is_kept(
 @pytest.mark.security
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
 def test_paths_that_are_not_files_are_reported_without_waiting(
-    table: Path, tmp_path: Path, make: Callable[[Path], None]
+    tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     (tmp_path / "SET").mkdir()
     make(tmp_path / BIG)
-    folder = open_data(tmp_path, table=table)
+    folder = with_files(open_data(tmp_path))
     for work in (lambda: folder.path(BIG), lambda: folder.fetch([big(folder)])):
         with pytest.raises(DataError, match="is not a file; move it away"):
             work()
@@ -251,10 +255,8 @@ def test_a_file_changed_after_verification_is_verified_again(
     assert folder.state(big(folder)) == "altered"
 
 
-def test_a_given_folder_is_not_completed_silently(
-    server: Server, table: Path, tmp_path: Path
-) -> None:
-    folder = open_data(tmp_path, table=table)
+def test_a_given_folder_is_not_completed_silently(server: Server, tmp_path: Path) -> None:
+    folder = with_files(open_data(tmp_path))
     with pytest.raises(DataError, match=r"scores\.csv is not in .* \(from --data\)"):
         folder.path("SET/data/scores.csv")
     assert server.requests == []
@@ -283,9 +285,6 @@ def test_the_base_url_may_be_a_mirror(monkeypatch: pytest.MonkeyPatch, cache: Pa
     monkeypatch.setenv("GECJURY_DATA_URL", "https://mirror.example/raw/")
     row = DataFile("p", "o/r", "c", "a+b c", "0", 1, "")
     assert row.url(open_data().base_url) == "https://mirror.example/raw/o/r/c/a%2Bb%20c"
-    monkeypatch.setenv("GECJURY_DATA_URL", "file:///etc")
-    with pytest.raises(OptionError, match="https://"):
-        open_data()
 
 
 def test_the_package_table_is_complete() -> None:
@@ -296,7 +295,7 @@ def test_the_package_table_is_complete() -> None:
         "ud/en_ewt/en_ewt-ud-train.conllu"
     ]
     assert all(dataset_files(name) for name in fetch.DATASETS)
-    with pytest.raises(OptionError, match="did you mean seeda"):
+    with pytest.raises(OptionError, match=r"unknown data set .* did you mean seeda"):
         dataset_files("seda")
 
 

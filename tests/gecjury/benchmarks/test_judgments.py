@@ -13,7 +13,7 @@ from gecjury.benchmarks.judgments import (
     expand_pairs,
     read_rankings,
 )
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import InputError
 from tests.published import SEEDA
 
 GOOD = """<?xml version="1.0" encoding="UTF-8"?>
@@ -143,13 +143,6 @@ def test_unexpanded_pairs_use_the_first_named_system() -> None:
 def test_restricting_to_absent_systems_gives_no_pairs() -> None:
     assert len(expand_pairs([ITEM], ["X", "Y"])) == 0
     assert len(expand_pairs([], ["X", "Y"])) == 0
-
-
-def test_refuses_a_system_named_twice_and_an_unknown_mode() -> None:
-    with pytest.raises(OptionError, match="'A' is named twice"):
-        expand_pairs([ITEM], ["A", "B", "A"])
-    with pytest.raises(OptionError, match="unknown mode"):
-        expand_pairs([ITEM], ["A"], "other")  # type: ignore[arg-type]
 
 
 # Kobayashi et al. 2024, table 2: pairs and ties per annotator, unexpanded then expanded.

@@ -240,9 +240,11 @@ def test_gmeg_as_in_the_paper_uses_the_first_reference_as_a_system(data_dir: Pat
 
 @pytest.mark.parametrize("name", ["gmeg-dev-yahoo", "gmeg-test-yahoo", "gmeg-test-fce"])
 def test_a_missing_domain_is_reported_with_its_location(tmp_path: Path, name: str) -> None:
-    _, split, domain = name.split("-")
-    with pytest.raises(DataError, match=rf"{name} is not supplied.*GMEG/data/{split}/{domain}"):
+    _, _, domain = name.split("-")
+    with pytest.raises(DataError) as caught:
         load_benchmark(name, data=tmp_path)
+    for fact in (name, "not supplied", str(tmp_path), f"{domain}/amu", f"{domain}/ref3"):
+        assert fact in str(caught.value)
 
 
 def test_a_licensed_text_is_read_from_its_location(data_dir: Path, tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ def test_the_sample_is_completed_after_an_interrupted_call(
     ("arguments", "message"),
     [
         (["fetch", "jfelg"], "did you mean jfleg"),
-        (["path", "all"], "no data set is called 'all'"),
+        (["path", "all"], "unknown data set 'all'"),
         (["fetch", "sample"], "comes with the package"),
     ],
 )

@@ -317,10 +317,10 @@ def test_a_missing_part_is_named(folder: Path, absent: str, message: str) -> Non
 def test_two_kinds_of_judgments_are_refused(folder: Path) -> None:
     for name in ("judgments.csv", "judgments.xml"):
         (folder / name).write_text("sentence,system,score\n1,good,4\n1,none,2\n")
-    with pytest.raises(InputError, match=r"both judgments\.csv and judgments\.xml; keep one"):
+    with pytest.raises(InputError, match=r"judgments\.csv and judgments\.xml: keep one"):
         load_benchmark(str(folder))
     (folder / "judgments.xml").rename(folder / "judgments_edit.xml")
-    with pytest.raises(InputError, match=r"judgments\.csv and judgments_edit\.xml: keep one kind"):
+    with pytest.raises(InputError, match=r"judgments\.csv and judgments_edit\.xml: keep one"):
         load_benchmark(str(folder))
 
 

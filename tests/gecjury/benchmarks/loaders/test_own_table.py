@@ -144,7 +144,7 @@ def test_bad_tables(tmp_path: Path, text: str, words: str) -> None:
 
 
 def test_names_of_benchmarks_are_reserved(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"'seeda' is the name of a benchmark .*; rename the file"):
+    with pytest.raises(InputError, match=r"'seeda' is the name of a benchmark .*; rename it"):
         load_benchmark(written(tmp_path, RATED, "seeda.csv"))
     with pytest.raises(OptionError, match="unknown system set of mine 'fluency'"):
         load_benchmark(written(tmp_path, RATED), systems="fluency")
