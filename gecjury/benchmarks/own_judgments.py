@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, VerdictProblem
+from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, Verdicts
 from gecjury.benchmarks.judgments import (
     FIRST_SENTENCE,
     MOST_RANK,
@@ -289,7 +289,7 @@ _WORDS = {"1": True, "true": True, "right": True, "0": False, "false": False, "w
 
 def read_own_verdicts(
     path: Path, corpus: Corpus, first: int = 1, *, skip_unknown: bool = False
-) -> tuple[tuple[HumanVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]:
+) -> Verdicts:
     """Read verdicts on single edits, as `gecjury annotate --task edits` writes them.
 
     Args:
@@ -302,7 +302,7 @@ def read_own_verdicts(
         skip_unknown: leave out verdicts on systems that the corpus lacks.
 
     Returns:
-        As `gecjury.benchmarks.edit_verdicts.read_edit_verdicts`; there are no problems.
+        As `gecjury.benchmarks.edit_verdicts.read_edit_verdicts`; everything can be read.
 
     Raises:
         InputError: the columns are wrong, or a cell cannot be used; names the line.
@@ -310,16 +310,13 @@ def read_own_verdicts(
     table = read_table(path, f"a header with the columns {','.join(_VERDICTS)}")
     _refuse_columns(table, _VERDICTS, (_ONE,), "verdicts")
     verdicts: dict[tuple[object, ...], HumanVerdict] = {}
-    judged: dict[tuple[str, int], dict[str, int]] = {}
     for row in table.rows:
         if skip_unknown and row["system"] not in corpus.systems:
             continue
         verdict = _verdict(row, corpus, first)
-        texts = judged.setdefault((verdict.annotator, verdict.row), {})
         # Systems with the same text share one correction, so their rows must agree on it.
-        target = texts.setdefault(verdict.correction, len(texts) + 1)
-        key = (verdict.annotator, verdict.row, target, verdict.start, verdict.end, verdict.new)
-        earlier = verdicts.setdefault(key, replace(verdict, target=target))
+        key = astuple(replace(verdict, valid=True))
+        earlier = verdicts.setdefault(key, verdict)
         if earlier.valid != verdict.valid:
             said = "right" if earlier.valid else "wrong"
             row.refuse(
@@ -327,35 +324,29 @@ def read_own_verdicts(
                 f"one verdict: {verdict.annotator} called this edit {said} in another line; keep "
                 "one of the two",
             )
+    judged = dict.fromkeys((verdict.row, verdict.sentence) for verdict in verdicts.values())
     sources = tuple(
-        JudgedSource(
-            annotator, str(sentence + first), _tokens(corpus.sources[sentence]),
-            *(corpus.contexts[sentence] if corpus.contexts else ("", "")), tuple(texts), sentence,
-        )
-        for (annotator, sentence), texts in judged.items()
-    )  # fmt: skip
+        JudgedSource(sentence, *(corpus.contexts[row] if corpus.contexts else ("", "")), row=row)
+        for row, sentence in judged
+    )
     return tuple(verdicts.values()), sources, ()
 
 
 def _verdict(row: Row, corpus: Corpus, first: int) -> HumanVerdict:
-    """Return the verdict of one row; `target`, the number of the correction, is left at 0."""
+    """Return the verdict of one row."""
     sentence = _sentence(row, first, corpus)
     text = corpus.systems[_system(row, "system", corpus)].lines[sentence]
     tokens = corpus.sources[sentence].split()
     start = row.whole("start", 0, len(tokens))
     end = row.whole("end", start, len(tokens))
-    valid = row.choice("valid", _WORDS)
     return HumanVerdict(
         row["annotator"] or _ONE,
-        str(sentence + first),
         " ".join(tokens),
         _tokens(text),
-        0,
         start,
         end,
-        " ".join(tokens[start:end]),
         _tokens(row["correction"]),
-        valid,
+        row.choice("valid", _WORDS),
         row=sentence,
     )
 

@@ -144,9 +144,10 @@ def load_own(request: LoadRequest) -> Benchmark:
     info = request.info
     assert info.path is not None  # own_info set it
     layout = read_layout(info.path)
-    files = (layout.source, layout.outputs, layout.references, layout.gold)
     # All systems are read, even those outside the set, since annotators saw their corrections.
-    whole = read_corpus(*files, language=request.language)
+    whole = read_corpus(
+        layout.source, layout.outputs, layout.references, layout.gold, language=request.language
+    )
     names = info.system_sets[request.systems]
     skip = (request.unknown_systems or layout.described.unknown_systems) == "skip"
     judged = {
@@ -156,9 +157,10 @@ def load_own(request: LoadRequest) -> Benchmark:
     notes = [note for judgments in judged.values() for note in judgments.notes]
     if layout.verdicts is not None and not any(_compares(j, names) for j in judged.values()):
         judged = {}
+        files = ", ".join(f"judgments{kind}" for kind in _KINDS)
         notes = [
             "only single edits are compared; the system and sentence levels need judgments of "
-            f"whole corrections of two systems or more (judgments with {', '.join(_KINDS)})"
+            f"whole corrections of two systems or more ({files})"
         ]
     root = info.path if info.path.is_dir() else info.path.parent
     if outside := _files_outside(layout, root):

@@ -29,7 +29,7 @@ HEADER = "sentence,system,start,end,correction,valid,annotator\n"
 def read(shell: Shell, text: str) -> list[tuple[object, ...]]:
     path = shell.write("verdicts.csv", HEADER + text)
     return [
-        (v.annotator, v.item, v.target, v.start, v.end, v.old, v.new, v.valid, v.correction)
+        (v.annotator, v.row, v.start, v.end, v.old, v.new, v.valid, v.correction)
         for v in read_own_verdicts(path, CORPUS)[0]
     ]
 
@@ -37,24 +37,19 @@ def read(shell: Shell, text: str) -> list[tuple[object, ...]]:
 def test_systems_with_the_same_text_give_one_verdict(shell: Shell) -> None:
     rows = "1,a,1,2,goes,1,x\n1,b,1,2,goes,true,x\n2,b,0,1,The,wrong,x\n2,b,2,3,sat,0,x\n"
     assert read(shell, rows + "1,a,1,2,goes,0,y\n") == [
-        ("x", "1", 1, 1, 2, "go", "goes", True, "He goes home ."),
-        ("x", "2", 1, 0, 1, "A", "The", False, "The cat sat ."),
-        ("x", "2", 1, 2, 3, "sit", "sat", False, "The cat sat ."),
-        ("y", "1", 1, 1, 2, "go", "goes", False, "He goes home ."),
+        ("x", 0, 1, 2, "go", "goes", True, "He goes home ."),
+        ("x", 1, 0, 1, "A", "The", False, "The cat sat ."),
+        ("x", 1, 2, 3, "sit", "sat", False, "The cat sat ."),
+        ("y", 0, 1, 2, "go", "goes", False, "He goes home ."),
     ]
 
 
 def test_the_source_is_that_of_the_corpus_with_blanks_merged(shell: Shell) -> None:
     path = shell.write("v.csv", HEADER + "2,a,2,3,sits,1,x\n2,b,2,3,sat,1,x\n")
-    verdicts, sources, problems = read_own_verdicts(path, CORPUS)
-    assert {v.sentence for v in verdicts} == {"A cat sit ."}
-    assert [v.target for v in verdicts] == [1, 2]
-    (source,) = sources
-    assert (source.sentence, source.corrections) == (
-        "A cat sit .",
-        ("A cat sits .", "The cat sat ."),
-    )
-    assert problems == ()
+    verdicts, sources, unread = read_own_verdicts(path, CORPUS)
+    assert [v.correction for v in verdicts] == ["A cat sits .", "The cat sat ."]
+    assert {judged.sentence for judged in (*verdicts, *sources)} == {"A cat sit ."}
+    assert unread == ()
 
 
 @pytest.mark.parametrize(

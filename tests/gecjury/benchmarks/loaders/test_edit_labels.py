@@ -48,7 +48,7 @@ def test_marks_become_verdicts_on_edits_of_tokens(tmp_path: Path) -> None:
     made = load_aqua(request("aqua-en", data_folder(tmp_path, {EN: TEXT})))
     assert made.corpus.sources == ("He go , now .", "Fine .", "a cat", "so fine")
     assert made.corpus.systems["output2"].lines[0] == "He went , now ."
-    verdicts, _, problems = made.verdicts()
+    verdicts, _, unread = made.verdicts()
     first = [v for v in verdicts if v.correction == "He goes , at once ."]
     assert [(v.start, v.end, v.old, v.new, v.annotator, v.valid) for v in first] == [
         (1, 2, "go", "goes", "vote 1", True),
@@ -64,7 +64,7 @@ def test_marks_become_verdicts_on_edits_of_tokens(tmp_path: Path) -> None:
         ("vote 1", True),
         ("vote 2", False),
     ]
-    assert [problem.reason for problem in problems] == [
+    assert [reason for _, reason in unread] == [
         "changes only spaces between tokens: not an edit of tokens, left out"
     ]
     cases = edit_cases(made)
@@ -92,11 +92,9 @@ def test_labels_of_whole_corrections(tmp_path: Path) -> None:
 def test_marks_that_do_not_fit_are_reported(tmp_path: Path) -> None:
     row = ("a b", "c b", "TP", "{x=>c:::TP} b", "{x=>c:::TP:::TP} b")
     made = load_aqua(request("aqua-en", data_folder(tmp_path, {EN: aqua(row)})))
-    verdicts, sources, problems = made.verdicts()
-    assert (verdicts, sources) == ((), ())
+    assert made.verdicts()[:2] == ((), ())
     notes = ("the marks do not turn the source into the correction: left out: 1",)
     assert unused_verdicts(made) == notes
-    assert not problems[0].read
 
 
 def pairs(*rows: tuple[str, str, str, int]) -> str:
@@ -114,14 +112,14 @@ def test_the_edit_of_a_pair_is_the_difference(tmp_path: Path) -> None:
         ("so , fine", "so, fine", "[0, 2]: so , -> so,", 1),
     )
     made = load_pevdata(request("pevdata", data_folder(tmp_path, {PEV: text})))
-    verdicts, _, problems = made.verdicts()
+    verdicts, _, unread = made.verdicts()
     assert [(v.start, v.end, v.old, v.new, v.valid) for v in verdicts] == [
         (1, 2, "cat", "dog", True),
         (3, 4, "here", "there now", False),
         (2, 2, "", "the", True),
         (2, 3, "the", "", False),
     ]
-    assert len(problems) == 1
+    assert len(unread) == 1
     assert made.notes[0].startswith("6 pairs, 4 of them valid; 1 repeat another")
     assert "differs from it in 1 of them" in made.notes[1]
     assert [case.row for case in edit_cases(made)] == [0, 0, 1, 2]
