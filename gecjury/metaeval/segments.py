@@ -11,7 +11,7 @@ import numpy as np
 
 from gecjury.benchmarks.annotators import annotator_agreement
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.judgments import expand_pairs
+from gecjury.benchmarks.judgments import expand_pairs, judged_entries
 from gecjury.benchmarks.table import View
 from gecjury.core.arrays import BLOCK, FloatArray, IntArray, blocks
 from gecjury.metaeval.ratings import (
@@ -335,6 +335,6 @@ def two_annotators(study: Study, view: View) -> SegmentAgreement:
     All comparisons are pooled, without a threshold: only `acc_exact` and `pairs` are given.
     """
     benchmark = study.benchmark
-    pairs = expand_pairs(benchmark.rankings[view], benchmark.corpus.names, "unexpanded")
-    agreement = annotator_agreement(pairs)
+    judged = judged_entries(benchmark.rankings[view], benchmark.corpus.names, "unexpanded")
+    agreement = annotator_agreement(judged)
     return SegmentAgreement(acc_exact=agreement.with_ties, pairs=agreement.pairs)

@@ -138,7 +138,7 @@ def _edits(document: Any) -> list[Edit] | None:
     )
     if made is None:
         return None
-    return [replace(edit.edit, type=types[edit.marks[0]]) for edit in made]
+    return [replace(edit, type=types[numbers[0]]) for edit, numbers in made]
 
 
 def _of_sentence(

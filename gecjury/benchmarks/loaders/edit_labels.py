@@ -38,8 +38,6 @@ _OTHERS = {"TN": "unchanged, nothing to correct", "FN": "an error was missed"}
 _MARK = re.compile(r"\{(?P<old>[^{}]*?)=>(?P<new>[^{}]*?)(?P<labels>(?::::\w*)*)\}")
 
 _PEV = "JELV/data/benchmark/PEVData.json"
-# `[14, 16]: of the) -> [13, 14]: of`, `['M:DET'] - [13, 14]: of -> ...`, `many -> [2, 4]: so much`.
-_SPAN = re.compile(r"^\s*(?:\[[^\]]*\]\s*-\s*)?(?:\[\d+, \d+\]:)?")
 
 
 @dataclass(frozen=True)
@@ -71,9 +69,9 @@ def load_aqua(request: LoadRequest) -> Benchmark:
             reason = "the marks do not turn the source into the correction: left out"
             unread.append((f"line {row.line}", reason))
             continue
-        for token_edit in made:
-            judged = partial(_verdict, corpus, cell, token_edit.edit)
-            parts = [marked[number] for number in token_edit.marks]
+        for token_edit, numbers in made:
+            judged = partial(_verdict, corpus, cell, token_edit)
+            parts = [marked[number] for number in numbers]
             # The votes on several marks may list the annotators in different orders.
             if len(parts) == 1 and parts[0].votes:
                 verdicts += [
@@ -85,9 +83,9 @@ def load_aqua(request: LoadRequest) -> Benchmark:
             else:
                 unread.append((f"line {row.line}", "an edit without a label: left out"))
         # A mark between tokens, such as a second space, changes no token.
-        used = {number for token_edit in made for number in token_edit.marks}
+        used = sum(len(numbers) for _, numbers in made)
         reason = "changes only spaces between tokens: not an edit of tokens, left out"
-        unread += [(f"line {row.line}", reason)] * (len(marked) - len(used))
+        unread += [(f"line {row.line}", reason)] * (len(marked) - used)
     # The label of the whole correction is a separate judgment, in addition to those of its edits.
     values = layout.words([row["label"] for row in rows])
     labels = CorrectionLabels(values=values, true=_TRUE, false=_FALSE, others=_OTHERS)
@@ -133,7 +131,6 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
     cell_of = dict(zip(keys, layout.cells, strict=True))
     verdicts: dict[tuple[str, str, bool], HumanVerdict] = {}
     unread: list[tuple[str, str]] = []
-    otherwise = 0
     for number, row in enumerate(rows, 1):
         cell = cell_of[row["S1-src"], row["S2-hyp"]]
         source, correction = _texts(corpus, cell)
@@ -146,7 +143,6 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
             reason = "the sentences differ only in spaces: not an edit of tokens, left out"
             unread.append((f"pair {number}", reason))
             continue
-        otherwise += not _names(row["Edit"], old, new)
         # Some pairs are in the file several times, always with the same verdict.
         valid = row["Human Judgment"] == 1
         if (source, correction, valid) not in verdicts:
@@ -158,8 +154,7 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
     notes = (
         f"{len(rows)} pairs, {valid_pairs} of them valid; {repeated} repeat another with its "
         "verdict and count once",
-        "an edit is the difference between the two sentences of a pair; the text that the data "
-        f"name as the edit differs from it in {otherwise} of them",
+        "an edit is the difference between the two sentences of a pair",
         "one verdict per edit: there is no agreement between annotators to compare with",
     )
     return _benchmark(request, corpus, layout, list(verdicts.values()), unread, notes)
@@ -169,15 +164,6 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
     """Return how many tokens the two share at their beginning."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
-def _names(field: str, old: Sequence[str], new: Sequence[str]) -> bool:
-    """Return True if the edit that the data name contains the difference."""
-    sides = field.split(" ->", 1)
-    if len(sides) != 2:
-        return False
-    texts = ["".join(_SPAN.sub("", side).split()) for side in sides]
-    return "".join(old) in texts[0] and "".join(new) in texts[1]
 
 
 # ---- both

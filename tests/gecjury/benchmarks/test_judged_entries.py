@@ -8,7 +8,6 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from gecjury.benchmarks.annotators import annotator_agreement
 from gecjury.benchmarks.human_scores import human_expected_wins, human_trueskill
 from gecjury.benchmarks.judgments import (
     JudgmentPairs,
@@ -93,8 +92,6 @@ def test_repeated_judgments_are_found_together(within: bool, at_once: int) -> No
 def test_statistics_of_entries_equal_those_of_pairs(seed: int) -> None:
     items = rankings(12, seed)
     entries, pairs = judged_entries(items, SYSTEMS), expand_pairs(items, SYSTEMS)
-    assert annotator_agreement(entries) == annotator_agreement(pairs)
-    assert annotator_agreement(pairs).pairs > 5
     assert count_repeats(entries) == count_repeats(pairs)
     assert count_repeats(pairs)[0] > 3
     for score in (human_trueskill, human_expected_wins):

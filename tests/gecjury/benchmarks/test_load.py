@@ -11,7 +11,6 @@ import pytest
 from gecjury.benchmarks.benchmark import Benchmark, ranked_groups
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.core.errors import DataError, InputError, OptionError
 from gecjury.core.textfiles import read_lines
 
@@ -39,21 +38,6 @@ def test_seeda_has_the_published_sizes(seeda: Benchmark) -> None:
         assert {item.annotator for item in items} == {"annotator1", "annotator2", "annotator3"}
         assert {item.sentence for item in items} == set(range(391))
     assert not seeda.sample
-
-
-def test_seeda_system_sets_leave_out_what_the_paper_leaves_out() -> None:
-    sets = BENCHMARKS["seeda"].system_sets
-    full = set(SEEDA_SYSTEMS)
-    assert {name: len(systems) for name, systems in sets.items()} == {
-        "base": 12,
-        "fluency": 14,
-        "input": 13,
-        "all": 15,
-    }
-    assert full - set(sets["base"]) == {"INPUT", "REF-F", "GPT-3.5"}
-    assert full - set(sets["fluency"]) == {"INPUT"}
-    assert full - set(sets["input"]) == {"REF-F", "GPT-3.5"}
-    assert all(list(systems) == sorted(systems) for systems in sets.values())
 
 
 def test_seeda_rows_are_the_subset_files_exactly(seeda: Benchmark, data_dir: Path) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections import Counter
-from itertools import combinations, permutations
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
-from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa, ranks_alpha
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.benchmarks.load import load_benchmark
@@ -156,25 +155,3 @@ def test_the_released_rankings_of_systems(data_dir: Path, released: Benchmark) -
     }
     assert orders["trueskill"] == ["bart", "s2e", "char", "word", "spm", "t5"]
     assert orders["expected-wins"] == orders["trueskill"]
-
-
-@pytest.mark.slow
-def test_agreement_of_the_released_annotators(released: Benchmark) -> None:
-    items = released.rankings["sentence"]
-    # A separate count for all pairs of annotators and texts: equal and decided preferences.
-    of: dict[int, dict[str, dict[tuple[str, ...], int]]] = {}
-    for item in items:
-        ranks = dict(zip(item.groups, item.ranks, strict=True))
-        of.setdefault(item.sentence, {})[item.annotator] = ranks
-    equal = decided = 0
-    for people in of.values():
-        for a, b in combinations(people.values(), 2):
-            for x, y in combinations(a, 2):
-                one, two = a[x] - a[y], b[x] - b[y]
-                pairs = len(x) * len(y) * bool(one and two)
-                decided, equal = decided + pairs, equal + pairs * (one * two > 0)
-    agreement = annotator_agreement(expand_pairs(items, SIX))
-    assert agreement.decided == decided == 15_213
-    assert agreement.accuracy == pytest.approx(equal / decided)
-    assert annotator_kappa(items).mean == pytest.approx(0.308, abs=5e-4)
-    assert ranks_alpha(items) == pytest.approx(0.565, abs=5e-4)
