@@ -308,10 +308,12 @@ class DataFolder:
     def _refuse(self, file: DataFile, state: FileState, wanted_by: str) -> NoReturn:
         path = self.root / file.path
         if state == "altered":
+            status = path.stat()
+            digest = _digest(path, status.st_mtime_ns, status.st_size)
             raise DataError(
                 f"{path}: altered: expected sha256 {file.sha256} ({file.size} bytes), got "
-                f"{_sha256(path)} ({path.stat().st_size} bytes); restore the file, or delete it "
-                f"and run `gecjury data fetch {wanted_by}`"
+                f"{digest} ({status.st_size} bytes); restore the file, or delete it and run "
+                f"`gecjury data fetch {wanted_by}`"
             )
         if not file.upstream_path:
             raise DataError(
@@ -424,9 +426,5 @@ def _advice(name: str) -> str:
 @functools.lru_cache(maxsize=4096)
 def _digest(path: Path, changed: int, size: int) -> str:
     """Return SHA-256 of a file, computed once as long as its time stamp and size stay the same."""
-    return _sha256(path)
-
-
-def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""A user's own texts, to which a test adds judgments."""
+"""A small benchmark of a user, shared by the tests of judgments."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ import pytest
 
 
 @pytest.fixture
-def own_texts(tmp_path: Path) -> Path:
-    """Return the folder of three sentences, three systems and one reference."""
+def folder(tmp_path: Path) -> Path:
+    """Three sentences, three systems, one reference; each test adds its judgments."""
     root = tmp_path / "mine"
-    for name, text in (
-        ("source", "he go home\nshe like it\na cat sit\n"),
-        ("outputs/good", "he goes home\nshe likes it\na cat sits\n"),
-        ("outputs/half", "he goes home\nshe like it\na cat sit\n"),
-        ("outputs/none", "he go home\nshe like it\na cat sit\n"),
-        ("references/one", "he goes home\nshe likes it\na cat sits\n"),
-    ):
-        path = root / f"{name}.txt"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    (root / "outputs").mkdir(parents=True)
+    (root / "references").mkdir()
+    (root / "source.txt").write_text("he go home\nshe like it\na cat sit\n")
+    (root / "outputs/good.txt").write_text("he goes home\nshe likes it\na cat sits\n")
+    (root / "outputs/half.txt").write_text("he goes home\nshe like it\na cat sit\n")
+    (root / "outputs/none.txt").write_text("he go home\nshe like it\na cat sit\n")
+    (root / "references/one.txt").write_text("he goes home\nshe likes it\na cat sits\n")
     return root

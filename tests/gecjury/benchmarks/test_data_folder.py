@@ -297,17 +297,3 @@ def test_the_package_table_is_complete() -> None:
     assert all(dataset_files(name) for name in fetch.DATASETS)
     with pytest.raises(OptionError, match=r"unknown data set .* did you mean seeda"):
         dataset_files("seda")
-
-
-def test_the_real_files_match_their_pins_and_can_be_served(
-    data_dir: Path, server: Server, cache: Path
-) -> None:
-    given = open_data(data_dir)
-    assert {path for path, f in given.files.items() if given.state(f) != "present"} == set()
-    files = [f for f in dataset_files("gjg15") if f.upstream_path]
-    server.contents = {
-        f"/{f.repo}/{f.commit}/{f.upstream_path}": (data_dir / f.path).read_bytes() for f in files
-    }
-    folder = open_data()
-    assert folder.fetch(files, backoff=0) == len(files) == 37
-    assert all(folder.state(file) == "present" for file in files)

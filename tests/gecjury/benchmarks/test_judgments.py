@@ -48,7 +48,7 @@ def test_reads_items_and_counts_lines_from_the_stated_number(tmp_path: Path) -> 
     [
         (' user="ann">\n<tr', ">\n<tr", "line 4: <ranking-item> has no attribute 'user'"),
         ('src-id="12"', 'src-id="x"', "line 4: src-id 'x' of <ranking-item> is not a whole number"),
-        ('src-id="12"', 'src-id="0"', "line 4: src-id '0' names no sentence"),
+        ('src-id="12"', 'src-id="0"', "expected 1 to 1312, counted from 1; if the judgments"),
         ('src-id="12"', 'src-id="1313"', "expected 1 to 1312"),
         ('rank="2"', 'rank="two"', "line 6: rank 'two' of <translation> is not a whole number"),
         ('rank="2"', 'rank="0"', "line 6: rank 0"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -231,15 +230,6 @@ def test_a_missing_domain_is_reported_with_its_location(tmp_path: Path, name: st
         assert fact in str(caught.value)
 
 
-def test_a_licensed_text_is_read_from_its_location(data_dir: Path, tmp_path: Path) -> None:
-    # The FCE development text replaces the test text, which is not supplied.
-    source, target = data_dir / "GMEG/data/dev", tmp_path / "GMEG/data/test"
-    shutil.copytree(source / "fce", target / "fce")
-    for kind in ("corpus", "segment"):
-        shutil.copy(source / f"fce-{kind}-scores.csv", target / f"fce-{kind}-scores.csv")
-    assert len(load_benchmark("gmeg-test-fce", data=tmp_path).corpus) == 968
-
-
 def test_given_files_count_as_references(data_dir: Path, tmp_path: Path) -> None:
     short, full, wrong = (tmp_path / name for name in ("short.txt", "full.txt", "wrong.txt"))
     short.write_text("x\n" * 391)
@@ -252,15 +242,6 @@ def test_given_files_count_as_references(data_dir: Path, tmp_path: Path) -> None
     assert benchmark.references == "e-minimal+2 given"
     with pytest.raises(InputError, match=r"wrong\.txt has 390 lines.* 391 .*or 1312"):
         load_benchmark("seeda", references=wrong, data=data_dir)
-
-
-def test_an_altered_file_is_refused(data_dir: Path, tmp_path: Path) -> None:
-    for name in ("GJG15", "conll14"):
-        shutil.copytree(data_dir / name, tmp_path / name)
-    path = tmp_path / "GJG15/data/original/official_submissions/AMU"
-    path.write_bytes(path.read_bytes().replace(b"the", b"teh", 1))
-    with pytest.raises(DataError, match=r"official_submissions/AMU: altered: expected sha256"):
-        load_benchmark("gjg15", data=tmp_path)
 
 
 @pytest.mark.parametrize(
