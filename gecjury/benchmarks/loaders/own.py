@@ -246,14 +246,14 @@ def _compares(judged: OwnJudgments, names: Collection[str]) -> bool:
     return any(sum(system in names for system in item) > 1 for item in places)
 
 
-def ratings_of(judged: OwnJudgments, rows: Sequence[int]) -> dict[str, Any]:
+def ratings_of(judged: OwnJudgments, rows: Sequence[int] | slice = slice(None)) -> dict[str, Any]:
     """Return the attributes of a `Benchmark` that hold ratings.
 
     Args:
         judged: the judgments, with or without ratings.
-        rows: rows of the judgments whose systems are in the corpus, in its order.
+        rows: rows of the judgments whose systems are in the corpus, in its order; all by default.
     """
-    raters = {aspect: table[:, list(rows)] for aspect, table in judged.raters.items()}
+    raters = {aspect: table[:, rows] for aspect, table in judged.raters.items()}
     ratings = {aspect: defined_mean(table, 0) for aspect, table in raters.items()}
     return {
         "segment_scores": np.mean(list(ratings.values()), axis=0) if ratings else None,

@@ -38,7 +38,7 @@ class _Texts:
     Attributes:
         form: form of the judgments, `ratings` or `rankings`.
         rows: rows with the cells `sentence`, the number of the source from 1, and `system`.
-        corrections: corrections in the order of the file, each once, as a source and an output.
+        corrections: corrections in the order of the file, once for each source.
         systems: output for each source by system; empty where the table names no system.
         layout: layout of the corrections.
         notes: remarks for readers of results.
@@ -46,7 +46,7 @@ class _Texts:
 
     form: str
     rows: tuple[Row, ...]
-    corrections: tuple[tuple[str, str], ...]
+    corrections: tuple[str, ...]
     systems: dict[str, tuple[str, ...]]
     layout: Layout
     notes: tuple[str, ...]
@@ -82,7 +82,7 @@ def load_table(request: LoadRequest) -> Benchmark:
     read = _read(request.info.path)
     layout = read.layout
     if not read.systems:
-        corpus = placed_corpus(request, layout, [output for _, output in read.corrections])
+        corpus = placed_corpus(request, layout, read.corrections)
         judged = FORMS[read.form][2](read.rows, corpus, 1)
         # Ratings are compared over all corrections, too; ranks only within a source.
         if not judged.raters:
@@ -94,7 +94,7 @@ def load_table(request: LoadRequest) -> Benchmark:
             *judged.notes,
         )
         rankings = {"sentence": judged.items}
-        more = ratings_of(judged, range(len(corpus.names)))
+        more = ratings_of(judged)
         return placed_benchmark(request, corpus, layout, notes, rankings=rankings, **more)
     versions = {name: Version(lines) for name, lines in read.systems.items()}
     judged = FORMS[read.form][2](read.rows, Corpus(layout.sources, versions), 1)
@@ -106,7 +106,7 @@ def load_table(request: LoadRequest) -> Benchmark:
         rankings={"sentence": judged.items},
         human={"sentence": human_of(judged, names)},
         notes=(*read.notes, *judged.notes),
-        **ratings_of(judged, range(len(names))),
+        **ratings_of(judged),
     )
 
 
@@ -133,12 +133,9 @@ def _read(path: Path) -> _Texts:
         if not row["source"]:
             row.refuse("source", "the sentence that was corrected")
     keys = _sentence_keys(rows, table.columns)
-    corrections = tuple(
-        dict.fromkeys((*key, row["output"]) for key, row in zip(keys, rows, strict=True))
-    )
-    layout = lay_out(
-        [source for _, source, _ in corrections], [(n, source) for n, source, _ in corrections]
-    )
+    made = [(key, row["output"]) for key, row in zip(keys, rows, strict=True)]
+    corrections = dict.fromkeys(made)
+    layout = lay_out([source for (_, source), _ in corrections], [key for key, _ in corrections])
     sources = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     systems: dict[str, tuple[str, ...]] = {}
     if "system" in table.columns:
@@ -146,18 +143,14 @@ def _read(path: Path) -> _Texts:
         names = [row["system"] for row in rows]
     else:
         cells = dict(zip(corrections, layout.cells, strict=True))
-        places = ((*key, row["output"]) for key, row in zip(keys, rows, strict=True))
-        names = [layout.names[cells[place][0]] for place in places]
+        names = [layout.names[cells[correction][0]] for correction in made]
     placed = tuple(
-        replace(
-            row,
-            cells={**row.cells, "sentence": str(sources[key] + 1), "system": name},
-        )
+        replace(row, cells={**row.cells, "sentence": str(sources[key] + 1), "system": name})
         for row, key, name in zip(rows, keys, names, strict=True)
     )
     notes = (f"columns that are not read: {', '.join(unread)}",) if unread else ()
-    pairs = tuple((source, output) for _, source, output in corrections)
-    return _Texts(form, placed, pairs, systems, layout, (*table.notes, *notes))
+    outputs = tuple(output for _, output in corrections)
+    return _Texts(form, placed, outputs, systems, layout, (*table.notes, *notes))
 
 
 def _cell(row: Row, column: str) -> str:
