@@ -153,13 +153,7 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
                     remedy += f"; {FIRST_SENTENCE}"
                 self._fail(f"src-id {attrs['src-id']!r} names no sentence", remedy)
             if self._rows is not None:
-                place = self._text(name, attrs, "doc-id"), line
-                if place not in self._rows:
-                    self._fail(
-                        f"src-id {attrs['src-id']!r} of doc-id {place[0]!r:.40} names no sentence",
-                        "expected one whose id is listed",
-                    )
-                line = self._rows[place]
+                line = self._rows[self._text(name, attrs, "doc-id"), line]
             # A system may be ranked once per item, so the systems seen are reset with each item.
             self._open = (attrs.get("id", ""), line, self._text(name, attrs, "user"))
             self._seen, self._groups, self._ranks = set(), [], []
@@ -238,7 +232,7 @@ def read_rankings(
         unknown: counter of the judgments of other systems, which are then left out; None to refuse
             them.
         rows: row of each sentence by `doc-id` and `src-id`, where these count lines of several
-            files.
+            files; every place that a pinned file names.
 
     Returns:
         The items in file order; items that the annotator skipped are left out.
