@@ -68,8 +68,8 @@ def load_tmu_gfm(request: LoadRequest) -> Benchmark:
         # Training draws among the rows that at most half of the raters marked "other" in each
         # aspect.
         aspects = [_ratings(rows, column) for column in _TMU_COLUMNS.values()]
-        usable = np.all([2 * np.isnan(values).sum(1) <= values.shape[1] for values in aspects], 0)
-        test = _test_part([row["source"] for row in rows], usable)
+        usable = [2 * np.isnan(values).sum(1) <= values.shape[1] for values in aspects]
+        test = _test_part([row["source"] for row in rows], np.all(usable, 0).tolist())
         rows = [row for row in rows if normalise(row["source"]) in test]
         part = _TEST_PART
     # The file has a row for each output; a sentence of the corpus needs one of every system.
@@ -126,7 +126,8 @@ def load_autojqe(request: LoadRequest) -> Benchmark:
     raters[2 * np.isnan(raters).sum(axis=1) >= raters.shape[1]] = np.nan
     part = ""
     if request.info.name == "autojqe-test":
-        test = _test_part([source for _, source in keys], ~np.isnan(raters).all(axis=1))
+        rated_rows = (~np.isnan(raters).all(axis=1)).tolist()
+        test = _test_part([source for _, source in keys], rated_rows)
         kept = [number for number, (_, source) in enumerate(keys) if normalise(source) in test]
         read, keys, raters = [read[n] for n in kept], [keys[n] for n in kept], raters[kept]
         part = _TEST_PART

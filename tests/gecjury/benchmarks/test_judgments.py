@@ -101,7 +101,7 @@ def counts(items: Sequence[RankedItem], systems: Sequence[str]) -> dict[str, Any
     """Pairs and ties of each annotator, unexpanded and expanded."""
     found: dict[str, Any] = {}
     for mode in ("unexpanded", "expanded"):
-        pairs = expand_pairs(items, systems, mode)  # type: ignore[arg-type]
+        pairs = expand_pairs(items, systems, mode)
         for number, name in enumerate(pairs.annotators):
             preference = pairs.preference[pairs.annotator == number]
             count = len(preference), int((preference == 0).sum())

@@ -48,7 +48,7 @@ def test_the_source_is_that_of_the_corpus_with_blanks_merged(shell: Shell) -> No
     path = shell.write("v.csv", HEADER + "2,a,2,3,sits,1,x\n2,b,2,3,sat,1,x\n")
     verdicts, sources, unread = read_own_verdicts(path, CORPUS)
     assert [v.correction for v in verdicts] == ["A cat sits .", "The cat sat ."]
-    assert {judged.sentence for judged in (*verdicts, *sources)} == {"A cat sit ."}
+    assert {v.sentence for v in verdicts} == {s.sentence for s in sources} == {"A cat sit ."}
     assert unread == ()
 
 
