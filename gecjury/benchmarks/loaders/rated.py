@@ -69,7 +69,7 @@ def load_tmu_gfm(request: LoadRequest) -> Benchmark:
         # aspect.
         aspects = [_ratings(rows, column) for column in _TMU_COLUMNS.values()]
         usable = [2 * np.isnan(values).sum(1) <= values.shape[1] for values in aspects]
-        test = _test_part([row["source"] for row in rows], np.all(usable, 0).tolist())
+        test = _test_part([row["source"] for row in rows], np.stack(usable).all(axis=0).tolist())
         rows = [row for row in rows if normalise(row["source"]) in test]
         part = _TEST_PART
     # The file has a row for each output; a sentence of the corpus needs one of every system.
