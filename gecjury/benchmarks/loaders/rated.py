@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.judgments import rank_ratings
@@ -69,7 +70,7 @@ def load_tmu_gfm(request: LoadRequest) -> Benchmark:
         # aspect.
         aspects = [_ratings(rows, column) for column in _TMU_COLUMNS.values()]
         usable = [2 * np.isnan(values).sum(1) <= values.shape[1] for values in aspects]
-        test = _test_part([row["source"] for row in rows], np.stack(usable).all(axis=0).tolist())
+        test = _test_part([row["source"] for row in rows], np.flatnonzero(np.all(usable, axis=0)))
         rows = [row for row in rows if normalise(row["source"]) in test]
         part = _TEST_PART
     # The file has a row for each output; a sentence of the corpus needs one of every system.
@@ -126,8 +127,8 @@ def load_autojqe(request: LoadRequest) -> Benchmark:
     raters[2 * np.isnan(raters).sum(axis=1) >= raters.shape[1]] = np.nan
     part = ""
     if request.info.name == "autojqe-test":
-        rated_rows = (~np.isnan(raters).all(axis=1)).tolist()
-        test = _test_part([source for _, source in keys], rated_rows)
+        usable = np.flatnonzero(~np.isnan(raters).all(axis=1))
+        test = _test_part([source for _, source in keys], usable)
         kept = [number for number, (_, source) in enumerate(keys) if normalise(source) in test]
         read, keys, raters = [read[n] for n in kept], [keys[n] for n in kept], raters[kept]
         part = _TEST_PART
@@ -236,9 +237,9 @@ def _tidied(texts: Sequence[str]) -> Version:
     return Version(tuple(" ".join(text.split()) for text in texts))
 
 
-def _test_part(sources: Sequence[str], usable: Sequence[bool]) -> set[str]:
+def _test_part(sources: Sequence[str], usable: NDArray[np.intp]) -> set[str]:
     """Return the sources, normalised, that training on the usable rows keeps for its test part."""
-    used = [source for source, chosen in zip(sources, usable, strict=True) if chosen]
+    used = [sources[row] for row in usable]
     return {normalise(used[row]) for row in split_sources(used).test}
 
 
