@@ -261,8 +261,6 @@ class EditMetric(Scorer):
         tagger: `none`, `spacy:NAME` or the name of a spaCy model, see
             `gecjury.extraction.extract`; `embedded` (the default) is the embedded tagger for
             English and the tagger of the corpus' language otherwise.
-        pos: part-of-speech scheme of the embedded tagger: `spacy2` (as in the official files,
-            which ERRANT 2 produced) or `spacy3`.
     """
 
     family: ClassVar[str] = "refbased"
@@ -270,16 +268,15 @@ class EditMetric(Scorer):
     apart: ClassVar[bool] = True
 
     tagger: str = "embedded"
-    pos: Literal["spacy2", "spacy3"] = "spacy2"
 
     @property
-    def extraction(self) -> tuple[GoldTypes, str, str]:
-        """How edits are read: types of gold edits, tagger and scheme."""
-        return "gold", self.tagger, self.pos
+    def extraction(self) -> tuple[GoldTypes, str]:
+        """How edits are read: types of gold edits, and tagger."""
+        return "gold", self.tagger
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """Return the tagger and the versions of the packages that decide edits."""
-        return extraction_signature(self.tagger, self.pos)
+        return extraction_signature(self.tagger)
 
     def check(self, corpus: Corpus) -> None:
         """Check the corpus, and that the tagger is installed before any work is done."""
@@ -287,7 +284,7 @@ class EditMetric(Scorer):
         # Checked first, because extraction may take minutes.
         if self.apart:
             corpus.refuse_overlaps(self.name)
-        extraction_signature(corpus.language.tagger_for(self.tagger), self.pos)
+        extraction_signature(corpus.language.tagger_for(self.tagger))
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """Return the signature with the tagger of the corpus' language."""
@@ -300,7 +297,7 @@ class EditMetric(Scorer):
 
     def edits(self, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
         """Return the edits of all hypotheses and references."""
-        return corpus_edits(corpus, self.tagger, self.pos, runtime)
+        return corpus_edits(corpus, self.tagger, runtime)
 
     def reference_edits(self, corpus: Corpus, runtime: Runtime) -> list[list[Edits]]:
         """Return the edits of every reference, R × N; hypotheses are not read.
@@ -344,13 +341,13 @@ class TypedEditMetric(EditMetric):
     types: GoldTypes = "auto"
 
     @property
-    def extraction(self) -> tuple[GoldTypes, str, str]:
-        """How edits are read: types of gold edits, tagger and scheme."""
-        return self.types, self.tagger, self.pos
+    def extraction(self) -> tuple[GoldTypes, str]:
+        """How edits are read: types of gold edits, and tagger."""
+        return self.types, self.tagger
 
     def edits(self, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
         """Return the edits of all hypotheses and references, with gold edits typed by `types`."""
-        return typed_corpus_edits(corpus, self.types, self.tagger, self.pos, runtime)
+        return typed_corpus_edits(corpus, self.types, self.tagger, runtime)
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """Return the signature, which says whether gold edits were retyped."""

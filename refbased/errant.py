@@ -24,7 +24,7 @@ from gecjury.refbased.edit_metric import (
     distinct_corrections,
     words,
 )
-from gecjury.refbased.references import QuotientRule, best_f
+from gecjury.refbased.references import RunningRule, best_f
 from gecjury.refbased.valid_edits import edit_judge, output_cases, verdicts_digest, verdicts_on
 from gecjury.refbased.wordless import wordless
 from gecjury.scoring.by_edit import EditCase, EditCounts, EditJudge, Explanation, edit_label
@@ -267,7 +267,7 @@ class ERRANT(BestReference, TypedEditMetric):
         return {"by_rule": by_system} if by_system else {}
 
     @property
-    def rule(self) -> QuotientRule:
+    def rule(self) -> RunningRule:
         """The rule that chooses a reference by the running F."""
         return best_f(self.beta, 4 if self.compat == "official" else None)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +19,6 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import ratio
 
-Choices = Literal["seeded", "script", "script2"]
-
-_Chooser = Callable[[int], NDArray[np.int16]]
-"""Takes the number of the next sentences and returns their references, draws × sentences."""
-
 # Choices of references kept at once (draws × sentences), so that memory does not grow with both.
 _CELLS = 10_000_000
 _CACHED = 500_000  # choices multiplied at once, so that they stay in the processor's cache
@@ -35,30 +29,6 @@ _CHOSEN = 3_000
 _MOST_CHOICES = 100
 
 _MOST_DRAWS = 1_000_000
-_MOST_GENERATORS = 100_000  # one per draw, 2.5 kB each, for the script's choices
-
-
-def _seeded(seed: int, repeats: int, references: int) -> _Chooser:
-    rng = np.random.default_rng(seed)
-    return lambda count: rng.integers(references, size=(repeats, count), dtype=np.int16)
-
-
-def _of_the_script(sizes: tuple[int, int], draw: Callable[[random.Random, int], int]) -> _Chooser:
-    """Return the chooser of the authors' script, which seeds a generator for every draw."""
-    repeats, references = sizes
-    generators = [random.Random(101 * number) for number in range(repeats)]
-    return lambda count: np.array(
-        [[draw(g, references) for _ in range(count)] for g in generators], dtype=np.int16
-    )
-
-
-# Functions from the seed and the numbers of draws and references to a chooser. `randrange` draws
-# like the script's `randint`; in Python 2 that was `int(random() * n)`.
-_CHOOSERS: Mapping[Choices, Callable[[int, int, int], _Chooser]] = {
-    "seeded": _seeded,
-    "script": lambda _, *sizes: _of_the_script(sizes, random.Random.randrange),
-    "script2": lambda _, *sizes: _of_the_script(sizes, lambda g, n: int(g.random() * n)),
-}
 
 
 @dataclass(frozen=True)
@@ -80,10 +50,6 @@ class GLEU(Scorer):
             characters of the line).
         draws: random choices of references that the corpus score averages over.
         seed: seed of the choices.
-        choices: `seeded` draws with `seed`; `script` repeats the choices of the authors' script,
-            which seeds its generator with 101·j for the j-th choice, as Python 3 draws them
-            (gec-metrics does the same), `script2` as Python 2 draws them, for which the script was
-            written. Resampled and permuted corpora always use `seed`, see `by_choice`.
     """
 
     name: ClassVar[str] = "gleu"
@@ -100,13 +66,11 @@ class GLEU(Scorer):
     unit: Unit = "word"
     draws: int = 500
     seed: int = 0
-    choices: Choices = "seeded"
 
     def __post_init__(self) -> None:
-        most = _MOST_DRAWS if self.choices == "seeded" else _MOST_GENERATORS
         for option, fits, expected in (
             ("n", 1 <= self.n <= 100, "1 to 100"),
-            ("draws", 1 <= self.draws <= most, f"1 to {most} for choices={self.choices}"),
+            ("draws", 1 <= self.draws <= _MOST_DRAWS, f"1 to {_MOST_DRAWS}"),
             ("seed", self.seed >= 0, "0 or more"),
         ):
             if not fits:
@@ -185,11 +149,11 @@ class GLEU(Scorer):
     def _mean_over_draws(self, values: NDArray[Any]) -> FloatArray:
         """Return the mean score over `draws` random choices of references, shape (systems,)."""
         systems, count, references, width = values.shape
-        draw = _CHOOSERS[self.choices](self.seed, self.draws, references)
+        rng = np.random.default_rng(self.seed)
         sums = np.zeros((self.draws, systems * width))
         for rows in blocks(count, self.draws, _CELLS):
             part = values[:, rows].swapaxes(0, 1)
-            chosen = draw(len(part))
+            chosen = rng.integers(references, size=(self.draws, len(part)), dtype=np.int16)
             first = part[:, :, 0].reshape(len(part), -1)
             sums += first.sum(axis=0, dtype=np.int64)
             for reference in range(1, references):
@@ -250,9 +214,8 @@ class OfficialGLEU(GLEU):
     Range 0 to 1, higher is better. Differs from `gleu`: an n-gram that occurs in both source and
     reference is never penalised, whatever its counts; numerators are floored at 0 for each
     sentence and order; in sentence scores every statistic of 0 becomes 1, except that an output
-    without words scores 0 (the script gives it e^(1−r)). References are drawn by
-    this package's generator unless `choices` says otherwise, so corpus scores agree with the
-    script's up to the noise of its draws.
+    without words scores 0 (the script gives it e^(1−r)). References are drawn by this package's
+    generator, so corpus scores agree with the script's up to the noise of its draws.
     """
 
     name: ClassVar[str] = "gleu-official"

@@ -17,9 +17,8 @@ from itertools import chain
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gecjury.core.arrays import BoolArray, Int32Array, IntArray, UInt64Array
+from gecjury.core.arrays import Int32Array, IntArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 
@@ -34,20 +33,6 @@ _WORD = 5  # estimated characters per word
 _KEPT = 31 << 20  # bytes of the largest block that glibc learns from; it ignores 32 MB or more
 # Up to this many possible codes are looked up in a table (64 MB); more are sorted.
 _CELLS = 1 << 24
-
-# Bits set in the bytes after the end of a word within a group of eight, by the number of its bytes
-# in the group: UTF-8 has no byte of ones only, so words that contain zero bytes stay distinct, too.
-_PADDING = np.array([2**64 - 2 ** (8 * size) for size in range(9)], np.uint64)
-# Not UTF-8 either: the second key of a long word, whose first key is a number.
-_NUMBERED = np.uint64(0xFEFEFEFEFEFEFEFE)
-# Odd factors of random bits, which spread keys over the table.
-_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93], np.uint64)
-
-# UTF-8 bytes of white space outside ASCII, blanks × bytes: characters of two bytes, then of three.
-_WIDE_BLANKS = [
-    np.array([list(chr(code).encode()) for code in codes if chr(code).isspace()], np.uint8)
-    for codes in (range(0x80, 0x800), range(0x800, 0xD800))
-]
 
 
 @dataclass(frozen=True)
@@ -201,56 +186,19 @@ def _chunks(
         start = stop
 
 
-def _words(texts: Sequence[str]) -> tuple[list[UInt64Array], IntArray]:
-    """Return two keys of each word, both equal only for equal words, and each text's word count.
-
-    Words are those of `str.split`. Their bytes are compared eight at a time, without creating a
-    string for each word; the few words of more than 16 bytes are numbered one by one.
-    """
-    joined = "\n".join(texts).encode("utf-8", "surrogatepass")
-    data = b"\n%b\n%b" % (joined, bytes(16))
-    letters = np.frombuffer(data, np.uint8)[:-16]
-    # 9 to 13 and 28 to 32; smaller codes wrap around to larger ones.
-    white = (letters - np.uint8(9) < 5) | (letters - np.uint8(28) < 5)
-    _mark_wide_blanks(white, letters)
-    parts = np.flatnonzero(white)
-    line_ends = np.flatnonzero(letters.take(parts) == 10)
-    if len(line_ends) > len(texts) + 1:  # a text itself contains line ends
-        return _words([" ".join(text.split()) for text in texts])
-    gaps = np.diff(parts)
-    filled = gaps > 1
-    lengths = np.add.reduceat(filled, line_ends[:-1], dtype=np.int64)
-    places = np.flatnonzero(filled)
-    sizes, starts = gaps.take(places) - 1, parts.take(places) + 1
-
-    # The eight bytes that begin at each byte.
-    eights = np.ndarray((len(data) - 7,), "<u8", data, 0, (1,))
-    first = eights.take(starts) | _PADDING.take(np.minimum(sizes, 8))
-    second = np.full(len(first), _PADDING[0])
-    longer = np.flatnonzero(sizes > 8)
-    second[longer] = eights[starts[longer] + 8] | _PADDING[np.minimum(sizes[longer] - 8, 8)]
-    numbers: dict[bytes, int] = {}
-    for word in longer[sizes[longer] > 16].tolist():
-        start = int(starts[word])
-        first[word] = numbers.setdefault(data[start : start + int(sizes[word])], len(numbers))
-        second[word] = _NUMBERED
-    return [first, second], lengths
-
-
-def _mark_wide_blanks(white: BoolArray, letters: NDArray[np.uint8]) -> None:
-    """Mark the bytes of white space outside ASCII, as `str.split` defines it."""
-    leads = np.flatnonzero(letters >= 0xC2)
-    for blanks in _WIDE_BLANKS:
-        places = leads[:, None] + np.arange(blanks.shape[1])
-        bytes_of = letters.take(places, mode="clip")
-        are_blank = (bytes_of[:, None] == blanks).all(axis=2).any(axis=1)
-        white[places[are_blank]] = True
-
-
-def _characters(texts: Sequence[str]) -> tuple[list[UInt64Array], IntArray]:
-    """Return a key of each character, and the number of characters of each text."""
+def _tokens(texts: Sequence[str], unit: str) -> tuple[IntArray, int, IntArray]:
+    """Return a number of each token, the number of distinct ones, and each text's token count."""
+    if unit == "word":
+        words = [text.split() for text in texts]
+        lengths = np.fromiter(map(len, words), np.int64, len(words))
+        numbers: dict[str, int] = {}
+        each = (numbers.setdefault(word, len(numbers)) for line in words for word in line)
+        return np.fromiter(each, np.int64, int(lengths.sum())), len(numbers), lengths
+    if unit == "char":
+        texts = [text.strip() for text in texts]
     codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), "<u4")
-    return [codes.astype(np.uint64)], np.fromiter(map(len, texts), np.int64, len(texts))
+    distinct, ids = np.unique(codes, return_inverse=True)
+    return ids, len(distinct), np.fromiter(map(len, texts), np.int64, len(texts))
 
 
 def _count_chunk(
@@ -262,10 +210,7 @@ def _count_chunk(
     and exact for any order, and those of one sentence stay together.
     """
     per_row, texts = chunk.per_row, chunk.texts
-    if unit == "word":
-        keys, lengths = _words(texts)
-    else:
-        keys, lengths = _characters([text.strip() for text in texts] if unit == "char" else texts)
+    tokens, vocabulary, lengths = _tokens(texts, unit)
     count, width = len(per_row), int(per_row.max())
     first_text = np.cumsum(per_row) - per_row
     # A text's number of n-grams follows from its length.
@@ -280,7 +225,7 @@ def _count_chunk(
     # arrays would cost more than counting them for a text that does not exist (slot `width`). They
     # get the number of an n-gram of their own sentence, so that its numbers stay together.
     late = np.empty(0, dtype=np.int64)
-    grams, firsts = table.numbered_keys([*keys, row.view(np.uint64)])
+    grams, firsts = table.numbered(row * vocabulary + tokens, count * vocabulary)
     filled = np.flatnonzero(np.add.reduceat(lengths, first_text))
     chosen, column = chunk.slots[:, filled], np.arange(len(filled))
     kinds = last = distinct_of = np.empty(0, dtype=np.int64)
@@ -367,61 +312,12 @@ class _Table:
         if size > max(_CELLS, len(codes)):
             _, firsts, numbers = np.unique(codes, return_index=True, return_inverse=True)
             return numbers, firsts
-        return _ranked(self._one_of_each(codes, size))
-
-    def numbered_keys(self, keys: Sequence[UInt64Array]) -> tuple[IntArray, IntArray]:
-        """Number elements by their keys, in the order of the place of one element of each number.
-
-        Args:
-            keys: several arrays of equal length, with any values.
-
-        Returns:
-            As in `numbered`.
-        """
-        return _ranked(self._alike(keys, len(_FACTORS)))
-
-    def _alike(self, keys: Sequence[UInt64Array], rounds: int) -> IntArray:
-        """Return for each element the place of one with the same keys, the same place for all.
-
-        Args:
-            keys: as in `numbered_keys`.
-            rounds: how often elements that share a cell are tried again before they are sorted.
-        """
-        if not rounds:
-            several = np.stack(keys, axis=1)
-            _, firsts, kinds = np.unique(several, axis=0, return_index=True, return_inverse=True)
-            return firsts[kinds.reshape(-1)]
-        # With sixteen times as many cells as elements, few elements share a cell.
-        bits = max(18, len(keys[0]).bit_length() + 4)
-        mixed = keys[0]
-        for key, factor in zip(keys[1:], _FACTORS[1:], strict=False):
-            mixed = mixed ^ key * factor
-        codes = (mixed * _FACTORS[rounds - 1] >> np.uint64(64 - bits)).view(np.int64)
-        places = self._one_of_each(codes, 1 << bits)
-        differs = np.zeros(len(places), np.bool_)
-        for key in keys:
-            differs |= key != key.take(places)
-        collided = np.flatnonzero(differs)
-        if len(collided):
-            places[collided] = collided[self._alike([key[collided] for key in keys], rounds - 1)]
-        return places
-
-    def _one_of_each(self, codes: IntArray, size: int) -> IntArray:
-        """Return for each code the place of one that equals it, the same place for all of them."""
         if size > len(self.cells):
             self.cells = np.empty(size, np.int32)
         # The table keeps one of several equal codes; cells that were not written are never read.
         self.cells[codes] = np.arange(len(codes), dtype=np.int32)
-        return self.cells.take(codes).astype(np.int64)
-
-
-def _ranked(places: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the rank of each place among the distinct ones, and the distinct ones, ascending.
-
-    Args:
-        places: an array that contains each of its values at the index of that value.
-    """
-    firsts = np.flatnonzero(places == np.arange(len(places)))
-    ranks = np.empty(len(places), np.int64)
-    ranks[firsts] = np.arange(len(firsts))
-    return ranks.take(places), firsts
+        places = self.cells.take(codes).astype(np.int64)
+        firsts = np.flatnonzero(places == np.arange(len(places)))
+        ranks = np.empty(len(places), np.int64)
+        ranks[firsts] = np.arange(len(firsts))
+        return ranks.take(places), firsts

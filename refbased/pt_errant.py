@@ -1,4 +1,4 @@
-"""PT-ERRANT: ERRANT's counts, each edit weighted by how much it moves BERTScore or BARTScore."""
+"""PT-ERRANT: ERRANT's counts, each edit weighted by how much it moves BERTScore."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.precision import DType
-from gecjury.refbased.edit_metric import TypedCounts, TypedEditMetric, Types, distinct_corrections
-from gecjury.refbased.weighing.edit_weights import (
+from gecjury.refbased.bertscore import (
     EditKey,
     EditWeights,
     Kinds,
     ModelWeighted,
     edit_kinds,
 )
+from gecjury.refbased.edit_metric import TypedCounts, TypedEditMetric, Types, distinct_corrections
 from gecjury.refbased.wordless import wordless
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scores import Statistics
@@ -28,10 +28,10 @@ from gecjury.scoring.scores import Statistics
 class PTERRANT(ModelWeighted, TypedEditMetric):
     """F-score over weighted edits (Gong et al. 2022).
 
-    The weight of an edit e is |BERTScore(S with only e applied, R) − BERTScore(S, R)|, or the same
-    difference of BARTScore. Range 0 to 1, higher is better. Precision is 1 without false positives,
-    recall 1 without false negatives. An output without words has no hits. Several references are
-    handled as in ERRANT, both for a sentence and for the corpus.
+    The weight of an edit e is |BERTScore(S with only e applied, R) − BERTScore(S, R)|. Range 0 to
+    1, higher is better. Precision is 1 without false positives, recall 1 without false negatives.
+    An output without words has no hits. Several references are handled as in ERRANT, both for a
+    sentence and for the corpus.
 
     Attributes:
         beta: weight of recall.
@@ -42,7 +42,7 @@ class PTERRANT(ModelWeighted, TypedEditMetric):
 
     name: ClassVar[str] = "pt-errant"
     version: ClassVar[int] = 2
-    summary: ClassVar[str] = "ERRANT with edits weighted by their effect on BERTScore or BARTScore"
+    summary: ClassVar[str] = "ERRANT with edits weighted by their effect on BERTScore"
     paper: ClassVar[str] = "Gong et al. 2022"
     later_settings: ClassVar[frozenset[str]] = TypedEditMetric.later_settings | {"dtype"}
     apart: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""PT-M2: M2's counts, each edit weighted by how much it moves BERTScore or BARTScore."""
+"""PT-M2: M2's counts, each edit weighted by how much it moves BERTScore."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.precision import DType
+from gecjury.refbased.bertscore import EditWeights, ModelWeighted
 from gecjury.refbased.m2.maxmatch import extract_system_edits
 from gecjury.refbased.m2.metric import M2, gold_edits
 from gecjury.refbased.m2.paths import GoldEdit, SystemEdit
-from gecjury.refbased.weighing.edit_weights import EditWeights, ModelWeighted
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Statistics
 
@@ -26,7 +26,7 @@ class PTM2(ModelWeighted, M2):
     """F0.5 over weighted edits matched to gold M2 edits (Gong et al. 2022).
 
     The weight of an edit e is |BERTScore(S with only e applied, R) − BERTScore(S, R)|, where R is
-    the source with the annotator's edits, or the same difference of BARTScore. Sums of the weights
+    the source with the annotator's edits. Sums of the weights
     of correct, proposed and gold edits replace M2's counts; everything else is as in M2: range 0 to
     1, higher is better. Gold edits typed `UNK` or `Um` do not count, since R is without them.
 
@@ -39,7 +39,7 @@ class PTM2(ModelWeighted, M2):
     """
 
     name: ClassVar[str] = "pt-m2"
-    summary: ClassVar[str] = "M2 with edits weighted by their effect on BERTScore or BARTScore"
+    summary: ClassVar[str] = "M2 with edits weighted by their effect on BERTScore"
     paper: ClassVar[str] = "Gong et al. 2022"
     later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
 

@@ -31,7 +31,7 @@ def measure(options: Options) -> list[Claim]:
     import errant
     from spacy.tokens import Doc
 
-    nlp = load_tagger("embedded", "spacy2")
+    nlp = load_tagger("embedded")
     annotator = errant.load("en", nlp)
     parser = Parser(nlp)
     extractor = replace(errant_extractor(nlp), reader=parser)

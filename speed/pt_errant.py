@@ -24,8 +24,8 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.extraction.extract import corpus_edits
 from gecjury.models.checkpoints import quiet_transformers
+from gecjury.refbased.bertscore import BERTScore
 from gecjury.refbased.pt_errant import PTERRANT
-from gecjury.refbased.weighing.bertscore import BERTScore
 from speed.harness import Claim, Options, faster, needs, peak_memory
 
 __all__ = ["measure"]
@@ -73,7 +73,7 @@ def measure(options: Options) -> list[Claim]:
         tuple(Version(version.lines).take(rows) for version in whole.references),
     )
     runtime = Runtime(device="cpu", use_cache=False)
-    edits = corpus_edits(corpus, "embedded", "spacy2", runtime)
+    edits = corpus_edits(corpus, "embedded", runtime)
     # Edits are the same work on both sides and are passed to both, so that only weights are timed.
     ready = Corpus(
         corpus.sources,

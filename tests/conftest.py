@@ -117,12 +117,6 @@ def _make_bart(folder: Path, seed: int) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def tiny_bart(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a tiny random BART that can generate text."""
-    return _make_bart(tmp_path_factory.mktemp("models") / "tiny-bart", seed=2)
-
-
 def pytest_collection() -> None:
     """Disable garbage collection while thousands of tests are collected."""
     gc.disable()

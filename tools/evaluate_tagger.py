@@ -158,12 +158,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--tagger", default="embedded", help="a name, or a folder to load")
-    parser.add_argument("--scheme", default="spacy2")
     parser.add_argument("--confusions", type=int, default=0, help="how many confusions to list")
     arguments = parser.parse_args()
     from gecjury.extraction.tagger import load_tagger
 
-    extractor = Extractor(load_tagger(arguments.tagger, arguments.scheme))
+    extractor = Extractor(load_tagger(arguments.tagger))
     report = compare(extractor, arguments.folder, arguments.confusions)
     print(json.dumps(report, indent=1))
     return 0

@@ -128,7 +128,7 @@ def build(settings: Settings) -> Any:
         "use_upper": True, "tok2vec": listener,
     }  # fmt: skip
     nlp.add_pipe("parser", config={"model": transitions})
-    nlp.add_pipe("attribute_ruler").add_patterns(attribute_patterns("spacy2"))
+    nlp.add_pipe("attribute_ruler").add_patterns(attribute_patterns())
     nlp.add_pipe("lemmatizer", config={"mode": "rule", "overwrite": False})
     return nlp
 
@@ -281,7 +281,7 @@ def write(nlp: Any, output: Path, fingerprint: dict[str, Any], words: dict[str, 
     """Write the pipeline without strings and tables that parsing does not need."""
     ruler = nlp.get_pipe("attribute_ruler")
     ruler.clear()
-    ruler.add_patterns(attribute_patterns("spacy2", words))
+    ruler.add_patterns(attribute_patterns(words))
     nlp.meta.update(
         name="embedded",
         version=VERSION,

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs, RankedItem
 from gecjury.core.arrays import FloatArray, IntArray
-from gecjury.core.errors import OptionError
 
 _Key = tuple[int, str, str]
 
@@ -58,7 +57,7 @@ class AnnotatorAgreement:
         return 0.5 + 0.5 * math.sqrt(2 * self.accuracy - 1)
 
 
-def annotator_agreement(pairs: JudgmentPairs | JudgedEntries) -> AnnotatorAgreement:
+def annotator_agreement(judged: JudgedEntries) -> AnnotatorAgreement:
     """Return the agreement between two annotators at sentence level.
 
     Every two annotators are compared on every pair of systems that both judged on the same
@@ -67,15 +66,15 @@ def annotator_agreement(pairs: JudgmentPairs | JudgedEntries) -> AnnotatorAgreem
     judgments of SEEDA's Base systems the result is 64.4% of 519 (edit) and 89.6% of 694 (sentence).
 
     Args:
-        pairs: judgments, ties included, in file order; `JudgedEntries` are processed in parts.
+        judged: judgments, ties included, in file order; processed in parts.
 
     Returns:
         Agreement on decided comparisons and on all.
     """
-    # From entries, only the pairs that somebody judged again are built.
-    parts = pairs.parts() if isinstance(pairs, JudgmentPairs) else pairs.repeated(within=False)
     preferences = [np.zeros((2, 0), dtype=np.int64)]
-    preferences += [part.preference[np.stack(_twice(part))] for part in parts]
+    # Only the pairs that somebody judged again are built.
+    for part in judged.repeated(within=False):
+        preferences.append(part.preference[np.stack(_twice(part))])
     x, y = np.concatenate(preferences, axis=1)
     decided = (x != 0) & (y != 0)
     equal = x == y
@@ -143,9 +142,6 @@ def cohen_kappa(first: NDArray[Any], second: NDArray[Any]) -> float:
 
     Returns:
         At most 1, 0 at chance; NaN without labels or where all labels are equal.
-
-    Raises:
-        OptionError: the shapes differ or are not one-dimensional.
     """
     shares, observed = _shares(first, second)
     return _above_chance(observed, float(np.prod(shares, axis=0).sum()))
@@ -155,7 +151,7 @@ def scott_pi(first: NDArray[Any], second: NDArray[Any]) -> float:
     """Return Scott's π (1955), which is κ with chance from the pooled labels of both annotators.
 
     Shared tasks of machine translation, Grundkiewicz et al. (2015) and the SEEDA paper print it as
-    Cohen's κ. Arguments, value and errors are those of `cohen_kappa`.
+    Cohen's κ. Arguments and value are those of `cohen_kappa`.
     """
     shares, observed = _shares(first, second)
     return _above_chance(observed, float(np.square(shares.mean(axis=0)).sum()))
@@ -163,14 +159,11 @@ def scott_pi(first: NDArray[Any], second: NDArray[Any]) -> float:
 
 def _shares(first: NDArray[Any], second: NDArray[Any]) -> tuple[FloatArray, float]:
     """Return the frequencies of labels, 2 × labels, and the share of equal labels."""
-    a, b = np.asarray(first), np.asarray(second)
-    if a.ndim != 1 or a.shape != b.shape:
-        raise OptionError(f"labels of shapes {a.shape} and {b.shape}: expected two equal vectors")
-    if not len(a):
+    if not len(first):
         return np.zeros((2, 0)), math.nan
-    labels = np.unique(np.concatenate([a, b]))
-    shares = np.stack([(side[:, None] == labels).mean(axis=0) for side in (a, b)])
-    return shares, float((a == b).mean())
+    labels = np.unique(np.concatenate([first, second]))
+    shares = np.stack([(side[:, None] == labels).mean(axis=0) for side in (first, second)])
+    return shares, float((first == second).mean())
 
 
 def _above_chance(observed: float, expected: float) -> float:

@@ -37,10 +37,7 @@ from gecjury.corpus.reading import read_versions
 from gecjury.stats.counts import defined_mean
 
 if TYPE_CHECKING:
-    from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, VerdictProblem
-
-    _OfSource = HumanVerdict | JudgedSource
-    Verdicts = tuple[tuple[HumanVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]
+    from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, Verdicts
 
 Columns = Mapping[str, Mapping[str, float]]
 """Published scores: kind (`trueskill`, `expected-wins`, `mean`), then system, higher is better."""
@@ -307,16 +304,16 @@ def _verdicts_of(
     """
     texts = {" ".join(source.split()) for source in corpus.sources}
 
-    def kept(judged: _OfSource) -> bool:
+    def kept(judged: HumanVerdict | JudgedSource) -> bool:
         return judged.row in place or (judged.row < 0 and judged.sentence in texts)
 
-    verdicts, sources, problems = read()
+    verdicts, sources, unread = read()
     sources = tuple(replace(one, row=place.get(one.row, -1)) for one in sources if kept(one))
-    files = {f"{one.annotator}/{one.item}" for one in sources}
+    items = {one.item for one in sources}
     return (
         tuple(replace(one, row=place.get(one.row, -1)) for one in verdicts if kept(one)),
         sources,
-        tuple(one for one in problems if one.file.rpartition(".")[0] in files),
+        tuple((item, reason) for item, reason in unread if item in items),
     )
 
 

@@ -4,31 +4,56 @@ The package's `manifest.tsv` lists every file with its repository, commit and SH
 folder is laid out like the manifest. It is the argument (`--data`), else `$GECJURY_DATA`, else the
 user's cache, which is filled from the pinned commits when files are needed. Files of a given folder
 are only read: an altered file is an error and is not downloaded again.
+
+Downloads are retried and checked by SHA-256, several at a time. A file gets its name only once its
+checksum is right, so that a half-written file is never read.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
+import http.client
 import importlib.resources
 import os
 import stat
 import sys
+import threading
+import time
+import urllib.error
 import urllib.parse
+import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NoReturn
 
-from gecjury.benchmarks.download import Download, Unreachable, download_all, sha256_of
-from gecjury.core.errors import DataError, OptionError, nearest_of
+from gecjury.core.addresses import check_address, public_address
+from gecjury.core.durable import whole_file
+from gecjury.core.errors import DataError, OptionError, known_name
 from gecjury.core.runtime import Runtime
 from gecjury.core.wording import visible
 
 BASE_URL = "https://raw.githubusercontent.com"
 
+_CHUNK = 1 << 16
+_TIMEOUT = 30.0  # seconds without a byte after which a connection counts as cut
+_SLOWEST = 1_000  # bytes a second below which a transfer is too slow, although it never times out
+_ATTEMPTS = 5
+_WORKERS = 8
+
 Origin = Literal["--data", "$GECJURY_DATA", "cache"]
 FileState = Literal["present", "missing", "altered"]
+
+
+class Unreachable(DataError):
+    """The server could not be reached or kept failing, so data must come from another source."""
+
+
+class _CutError(Exception):
+    """A transfer that ended early or was refused for now; worth another attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +89,10 @@ DATASETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "seeda": ("SEEDA/", "conll14/", "reassess-gec/"),
         "gjg15": ("GJG15/", "conll14/", "reassess-gec/"),
-        "gmeg-dev-fce": ("GMEG/README.md", "GMEG/data/dev/fce"),
-        "gmeg-dev-wiki": ("GMEG/README.md", "GMEG/data/dev/wiki"),
-        "gmeg-dev-yahoo": ("GMEG/README.md", "GMEG/data/dev/yahoo"),
-        "gmeg-test-wiki": ("GMEG/README.md", "GMEG/data/test/wiki"),
+        "gmeg-dev-fce": ("GMEG/data/dev/fce", "GMEG/README.md"),
+        "gmeg-dev-wiki": ("GMEG/data/dev/wiki", "GMEG/README.md"),
+        "gmeg-dev-yahoo": ("GMEG/data/dev/yahoo", "GMEG/README.md"),
+        "gmeg-test-wiki": ("GMEG/data/test/wiki", "GMEG/README.md"),
         "jfleg": ("jfleg/", "gug-data/"),
         "tmu-gfm": ("TMU-GFM-Dataset/",),
         "swedish-oestling": ("gec-evaluation/",),
@@ -83,21 +108,14 @@ DATASETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "multiged-2023": ("multiged-2023/",),
     }
 )
-"""The sets that are fetched by name, each with the prefixes of its paths."""
+"""The sets that are fetched by name: the prefixes of their paths, that of the own folder first."""
 
 
-@functools.lru_cache(maxsize=4)
-def manifest(table: Path | None = None) -> Mapping[str, DataFile]:
-    """Return the pinned files by path.
-
-    Args:
-        table: another table with the same columns, e.g. of a mirror's own files; the package's
-            `manifest.tsv` by default.
-    """
-    source = (
-        importlib.resources.files("gecjury.benchmarks") / "manifest.tsv" if table is None else table
-    )
-    rows = (line.split("\t") for line in source.read_text(encoding="utf-8").splitlines()[1:])
+@functools.cache
+def manifest() -> Mapping[str, DataFile]:
+    """Return the pinned files by path."""
+    table = importlib.resources.files("gecjury.benchmarks") / "manifest.tsv"
+    rows = (line.split("\t") for line in table.read_text(encoding="utf-8").splitlines()[1:])
     return MappingProxyType(
         {
             path: DataFile(path, repo, commit, upstream, digest, int(size), licence)
@@ -107,61 +125,40 @@ def manifest(table: Path | None = None) -> Mapping[str, DataFile]:
 
 
 def dataset_files(name: str) -> tuple[DataFile, ...]:
-    """Return the files of a named set.
-
-    Args:
-        name: one of `DATASETS`, or a top-level folder of the data ("SEEDA").
+    """Return the files of one of `DATASETS`.
 
     Raises:
         OptionError: the name is unknown; the message suggests the nearest ones.
     """
-    folders = {path.partition("/")[0] for path in manifest()}
-    if name in DATASETS:
-        starts = DATASETS[name]
-    elif name in folders:
-        starts = (f"{name}/",)
-    else:
-        raise OptionError(f"no data set is called {name!r}: {nearest_of(name, tuple(DATASETS))}")
+    starts = DATASETS[known_name("data set", name, tuple(DATASETS))]
     return tuple(file for path, file in manifest().items() if path.startswith(starts))
-
-
-def own_folder(name: str) -> str:
-    """Return the folder, below a data folder, that belongs only to a named set.
-
-    Raises:
-        OptionError: the name is unknown.
-    """
-    if name not in DATASETS:
-        return dataset_files(name)[0].path.partition("/")[0]
-    # The domains of GMEG share a README, which comes first; others list their own folder first.
-    start = DATASETS[name][-1] if name.startswith("gmeg-") else DATASETS[name][0]
-    return start.rstrip("/") if start.endswith("/") else start.rpartition("/")[0]
 
 
 def open_data(
     data: str | Path | None = None,
     *,
-    url: str | None = None,
     cache: str | Path | None = None,
-    table: Path | None = None,
     quiet: bool = False,
 ) -> DataFolder:
     """Return the folder that data is read from.
 
+    Missing files of the cache are downloaded from `$GECJURY_DATA_URL`, by default GitHub.
+
     Args:
         data: a folder laid out like the manifest; default `$GECJURY_DATA`, then the cache.
-        url: base of the addresses to download from; default `$GECJURY_DATA_URL`, then GitHub.
         cache: the cache folder instead of the user's; files go into `data` in it.
-        table: as in `manifest`.
         quiet: show no progress bars for downloads.
 
     Raises:
         DataError: the given folder does not exist.
-        OptionError: the URL is not http or https.
+        OptionError: the URL is not an http or https address.
     """
-    base = url or os.environ.get("GECJURY_DATA_URL") or BASE_URL
-    if not base.startswith(("http://", "https://")):
-        raise OptionError(f"data URL {base!r}: expected one that begins with https:// or http://")
+    base = os.environ.get("GECJURY_DATA_URL") or BASE_URL
+    if wrong := check_address(base):
+        raise OptionError(
+            f"$GECJURY_DATA_URL: {visible(public_address(base))!r} is not an address to fetch from "
+            f"({wrong}); expected https://HOST/... or http://HOST/..."
+        )
     origin: Origin
     if data:
         origin, root = "--data", Path(data)
@@ -171,13 +168,13 @@ def open_data(
         # The option takes precedence over the variable, and the variable over the usual place.
         named = cache or os.environ.get("GECJURY_CACHE")
         place = Runtime(cache=Path(named) if named else None).cache_folder("data")
-        return DataFolder(place, "cache", base, manifest(table), quiet)
+        return DataFolder(place, "cache", base, quiet=quiet)
     if not root.is_dir():
         raise DataError(
             f"{root}: no such folder (from {origin}); "
             "name a folder laid out like the data manifest (SEEDA/, conll14/, ...)"
         )
-    return DataFolder(root, origin, base, manifest(table), quiet)
+    return DataFolder(root, origin, base, quiet=quiet)
 
 
 @dataclass(frozen=True)
@@ -272,25 +269,51 @@ class DataFolder:
             return 0
         size = sum(file.size for file in wanted)
         # Like everything that is not a result, a note goes to stderr.
-        note = f"fetching {len(wanted)} files ({size / 1e6:.1f} MB) from {self.base_url}"
-        sys.stderr.write(f"gecjury: {visible(f'{note} into {self.root}')}\n")
-        downloads = [
-            Download(f.path, f.url(self.base_url), self.root / f.path, f.sha256, f.size)
-            for f in wanted
-        ]
+        note = f"fetching {len(wanted)} files ({size / 1e6:.1f} MB)"
+        places = f"from {public_address(self.base_url)} into {self.root}"
+        sys.stderr.write(f"gecjury: {visible(f'{note} {places}')}\n")
         try:
-            download_all(downloads, backoff=backoff, quiet=self.quiet)
+            self._download(wanted, backoff)
         except Unreachable as error:
             raise Unreachable(f"{error}. {_advice(wanted_by)}") from None
         return len(wanted)
 
+    def _download(self, files: Sequence[DataFile], backoff: float) -> None:
+        """Fetch files in parallel, with a progress bar on stderr if that is a terminal."""
+        from rich.console import Console
+        from rich.progress import Progress
+
+        # In a log a bar would be noise; the note before it says what is fetched.
+        silent = self.quiet or not sys.stderr.isatty()
+        stop = threading.Event()
+        with Progress(console=Console(stderr=True), transient=True, disable=silent) as bar:
+            total = sum(file.size for file in files)
+            task = bar.add_task(f"fetching {len(files)} files", total=total)
+            pool = ThreadPoolExecutor(_WORKERS)
+            jobs = {
+                pool.submit(
+                    _fetch, f, f.url(self.base_url), self.root / f.path, stop, backoff
+                ): f.size
+                for f in files
+            }
+            try:
+                for job in as_completed(jobs):
+                    job.result()
+                    bar.advance(task, jobs[job])
+            finally:
+                # The set is useless without the missing file, so one failure stops all transfers.
+                stop.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+
     def _refuse(self, file: DataFile, state: FileState, wanted_by: str) -> NoReturn:
         path = self.root / file.path
         if state == "altered":
+            status = path.stat()
+            digest = _digest(path, status.st_mtime_ns, status.st_size)
             raise DataError(
                 f"{path}: altered: expected sha256 {file.sha256} ({file.size} bytes), got "
-                f"{sha256_of(path)} ({path.stat().st_size} bytes); restore the file, or delete it "
-                f"and run `gecjury data fetch {wanted_by}`"
+                f"{digest} ({status.st_size} bytes); restore the file, or delete it and run "
+                f"`gecjury data fetch {wanted_by}`"
             )
         if not file.upstream_path:
             raise DataError(
@@ -300,6 +323,97 @@ class DataFolder:
         raise DataError(
             f"{file.path} is not in {self.root} (from {self.origin}). {_advice(wanted_by)}"
         )
+
+
+def _fetch(file: DataFile, url: str, target: Path, stop: threading.Event, backoff: float) -> None:
+    """Fetch a file, trying again after a cut connection, and check it before it gets its name."""
+    shown = public_address(url)
+    for attempt in range(_ATTEMPTS):
+        try:
+            data = _received(file, url, stop)
+            break
+        except _CutError as error:
+            if stop.wait(backoff * 2**attempt):
+                return
+            reason = error
+    else:
+        raise Unreachable(
+            f"{file.path}: {shown} given up after {_ATTEMPTS} failed attempts ({reason})"
+        )
+    if stop.is_set():
+        return
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != file.sha256:
+        raise DataError(
+            f"{file.path}: wrong checksum after the download from {shown}: expected sha256 "
+            f"{file.sha256}, got {digest}; nothing was kept. Try again, or use another mirror"
+        )
+    with whole_file(target, synced=False) as opened:
+        opened.write(data)
+
+
+def _received(file: DataFile, url: str, stop: threading.Event) -> bytes:
+    """Return the bytes of one connection."""
+    end = time.monotonic() + _TIMEOUT + file.size / _SLOWEST
+    data = bytearray()
+    with _open(file.path, url) as answer:
+        # One byte too many shows that the file is another one; an endless response must end.
+        while len(data) <= file.size and not stop.is_set():
+            try:
+                chunk = answer.read1(_CHUNK)
+            except (http.client.HTTPException, OSError) as error:
+                raise _CutError(str(error) or type(error).__name__) from None
+            if not chunk:
+                break
+            if time.monotonic() > end:
+                raise _CutError(f"it sends less than {_SLOWEST} bytes a second")
+            data += chunk
+        declared = answer.headers.get("Content-Length", "")
+    if len(data) < file.size and not (declared.isdecimal() and len(data) == int(declared[:20])):
+        raise _CutError("the connection was cut")
+    return bytes(data)
+
+
+def _open(name: str, url: str) -> http.client.HTTPResponse:
+    request = urllib.request.Request(url, headers={"User-Agent": "gecjury"})
+    # Only these, since the handlers of `urlopen` also follow redirects to ftp.
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler,
+        urllib.request.HTTPHandler,
+        urllib.request.HTTPSHandler,
+        urllib.request.HTTPDefaultErrorHandler,
+        urllib.request.HTTPRedirectHandler,
+        urllib.request.HTTPErrorProcessor,
+        urllib.request.UnknownHandler,
+    ):
+        opener.add_handler(handler())
+    shown = public_address(url)
+    try:
+        answer: http.client.HTTPResponse = opener.open(request, timeout=_TIMEOUT)
+    except urllib.error.HTTPError as error:
+        error.close()
+        reason = visible(str(error.reason).partition("\n")[0].strip()[:200])
+        if error.code == 429 or error.code >= 500:
+            raise _CutError(f"HTTP {error.code} {reason}") from None
+        raise DataError(
+            f"{name}: the server answers {error.code} {reason} for {shown}; "
+            "check the base URL ($GECJURY_DATA_URL)"
+        ) from None
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, ConnectionResetError | ConnectionAbortedError):
+            raise _CutError(str(error.reason)) from None
+        # No server listens, or the host name is unknown: another source helps, waiting seldom does.
+        reason = visible(str(error.reason)[:200])
+        raise Unreachable(f"{name}: no connection to {shown} ({reason})") from None
+    except (http.client.HTTPException, OSError) as error:
+        raise _CutError(visible(str(error)[:200]) or type(error).__name__) from None
+    except (ValueError, OverflowError) as error:
+        raise DataError(
+            f"{name}: {shown} cannot be requested ({type(error).__name__}): the address "
+            "that it redirects to, or the proxy in $HTTP_PROXY or $HTTPS_PROXY, is not valid"
+        ) from None
+    return answer
 
 
 def _advice(name: str) -> str:
@@ -312,4 +426,5 @@ def _advice(name: str) -> str:
 @functools.lru_cache(maxsize=4096)
 def _digest(path: Path, changed: int, size: int) -> str:
     """Return SHA-256 of a file, computed once as long as its time stamp and size stay the same."""
-    return sha256_of(path)
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

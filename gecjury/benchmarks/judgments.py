@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray, IntArray
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import InputError
 from gecjury.core.textfiles import read_bytes
 from gecjury.corpus.corpus import Corpus
 
@@ -124,14 +124,13 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
         first_line: int,
         lines: int | None,
         systems: Collection[str],
-        of_user: bool,
         unknown: Counter[str] | None,
         rows: Mapping[tuple[str, int], int] | None,
     ):
         super().__init__()
         self.items: list[RankedItem] = []
         self._path, self._first_line, self._lines = path, first_line, lines
-        self._systems, self._of_user, self._unknown = systems, of_user, unknown
+        self._systems, self._unknown = systems, unknown
         self._rows = rows
         self._locator: xml.sax.xmlreader.Locator | None = None
         self._open: tuple[str, int, str] | None = None
@@ -150,17 +149,11 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
             if line < 0 or (self._lines is not None and line >= self._lines):
                 top = "" if self._lines is None else f" to {self._lines - 1 + self._first_line}"
                 remedy = f"expected {self._first_line}{top}, counted from {self._first_line}"
-                if self._of_user and line < 0:
+                if line < 0:
                     remedy += f"; {FIRST_SENTENCE}"
                 self._fail(f"src-id {attrs['src-id']!r} names no sentence", remedy)
             if self._rows is not None:
-                place = self._text(name, attrs, "doc-id"), line
-                if place not in self._rows:
-                    self._fail(
-                        f"src-id {attrs['src-id']!r} of doc-id {place[0]!r:.40} names no sentence",
-                        "expected one whose id is listed",
-                    )
-                line = self._rows[place]
+                line = self._rows[self._text(name, attrs, "doc-id"), line]
             # A system may be ranked once per item, so the systems seen are reset with each item.
             self._open = (attrs.get("id", ""), line, self._text(name, attrs, "user"))
             self._seen, self._groups, self._ranks = set(), [], []
@@ -196,9 +189,7 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
                 self._unknown[system] += 1
             else:
                 expected = ", ".join(sorted(self._systems))
-                remedy = f"expected one of {expected}" + (
-                    f". {SKIP_UNKNOWN}" if self._of_user else ""
-                )
+                remedy = f"expected one of {expected}. {SKIP_UNKNOWN}"
                 self._fail(f"unknown system {system!r}", remedy)
         return tuple(group)
 
@@ -228,7 +219,6 @@ def read_rankings(
     first_line: Literal[0, 1],
     lines: int | None = None,
     systems: Collection[str] = (),
-    of_user: bool = False,
     unknown: Counter[str] | None = None,
     rows: Mapping[tuple[str, int], int] | None = None,
 ) -> tuple[RankedItem, ...]:
@@ -239,11 +229,10 @@ def read_rankings(
         first_line: number of the first sentence in `src-id`: 1 in SEEDA, 0 in GJG15.
         lines: number of sentences in the output files, to check `src-id` against.
         systems: the systems that may occur; empty for any.
-        of_user: True for a user's own file: errors then name the options that would accept it.
         unknown: counter of the judgments of other systems, which are then left out; None to refuse
             them.
         rows: row of each sentence by `doc-id` and `src-id`, where these count lines of several
-            files.
+            files; every place that a pinned file names.
 
     Returns:
         The items in file order; items that the annotator skipped are left out.
@@ -258,7 +247,7 @@ def read_rankings(
     from defusedxml.sax import parse  # type: ignore[import-untyped]
 
     data = read_bytes(path)
-    handler = _RankingHandler(path, first_line, lines, frozenset(systems), of_user, unknown, rows)
+    handler = _RankingHandler(path, first_line, lines, frozenset(systems), unknown, rows)
     try:
         parse(io.BytesIO(data), handler)
     except InputError:
@@ -430,13 +419,8 @@ def judged_entries(
     systems: Sequence[str],
     mode: Literal["expanded", "unexpanded"] = "expanded",
 ) -> JudgedEntries:
-    """Return rankings of the given systems; arguments and errors are those of `expand_pairs`."""
-    if mode not in ("expanded", "unexpanded"):
-        raise OptionError(f"unknown mode {mode!r}: expected 'expanded' or 'unexpanded'")
+    """Return rankings of the given systems; arguments as in `expand_pairs`."""
     index = {system: number for number, system in enumerate(systems)}
-    if len(index) != len(systems):
-        twice = next(system for system in systems if list(systems).count(system) > 1)
-        raise OptionError(f"system {twice!r} is named twice: name every system once")
     # Numbered by first appearance, so that results do not depend on the annotators' names.
     annotators: dict[str, int] = {}
     of_item: list[tuple[int, int]] = []
@@ -482,9 +466,6 @@ def expand_pairs(
 
     Returns:
         The pairs in the order of items, then of first and second system.
-
-    Raises:
-        OptionError: an unknown mode or a system named twice.
     """
     return judged_entries(items, systems, mode).whole()
 

@@ -31,7 +31,6 @@ def load_benchmark(
     whole: bool = False,
     unknown_systems: str | None = None,
     data: str | Path | None = None,
-    url: str | None = None,
     cache: str | Path | None = None,
     lang: str | None = None,
     tokens: str | None = None,
@@ -56,7 +55,6 @@ def load_benchmark(
         unknown_systems: your own benchmarks only: `skip` leaves out and counts judgments of systems
             without output; by default they are refused, unless `benchmark.toml` says otherwise.
         data: folder laid out like the manifest; see `gecjury.benchmarks.data_folder.open_data`.
-        url: base of download addresses; see `gecjury.benchmarks.data_folder.open_data`.
         cache: cache folder instead of the user's; see `gecjury.benchmarks.data_folder.open_data`.
         lang: ISO code of the texts' language, if it differs from the benchmark's.
         tokens: tokenisation of the texts, if not the benchmark's or language's; see
@@ -89,7 +87,7 @@ def load_benchmark(
         info=info,
         systems=systems,
         references=_references(info, references),
-        open_folder=lambda: open_data(data, url=url, cache=cache, quiet=quiet),
+        open_folder=lambda: open_data(data, cache=cache, quiet=quiet),
         view=cast(View, chosen),  # one of `info.views`, as was checked
         whole=whole,
         unknown_systems=unknown_systems,

@@ -30,18 +30,9 @@ class Mark:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class TokenEdit:
-    """An edit of tokens, and the numbers of the marks that it comes from.
-
-    Marks without a token boundary between them form one edit.
-    """
-
-    edit: Edit
-    marks: tuple[int, ...]
-
-
-def token_edits(source: str, target: str, marks: Sequence[Mark]) -> tuple[TokenEdit, ...] | None:
+def token_edits(
+    source: str, target: str, marks: Sequence[Mark]
+) -> list[tuple[Edit, list[int]]] | None:
     """Read marks as edits of tokens.
 
     Args:
@@ -50,9 +41,10 @@ def token_edits(source: str, target: str, marks: Sequence[Mark]) -> tuple[TokenE
         marks: marks in the order of the text, without overlaps.
 
     Returns:
-        The edits, which turn the tokens of the source into those of the target; marks that change
-        only spaces, without splitting or joining tokens, are in none. None if the marks do not turn
-        one text into the other.
+        The edits, which turn the tokens of the source into those of the target, each with the
+        numbers of its marks: marks without a token boundary between them form one edit. Marks that
+        change only spaces, without splitting or joining tokens, are in none. None if the marks do
+        not turn one text into the other.
     """
     before, after = source.split(), target.split()
     old, new = "".join(before), "".join(after)
@@ -69,7 +61,7 @@ def token_edits(source: str, target: str, marks: Sequence[Mark]) -> tuple[TokenE
             return starts[place], ends[other]
         return None
 
-    edits: list[TokenEdit] = []
+    edits: list[tuple[Edit, list[int]]] = []
     left = (0, 0)
     held: list[int] = []
     # Marks are held back until a stretch has a token boundary that both sides share.
@@ -81,10 +73,10 @@ def token_edits(source: str, target: str, marks: Sequence[Mark]) -> tuple[TokenE
         start, end = left[0], inside[0][0]
         tokens = after[left[1] : inside[0][1]]
         if held and before[start:end] != tokens:
-            edits.append(TokenEdit(Edit(start, end, " ".join(tokens)), tuple(held)))
+            edits.append((Edit(start, end, " ".join(tokens)), held))
         left = inside[-1]
         held = [number]
-    return tuple(edits)
+    return edits
 
 
 def _stretches(old: str, new: str, marks: Sequence[Mark]) -> list[tuple[int, int, int]] | None:

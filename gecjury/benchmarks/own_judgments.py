@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, VerdictProblem
+from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, Verdicts
 from gecjury.benchmarks.judgments import (
     FIRST_SENTENCE,
     MOST_RANK,
@@ -67,34 +67,20 @@ def read_judgments(
         InputError: the columns fit no form, a cell cannot be used, or no judgment is left.
     """
     # A form is recognised by its required columns; other columns are refused below.
-    forms = "; or ".join(",".join(needed) for needed, _, _ in _FORMS.values())
+    forms = "; or ".join(",".join(needed) for needed, _, _ in FORMS.values())
     expected = f"a header with the columns {forms}"
     table = read_table(path, expected)
-    form = next((f for f, (needed, *_) in _FORMS.items() if {*needed} <= {*table.columns}), None)
+    form = next((f for f, (needed, *_) in FORMS.items() if {*needed} <= {*table.columns}), None)
     if form is None:
         named = ", ".join(table.columns)
         raise InputError(f"{path}, line 1: columns {named:.300}; expected {expected}")
-    needed, optional, read = _FORMS[form]
+    needed, optional, read = FORMS[form]
     _refuse_columns(table, needed, optional, form)
     if not skip_unknown:
         return read(table.rows, corpus, first)
     rows, notes = _known_rows(path, table.rows, corpus.names)
     judged = read(rows, corpus, first)
     return replace(judged, notes=(*judged.notes, *notes))
-
-
-def judgments_of_rows(form: str, rows: Sequence[Row], corpus: Corpus) -> OwnJudgments:
-    """Return the judgments of rows.
-
-    Args:
-        form: `ratings`, `preferences` or `rankings`.
-        rows: rows with the columns of the form; sentences count from 1.
-        corpus: the corpus whose systems and sentences were judged.
-
-    Raises:
-        InputError: a cell cannot be used, or there is no row.
-    """
-    return _FORMS[form][2](rows, corpus, 1)
 
 
 def _known_rows(
@@ -288,7 +274,7 @@ def _ranked(
 
 
 _Reader = Callable[[Sequence[Row], Corpus, int], OwnJudgments]
-_FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], _Reader]] = {
+FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], _Reader]] = {
     "ratings": (("sentence", "system", "score"), ("annotator", "aspect"), _ratings),
     "preferences": (
         ("sentence", "system_a", "system_b", "preference"), ("annotator",), _preferences,
@@ -297,16 +283,13 @@ _FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], _Reader]] = {
 }  # fmt: skip
 """The kinds of files: required columns, optional columns, and the function that reads the rows."""
 
-COLUMNS = {form: (needed, optional) for form, (needed, optional, _) in _FORMS.items()}
-"""Required and optional columns, by form."""
-
 _VERDICTS = ("sentence", "system", "start", "end", "correction", "valid")
 _WORDS = {"1": True, "true": True, "right": True, "0": False, "false": False, "wrong": False}
 
 
 def read_own_verdicts(
     path: Path, corpus: Corpus, first: int = 1, *, skip_unknown: bool = False
-) -> tuple[tuple[HumanVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]:
+) -> Verdicts:
     """Read verdicts on single edits, as `gecjury annotate --task edits` writes them.
 
     Args:
@@ -319,7 +302,7 @@ def read_own_verdicts(
         skip_unknown: leave out verdicts on systems that the corpus lacks.
 
     Returns:
-        As `gecjury.benchmarks.edit_verdicts.read_edit_verdicts`; there are no problems.
+        As `gecjury.benchmarks.edit_verdicts.read_edit_verdicts`; everything can be read.
 
     Raises:
         InputError: the columns are wrong, or a cell cannot be used; names the line.
@@ -327,16 +310,13 @@ def read_own_verdicts(
     table = read_table(path, f"a header with the columns {','.join(_VERDICTS)}")
     _refuse_columns(table, _VERDICTS, (_ONE,), "verdicts")
     verdicts: dict[tuple[object, ...], HumanVerdict] = {}
-    judged: dict[tuple[str, int], dict[str, int]] = {}
     for row in table.rows:
         if skip_unknown and row["system"] not in corpus.systems:
             continue
         verdict = _verdict(row, corpus, first)
-        texts = judged.setdefault((verdict.annotator, verdict.row), {})
         # Systems with the same text share one correction, so their rows must agree on it.
-        target = texts.setdefault(verdict.correction, len(texts) + 1)
-        key = (verdict.annotator, verdict.row, target, verdict.start, verdict.end, verdict.new)
-        earlier = verdicts.setdefault(key, replace(verdict, target=target))
+        key = astuple(replace(verdict, valid=True))
+        earlier = verdicts.setdefault(key, verdict)
         if earlier.valid != verdict.valid:
             said = "right" if earlier.valid else "wrong"
             row.refuse(
@@ -344,35 +324,29 @@ def read_own_verdicts(
                 f"one verdict: {verdict.annotator} called this edit {said} in another line; keep "
                 "one of the two",
             )
+    judged = dict.fromkeys((verdict.row, verdict.sentence) for verdict in verdicts.values())
     sources = tuple(
-        JudgedSource(
-            annotator, str(sentence + first), _tokens(corpus.sources[sentence]),
-            *(corpus.contexts[sentence] if corpus.contexts else ("", "")), tuple(texts), sentence,
-        )
-        for (annotator, sentence), texts in judged.items()
-    )  # fmt: skip
+        JudgedSource(sentence, *(corpus.contexts[row] if corpus.contexts else ("", "")), row=row)
+        for row, sentence in judged
+    )
     return tuple(verdicts.values()), sources, ()
 
 
 def _verdict(row: Row, corpus: Corpus, first: int) -> HumanVerdict:
-    """Return the verdict of one row; `target`, the number of the correction, is left at 0."""
+    """Return the verdict of one row."""
     sentence = _sentence(row, first, corpus)
     text = corpus.systems[_system(row, "system", corpus)].lines[sentence]
     tokens = corpus.sources[sentence].split()
     start = row.whole("start", 0, len(tokens))
     end = row.whole("end", start, len(tokens))
-    valid = row.choice("valid", _WORDS)
     return HumanVerdict(
         row["annotator"] or _ONE,
-        str(sentence + first),
         " ".join(tokens),
         _tokens(text),
-        0,
         start,
         end,
-        " ".join(tokens[start:end]),
         _tokens(row["correction"]),
-        valid,
+        row.choice("valid", _WORDS),
         row=sentence,
     )
 

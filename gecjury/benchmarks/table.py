@@ -126,14 +126,14 @@ _TABLE = [
     *_rows(
         "tmu-gfm",
         "tmu-gfm-test",
-        loader="tmu_gfm:load_tmu_gfm",
+        loader="rated:load_tmu_gfm",
         citation="Yoshimura, Kaneko, Kajiwara and Komachi (2020): SOME: Reference-less Sub-Metrics "
         "Optimized for Manual Evaluations of Grammatical Error Correction. COLING.",
         system_sets={"base": _TMU, "all": _TMU},
     ),
     *_rows(
         "swedish-oestling",
-        loader="swedish:load_swedish",
+        loader="rated:load_swedish",
         citation="Östling, Gillholm, Kurfalı, Mattson and Wirén (2024): Evaluation of Really Good "
         "Grammatical Error Correction. LREC-COLING.",
         system_sets={"base": _SWEDISH, "systems": _without(_SWEDISH, "mm", "mw"), "all": _SWEDISH},
@@ -144,7 +144,7 @@ _TABLE = [
     *_rows(
         "autojqe",
         "autojqe-test",
-        loader="autojqe:load_autojqe",
+        loader="rated:load_autojqe",
         citation="Suzuki, Takahashi, Yamashita, Aida, Hirasawa, Nakatsuji, Mita and Komachi "
         "(2022): Construction of a Quality Estimation Dataset for Automatic Evaluation of Japanese "
         "Grammatical Error Correction. LREC.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gecjury.cli.parsers import CommandParser, add_actions
 from gecjury.cli.streams import print_data, tell
-from gecjury.core.errors import DataError, OptionError, OutputError
+from gecjury.core.errors import DataError, OptionError, OutputError, known_name
 from gecjury.report.result import Column
 from gecjury.report.tables import print_table
 
@@ -128,10 +128,9 @@ def _list(folder: DataFolder, form: str) -> int:
 
 def _fetch(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str) -> int:
     files = list({file.path: file for group in sets.values() for file in group}.values())
-    missing = [file for file in files if folder.state(file) != "present"]
     # A file that cannot be fetched must not prevent the download of the others.
-    stuck = [file for file in missing if not file.upstream_path]
-    fetched = folder.fetch([f for f in missing if f.upstream_path], wanted_by=" ".join(sets))
+    stuck = [file for file in files if not file.upstream_path and folder.state(file) != "present"]
+    fetched = folder.fetch([file for file in files if file not in stuck], wanted_by=" ".join(sets))
     for file in stuck:
         tell(
             f"gecjury: {file.path} cannot be fetched: it was built from files of "
@@ -183,10 +182,10 @@ def _sample(folder: Path, form: str) -> int:
 
 
 def _path(folder: DataFolder, name: str, form: str) -> int:
-    from gecjury.benchmarks.data_folder import own_folder
+    from gecjury.benchmarks.data_folder import DATASETS
 
-    _sets([name])  # refuses the sample with its reason
-    path = folder.root / own_folder(name)
+    start = DATASETS[known_name("data set", name, tuple(DATASETS))][0]
+    path = folder.root / start.rpartition("/")[0]
     if not path.is_dir():
         raise DataError(
             f"{path}: is missing; run `gecjury data fetch {name}`, or name the folder of the "

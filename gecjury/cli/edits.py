@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     corpus = read_corpus(args.source, systems, language=language, source_text=args.source_text)
     for remark in () if args.quiet else corpus.remarks(()):
         tell(f"note: {remark}")
-    edits = corpus_edits(corpus, corpus.language.tagger, "spacy2", runtime_from(args))
+    edits = corpus_edits(corpus, corpus.language.tagger, runtime_from(args))
     blocks = []
     for row, source in enumerate(corpus.sources):
         sets = enumerate(lines[row] for lines in edits.systems.values())

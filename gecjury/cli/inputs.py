@@ -72,7 +72,7 @@ class DatasetOptions:
     columns: tuple[str, ...] = option((), "--column", metavar="ROLE=NAME")
     keep: str | None = option(None, metavar="CONDITION")
     shard_rows: int | None = option(None, metavar="N", least=1, most=100_000_000)
-    engine: Literal[local, ray] = "local"
+    engine: Literal["local", "ray"] = "local"
 
     def __post_init__(self) -> None:
         check(self)

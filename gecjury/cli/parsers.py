@@ -45,7 +45,7 @@ class Shared:
 
     Attributes:
         lang: ISO code: sv, ja, uk, cs, ...; `und` is any other language.
-        tokens: auto (default), space, en, char, intl, ja, ja-sudachi, jieba, zh or spacy:NAME; auto
+        tokens: auto (default), space, en, char, intl, ja, jieba, zh or spacy:NAME; auto
             is the language's own, which in English tokenises raw texts only.
         fold: auto (default), quotes, none, nfc or nfkc; quotes writes quotation marks, apostrophes,
             dashes and ellipses as the source does, auto only in files of another kind.

@@ -69,7 +69,31 @@ COMMANDS: dict[str, str] = {
 }
 """What to do instead of a command."""
 
-SETTINGS: dict[tuple[str, str], str] = {}
+SETTINGS: dict[tuple[str, str], str] = {
+    ("i-measure", "aspect"): "i-measure compares corrections; errant:mode=span compares detection",
+    ("gotoscorer", "measure"): "gotoscorer is F0.5; leave the option out",
+    ("gotoscorer", "weights"): "score the systems that give the weights together",
+    **{(metric, "weights"): "edits are weighted by BERTScore" for metric in ("pt-errant", "pt-m2")},
+    ("gleu", "choices"): "references are drawn by `seed`",
+    ("gleu-official", "choices"): "references are drawn by `seed`",
+    ("cleme2", "weights"): "chunks are weighted by length",
+    **{
+        ("cleme2", option): "chunks are weighted by length, without a model"
+        for option in ("model", "layer", "revision")
+    },
+    **{
+        (metric, "pos"): "edits have spaCy 2's parts of speech, as the official files have"
+        for metric in (
+            "errant",
+            "sent-errant",
+            "pt-errant",
+            "uot-errant",
+            "cleme",
+            "cleme2",
+            "gotoscorer",
+        )
+    },
+}
 """What to do instead of an option of a metric, by metric and option."""
 
 

@@ -22,7 +22,7 @@ from gecjury.core.textfiles import FileLines, shown_path
 from gecjury.core.wording import named_lines
 from gecjury.corpus.detection import language_note
 from gecjury.corpus.edits import Edit, differing_spans, marked_edits, overlapping_edits
-from gecjury.corpus.language import ENGLISH, Language, chinese_notes
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.lines import layout, misfit
 from gecjury.corpus.m2 import M2Sentence
 
@@ -57,9 +57,9 @@ class Version:
             extracted from the text.
         sources: the sentences that those edits belong to, if the file has them.
         text: the lines as they were written, if `lines` were tokenised since; otherwise None.
-        marks: marks of a grammar checker's matches (`gecjury.corpus.matches`), one tuple per line.
+        marks: marks of a grammar checker's matches, one tuple per line.
         note: remark on how the file was read.
-        ids: if each line has an id (`gecjury.corpus.aligned`), the line of the file for each id.
+        ids: if each line has an id, the line of the file for each id.
         key: the key or column of those ids.
         borrowed: numbers of the lines that the file lacks and that come from another reference.
     """
@@ -238,9 +238,8 @@ class Corpus:
         """Return remarks on these texts that a user needs to interpret their scores.
 
         The remarks cover how files were read, lines of references that are empty or come from
-        another reference, edits of one annotator that overlap, sources in another language, lines
-        that are shifted against the source, and Chinese that is written differently from its
-        source.
+        another reference, edits of one annotator that overlap, sources in another language, and
+        lines that are shifted against the source.
 
         Args:
             needs: the parts among `references` and `gold` that the metric reads.
@@ -289,7 +288,7 @@ class Corpus:
         labels = [f"system {name}" for name in self.systems]
         labels += [f"reference {n}" for n in range(len(self.references)) if "references" in needs]
         remarks += [self._misfits[label] for label in labels if label in self._misfits]
-        return (*remarks, *self._chinese_notes)
+        return tuple(remarks)
 
     @cached_property
     def _empty_references(self) -> tuple[str, ...]:
@@ -313,16 +312,6 @@ class Corpus:
     def _language_note(self) -> str:
         """A remark on sources in another language, or whose lines are one token each."""
         return language_note(self.sources, self.language)
-
-    @cached_property
-    def _chinese_notes(self) -> tuple[str, ...]:
-        """Remarks on Chinese that is written differently from its source."""
-        if self.language.code != "zh":
-            return ()
-        versions = {f"system {name}": version for name, version in self.systems.items()}
-        versions |= {f"reference {number}": v for number, v in enumerate(self.references)}
-        lines = {self.label(role): version.lines for role, version in versions.items()}
-        return chinese_notes(lines, self.sources)
 
     def refuse_overlaps(self, metric: str) -> None:
         """Refuse references whose edits overlap, for metrics that split sentences at edits.

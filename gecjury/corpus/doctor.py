@@ -17,7 +17,7 @@ from gecjury.corpus.aligned import aligned
 from gecjury.corpus.corpus import NO_REFERENCE, Version, filled_references
 from gecjury.corpus.edits import overlapping_edits
 from gecjury.corpus.gold import have_types, named_types, other_types
-from gecjury.corpus.language import chinese_notes, script_code, unparted_note
+from gecjury.corpus.language import unparted_note
 from gecjury.corpus.lines import Layout, layout
 from gecjury.corpus.matches import looks_like_matches
 from gecjury.corpus.mending import CHANGES, Repair, repaired, write_repairs
@@ -370,21 +370,9 @@ def _against_source(report: FileReport, sources: Sequence[str]) -> _Remarks:
 # its length, and encoders cut the text after 512 word pieces.
 _LONG = 1_000
 
-_TURNING = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-
-# Letters that look alike, in scripts that are not mixed within one word.
-_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
-_ALIKE = re.compile(r"[\u0370-\u03ff\u0400-\u052f]")
-
-# Letters and figures in full width, and katakana in half width, with their usual counterparts.
-_WIDTHS = (
-    ("full-width letters and figures", r"[０-９Ａ-Ｚａ-ｚ]", "half-width ones", r"[0-9A-Za-z]"),
-    ("half-width katakana", r"[ｦ-ﾟ]", "full-width ones", r"[ァ-ヺ]"),
-)
-
 
 def _writing(lines: Sequence[str], sources: Sequence[str] = ()) -> Iterator[str]:
-    """Report long lines and letters that a metric reads differently from people, as notes.
+    """Report long lines, raw text, and lines without blanks, as notes.
 
     Args:
         lines: lines of a file.
@@ -399,46 +387,12 @@ def _writing(lines: Sequence[str], sources: Sequence[str] = ()) -> Iterator[str]
         )
     if looks_raw(lines):
         yield "raw text (punctuation attached to words): tokenised by --tokens auto, the default"
-    if all(map(str.isascii, lines)):
-        return
-    turned = [n for n, line in enumerate(lines, 1) if not _TURNING.isdisjoint(line)]
-    if turned:
-        yield (
-            f"{len(turned)} lines have characters that change the direction of text "
-            f"({named_lines(turned)}): the text on the screen is not the text that is scored"
-        )
-    mixed = [
-        (number, token)
-        for number, line in enumerate(lines, 1)
-        if _ALIKE.search(line)
-        for token in line.split()
-        if _LATIN.search(token) and _ALIKE.search(token)
-    ]
-    if mixed:
-        number, token = mixed[0]
-        yield (
-            f"{len(mixed)} tokens mix Latin letters with Cyrillic or Greek ones (line {number}: "
-            f"{token[:40]!r}): letters that look alike make equal words differ"
-        )
-    text = "\n".join(lines)
-    for name, form, other, twin in _WIDTHS:
-        count, twins = len(re.findall(form, text)), len(re.findall(twin, text))
-        if count and twins:
-            yield (
-                f"{count} {name} together with {twins} {other}: they differ for a metric; --fold "
-                "nfkc makes them equal"
-            )
-    # Only marks that remain after NFC: text that is not in NFC is reported already.
-    composed = Counter(unicodedata.normalize("NFC", text))
-    marks = sum(n for letter, n in composed.items() if unicodedata.category(letter) == "Mn")
-    if marks:
-        yield f"{marks} combining marks: separate characters where letters are counted"
     if unparted := unparted_note(lines):
         yield unparted
 
 
 def _other_writing(lines: Sequence[str], sources: Sequence[str]) -> Iterator[str]:
-    """Report lines that differ from their source only in Unicode forms, or in script."""
+    """Report lines that differ from their source only in Unicode forms."""
     pairs = list(enumerate(zip(lines, sources, strict=True), 1))
     pairs = [(n, (a, b)) for n, (a, b) in pairs if a != b and not (a.isascii() and b.isascii())]
     form = [n for n, (a, b) in pairs if _plainest(a) == _plainest(b) and a.split() != b.split()]
@@ -448,29 +402,10 @@ def _other_writing(lines: Sequence[str], sources: Sequence[str]) -> Iterator[str
             f"({named_lines(form)}), such as full width: to every metric they are edits; "
             "--fold nfkc makes them equal"
         )
-    strange = [n for n, (a, b) in pairs if _script(a) and _script(b) and _script(a) != _script(b)]
-    if strange:
-        message = f"{len(strange)} lines are in another script than their source"
-        yield f"{message} ({named_lines(strange)})"
-    if script_code("\n".join(sources)) == "zh":
-        yield from chinese_notes({"": lines}, sources)
 
 
 def _plainest(text: str) -> list[str]:
     return unicodedata.normalize("NFKC", text).split()
-
-
-_ONE_SCRIPT = {"CJK": "JAPANESE", "HIRAGANA": "JAPANESE", "KATAKANA": "JAPANESE"}
-
-
-def _script(text: str) -> str:
-    """Return the script of most letters, with Japanese as one; empty without letters."""
-    counts: Counter[str] = Counter()
-    for letter in text:
-        if letter.isalpha():
-            script = unicodedata.name(letter, "").partition(" ")[0].partition("-")[0]
-            counts[_ONE_SCRIPT.get(script, script)] += 1
-    return counts.most_common(1)[0][0] if counts else ""
 
 
 def _glued(lines: Sequence[str]) -> float:

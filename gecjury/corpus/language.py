@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from types import MappingProxyType
 
 from gecjury.core.errors import OptionError, known_name, nearest
 from gecjury.corpus.english import english_text
 
-TOKENS = ("auto", "space", "en", "char", "intl", "ja", "ja-sudachi", "jieba", "zh")
+TOKENS = ("auto", "space", "en", "char", "intl", "ja", "jieba", "zh")
 """Ways of splitting text into tokens; see `gecjury.corpus.tokens`. `spacy:NAME` is another one."""
 
 FOLDS = ("auto", "quotes", "none", "nfc", "nfkc")
@@ -90,7 +89,7 @@ class Language:
     @property
     def blanks(self) -> bool:
         """True if it is written with spaces between words, judging by its tokens."""
-        return self.tokens not in ("char", "ja", "ja-sudachi", "jieba", "zh")
+        return self.tokens not in ("char", "ja", "jieba", "zh")
 
     def tagger_for(self, named: str) -> str:
         """Return the tagger for edits: the one named, or the language's own for `embedded`."""
@@ -225,88 +224,3 @@ def unparted_note(lines: Sequence[str], language: Language = ENGLISH) -> str:
         f"{len(unparted)} of {longer} longer lines have no space, so that each is one token: "
         f"{remedy}, or give tokenised text"
     )
-
-
-# Half-width marks that NFKC puts in place of their full-width counterparts.
-_HALF_WIDTH = ",!?:;()"
-_TO_FULL_WIDTH = 0xFEE0
-
-
-def chinese_notes(versions: Mapping[str, Sequence[str]], sources: Sequence[str]) -> tuple[str, ...]:
-    """Return remarks on Chinese text that is written differently from its source, with remedies.
-
-    Traditional characters are those that Big5 has and GB 2312 lacks, simplified ones the reverse.
-
-    Args:
-        versions: texts of N lines, by their name in a remark ("" for none).
-        sources: N lines.
-
-    Returns:
-        At most one remark on characters, and one on the width of punctuation.
-    """
-    scripts: list[str] = []
-    widths: list[str] = []
-    for name, lines in versions.items():
-        for number, (line, source) in enumerate(zip(lines, sources, strict=True), 1):
-            # Equal lines, which are most of a good output, need no check.
-            if line != source and not (line.isascii() and source.isascii()):
-                place = f"{name and name + ', '}line {number}"
-                if character := _other_script(line, source):
-                    scripts.append(f"{place}, {character!r}")
-                if mark := _other_width(line, source):
-                    widths.append(f"{place}, {mark!r}")
-    kinds = (
-        (
-            scripts,
-            "traditional characters where the source has simplified ones, or the reverse",
-            "convert all files to one script, for example with OpenCC",
-        ),
-        (
-            widths,
-            "half-width punctuation where the source has full-width marks, or the reverse",
-            "--fold nfkc makes them equal",
-        ),
-    )
-    return tuple(
-        f"lines with {what}: {len(places)} (first: {places[0]}); metrics count them as edits: "
-        f"{remedy}"
-        for places, what, remedy in kinds
-        if places
-    )
-
-
-def _other_script(line: str, source: str) -> str:
-    """Return a new character of the script that the source does not have; "" for none."""
-    new = sorted(set(line) - set(source))
-    for script, other in (_CHARSETS, _CHARSETS[::-1]):
-        strange = [character for character in new if _is_only(character, script, other)]
-        if strange and any(_is_only(character, other, script) for character in source):
-            return "" if any(_is_only(c, script, other) for c in source) else strange[0]
-    return ""
-
-
-# Character sets of traditional and of simplified characters.
-_CHARSETS = ("big5", "gb2312")
-
-
-@lru_cache(maxsize=50_000)
-def _is_only(character: str, charset: str, other: str) -> bool:
-    """Return True for a Chinese character that is in one character set but not in the other."""
-    return bool(_HAN.match(character)) and _encodes(character, charset) > _encodes(character, other)
-
-
-def _encodes(character: str, charset: str) -> bool:
-    try:
-        return bool(character.encode(charset))
-    except UnicodeEncodeError:
-        return False
-
-
-def _other_width(line: str, source: str) -> str:
-    """Return a mark of a line whose source has it only in the other width; "" for none."""
-    for half in _HALF_WIDTH:
-        full = chr(ord(half) + _TO_FULL_WIDTH)
-        for mark, twin in ((half, full), (full, half)):
-            if mark in line and mark not in source and twin in source:
-                return mark
-    return ""

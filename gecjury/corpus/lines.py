@@ -164,34 +164,14 @@ class Layout:
             p for p in self.places if p.kind != "empty" and not (p.edge and len(p.step.lines) < 4)
         ]
         misfits = sum(len(p.step.sources or p.step.lines) for p in wrong) + len(self.unlike)
-        apart = [p.step for p in self.places if p.kind in ("dropped", "added", "unplaced")]
-        strange = sum(map(len, (rows for step in apart for rows in step))) + len(self.unlike)
-        added = sum(len(step.lines) for step in apart if not step.sources)
         if not held:
             return "no line has any text"
         if 3 * misfits <= max(texts, 1):
             return ""
-        if 3 * held < 2 * texts and _share_held(self.sources, self.lines) > _FITS:
-            return (
-                f"{held} line{'s' * (held != 1)} with the text of {texts} source lines: put one "
-                "sentence on each line, as in the source"
-            )
-        if 3 * added > texts and 3 * (strange - added) <= texts:
-            return (
-                f"{added} of {held} lines are no line of the source: two texts in one file, or the "
-                "source of another text?"
-            )
-        if 2 * strange > texts:
-            fit, some = likeness_of(self.sources), self.sources[:_SAMPLE]
-            near = [
-                max(fit(source, self.lines[row]) for source in some) for row in self.unlike[:50]
-            ]
-            if 2 * sum(likeness >= _FITS for likeness in near) > max(len(near), 1):
-                return "the lines are in another order than those of the source: sort them"
-            return (
-                "most lines share almost nothing with the source: another text or another language?"
-            )
-        return f"{misfits} lines do not fit {texts} lines of the source, too many to be sure"
+        return (
+            f"{misfits} lines do not fit the {texts} lines of the source, too many to be repaired: "
+            "is it another text, in another order, or not one sentence to a line?"
+        )
 
     @cached_property
     def out_of_order(self) -> tuple[tuple[int, int], ...]:
@@ -324,13 +304,6 @@ def _likeness(one: str, two: str, size: int) -> float:
 def overlap(one: str, two: str, size: int) -> int:
     """Return the number of letter groups, with repeats, that two keys have in common."""
     return (_counted(one, size) & _counted(two, size)).total()
-
-
-def _share_held(sources: Sequence[str], lines: Sequence[str]) -> float:
-    """Return the share of the source's letter groups that occur anywhere in the lines."""
-    size = size_of(sources)
-    ours, theirs = (_counted(key_of(" ".join(text)), size) for text in (sources, lines))
-    return (ours & theirs).total() / max(ours.total(), 1)
 
 
 def _without_marks(

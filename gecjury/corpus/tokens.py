@@ -8,7 +8,6 @@
     intl        punctuation and symbols are separate tokens, as in sacreBLEU's `intl` (mteval-v14's
                 international tokenisation): not between digits, nor after one at a line's end
     ja          Japanese words by fugashi with UniDic (extra `ja`)
-    ja-sudachi  Japanese words by SudachiPy, mode C
     jieba       Chinese words by rjieba (extra `jieba`)
     zh          Chinese characters are separate tokens, other text is unchanged
     spacy:NAME  spaCy's tokeniser: a language's own rules (`spacy:sv`) or an installed pipeline's
@@ -43,10 +42,9 @@ Tokeniser = Callable[[str], Sequence[str]]
 _VERSIONS = {"char": "1", "en": "1", "intl": "1", "zh": "1"}
 _PACKAGES = {
     "ja": ("fugashi", "unidic-lite"),
-    "ja-sudachi": ("sudachipy", "sudachidict-small"),
     "jieba": ("rjieba",),
 }
-# Characters that a dictionary gets at once; Sudachi's limit is 49,149 bytes of UTF-8.
+# Characters that a dictionary gets at once.
 _LONGEST = 10_000
 
 
@@ -105,7 +103,6 @@ def tokeniser(name: str) -> Tokeniser:
         "en": lambda: english_tokens,
         "intl": _international,
         "ja": _fugashi,
-        "ja-sudachi": _sudachi,
         "jieba": _jieba,
         "zh": _chinese,
     }
@@ -413,16 +410,6 @@ def _fugashi() -> Tokeniser:
     except (ModuleNotFoundError, RuntimeError):  # the latter without a dictionary
         raise _missing("ja") from None
     return lambda text: [word.surface for word in tagger(text)]
-
-
-def _sudachi() -> Tokeniser:
-    try:
-        import sudachipy
-
-        made = sudachipy.Dictionary(dict="small").create(sudachipy.SplitMode.C)
-    except Exception as error:  # its own errors, and those of a missing dictionary
-        raise _missing("ja-sudachi") from error
-    return lambda text: [word.surface() for word in made.tokenize(text)]
 
 
 def _jieba() -> Tokeniser:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray, IntArray
+from gecjury.extraction.merging import SPELLED
 
 if TYPE_CHECKING:
     from gecjury.extraction.parsing import Operation, Parsed
@@ -122,7 +123,8 @@ def distances(left: Sequence[str], right: Sequence[str]) -> tuple[FloatArray, In
 
     left_types, left_ids = _numbered(left)
     right_types, right_ids = _numbered(right)
-    table = cdist(left_types, right_types, scorer=Indel.normalized_distance, dtype=np.float64)
+    shown = ([token[:SPELLED] for token in tokens] for tokens in (left_types, right_types))
+    table = cdist(*shown, scorer=Indel.normalized_distance, dtype=np.float64)
     return table, left_ids, right_ids
 
 

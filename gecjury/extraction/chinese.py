@@ -19,10 +19,10 @@ from string import punctuation
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
-from gecjury.extraction.merging import Span, common_prefix
+from gecjury.extraction.merging import SPELLED, Span, common_prefix
 from gecjury.extraction.parsing import Operation, Parsed, mark
 from gecjury.extraction.pipeline import Extractor, Typer
-from gecjury.extraction.plain.analyser import RULES, PlainAligner, PlainReader
+from gecjury.extraction.plain import RULES, PlainAligner, PlainReader
 
 NAME = "cherrant"
 # The version of these rules in signatures and caches, increased when an edit or a type changes.
@@ -75,7 +75,7 @@ def _cost(one: str, other: str) -> float:
     marks = (one in _PUNCTUATION) + (other in _PUNCTUATION)
     spelling = _SPELLING
     if _is_chinese(one) and _is_chinese(other):
-        shorter, longer = sorted((one, other), key=len)
+        shorter, longer = sorted((one[:SPELLED], other[:SPELLED]), key=len)
         spelling *= sum(character not in longer for character in shorter) / len(shorter)
     return _MEANING + (_WORDS, _MIXED, 0.0)[marks] + spelling
 

@@ -10,9 +10,8 @@ across systems and references, skips unchanged pairs, and remembers edits on dis
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TypeVar
 
@@ -33,10 +32,6 @@ Versions = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 _FEW = 200
 # Pairs whose edits are written to disk at once.
 _AT_ONCE = 2000
-# Tokens of this many letters or more are not compared by spelling: the time for ERRANT's distance
-# of two spellings grows with the product of their lengths.
-_GIANT = 2000
-_SEEN = 1000  # first letters of such a token that the tagger and the aligner see
 
 
 @dataclass(frozen=True)
@@ -74,7 +69,6 @@ def extract(
     sources: Sequence[str],
     versions: Versions,
     tagger: str = "embedded",
-    pos_scheme: str = "spacy2",
     runtime: Runtime | None = None,
 ) -> Extraction:
     """Extract the ERRANT edits that turn each source into each corrected version of it.
@@ -84,7 +78,6 @@ def extract(
         versions: corrected versions of N sentences each; the values of a mapping, in order.
         tagger: `embedded`, the name of an installed spaCy model of English, `none`, or
             `spacy:NAME`; see `gecjury.extraction.taggers`.
-        pos_scheme: parts of speech of the embedded tagger: `spacy2` or `spacy3`.
         runtime: workers, disk cache and progress; never changes an edit.
 
     Returns:
@@ -108,10 +101,9 @@ def extract(
                 f"{name} has {len(lines)} lines, but there are {len(sources)} sources: "
                 "edits need one line for each source"
             )
-    giants: dict[str, str] = {}
     # Versions repeat most lines; one copy of equal lines is kept, since it compares fastest.
     distinct = {*sources, *chain.from_iterable(lines for _, lines in named)}
-    plain = {line: _without_giants(line, giants) for line in distinct}
+    plain = {line: " ".join(line.split()) for line in distinct}
     columns = [
         [(plain[source], plain[line]) for source, line in zip(sources, lines, strict=True)]
         for _, lines in named
@@ -124,13 +116,10 @@ def extract(
         "edits",
         list(wanted),
         lambda pair: text_key(*pair),
-        lambda pairs: _made(pairs, tagger, pos_scheme, runtime),
+        lambda pairs: _made(pairs, tagger, runtime),
         tagger,
-        pos_scheme,
         runtime,
     )
-    if giants:
-        edits_of = {pair: _with_giants(extracted, giants) for pair, extracted in edits_of.items()}
     unchanged = ExtractedEdits(())
     coarse = {pair for pair, extracted in edits_of.items() if extracted.coarse}
     return Extraction(
@@ -146,45 +135,12 @@ def extract(
     )
 
 
-def _without_giants(line: str, giants: dict[str, str]) -> str:
-    """Return a line with single blanks and a stand-in for every token of `_GIANT` letters or more.
-
-    Args:
-        line: a sentence.
-        giants: tokens by their stand-ins; new ones are added.
-    """
-    tokens = line.split()
-    if len(line) < _GIANT:
-        return " ".join(tokens)
-    for place, token in enumerate(tokens):
-        if len(token) >= _GIANT:
-            digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-            # Only letters, so that the rules treat the stand-in as a word, like the token.
-            stand_in = token[:_SEEN] + digest.translate(_AS_LETTERS)
-            giants[stand_in] = token
-            tokens[place] = stand_in
-    return " ".join(tokens)
-
-
-_AS_LETTERS = str.maketrans("0123456789", "ghijklmnop")
-
-
-def _with_giants(extracted: ExtractedEdits, giants: Mapping[str, str]) -> ExtractedEdits:
-    """Return edits with the tokens in place of their stand-ins."""
-    edits = tuple(
-        replace(edit, correction=" ".join(giants.get(t, t) for t in edit.correction.split()))
-        for edit in extracted.edits
-    )
-    return extracted._replace(edits=edits)
-
-
 def remembered(
     what: str,
     items: Sequence[_T],
     key_of: Callable[[_T], str],
     make: Callable[[list[_T]], Iterable[tuple[_T, ExtractedEdits]]],
     tagger: str,
-    pos_scheme: str,
     runtime: Runtime,
 ) -> tuple[dict[_T, ExtractedEdits], int]:
     """Return the edits of distinct items, and how many of them were on disk.
@@ -195,12 +151,11 @@ def remembered(
         key_of: returns the key of an item in the cache.
         make: yields the edits of the items that were not on disk.
         tagger: a tagger of `extract`.
-        pos_scheme: a scheme of `extract`.
         runtime: cache and progress.
     """
     if not items:
         return {}, 0
-    parts = {"what": what, **cache_parts(tagger, pos_scheme)}
+    parts = {"what": what, **cache_parts(tagger)}
     edits_of: dict[_T, ExtractedEdits] = {}
     cache = None
     if runtime.use_cache:
@@ -223,14 +178,14 @@ def remembered(
 
 
 def _made(
-    pairs: list[TextPair], tagger: str, pos_scheme: str, runtime: Runtime
+    pairs: list[TextPair], tagger: str, runtime: Runtime
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
     # Another process takes longer to load than a few pairs take here.
     if runtime.workers > 1 and len(pairs) > _FEW:
         from gecjury.extraction.workers import extract_in_workers
 
-        return extract_in_workers(pairs, tagger, pos_scheme, runtime.workers)
-    return extractor_of(tagger, pos_scheme).extract(pairs)
+        return extract_in_workers(pairs, tagger, runtime.workers)
+    return extractor_of(tagger).extract(pairs)
 
 
 Lines = Sequence[tuple[Edit, ...]]
@@ -251,7 +206,7 @@ class CorpusEdits:
     notes: tuple[str, ...] = ()
 
 
-def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> CorpusEdits:
+def corpus_edits(corpus: Corpus, tagger: str, runtime: Runtime) -> CorpusEdits:
     """Return the edits of all hypotheses and references of a corpus.
 
     Versions given with edits (M2) keep them. For the others, each distinct sentence is parsed
@@ -260,7 +215,6 @@ def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> Cor
     Args:
         corpus: the texts.
         tagger: a tagger of `extract`; `embedded` is the tagger of the corpus' language.
-        pos: part-of-speech scheme of the embedded tagger.
         runtime: workers, cache, progress.
 
     Raises:
@@ -273,9 +227,7 @@ def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> Cor
     extracted: list[list[tuple[Edit, ...]]] = []
     if missing:
         tagger = corpus.language.tagger_for(tagger)
-        extraction = extract(
-            corpus.sources, missing, tagger=tagger, pos_scheme=pos, runtime=runtime
-        )
+        extraction = extract(corpus.sources, missing, tagger=tagger, runtime=runtime)
         extracted, notes = extraction.edits, extraction.notes
     made = iter(extracted)
     edits = [next(made) if version.edits is None else version.edits for version in versions]

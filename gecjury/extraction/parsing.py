@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.core.arrays import IntArray
-from gecjury.extraction.tagger.fast import FastPipeline, InStep
+from gecjury.extraction.tagger.fast import Embedded
 
 # Sentences of similar length are parsed together; the size changes only the speed.
 _BATCH = 128
@@ -62,7 +62,7 @@ _COLUMNS = attrgetter(*Parsed.__slots__)
 _EMPTY = Parsed([], [], [], [], [], [], [], [], [])
 
 
-# A tagger in step reuses memory from call to call, and the number of BLAS threads is global.
+# The embedded tagger reuses memory from call to call, and the number of BLAS threads is global.
 _LOCK = Lock()
 
 
@@ -76,31 +76,28 @@ def _one_thread() -> AbstractContextManager[Any]:
     return limited
 
 
-def in_step(nlp: Any) -> Any:
-    """Return a tagger in step, or the pipeline itself if it is not built like the embedded one."""
-    if isinstance(nlp, InStep) or not FastPipeline.suits(nlp):
-        return nlp
-    return FastPipeline(nlp)
-
-
 class Parser:
-    """A spaCy pipeline that parses sentences in bulk."""
+    """A tagger that parses sentences in bulk."""
 
-    def __init__(self, nlp: Any) -> None:
-        """Wrap a pipeline.
+    def __init__(
+        self, nlp: Any, docs: Callable[[list[list[str]]], Iterator[Any]] | None = None
+    ) -> None:
+        """Wrap a tagger.
 
         Args:
-            nlp: a `spacy.language.Language` that sets tag, POS, lemma, dependency and head, or
-                the result of `in_step` for one.
+            nlp: `Embedded`, or a `spacy.language.Language` that sets tag, POS, lemma, dependency
+                and head.
+            docs: function that makes a doc of each tokenised sentence; by default the pipeline.
         """
-        self._source = in_step(nlp)
-        self._fast: InStep | None = self._source if isinstance(self._source, InStep) else None
+        self._docs = docs or self._piped
+        self._fast = nlp if isinstance(nlp, Embedded) else None
+        self._plain = nlp
         self._keys: dict[tuple[str, str, int], int] = {}
         self._words: dict[str, tuple[str, int]] = {}
 
     @property
     def _nlp(self) -> Any:
-        return self._source.pipeline if isinstance(self._source, InStep) else self._source
+        return self._fast.pipeline if self._fast else self._plain
 
     def parse(self, sentences: Iterable[str]) -> dict[str, Parsed]:
         """Parse distinct sentences, tokens split on white space."""
@@ -110,8 +107,6 @@ class Parser:
         parts = [_pieces(words[sentence]) for sentence in order]
         tokens = [piece for pieces in parts for piece in pieces]
         with _LOCK, _one_thread():
-            if self._fast and tokens and not self._fast.trusted(tokens):
-                self._fast = None
             reduced = self._parse_all(tokens)
             for sentence, pieces in zip(order, parts, strict=True):
                 parsed[sentence] = _joined([next(reduced) for _ in pieces])
@@ -135,17 +130,19 @@ class Parser:
             begin = end
 
     def _parse_plainly(self, sentences: list[list[str]]) -> Iterator[Parsed]:
-        if not sentences:
-            return iter(())
+        return map(self.reduce, self._docs(sentences)) if sentences else iter(())
+
+    def _piped(self, sentences: list[list[str]]) -> Iterator[Any]:
         nlp = self._nlp  # first, since loading it imports spaCy without what is not needed
         from spacy.tokens import Doc
 
         docs = (Doc(nlp.vocab, words=words) for words in sentences)
         # Texts too long to be sentences are parsed one at a time, to save memory.
         size = _BATCH if max(map(len, sentences)) < _PIECE else 1
-        return map(self.reduce, nlp.pipe(docs, batch_size=size))
+        piped: Iterator[Any] = nlp.pipe(docs, batch_size=size)
+        return piped
 
-    def _parse_fast(self, fast: InStep, sentences: list[list[str]]) -> Iterator[Parsed]:
+    def _parse_fast(self, fast: Embedded, sentences: list[list[str]]) -> Iterator[Parsed]:
         tagged = fast.parse(sentences)
         pairs = zip(sentences, tagged.narrow, strict=True)
         plain = self._parse_plainly([texts for texts, narrow in pairs if narrow])
@@ -198,7 +195,7 @@ class Parser:
         """Return a token in lower case as spaCy has it, and its mark."""
         word = self._words.get(text)
         if word is None:
-            lower: str = self._fast.lower(text) if self._fast else self._nlp.vocab[text].lower_
+            lower: str = text.lower() if self._fast else self._nlp.vocab[text].lower_
             word = self._words[text] = lower, mark(lower)
         return word
 

@@ -15,6 +15,7 @@ from gecjury.corpus.edits import Edit
 from gecjury.extraction.alignment import Aligner
 from gecjury.extraction.merging import (
     LONGEST_RUN,
+    SPELLED,
     Rules,
     Span,
     errant_rules,
@@ -141,7 +142,7 @@ class _Token:
     def __init__(self, side: _Side, index: int) -> None:
         sentence = side.sentence
         self.side, self.index = side, index
-        self.text = sentence.texts[index]
+        self.text = sentence.texts[index][:SPELLED]
         self.lower = self.lower_ = sentence.lowers[index]
         self.lemma = sentence.lemmas[index]
         self.pos = sentence.poses[index]

@@ -64,7 +64,7 @@ def is_retyped(corpus: Corpus, types: GoldTypes, tagger: str = "embedded") -> bo
 
 
 def typed_corpus_edits(
-    corpus: Corpus, types: GoldTypes, tagger: str, pos: str, runtime: Runtime
+    corpus: Corpus, types: GoldTypes, tagger: str, runtime: Runtime
 ) -> CorpusEdits:
     """Return the edits of `corpus_edits`, with the references' gold edits typed by `types`.
 
@@ -75,14 +75,13 @@ def typed_corpus_edits(
             share names (`R:OTHER`, `R:SPELL`) with different meanings, so for them one foreign
             type causes all edits of all references to be retyped.
         tagger: a tagger of `corpus_edits`.
-        pos: part-of-speech scheme of the embedded tagger.
         runtime: workers, cache, progress.
 
     Raises:
         MissingExtraError, OptionError: as `corpus_edits`.
     """
     tagger = corpus.language.tagger_for(tagger)
-    original = corpus_edits(corpus, tagger, pos, runtime)
+    original = corpus_edits(corpus, tagger, runtime)
     scheme = scheme_of(tagger)
     owner = "ERRANT's" if scheme == "errant" else f"those of tagger={tagger}"
     other = other_types(corpus.references, scheme)
@@ -107,7 +106,7 @@ def typed_corpus_edits(
         for source, edits in zip(corpus.sources, original.references[n], strict=True)
         if any(is_foreign(edit) for edit in edits)
     ]
-    made = dict(zip(wanted, retype(wanted, tagger, pos, runtime), strict=True))
+    made = dict(zip(wanted, retype(wanted, tagger, runtime), strict=True))
 
     # Edits that have a type of the scheme also keep their spans, so only foreign ones change.
     def line(source: str, edits: Edits) -> Edits:
@@ -133,14 +132,13 @@ def typed_corpus_edits(
     return replace(original, references=tuple(references), notes=notes)
 
 
-def retype(lines: Sequence[_Line], tagger: str, pos: str, runtime: Runtime) -> list[Edits]:
+def retype(lines: Sequence[_Line], tagger: str, runtime: Runtime) -> list[Edits]:
     """Strip unchanged words from the ends of edits and type them by ERRANT's rules.
 
     Args:
         lines: sources, and one annotator's edits of each; overlapping edits are applied one after
             another.
         tagger: a tagger of `typed_corpus_edits`.
-        pos: part-of-speech scheme of the embedded tagger.
         runtime: cache and progress; never changes an edit.
 
     Returns:
@@ -154,21 +152,20 @@ def retype(lines: Sequence[_Line], tagger: str, pos: str, runtime: Runtime) -> l
         return text_key(line[0], ExtractedEdits(line[1]).to_json())
 
     def make(missing: list[_Line]) -> Iterator[tuple[_Line, ExtractedEdits]]:
-        extractor = extractor_of(tagger, pos)
+        extractor = extractor_of(tagger)
         rest = iter(missing)
         while batch := list(islice(rest, _WINDOW)):
             yield from zip(batch, map(ExtractedEdits, _typed(batch, extractor)), strict=True)
 
     distinct = list(dict.fromkeys(lines))
     what = "types of gold edits"
-    retyped, _ = remembered(what, distinct, key_of, make, tagger, pos, runtime)
+    retyped, _ = remembered(what, distinct, key_of, make, tagger, runtime)
     return [retyped[line].edits for line in lines]
 
 
 def retyped_blocks(
     blocks: Sequence[M2Sentence],
     tagger: str = "embedded",
-    pos: str = "spacy2",
     runtime: Runtime | None = None,
 ) -> tuple[M2Sentence, ...]:
     """Return M2 with every annotator's edits retyped, as `errant_m2 -gold` writes it.
@@ -176,7 +173,6 @@ def retyped_blocks(
     Args:
         blocks: blocks of an M2 file.
         tagger: a tagger of `typed_corpus_edits`.
-        pos: part-of-speech scheme of the embedded tagger.
         runtime: cache and progress.
 
     Raises:
@@ -184,14 +180,13 @@ def retyped_blocks(
     """
     places = [(block, annotator) for block in blocks for annotator in block.annotators]
     lines = [(place[0].source, _edits(*place)) for place in places]
-    made = retype(lines, tagger, pos, runtime or Runtime())
+    made = retype(lines, tagger, runtime or Runtime())
     return _rewritten(blocks, dict(zip(places, made, strict=True)))
 
 
 def reextracted_blocks(
     blocks: Sequence[M2Sentence],
     tagger: str = "embedded",
-    pos: str = "spacy2",
     runtime: Runtime | None = None,
 ) -> tuple[M2Sentence, ...]:
     """Return M2 with edits extracted from every annotator's sentence, as `errant_m2 -auto` does.
@@ -201,7 +196,6 @@ def reextracted_blocks(
     Args:
         blocks: blocks of an M2 file.
         tagger: a tagger of `typed_corpus_edits`.
-        pos: part-of-speech scheme of the embedded tagger.
         runtime: workers, cache and progress.
 
     Raises:
@@ -211,7 +205,7 @@ def reextracted_blocks(
     laid = [_laid(place[0].source, _edits(*place)) for place in places]
     sources = [block.source for block, _ in places]
     texts = [" ".join(applied.corrected) for applied in laid]
-    (extracted,) = extract(sources, [texts], tagger, pos, runtime).edits
+    (extracted,) = extract(sources, [texts], tagger, runtime).edits
     made = {}
     for place, applied, edits in zip(places, laid, extracted, strict=True):
         # Errors that were detected but not corrected are not in the text: they are carried over.

@@ -16,14 +16,13 @@ from typing import Any
 
 from gecjury.corpus.gold import scheme_of
 from gecjury.extraction import plain, universal
-from gecjury.extraction.parsing import in_step
 from gecjury.extraction.pipeline import Extractor, errant_extractor
 from gecjury.extraction.tagger import EMBEDDED, load_tagger
-from gecjury.extraction.tagger.alone import Embedded
+from gecjury.extraction.tagger.fast import Embedded
 from gecjury.extraction.tagger.importing import installed_version, tested_version
 
 
-def extractor_of(tagger: str, pos_scheme: str) -> Extractor:
+def extractor_of(tagger: str) -> Extractor:
     """Return an extractor; a spaCy pipeline is loaded once for all metrics of a run.
 
     Raises:
@@ -32,37 +31,31 @@ def extractor_of(tagger: str, pos_scheme: str) -> Extractor:
     """
     scheme = scheme_of(tagger)
     if scheme == "plain":
-        from gecjury.extraction.plain.analyser import plain_extractor
-
-        return plain_extractor()
+        return plain.plain_extractor()
     if scheme == "cherrant":
         from gecjury.extraction.chinese import chinese_extractor
 
         return chinese_extractor()
-    nlp = _loaded(tagger, pos_scheme, json.dumps(cache_parts(tagger, pos_scheme), sort_keys=True))
+    nlp = _loaded(tagger, json.dumps(cache_parts(tagger), sort_keys=True))
     if scheme == "errant":
         return errant_extractor(nlp)
-    from gecjury.extraction.universal.pipelines import universal_extractor
-
-    return universal_extractor(nlp, tagger.removeprefix(universal.PREFIX))
+    return universal.universal_extractor(nlp, tagger.removeprefix(universal.PREFIX))
 
 
 @lru_cache(maxsize=1)
-def _loaded(tagger: str, pos_scheme: str, version: str) -> Any:
+def _loaded(tagger: str, version: str) -> Any:
     """Return a tagger's pipeline; `version` distinguishes a retrained model."""
     del version
     if scheme_of(tagger) == "universal":
-        from gecjury.extraction.universal.pipelines import load_universal
-
-        return load_universal(tagger.removeprefix(universal.PREFIX))
+        return universal.load_universal(tagger.removeprefix(universal.PREFIX))
     if tagger == EMBEDDED:
-        return Embedded(pos_scheme)
-    return in_step(load_tagger(tagger, pos_scheme))
+        return Embedded()
+    return load_tagger(tagger)
 
 
-def cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
+def cache_parts(tagger: str) -> dict[str, str]:
     """Return everything except the text that decides an edit or its type, for caches."""
-    parts = {"format": _FORMAT, **extraction_signature(tagger, pos_scheme)}
+    parts = {"format": _FORMAT, **extraction_signature(tagger)}
     if scheme_of(tagger) in ("plain", "cherrant"):
         return parts
     parts["spacy"] = installed_version("spaCy")
@@ -76,7 +69,7 @@ def cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
     return parts
 
 
-def extraction_signature(tagger: str = "embedded", pos_scheme: str = "spacy2") -> dict[str, str]:
+def extraction_signature(tagger: str = "embedded") -> dict[str, str]:
     """Return what decides edits in addition to the text: the tagger and its rules' package.
 
     Raises:
@@ -88,7 +81,7 @@ def extraction_signature(tagger: str = "embedded", pos_scheme: str = "spacy2") -
         from gecjury.extraction.tagger import tagger_signature
 
         return {
-            "tagger": tagger_signature(tagger, pos_scheme),
+            "tagger": tagger_signature(tagger),
             "errant": tested_version("errant", _TESTED_ERRANT, installed_version("errant")),
         }
     # Character distances need rapidfuzz, which is installed with errant.
@@ -99,9 +92,7 @@ def extraction_signature(tagger: str = "embedded", pos_scheme: str = "spacy2") -
         from gecjury.extraction.chinese import NAME, VERSION
 
         return {"tagger": f"{NAME} {VERSION}"}
-    from gecjury.extraction.universal.pipelines import pipeline_signature
-
-    return pipeline_signature(tagger.removeprefix(universal.PREFIX))
+    return universal.pipeline_signature(tagger.removeprefix(universal.PREFIX))
 
 
 # Increased when the form or meaning of the data on disk changes.

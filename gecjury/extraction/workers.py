@@ -24,7 +24,6 @@ _SMALLEST, _LARGEST = 50, 2000
 def extract_in_workers(
     pairs: list[TextPair],
     tagger: str,
-    pos_scheme: str,
     workers: int,
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
     """Return the edits of distinct pairs, batch by batch as they are done.
@@ -34,7 +33,6 @@ def extract_in_workers(
     Args:
         pairs: distinct pairs; neighbours share sentences, which one worker then parses once.
         tagger: name of the tagger.
-        pos_scheme: its parts of speech.
         workers: number of processes, including this one.
 
     Raises:
@@ -47,9 +45,9 @@ def extract_in_workers(
         if others and not _may_fork(tagger):
             # The processes already share the processor, so none of them starts further threads.
             alone = {"OMP_NUM_THREADS": "1"}
-            words = "gecjury.extraction.workers", tagger, pos_scheme
+            words = "gecjury.extraction.workers", tagger
             pool.fill(others, lambda: SpawnedProcess(*words, environment=alone))
-        local = extractor_of(tagger, pos_scheme)
+        local = extractor_of(tagger)
         if _may_fork(tagger):
             pool.fill(others, lambda: ForkedProcess(lambda: _answers(local), pool.processes))
     except BaseException:
@@ -131,4 +129,4 @@ def _answers(extractor: Extractor) -> Callable[[Any], Any]:
 
 
 if __name__ == "__main__":
-    serve_standard_streams(lambda: _answers(extractor_of(*sys.argv[1:3])))
+    serve_standard_streams(lambda: _answers(extractor_of(sys.argv[1])))

@@ -156,7 +156,7 @@ def _sizes(corpus: Corpus, runtime: Runtime) -> Mapping[Side, IntArray]:
     Edits come from the files if they have some; otherwise they are extracted between tokens without
     a tagger: an audit only needs their number, in any language and without spaCy.
     """
-    edits = corpus_edits(replace(corpus, references=()), "none", "spacy2", runtime).systems
+    edits = corpus_edits(replace(corpus, references=()), "none", runtime).systems
     lines = [version.lines for version in corpus.systems.values()]
     return {
         "more edits": np.array(

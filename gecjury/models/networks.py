@@ -215,7 +215,7 @@ def _refuse_strange(checkpoint: Checkpoint, config: Any, pieces: Sequence[int]) 
 # Packages that tokenisers may need when they are loaded, as errors name them, and the extra that
 # installs each. Packages without an extra are installed by their own name.
 _TOKENISERS = {
-    "fugashi": "ja", "unidic_lite": "ja", "unidic-lite": "ja", "sudachi": "ja-sudachi",
+    "fugashi": "ja", "unidic_lite": "ja", "unidic-lite": "ja",
     "ipadic": "", "unidic": "", "rhoknp": "", "sentencepiece": "", "sacremoses": "", "tiktoken": "",
     "protobuf": "",
 }  # fmt: skip

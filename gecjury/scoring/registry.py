@@ -49,7 +49,7 @@ METRICS: Mapping[str, str] = {
     "errant": "gecjury.refbased.errant:ERRANT",
     "gleu": "gecjury.refbased.gleu:GLEU",
     "gleu-official": "gecjury.refbased.gleu:OfficialGLEU",
-    "gotoscorer": "gecjury.refbased.gotoscorer.metric:GoToScorer",
+    "gotoscorer": "gecjury.refbased.gotoscorer:GoToScorer",
     "green": "gecjury.refbased.green:GREEN",
     "i-measure": "gecjury.refbased.imeasure.metric:IMeasure",
     "impara": "gecjury.refless.impara:IMPARA",

@@ -135,8 +135,8 @@ class Scorer(ABC):
         return getattr(cls, what) is not getattr(Scorer, what)
 
     @property
-    def extraction(self) -> tuple[Literal["auto", "gold", "errant"], str, str] | None:
-        """How edits are read: types of gold edits, tagger and scheme; None if none are read."""
+    def extraction(self) -> tuple[Literal["auto", "gold", "errant"], str] | None:
+        """How edits are read: types of gold edits, and tagger; None if none are read."""
         return None
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:

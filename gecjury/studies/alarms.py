@@ -89,7 +89,7 @@ class Alarms(Study):
         by, groups = read_groups(self.by, corpus) if self.by else (None, {})
         lines = _good_lines(corpus)
         good = replace(corpus.take(lines), references=(), gold=None)
-        edits = corpus_edits(good, "embedded", "spacy2", work.runtime)
+        edits = corpus_edits(good, "embedded", work.runtime)
         counted = [[counted_edits(line) for line in of_one] for of_one in edits.systems.values()]
         counts = _Counts.of(good, counted)
         rows, significance = self._rows(good.names, counts)

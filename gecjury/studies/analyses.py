@@ -131,7 +131,7 @@ class Edits(Analysis):
         corpus = self.corpus(work)
         # References are left out: their edits would be extracted for nothing.
         texts = replace(corpus, references=())
-        edits = corpus_edits(texts, "embedded", "spacy2", work.runtime)
+        edits = corpus_edits(texts, "embedded", work.runtime)
         counts = {
             name: sum(len(counted_edits(line)) for line in lines)
             for name, lines in edits.systems.items()

@@ -418,8 +418,8 @@ def edits_as_read(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> CorpusEdi
     """
     from gecjury.extraction.retyping import typed_corpus_edits
 
-    types, tagger, pos = scorer.extraction or ("gold", "embedded", "spacy2")
-    return typed_corpus_edits(corpus, types, tagger, pos, runtime)
+    types, tagger = scorer.extraction or ("gold", "embedded")
+    return typed_corpus_edits(corpus, types, tagger, runtime)
 
 
 def judged_sentences(

@@ -132,7 +132,7 @@ def _single(corpus: Corpus) -> Iterator[Item]:
 def _edited(corpus: Corpus, runtime: Runtime) -> Iterator[Item]:
     from gecjury.extraction.extract import corpus_edits
 
-    edits_of = corpus_edits(corpus, "embedded", "spacy2", runtime).systems
+    edits_of = corpus_edits(corpus, "embedded", runtime).systems
     for item in _single(corpus):
         if edits := counted_edits(edits_of[item.systems[0][0]][item.row]):
             yield replace(item, edits=edits)

@@ -13,25 +13,22 @@ unchanged chunks. Each chunk is one of
 
 either for each reference separately (*dependent*) or for all together (*independent*: tp if any
 reference has it, fp_needed if any reference changes the chunk, fn if all change it). Counts are
-weighted by the length of the chunk, relative to the mean length of chunks that references change,
-or by external weights (CLEME2.0: how much the chunk's change affects a similarity to the
-reference).
+weighted by the length of the chunk, relative to the mean length of chunks that references change.
 
 A chunk whose edits leave its text as it is counts as unchanged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray
-from gecjury.corpus.edits import Edit, counted_edits, keeps_words
-from gecjury.refbased.chunks import ChunkText, partition
+from gecjury.corpus.edits import Edit, counted_edits, keeps_words, ordered_edits
 from gecjury.stats.counts import ratio
 
 CLEME_COUNTS = ("tp", "fp_needed", "fp_needless", "fn", "tn")
@@ -41,13 +38,6 @@ _TP, _FP_NEEDED, _FP_NEEDLESS, _FN, _TN = range(5)
 
 HIT_WEIGHTS = (0.45, 0.35, 0.15, 0.05)
 """CLEME2.0 weights of hit, wrong, under and over at corpus level."""
-
-HIT_QUOTIENTS = (
-    ((0.45, -0.35, 0.0, -0.15, 0.0), (0.0, 0.0, -0.05, 0.0, 0.0)),
-    ((1.0, 1.0, 0.0, 1.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0)),
-)
-"""Weights of `CLEME_COUNTS` in two numerators and their denominators (the changes
-needed and the changes made). The combined score is the sum of both quotients and .55."""
 
 SENTENCE_HIT_WEIGHTS = (0.35, 0.25, 0.20, 0.20)
 """CLEME2.0 weights of hit, wrong, under and over at sentence level."""
@@ -108,8 +98,82 @@ SENTENCE_WEIGHTS: Mapping[str, tuple[Weighting, Weighting]] = {
 }
 """Weights at sentence level, dependent and independent, by `CLEME.compat`."""
 
-Change: TypeAlias = tuple[int, int, str]
-"""A chunk's start and end over source tokens, and what it becomes."""
+
+ChunkText = tuple[str, ...] | None
+"""The text of a chunk after a set of edits is applied; None if they leave it unchanged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A source sentence cut into chunks.
+
+    Attributes:
+        spans: (start, end) of every chunk over source tokens, in order; start == end is a place
+            where tokens are only inserted.
+        texts: for every set of edits, the new text of each chunk; None if it is unchanged.
+    """
+
+    spans: tuple[tuple[int, int], ...]
+    texts: tuple[tuple[ChunkText, ...], ...]
+
+
+def _merged_spans(edit_sets: Sequence[Sequence[Edit]]) -> list[list[int]]:
+    """Return the spans of the edits; spans that touch or overlap are merged."""
+    merged: list[list[int]] = []
+    # Touching edits are merged like overlapping ones: the place between them belongs to both.
+    for edit in sorted((e for edits in edit_sets for e in edits), key=lambda e: e.start):
+        if merged and edit.start <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], edit.end)
+        else:
+            merged.append([edit.start, edit.end])
+    return merged
+
+
+def _chunk_text(source: Sequence[str], start: int, end: int, edits: Sequence[Edit]) -> ChunkText:
+    """Return the text of a chunk after its edits, or None if they change nothing."""
+    if not edits:
+        return None
+    text: list[str] = []
+    done = start
+    for edit in edits:
+        text += source[done : edit.start]
+        text += edit.tokens
+        done = edit.end
+    text += source[done:end]
+    return None if text == list(source[start:end]) else tuple(text)
+
+
+def partition(source: Sequence[str], edit_sets: Sequence[Sequence[Edit]]) -> Partition:
+    """Cut a source into chunks shared by several sets of edits.
+
+    Args:
+        source: source tokens.
+        edit_sets: the edits of each corrected version, without overlaps within a set.
+
+    Returns:
+        The chunks, at least one unless the source is empty and unedited.
+
+    Raises:
+        InputError: an edit lies outside the source or overlaps another of its set.
+    """
+    # Positions and overlaps are checked here, so that the loop below needs no checks.
+    ordered_sets = [ordered_edits(edits, len(source)) for edits in edit_sets]
+    # Unedited and edited stretches alternate; the first and the last are unedited.
+    ends = [0, *chain.from_iterable(_merged_spans(edit_sets)), len(source)]
+    turns = [(*span, bool(turn % 2)) for turn, span in enumerate(pairwise(ends))]
+    spans = [(start, end, edited) for start, end, edited in turns if edited or start < end]
+    texts = []
+    for ordered in ordered_sets:
+        row: list[ChunkText] = []
+        n = 0
+        for start, end, edited in spans:
+            first = n
+            # Both lists are in order, so one pass over the edits serves all chunks.
+            while edited and n < len(ordered) and ordered[n].end <= end:
+                n += 1
+            row.append(_chunk_text(source, start, end, ordered[first:n]))
+        texts.append(tuple(row))
+    return Partition(tuple((start, end) for start, end, _ in spans), tuple(texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +189,6 @@ class Verdicts:
         length: tokens of the chunk, the larger of source and hypothesis.
         changed: number of chunks that references change, counted once for each reference.
         changed_tokens: number of their tokens, for each the larger of source and reference.
-        changes: the change that each verdict is about, (start, end, new text) over source tokens:
-            the hypothesis' change of the chunk, the reference's if it is missed, None for tn.
     """
 
     usable: NDArray[np.bool_]
@@ -136,7 +198,6 @@ class Verdicts:
     length: NDArray[np.integer]
     changed: int
     changed_tokens: int
-    changes: tuple[Change | None, ...]
 
     @property
     def mean_length(self) -> float:
@@ -144,20 +205,14 @@ class Verdicts:
         return self.changed_tokens / self.changed if self.changed else 0.0
 
     def compact(self) -> Verdicts:
-        """Return the verdicts without their changes, in little memory."""
+        """Return the verdicts in little memory."""
         return replace(
             self,
             sentence=self.sentence.astype(np.int32),
             reference=self.reference.astype(np.int32),
             kind=self.kind.astype(np.int8),
             length=self.length.astype(np.int32),
-            changes=(),
         )
-
-    def placed(self) -> Iterator[tuple[tuple[int, int], Change | None]]:
-        """Yield sentence, reference and change of each verdict; the change is None for tn."""
-        places = zip(self.sentence.tolist(), self.reference.tolist(), strict=True)
-        return zip(places, self.changes, strict=True)
 
     def counts(self, *weightings: Weighting) -> NDArray[np.float64]:
         """Return counts weighted by length; those of several weightings are concatenated.
@@ -176,15 +231,11 @@ class Verdicts:
                 chosen = np.isin(self.kind, kinds)
                 weight[chosen] = by_length(self.length[chosen], self.mean_length)
             by_weighting.append(weight)
-        return self.weighted(*by_weighting)
-
-    def weighted(self, *weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return counts with the given weights of the verdicts, shaped as in `counts`."""
         rows, columns = self.usable.shape
         place = self.sentence.astype(np.int64) * columns + self.reference
         cell = place * len(CLEME_COUNTS) + self.kind
         size = rows * columns * len(CLEME_COUNTS)
-        flat = [np.bincount(cell, weights=weight, minlength=size) for weight in weights]
+        flat = [np.bincount(cell, weights=weight, minlength=size) for weight in by_weighting]
         tables = [counts.reshape(rows, columns, len(CLEME_COUNTS)) for counts in flat]
         result: NDArray[np.float64] = np.concatenate(tables, axis=-1)
         result[~self.usable] = np.nan
@@ -211,7 +262,6 @@ def judge_chunks(
     references: Sequence[Sequence[Sequence[Edit]]],
     *,
     independent: bool = False,
-    repeated: bool = False,
 ) -> Verdicts:
     """Judge every chunk of one system's output.
 
@@ -222,22 +272,19 @@ def judge_chunks(
         hypothesis: N lists of edits.
         references: R × N lists of edits.
         independent: judge against all references together instead of one by one.
-        repeated: with `independent`, repeat the verdict for every reference.
 
     Raises:
         InputError: an edit lies outside its source or overlaps another of its set.
     """
-    together = independent and not repeated
-    columns = 1 if together else len(references)
+    columns = 1 if independent else len(references)
     usable = np.zeros((len(sources), columns), dtype=bool)
     rows: list[tuple[int, int, int, int]] = []
-    changes: list[Change | None] = []
     total = changed = 0
     for n, source in enumerate(sources):
         made = counted_edits(hypothesis[n])
         wanted = [counted_edits(reference[n]) for reference in references]
         kept = _usable(source, wanted)
-        usable[n, 0 if together else kept] = True
+        usable[n, 0 if independent else kept] = True
         parts = partition(source, [made, *(wanted[k] for k in kept)])
         for m, (start, end) in enumerate(parts.spans):
             output, *others = (text[m] for text in parts.texts)
@@ -249,18 +296,14 @@ def judge_chunks(
                     total += max(span, len(text))
                     changed += 1
             if independent:
-                kinds = [_verdict(output, others)] * (1 if together else len(kept))
+                kinds = [_verdict(output, others)]
             else:
                 kinds = [_verdict(output, (text,)) for text in others]
-            places = [0] if together else kept
+            places = [0] if independent else kept
             rows += [(n, k, verdict, size) for k, verdict in zip(places, kinds, strict=True)]
-            # The hypothesis does not change a missed chunk: the reference's change is weighed.
-            for verdict, text in zip(kinds, others, strict=False):
-                changed_to = text if verdict == _FN else None if verdict == _TN else output
-                changes.append(None if changed_to is None else (start, end, " ".join(changed_to)))
     table = np.array(rows, dtype=np.int64).reshape(-1, 4)
     sentence, reference, kind, length = table.T
-    return Verdicts(usable, sentence, reference, kind, length, changed, total, tuple(changes))
+    return Verdicts(usable, sentence, reference, kind, length, changed, total)
 
 
 def confusion(counts: NDArray[np.float64]) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -10,24 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray
-from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edits, counted_edits
-from gecjury.refbased.chunks import partition
 from gecjury.refbased.cleme.counts import (
     CLEME_COUNTS,
     CORPUS_WEIGHTS,
-    HIT_QUOTIENTS,
     HIT_WEIGHTS,
     SENTENCE_HIT_WEIGHTS,
     SENTENCE_WEIGHTS,
-    Change,
     Verdicts,
     combined,
     components,
     confusion,
     judge_chunks,
+    partition,
 )
 from gecjury.refbased.edit_metric import (
     BestReference,
@@ -35,14 +32,11 @@ from gecjury.refbased.edit_metric import (
     ScoreLevel,
     distinct_corrections,
 )
-from gecjury.refbased.references import FirstBest, QuotientRule, f_rule
-from gecjury.refbased.weighing.bertscore import BERTScore
-from gecjury.refbased.weighing.edit_weights import EditWeights
+from gecjury.refbased.references import FirstBest, RunningRule, f_rule
 from gecjury.refbased.wordless import wordless
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
-from gecjury.scoring.signature import package_versions
 from gecjury.stats.counts import precision_recall_f
 
 # Where statistics keep the counts of each level.
@@ -85,8 +79,8 @@ class CLEME(BestReference, EditMetric):
     compat: Literal["gecjury", "official", "published"] = "gecjury"
 
     def by_parts(self, corpus: Corpus) -> bool:
-        """Return True, unless a model weighs the chunks: mean lengths can be combined."""
-        return not self._by_reference
+        """Return True, since mean lengths of parts can be combined."""
+        return True
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return counts, systems × sentences × references × 10; NaN for a dropped reference.
@@ -95,9 +89,7 @@ class CLEME(BestReference, EditMetric):
         weights. There is one reference if references are judged together.
         """
         judged, notes = self._judged(corpus, runtime)
-        texts = [version.lines for version in corpus.references]
-        tables, more = self._weighted(judged, corpus.sources, texts, runtime)
-        return Statistics(np.stack(tables), notes=(*notes, *more))
+        return Statistics(self._weighted(judged), notes=notes)
 
     def count_part(self, corpus: Corpus, runtime: Runtime) -> _Judged:
         """Return the verdicts on all chunks of each system, and notes."""
@@ -121,8 +113,7 @@ class CLEME(BestReference, EditMetric):
                     replace(own, changed=count, changed_tokens=tokens)
                     for own, (count, tokens) in zip(judged, by_system, strict=True)
                 ]
-                tables, _ = self._weighted(whole, (), (), Runtime())
-                yield Statistics(np.stack(tables), notes=notes)
+                yield Statistics(self._weighted(whole), notes=notes)
 
         return super().join_parts(weighted(), corpus)
 
@@ -136,27 +127,15 @@ class CLEME(BestReference, EditMetric):
                 edits.systems[name],
                 edits.references,
                 independent=self.assumption == "independent",
-                repeated=self._by_reference,
             )
             for name in runtime.track(edits.systems, f"{self.name}: chunks", len(corpus.systems))
         ]
         return judged, edits.notes
 
-    @property
-    def _by_reference(self) -> bool:
-        """True if weights depend on the reference even where all references share one verdict."""
-        return False
-
-    def _weighted(
-        self,
-        judged: Sequence[Verdicts],
-        sources: Sequence[str],
-        references: Sequence[Sequence[str]],
-        runtime: Runtime,
-    ) -> tuple[list[FloatArray], list[str]]:
-        """Return counts of verdicts, N × references × 10 each (NaN: dropped), and notes."""
+    def _weighted(self, judged: Sequence[Verdicts]) -> FloatArray:
+        """Return counts of verdicts, systems × N × references × 10; NaN: dropped."""
         by_sentence = SENTENCE_WEIGHTS[self.compat][self.assumption == "independent"]
-        return [verdicts.counts(CORPUS_WEIGHTS, by_sentence) for verdicts in judged], []
+        return np.stack([verdicts.counts(CORPUS_WEIGHTS, by_sentence) for verdicts in judged])
 
     @property
     def sums_with_several(self) -> bool:
@@ -172,7 +151,7 @@ class CLEME(BestReference, EditMetric):
         """The rule that chooses a reference by the running F."""
         square = self.beta * self.beta
         weights = (1 + square, 1.0, 1.0, square, 0.0)
-        return f_rule(self._running_keys, self.beta, weights, self._digits)
+        return f_rule(self._running_keys, self.beta, weights)
 
     @property
     def _digits(self) -> int:
@@ -230,10 +209,8 @@ class CLEME(BestReference, EditMetric):
         # Independent: one reference that has the chunk suffices.
         if self.assumption == "independent":
             return EditCounts(np.nanmax(credit, axis=1))
-        sources = [corpus.sources[row] for row, _ in corrections]
-        texts = [[version.lines[row] for row, _ in corrections] for version in corpus.references]
-        tables, notes = self._weighted([judged], sources, texts, runtime)
-        return self.credited(credit, self.counts_at(tables[0], "sentence"), place, tuple(notes))
+        counts = self.counts_at(self._weighted([judged])[0], "sentence")
+        return self.credited(credit, counts, place)
 
     def explain(
         self, source: str, hypothesis: Edits, reference: Edits, runtime: Runtime
@@ -273,17 +250,6 @@ class CLEME2(CLEME):
     corpus score, the reference with the best running score, which the authors' program does not
     round either. An output without words scores 0, although it misses nothing and may change
     nothing needlessly.
-
-    Attributes:
-        weights: `length` weighs chunks as in CLEME, `bertscore` as in the authors' program for
-            CLEME2.0: by how much the chunk's change alone changes the source's BERTScore with the
-            reference (for a missed chunk, the reference's change). With `bertscore`, the sentence
-            score uses the best reference under either assumption.
-        model: encoder of BERTScore (`embedded` works offline); None for
-            google-bert/bert-base-uncased.
-        layer: layer whose hidden states BERTScore compares; None for the bert-score package's
-            choice (9 of bert-base-uncased, else the last).
-        revision: commit, tag or branch of a hub model.
     """
 
     name: ClassVar[str] = "cleme2"
@@ -292,80 +258,7 @@ class CLEME2(CLEME):
     summary: ClassVar[str] = "hit, wrong, under- and over-correction of shared chunks"
     paper: ClassVar[str] = "Ye et al. 2025"
 
-    weights: Literal["length", "bertscore"] = "length"
-    model: str | None = None
-    layer: int | None = None
-    revision: str | None = None
-
     explain = Scorer.explain  # CLEME2.0 does not compute F, precision and recall of chunks
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        # Each kind of weights has its own settings, which the other would silently ignore.
-        ignored = ("model", "layer", "revision") if self.weights == "length" else ("compat",)
-        for option in ignored:
-            value = getattr(self, option)
-            if value != getattr(CLEME2, option):
-                raise OptionError(
-                    f"{self.name}: {option}={value} does nothing with weights={self.weights}: "
-                    "leave one of the two out"
-                )
-
-    @property
-    def bertscore(self) -> BERTScore:
-        """The score behind `weights=bertscore`, not rescaled because weights are relative."""
-        return BERTScore(self.model or BERTScore.model, self.layer, self.revision, rescale=False)
-
-    @property
-    def loaded_models(self) -> tuple[str, ...]:
-        """The encoder of `weights=bertscore`."""
-        return (self.bertscore.model,) if self.weights == "bertscore" else ()
-
-    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """Return the facts that decide edits, and the model's files and packages for BERTScore."""
-        extra = dict(super().extra_signature(runtime))
-        if self.weights == "bertscore":
-            versions = package_versions(("torch", "transformers"))
-            extra["model"] = self.bertscore.identity
-            extra |= {name: versions[name] for name in ("torch", "transformers")}
-        return extra
-
-    @property
-    def _by_reference(self) -> bool:
-        return self.weights == "bertscore"
-
-    def _weighted(
-        self,
-        judged: Sequence[Verdicts],
-        sources: Sequence[str],
-        references: Sequence[Sequence[str]],
-        runtime: Runtime,
-    ) -> tuple[list[FloatArray], list[str]]:
-        if self.weights == "length":
-            return super()._weighted(judged, sources, references, runtime)
-        lengths = [len(source.split()) for source in sources]
-        wanted: dict[tuple[int, int], dict[Change, None]] = {}
-        for verdicts in judged:
-            for (row, index), change in verdicts.placed():
-                # A change that leaves no text weighs nothing, as in the authors' program.
-                if change not in (None, (0, lengths[row], "")):
-                    wanted.setdefault((row, index), {})[change] = None
-        weights = EditWeights(sources, references)
-        for place, changes in wanted.items():
-            weights.want(*place, changes)
-        notes = weights.compute(self.bertscore, runtime)
-        moved = {place: weights.of(*place) for place in wanted}
-        tables: list[FloatArray] = []
-        for verdicts in judged:
-            chunk_weights = np.array(
-                [
-                    1.0 if change is None else moved.get(place, {}).get(change, 0.0)
-                    for place, change in verdicts.placed()
-                ]
-            )
-            # The same weights for a sentence as for the corpus.
-            tables.append(verdicts.weighted(chunk_weights, chunk_weights))
-        return tables, notes
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return CLEME's statistics and a column that is 0 for an output without words, else 1.
@@ -396,10 +289,9 @@ class CLEME2(CLEME):
 
     @property
     def rule(self) -> FirstBest:
-        """The rule that chooses a reference by the combined score, two quotients of sums."""
-        # The last column does not affect the choice.
-        tops, bottoms = (tuple((*weights, 0.0) for weights in part) for part in HIT_QUOTIENTS)
-        return QuotientRule(self._running_keys, tops, bottoms, self._digits, 0.55)
+        """The rule that chooses a reference by the combined score."""
+        # Neither unchanged chunks nor the last column affect the choice.
+        return RunningRule(self._running_keys, (True, True, True, True, False, False))
 
     def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
         """Return the counts of a level and the column on words, (..., 6)."""

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,8 +101,7 @@ def detection(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 def source_counts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the counts of the unchanged source, aligned with the reference without a hypothesis.
 
-    They are the same for correction and detection, and have the shape of the given counts (last
-    axis `_COUNTS`).
+    They have the shape of the given counts (last axis `_COUNTS`).
     """
     tn, fn = counts[..., 5], counts[..., 6]
     zero = np.zeros_like(tn)
@@ -187,7 +186,6 @@ class IMeasure(Scorer):
 
     Attributes:
         weight: how many times a true or false positive counts; 2 in the paper.
-        aspect: `correction`, or `detection`, where a wrong correction of an error detects it.
     """
 
     name: ClassVar[str] = "i-measure"
@@ -199,7 +197,6 @@ class IMeasure(Scorer):
     part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
 
     weight: float = 2.0
-    aspect: Literal["correction", "detection"] = "correction"
 
     def __post_init__(self) -> None:
         if not 1 <= self.weight <= 1e100:
@@ -254,12 +251,10 @@ class IMeasure(Scorer):
             kept = np.flatnonzero(~left_out[:, row])
             if len(kept):
                 counts[kept, row] = sentence_counts(sources[row], [texts[k] for k in kept], targets)
-        # What an output without words deletes as the reference does is no correction, and detects
-        # nothing.
+        # What an output without words deletes as the reference does is no correction.
         empty = wordless(corpus)
         lost = counts[empty]
-        lost[:, [_FP, _FN]] += lost[:, :1]
-        lost[:, 4] = 0 if self.aspect == "detection" else lost[:, 4] + lost[:, 0]
+        lost[:, [_FP, _FN, _WRONG]] += lost[:, :1]
         lost[:, _TP] = 0
         counts[empty] = lost
         best = choose_references(counts, self.weight)
@@ -296,8 +291,6 @@ class IMeasure(Scorer):
         return self._scores(totals)
 
     def _scores(self, counts: NDArray[Any]) -> Scores:
-        if self.aspect == "detection":
-            counts = detection(counts)
         tp, _, fp, fn = np.moveaxis(counts[..., :4].astype(np.float64), -1, 0)
         return Scores(
             improvement(counts, self.weight), ratio(tp, tp + fp, 1.0), ratio(tp, tp + fn, 1.0)

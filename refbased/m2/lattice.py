@@ -36,8 +36,8 @@ MOST_ARCS = 600_000
 
 
 @dataclass
-class Window:
-    """A stretch of the lattice whose arcs are independent of the rest.
+class Graph:
+    """The positions of a lattice with the base edges between them.
 
     Attributes:
         vertices: sorted positions; the first and the last lie on every path.
@@ -137,59 +137,13 @@ class EditLattice:
             different,
         )
 
-    def windows(self, context: int) -> list[Window] | None:
-        """Cut the lattice at long runs of matches that every path takes.
-
-        An arc reaches at most `context` matches into such a run, so arcs from its two ends never
-        meet when it is at least twice as long: the middle is left out.
-
-        Args:
-            context: most unchanged words in an edit.
-
-        Returns:
-            Windows from left to right, none if source and hypothesis are equal; None if the windows
-            have more than `MOST_VERTICES` vertices.
-        """
-        last = len(self.source)
-        alone = self.on.sum(axis=1) == 1
-        column = self.on.argmax(axis=1)
-        equal = np.zeros((last, len(self.hypothesis) + 1), dtype=bool)
-        equal[:, :-1] = self.different == 0
-        # All paths meet in a row of a single vertex; a diagonal edge joins two such rows.
-        forced = alone[:-1] & alone[1:] & equal[np.arange(last), column[:-1]]
-        loose = np.flatnonzero(~forced).tolist()
-        bounds: list[tuple[int, int]] = []
-        for row in loose:
-            begin, end = max(0, row - context), min(last, row + 1 + context)
-            if bounds and begin <= bounds[-1][1]:
-                bounds[-1] = (bounds[-1][0], end)
-            else:
-                bounds.append((begin, end))
-        if not loose and not alone.all():
-            # The source is empty: paths differ only within its one row.
-            bounds.append((0, last))
-        if sum(int(self.on[begin : end + 1].sum()) for begin, end in bounds) > MOST_VERTICES:
-            return None
-        return [self.window(begin, end) for begin, end in bounds]
-
-    def window(self, first: int, last: int) -> Window:
-        """Return the rows `first` to `last` (inclusive) as one window.
-
-        Args:
-            first: first source position.
-            last: last source position.
-
-        Returns:
-            The window with its base edges.
-        """
-        offset = int(self.on[first].argmax())
-        stop = int(len(self.hypothesis) - self.on[last][::-1].argmax()) + 1
-        on = self.on[first : last + 1, offset:stop]
-        rows, columns = np.nonzero(on)
-        number = np.full((on.shape[0] + 1, on.shape[1] + 1), -1, dtype=np.int64)
+    def graph(self) -> Graph:
+        """Return the vertices on optimal alignments with their base edges."""
+        rows, columns = np.nonzero(self.on)
+        number = np.full((self.on.shape[0] + 1, self.on.shape[1] + 1), -1, dtype=np.int64)
         number[rows + 1, columns + 1] = np.arange(len(rows))
         tails = (number[rows, columns], number[rows, columns + 1], number[rows + 1, columns])
-        heads = (rows + first, columns + offset)
+        heads = (rows, columns)
         times = (
             _before(self.diagonal, heads, (1, 1)),
             _before(self.deletion, heads, (1, 0)),
@@ -203,8 +157,7 @@ class EditLattice:
             for head, (t, k, c) in enumerate(zip(tail.tolist(), kind, time.tolist(), strict=True)):
                 if c and t >= 0:
                     edges[head].append((t, k, c))
-        vertices = list(zip(heads[0].tolist(), heads[1].tolist(), strict=True))
-        return Window(vertices, edges)
+        return Graph(list(zip(rows.tolist(), columns.tolist(), strict=True)), edges)
 
 
 def _before(
@@ -235,12 +188,7 @@ def is_match(arc: int) -> bool:
     return arc & FIELD == arc >> LENGTH_SHIFT
 
 
-def close_arcs(
-    window: Window,
-    context: int,
-    limit: int = MOST_ARCS,
-    order: list[tuple[int, int, int]] | None = None,
-) -> Arcs | None:
+def close_arcs(graph: Graph, context: int, order: list[tuple[int, int, int]]) -> Arcs | None:
     """Join base edges into arcs, exactly as the official transitive closure does.
 
     The official closure visits vertices in sorted order, which is topological; when it visits a
@@ -248,21 +196,20 @@ def close_arcs(
     replaced (and listed once more) whenever a strictly shorter one is found.
 
     Args:
-        window: the vertices and base edges.
+        graph: the vertices and base edges.
         context: most unchanged words in an edit (at most 31).
-        limit: give up beyond this many arcs.
         order: receives every listing of a joined arc as (middle, tail, head); sorting the list
             gives the official order.
 
     Returns:
-        For each vertex its incoming arcs (tail's index to coded arc), or None beyond the limit.
+        For each vertex its incoming arcs (tail's index to coded arc), or None beyond `MOST_ARCS`.
     """
     arcs: Arcs = []
     count = 0
     clear = ~(FIELD << TIMES_SHIFT)
-    for head, edges in enumerate(window.edges):
+    for head, edges in enumerate(graph.edges):
         # Only an insertion ends in row 0.
-        leading = 0 if window.vertices[head][0] else LEADING
+        leading = 0 if graph.vertices[head][0] else LEADING
         into = {
             tail: _STEP | leading | times << TIMES_SHIFT | match for tail, match, times in edges
         }
@@ -279,10 +226,9 @@ def close_arcs(
                     into[tail] = (longer & clear) | (listings(current) + 1) << TIMES_SHIFT
                 else:
                     continue
-                if order is not None:
-                    order.append((middle, tail, head))
+                order.append((middle, tail, head))
         arcs.append(into)
         count += len(into)
-        if count > limit:
+        if count > MOST_ARCS:
             return None
     return arcs

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gecjury.refbased.m2.bounded import bounded_path
-from gecjury.refbased.m2.lattice import MOST_ARCS, EditLattice, close_arcs, listings
-from gecjury.refbased.m2.official import OfficialSearch
-from gecjury.refbased.m2.paths import GoldEdit, State, SystemEdit, WindowPaths
+from gecjury.refbased.m2.lattice import EditLattice
+from gecjury.refbased.m2.paths import GoldEdit, OfficialSearch, SystemEdit
 
 CELL_LIMIT = 2_000_000  # positions (i, j) of one pair: 1,400 by 1,400 tokens
 
@@ -52,38 +51,13 @@ def match(
     Returns:
         Counts per annotator.
     """
-    if list(source) == list(hypothesis):
-        return [Counts(0, 0, len(golds)) for golds in annotators]
-    lattice, windows = None, None
-    if _fits(source, hypothesis):
-        lattice = EditLattice.build(source, hypothesis)
-        windows = _windows(lattice, max_unchanged_words, release)
-    if lattice is None or windows is None:
-        bounded = _search_bounded(source, hypothesis, annotators, max_unchanged_words, lattice)
-        return [
-            Counts(sum(edit.correct for edit in edits), len(edits), len(golds))
-            for edits, golds in zip(bounded, annotators, strict=True)
-        ]
-    # Windows give every count that an optimal path can have; usually there is only one.
-    decided = _dominant(windows)
-    search, searched = None, False
-    result = []
-    for golds in annotators:
-        states: set[State] = {(0, 0, 0)}
-        for window in windows:
-            states = window.count(golds, states)
-        counts = {(correct, proposed) for proposed, _, correct in states}
-        if len(counts) > 1 or not decided or _keeps_words(source, golds):
-            if not searched:
-                search = OfficialSearch.build(lattice, max_unchanged_words, release)
-                searched = True
-            if search is not None:
-                edits = search.edits(golds)
-                counts = {(sum(edit.correct for edit in edits), len(edits))}
-        # Several counts are left only beyond the limits, where the official order is unknown.
-        correct, proposed = max(counts, key=lambda count: (count[0], -count[1]))
-        result.append(Counts(correct, proposed, len(golds)))
-    return result
+    edits_of = extract_system_edits(
+        source, hypothesis, annotators, max_unchanged_words, release=release
+    )
+    return [
+        Counts(sum(edit.correct for edit in edits), len(edits), len(golds))
+        for edits, golds in zip(edits_of, annotators, strict=True)
+    ]
 
 
 def extract_system_edits(
@@ -167,41 +141,3 @@ def _shared_start(source: Sequence[str], hypothesis: Sequence[str]) -> int:
     pairs = enumerate(zip(source, hypothesis, strict=False))
     differing = (place for place, (left, right) in pairs if left != right)
     return next(differing, min(len(source), len(hypothesis)))
-
-
-def _windows(
-    lattice: EditLattice, max_unchanged_words: int, release: bool
-) -> list[WindowPaths] | None:
-    """Return every window with its arcs; None if there are too many arcs."""
-    result = []
-    room = MOST_ARCS
-    cut = lattice.windows(max_unchanged_words)
-    if cut is None:
-        return None
-    for window in cut:
-        arcs = close_arcs(window, max_unchanged_words, room)
-        if arcs is None:
-            return None
-        room -= sum(map(len, arcs))
-        result.append(WindowPaths(lattice, window, arcs, release))
-    return result
-
-
-def _dominant(windows: Sequence[WindowPaths]) -> bool:
-    """Return True if one more gold edit outweighs every other difference between two paths."""
-    worst = total = 0
-    for window in windows:
-        times = [listings(arc) for into in window.arcs for arc in into.values()]
-        worst += (len(window.window.vertices) - 1) * (1000 + max(times, default=0))
-        total += sum(times)
-    # Joined matches are removed from the official list.
-    joined = sum(len(window.window.vertices) for window in windows)
-    return 1000 * (total - joined) > worst
-
-
-def _keeps_words(source: Sequence[str], golds: Sequence[GoldEdit]) -> bool:
-    """Return True if a gold edit of several words leaves them unchanged."""
-    return any(
-        gold.end - gold.start > 1 and " ".join(source[gold.start : gold.end]) in gold.corrections
-        for gold in golds
-    )

@@ -17,7 +17,7 @@ from gecjury.corpus.m2 import M2Sentence
 from gecjury.refbased.edit_metric import BestReference, ScoreLevel, distinct_corrections
 from gecjury.refbased.m2.maxmatch import Counts, match
 from gecjury.refbased.m2.paths import GoldEdit
-from gecjury.refbased.references import QuotientRule, f_rule
+from gecjury.refbased.references import RunningRule, f_rule
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scorer import SentenceMean
 from gecjury.scoring.scores import Scores, Statistics
@@ -81,9 +81,9 @@ class M2(BestReference):
         return Statistics(values)
 
     @property
-    def rule(self) -> QuotientRule:
+    def rule(self) -> RunningRule:
         """The rule that chooses the annotator with the best running F."""
-        return f_rule(self._keys, self.beta, (0.0, 1.0, self.beta * self.beta))
+        return f_rule(self._keys, self.beta, (0.0, 1.0, self.beta * self.beta), rounded=False)
 
     def _keys(self, sums: FloatArray, counts: FloatArray) -> Sequence[FloatArray]:
         del counts  # the official scorer compares sums alone

@@ -2,24 +2,25 @@
 
 The official scorer weighs every arc by its base edges plus 0.001 for each time it lists the arc;
 an arc that is a gold edit weighs minus the number of all listings. Bellman-Ford then finds the
-shortest path. This module keeps the same order in whole numbers, over windows of the lattice, and
-follows all paths of equal cost. Where they agree on the counts, the official scorer must have
-found the same counts. Where they do not, its floating-point sums and its order of relaxation
-decide, and `gecjury.refbased.m2.official` repeats both.
+shortest path. This module keeps the same order in whole numbers and finds all paths of equal cost.
+Between these, the official scorer's floating-point sums and its order of relaxation decide, and
+`OfficialSearch` repeats both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 from gecjury.refbased.m2.lattice import (
+    FIELD,
     LEADING,
+    MOST_VERTICES,
     Arcs,
     EditLattice,
-    Window,
+    Graph,
+    close_arcs,
     is_match,
     length,
     listings,
@@ -94,12 +95,12 @@ def system_edits(steps: Iterable[tuple[int, int, str, Iterable[int]]]) -> list[S
 
 
 @dataclass
-class WindowPaths:
-    """A window of one sentence pair with its arcs, and the best paths through it.
+class GraphPaths:
+    """The graph of one sentence pair with its arcs, and the best paths through it.
 
     Attributes:
         lattice: the sentence pair.
-        window: vertices and base edges.
+        graph: vertices and base edges.
         arcs: incoming arcs of each vertex.
         release: give insertions before the first token the positions of release 3.2.
         spans: the arcs (tail, head) that claim each source span.
@@ -108,7 +109,7 @@ class WindowPaths:
     """
 
     lattice: EditLattice
-    window: Window
+    graph: Graph
     arcs: Arcs
     release: bool
     spans: dict[tuple[int, int], list[Edge]] = field(default_factory=dict)
@@ -127,17 +128,12 @@ class WindowPaths:
                 self.spans.setdefault(self.span(tail, head), []).append((tail, head))
             self.into.append(row)
 
-    @cached_property
-    def proposed(self) -> set[int]:
-        """The possible numbers of edits on the best paths if no gold edit can be matched."""
-        return {state[0] for state in self.follow(self.best({}), {}, {(0, 0, 0)})}
-
     def span(self, tail: int, head: int) -> tuple[int, int]:
         """Return the source span that the official scorer gives the arc.
 
         Release 3.2 numbers insertions before the first token by their place in the hypothesis.
         """
-        (start, column), (end, stop) = self.window.vertices[tail], self.window.vertices[head]
+        (start, column), (end, stop) = self.graph.vertices[tail], self.graph.vertices[head]
         if self.release:
             if self.arcs[head][tail] & LEADING:
                 start = column
@@ -147,7 +143,7 @@ class WindowPaths:
 
     def equals(self, edge: Edge, gold: GoldEdit) -> bool:
         """Return True if the arc is this gold edit: original text and correction."""
-        (i, j), (end, stop) = self.window.vertices[edge[0]], self.window.vertices[edge[1]]
+        (i, j), (end, stop) = self.graph.vertices[edge[0]], self.graph.vertices[edge[1]]
         text = " ".join(self.lattice.hypothesis[j:stop])
         if text not in gold.corrections:
             return False
@@ -220,46 +216,15 @@ class WindowPaths:
                 needed.update(result[head])
         return result
 
-    def follow(
-        self, tied: list[list[int]], hits: dict[Edge, list[int]], states: set[State]
-    ) -> set[State]:
-        """Return all counts that the tied paths can end with."""
-        at: list[set[State]] = [set() for _ in tied]
-        at[0] = states
-        for head, tails in enumerate(tied):
-            for tail in tails:
-                if is_match(self.arcs[head][tail]):
-                    at[head] |= at[tail]
-                else:
-                    numbers = hits.get((tail, head), ())
-                    at[head] |= {seen_gold(state, numbers) for state in at[tail]}
-        return at[-1]
-
     def edits(self, edges: Iterable[Edge], hits: dict[Edge, list[int]]) -> list[SystemEdit]:
         """Return the edits of a path from left to right, without joined and single matches."""
         steps = []
         for tail, head in edges:
             if not is_match(self.arcs[head][tail]):
-                begin, stop = self.window.vertices[tail][1], self.window.vertices[head][1]
+                begin, stop = self.graph.vertices[tail][1], self.graph.vertices[head][1]
                 text = " ".join(self.lattice.hypothesis[begin:stop])
                 steps.append((*self.span(tail, head), text, hits.get((tail, head), ())))
         return system_edits(steps)
-
-    def count(self, golds: Sequence[GoldEdit], states: set[State]) -> set[State]:
-        """Carry the counts of one annotator through the window.
-
-        Args:
-            golds: the annotator's gold edits in the order of the file.
-            states: counts that the paths before the window can have.
-
-        Returns:
-            The counts that the paths can have after it.
-        """
-        hits = self.hits(golds)
-        if not hits:
-            # Without a hit the paths of least cost are the same for every annotator.
-            return {(p + more, after, c) for p, after, c in states for more in self.proposed}
-        return self.follow(self.best(self.weights(golds, hits)), hits, states)
 
 
 def weigh_insertions(
@@ -311,3 +276,132 @@ def weigh_insertions(
                 weight[entries[right]] += epsilon
                 right -= 1
             place = right
+
+
+EPSILON = 0.001  # levenshtein.py, set_weights
+
+
+class OfficialSearch:
+    """The official search over one sentence pair: its list of arcs, sums and order of relaxation.
+
+    Attributes:
+        paths: the paths through the lattice, with the joined matches that the official loop
+            forgets to remove.
+        listed: every listing (tail, head) of every arc, in the official order.
+    """
+
+    def __init__(self, paths: GraphPaths, joined: Iterable[tuple[int, int, int]]) -> None:
+        self.paths = paths
+        self.listed = sorted(
+            (tail, head)
+            for head, edges in enumerate(paths.graph.edges)
+            for tail, _, times in edges
+            for _ in range(times)
+        )
+        skipped = False
+        for _, tail, head in sorted(joined):
+            arc = paths.arcs[head][tail]
+            # The official loop removes joined matches from the list that it iterates over, so it
+            # skips the entry after each one that it removes.
+            if is_match(arc) and not skipped:
+                skipped = True
+                continue
+            skipped = False
+            self.listed.append((tail, head))
+            if is_match(arc):
+                paths.spans.setdefault(paths.span(tail, head), []).append((tail, head))
+                paths.into[head].append((tail, length(arc) * UNIT))
+
+    @classmethod
+    def build(cls, lattice: EditLattice, context: int, release: bool) -> OfficialSearch | None:
+        """List the arcs of a sentence pair.
+
+        Args:
+            lattice: the sentence pair.
+            context: most unchanged words in an edit.
+            release: positions of leading insertions as in release 3.2.
+
+        Returns:
+            The search; None for a lattice that is too large for it.
+        """
+        if int(lattice.on.sum()) > MOST_VERTICES:
+            return None
+        graph = lattice.graph()
+        joined: list[tuple[int, int, int]] = []
+        arcs = close_arcs(graph, context, joined)
+        if arcs is None:
+            return None
+        return cls(GraphPaths(lattice, graph, arcs, release), joined)
+
+    def edits(self, golds: Sequence[GoldEdit]) -> list[SystemEdit]:
+        """Cut the hypothesis into edits for one annotator.
+
+        Only arcs on paths of least exact cost are relaxed. Rounding is far below one epsilon, so
+        the official path consists of such arcs, and a vertex on it reaches its final sum through
+        them alone: in the same round and from the same arc as if all arcs were relaxed.
+
+        Args:
+            golds: gold edits in the order of the file.
+
+        Returns:
+            Edits from left to right.
+        """
+        hits = self.paths.hits(golds)
+        listed = self.listed
+        size = len(self.paths.graph.vertices)
+        # One more gold edit must outweigh everything else, as it does in the exact order.
+        if len(listed) > size + EPSILON * (FIELD + 1) * size:
+            tied = self.paths.best(self.paths.weights(golds, hits))
+            kept = {(tail, head) for head, tails in enumerate(tied) for tail in tails}
+            listed = [edge for edge in listed if edge in kept]
+        # In the official order and rounding, since either may decide between paths of equal cost.
+        weights = _float_weights(self.paths, listed, -len(self.listed), golds, hits)
+        return self.paths.edits(_shortest(listed, weights, size), hits)
+
+
+def _float_weights(
+    paths: GraphPaths,
+    listed: Sequence[Edge],
+    matched: int,
+    golds: Sequence[GoldEdit],
+    hits: dict[Edge, list[int]],
+) -> dict[Edge, float]:
+    """Compute the official weights of the listed arcs, summed in the official order."""
+    result: dict[Edge, float] = {
+        (tail, head): length(paths.arcs[head][tail]) for tail, head in listed
+    }
+    contested = {span for span in (paths.span(*edge) for edge in hits) if span[0] == span[1]}
+    for edge in listed:
+        if contested and paths.span(*edge) in contested:
+            continue
+        if edge in hits:
+            result[edge] = matched
+        elif not is_match(paths.arcs[edge[1]][edge[0]]):
+            result[edge] += EPSILON
+    for span in contested:
+        result.update(paths.insertion_weights(span, golds, hits, 1, (matched, EPSILON)))
+    return result
+
+
+def _shortest(listed: Sequence[Edge], weights: dict[Edge, float], size: int) -> list[Edge]:
+    """Run Bellman-Ford in list order from the first to the last vertex."""
+    steps = [(tail, head, weights[tail, head]) for tail, head in listed]
+    cost = [float("inf")] * size
+    cost[0] = 0
+    came = [-1] * size
+    changed = True
+    # The official scorer runs size - 1 rounds; after one without a change, no later one changes.
+    while changed:
+        changed = False
+        for tail, head, weight in steps:
+            reached = cost[tail] + weight
+            if reached < cost[head]:
+                cost[head] = reached
+                came[head] = tail
+                changed = True
+    edges = []
+    head = size - 1
+    while came[head] >= 0:
+        edges.append((came[head], head))
+        head = came[head]
+    return edges[::-1]

@@ -24,7 +24,6 @@ from gecjury.refbased.edit_metric import (
     words,
 )
 from gecjury.refbased.references import FirstBest, f_rule
-from gecjury.refbased.uot_errant.tally import Alignment, EditSets, Place, Tally
 from gecjury.refbased.uot_errant.transport import (
     Penalties,
     Problem,
@@ -34,9 +33,13 @@ from gecjury.refbased.uot_errant.transport import (
     solve,
 )
 from gecjury.refbased.uot_errant.vectors import (
+    Alignment,
     Cost,
     EditSet,
+    EditSets,
     Mass,
+    Place,
+    Tally,
     Vectorise,
     all_texts,
     costs,
@@ -148,10 +151,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """Return the facts that decide edits, and the encoder's files."""
         identity = self.encoder_spec.checkpoint().identity
-        facts = {**super().extra_signature(runtime), "encoder": identity}
-        # Scores cached by an earlier version came from networks that computed wholly in 16 bits.
-        rounded = self.dtype in ("bfloat16", "float16")
-        return {**facts, "rounded": "products"} if rounded else facts
+        return {**super().extra_signature(runtime), "encoder": identity}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Compute TP, FP, FN: systems × sentences × references × 3; details have them by type."""
@@ -276,10 +276,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
     def rule(self) -> FirstBest:
         """The rule that chooses by F, then more TP, fewer FP, fewer FN, as in ERRANT."""
         square = self.beta * self.beta
-        # Each side's mass; with `clip` also the rest of it, since a negative rest counts as 0.
-        above = ((1.0, 1.0, 0.0), (1.0, 0.0, 1.0))
-        left = ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)) if self.clip else ()
-        return f_rule(self._keys, self.beta, (1 + square, 1.0, square), 12, (*above, *left))
+        return f_rule(self._keys, self.beta, (1 + square, 1.0, square))
 
     def _keys(self, sums: FloatArray, counts: FloatArray) -> Sequence[FloatArray]:
         score = np.round(self.scores_of(sums, "corpus").score, 12)

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.benchmarks.data_folder import DataFolder
-from gecjury.benchmarks.loaders.geccc import read_geccc
-from gecjury.benchmarks.loaders.ua_gec import read_ua_gec
+from gecjury.benchmarks.loaders.corrected import read_geccc, read_ua_gec
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.textfiles import read_lines

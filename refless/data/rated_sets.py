@@ -11,7 +11,7 @@ import numpy as np
 
 from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.benchmarks.loaders.autojqe import AUTOJQE_FILES
+from gecjury.benchmarks.loaders.rated import AUTOJQE_FILES
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.language import language_of

@@ -159,8 +159,7 @@ def encoders(box: Box) -> Case:
     folder = _encoder(box, "encoder" if roll < 0.5 else "language")
     argv = ["score", "source.txt", "a.txt", "b.txt", "-r", "ref.txt", "-m"]
     if roll < 0.5:
-        metric = box.rng.choice(("uot-errant:encoder=", "pt-errant:encoder=",
-                                 "cleme2:weights=bertscore,model="))  # fmt: skip
+        metric = box.rng.choice(("uot-errant:encoder=", "pt-errant:encoder="))
         argv += [metric + folder, "--device", "cpu"]
     elif roll < 0.7:
         argv += [f"scribendi:model={folder}", "--device", "cpu"]

@@ -244,8 +244,6 @@ def test_a_model_from_the_hub_needs_consent(tmp_path: Path, metric: str) -> None
         ("scribendi", "openai-community/gpt2"),
         ("uot-errant", "google/electra-base-discriminator"),
         ("pt-errant", "google-bert/bert-base-uncased"),
-        ("pt-m2:weights=bartscore", "facebook/bart-large-cnn"),
-        ("cleme2:weights=bertscore", "google-bert/bert-base-uncased"),
         ("asano:model=FOLDER", "openai-community/gpt2"),
         ("impara:model=FOLDER", "bert-base-cased"),
         ("some:model=FOLDER", "owner/encoder"),

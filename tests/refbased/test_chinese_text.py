@@ -84,20 +84,3 @@ def test_the_embedded_encoder_is_english() -> None:
     )
     notes = scored(Encoded(), language="en").statistics.notes
     assert notes == ("the source: looks like Chinese and is read as English: --lang zh",)
-
-
-def test_differences_of_script_are_noted_once_with_their_place() -> None:
-    corpus = Corpus(
-        ("我爱你，好。", "他来了。"),
-        {"a": Version(("我愛你,好。", "他来了。")), "b": Version(("我爱你，好。", "他來了。"))},
-        (Version(("我爱你，好。", "他来了。")),),
-    )
-    table = GREEN().score_corpus(in_language(corpus, language_of("zh")), FRESH)
-    assert table.statistics.notes == (
-        "lines with traditional characters where the source has simplified ones, or the reverse: "
-        "2 (first: system a, line 1, '愛'); metrics count them as edits: convert all files to one "
-        "script, for example with OpenCC",
-        "lines with half-width punctuation where the source has full-width marks, or the reverse: "
-        "1 (first: system a, line 1, ','); metrics count them as edits: --fold "
-        "nfkc makes them equal",
-    )

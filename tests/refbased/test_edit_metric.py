@@ -16,7 +16,7 @@ from gecjury.corpus.m2 import M2Annotation, M2Sentence
 from gecjury.corpus.reading import read_corpus
 from gecjury.refbased.cleme.metric import CLEME
 from gecjury.refbased.errant import ERRANT
-from gecjury.refbased.gotoscorer.metric import GoToScorer
+from gecjury.refbased.gotoscorer import GoToScorer
 from gecjury.refbased.m2.metric import M2
 from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.registry import load

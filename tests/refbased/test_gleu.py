@@ -209,10 +209,9 @@ def test_a_corpus_score_is_the_mean_over_choices_of_references() -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("choices", ["seeded", "script"])
-def test_a_resample_equal_to_the_corpus_has_its_score(name: str, choices: str) -> None:
+def test_a_resample_equal_to_the_corpus_has_its_score(name: str) -> None:
     files = (["a d", "b d e"] * 4, {"x": ["a b", "b c e"] * 4}, [["a c"] * 8, ["a b", "b c e"] * 4])
-    scorer = gecjury.load(name, n=1, seed=3, choices=choices)
+    scorer = gecjury.load(name, n=1, seed=3)
     table = scorer.score(*files)
     resampled = scorer.corpus_scores(table.statistics, np.tile(np.arange(8), (20, 1))).score
     assert resampled.ravel().tolist() == pytest.approx([table.totals["x"]] * 20, abs=1e-12)
@@ -254,25 +253,11 @@ def test_resampled_scores_are_means_over_choices_of_references(name: str) -> Non
     )
 
 
-def test_all_systems_get_the_same_references() -> None:
-    files = (["a d"] * 3, [["a c"] * 3, ["a b"] * 3])
-    lines = ["a b", "a c", "a d"]
-    table = GLEU(n=1, draws=3).score(files[0], {"x": lines, "y": lines}, files[1])
-    assert table.totals["x"] == table.totals["y"]
-
-
 @BOTH
 def test_values_out_of_range_are_refused(name: str) -> None:
     for option, value in (("n", 0), ("n", 101), ("draws", 0), ("seed", -1)):
         with pytest.raises(OptionError, match=f"{name}.*{option}={value}.*expected"):
             gecjury.load(name, **{option: value})
-
-
-def test_choices_of_the_script_are_limited() -> None:
-    with pytest.raises(
-        OptionError, match="draws=100001 is out of range; expected 1 to 100000 for choices=script2"
-    ):
-        gecjury.load("gleu:choices=script2,draws=100001")
 
 
 # Corpus GLEU in percent on the 1,312 sentences of CoNLL-2014, README of SEEDA (Kobayashi et al.
@@ -318,31 +303,13 @@ def test_official_gleu_with_the_choices_of_the_script(
     conll: tuple[list[str], dict[str, list[str]], list[list[str]]],
 ) -> None:
     """The script seeds Python 2's generator with 101 · draw and calls randint(0, 1)."""
-    statistics = OfficialGLEU().score(*conll).statistics
-    values, count = statistics.values, statistics.values.shape[1]
-    published = list(PUBLISHED.values())
-    for choices, allowed in (("script2", 0.015), ("script", 0.031)):
-        scores = np.zeros(len(PUBLISHED))
-        for draw in range(500):
-            generator = random.Random(draw * 101)
-            if choices == "script2":
-                chosen = [int(generator.random() * 2) for _ in range(count)]
-            else:
-                chosen = [generator.randint(0, 1) for _ in range(count)]
-            sums = values[:, np.arange(count), chosen].sum(axis=1)
-            scores += [gleu_of(row) for row in sums.tolist()]
-        # Largest measured difference .0141 (TransGEC), and .0303 (INPUT) with Python 3's generator.
-        np.testing.assert_allclose(scores / 5, published, rtol=0, atol=allowed)
-        found = OfficialGLEU(choices=choices).corpus_scores(statistics).score
-        np.testing.assert_allclose(found, scores / 500, rtol=0, atol=1e-12)
-
-
-def test_multiset_gleu_of_seeda_is_lower(
-    conll: tuple[list[str], dict[str, list[str]], list[list[str]]],
-) -> None:
-    measured = 100 * np.array(GLEU().score(*conll).totals)
-    gap = np.array(list(PUBLISHED.values())) - measured
-    # The unedited source loses most, 3.92 points; all systems lose.
-    assert gap.max() == pytest.approx(3.92, abs=0.04)
-    assert list(PUBLISHED)[int(gap.argmax())] == "INPUT"
-    assert gap.min() > 0.3
+    values = OfficialGLEU().score(*conll).statistics.values
+    count = values.shape[1]
+    scores = np.zeros(len(PUBLISHED))
+    for draw in range(500):
+        generator = random.Random(draw * 101)
+        chosen = [int(generator.random() * 2) for _ in range(count)]
+        sums = values[:, np.arange(count), chosen].sum(axis=1)
+        scores += [gleu_of(row) for row in sums.tolist()]
+    # Largest measured difference .0141 (TransGEC).
+    np.testing.assert_allclose(scores / 5, list(PUBLISHED.values()), rtol=0, atol=0.015)

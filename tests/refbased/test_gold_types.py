@@ -11,7 +11,6 @@ pytest.importorskip("errant")
 pytest.importorskip("spacy")
 
 
-from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Corpus, Version, gold_versions
@@ -74,7 +73,7 @@ def test_weights_have_types_of_the_same_scheme(name: str, tiny_bert: Path) -> No
 
 
 def test_the_signature_only_adds_that_gold_edits_were_retyped() -> None:
-    settings = "tagger=embedded,pos=spacy2,mode=correction,beta=0.5,compat=gecjury"
+    settings = "tagger=embedded,mode=correction,beta=0.5,compat=gecjury"
     text = Corpus((SOURCE,), {"mine": Version((MINE,))}, (Version((MINE,)),))
     plain = str(ERRANT().signature(text))
     assert plain.startswith(f"errant|{settings}|v2|refs=given:1|tagger=")
@@ -84,23 +83,10 @@ def test_the_signature_only_adds_that_gold_edits_were_retyped() -> None:
     assert "|gold=retyped|" in str(made)
     assert made.label == "errant"
     kept = ERRANT(types="gold").signature(corpus())
-    assert "pos=spacy2,types=gold,mode=" in str(kept)
+    assert "types=gold,mode=" in str(kept)
     assert "gold=retyped" not in str(kept)
     assert kept.label == "errant:types=gold"
     assert len({made.key, kept.key, ERRANT(types="errant").signature(corpus()).key}) == 3
-
-
-def test_default_settings_are_those_of_saved_scores_and_juries() -> None:
-    for name in ("errant", "sent-errant", "pt-errant", "uot-errant"):
-        assert "types" not in load(name).settings()
-        assert load(name, types="gold").settings()["types"] == "gold"
-        assert load(f"{name}:types=auto") == load(name)
-
-
-@pytest.mark.parametrize("name", ["cleme", "cleme2", "gotoscorer", "m2"])
-def test_metrics_that_read_no_types_have_no_option_for_them(name: str) -> None:
-    with pytest.raises(OptionError, match=f"{name} has no option 'types'"):
-        load(f"{name}:types=gold")
 
 
 def test_a_score_file_filled_in_parts_reads_gold_edits_consistently(tmp_path: Path) -> None:

@@ -7,14 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.m2 import parse_m2
+from gecjury.refbased.bertscore import BERTScore
 from gecjury.refbased.pt_m2 import PTM2
-from gecjury.refbased.weighing.bartscore import BARTScore
-from gecjury.refbased.weighing.bertscore import BERTScore
-from gecjury.scoring.registry import load
 
 pytest.importorskip("torch")
 
@@ -68,27 +65,3 @@ def test_sentence_without_gold_edits_is_its_own_reference(tiny_bert: Path) -> No
     table = PTM2(model=str(tiny_bert)).score_corpus(bare, CPU)
     np.testing.assert_allclose(table.statistics.values[0, 0, 0], [0.0, wrong, 0.0], atol=1e-6)
     assert table.totals[0] == 0.0
-
-
-def test_bartscore_weighs_edits(tiny_bart: Path) -> None:
-    # Hypothesis: go→went (gold) alone; "to" is left: correct = proposed = w1, gold = w1 + w2.
-    reference = "he went home quite often before yesterday ."
-    mine = "he went to home quite often before yesterday ."
-    texts = [mine, "he go home quite often before yesterday ."]
-    scores, _ = BARTScore(str(tiny_bart)).score(
-        [(text, reference) for text in (SOURCE, *texts)], CPU
-    )
-    w1, w2 = abs(scores[1:] - scores[0])
-    assert min(w1, w2) > 1e-3
-    scorer = PTM2(weights="bartscore", model=str(tiny_bart))
-    table = scorer.score_corpus(corpus(mine), CPU)
-    np.testing.assert_allclose(table.statistics.values[0, 0, 0], [w1, w1, w1 + w2], atol=1e-5)
-    assert "weights=bartscore" in str(table.signature)
-    assert "model=tiny-bart@" in str(table.signature)
-
-
-def test_models_of_the_weights() -> None:
-    assert load("pt-m2").weight_model == BERTScore("google-bert/bert-base-uncased")
-    assert load("pt-m2:weights=bartscore").weight_model == BARTScore("facebook/bart-large-cnn")
-    with pytest.raises(OptionError, match="layer=3 is for weights=bertscore"):
-        load("pt-m2:weights=bartscore,layer=3")

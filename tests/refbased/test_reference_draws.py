@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.refbased import references
 from gecjury.refbased.cleme.metric import CLEME, CLEME2
 from gecjury.refbased.m2.metric import M2
-from gecjury.refbased.references import (
-    FirstBest,
-    QuotientRule,
-    best_f,
-    choose_best,
-    choose_running,
-)
+from gecjury.refbased.references import FirstBest, best_f, choose_best, choose_running
 from gecjury.refbased.uot_errant.metric import UOTERRANT
 
 BETAS = [0.0, 0.3, 0.5, 1.0, 2.0]
@@ -60,18 +52,15 @@ def replayed(counts: FloatArray, rule: FirstBest) -> tuple[FloatArray, IntArray]
     return totals, chosen
 
 
-def check_equal(
-    counts: FloatArray, rule: FirstBest, rng: np.random.Generator, draws: IntArray | None = None
-) -> None:
+def check_equal(counts: FloatArray, rule: FirstBest, rng: np.random.Generator) -> None:
     """Check that sums and choices of resampled and rearranged corpora equal the replay."""
     lines = counts.shape[1]
-    if draws is None:
-        draws = rng.integers(lines, size=(5, lines))
-        draws[0] = np.arange(lines)
+    draws = rng.integers(lines, size=(2, lines))
+    draws[0] = np.arange(lines)
     found = choose_running(counts, rule, draws)[0]
     plain = choose_running(counts, lambda sums, own: rule(sums, own), draws)[0]
     assert found.tolist() == plain.tolist()
-    for corpus, order in zip(found[:5], draws[:5], strict=True):
+    for corpus, order in zip(found, draws, strict=True):
         totals, chosen = replayed(counts[:, order], rule)
         assert corpus.tolist() == totals.tolist()
         running = choose_running(counts[:, order], rule)
@@ -138,61 +127,15 @@ def transported(rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
     return counts
 
 
-def swapped(rng: np.random.Generator, lines: int, draws: int) -> IntArray:
-    """Return corpora whose sentences come from either of two concatenated systems."""
-    found = np.arange(lines) + lines * rng.integers(2, size=(draws, lines))
-    found[0] = np.arange(lines)
-    return found
-
-
 @pytest.mark.slow
-@given(st.integers(0, 2**32 - 1), st.sampled_from(BETAS), st.booleans(), st.booleans())
-def test_uot_rule_equals_the_replay(seed: int, beta: float, clip: bool, many: bool) -> None:
+@given(st.integers(0, 2**32 - 1), st.sampled_from(BETAS), st.booleans())
+def test_uot_rule_equals_the_replay(seed: int, beta: float, clip: bool) -> None:
     rng = np.random.default_rng(seed)
     counts = transported(rng, (2, 24, 3))
     counts[1, :, :, 2] += counts[1, :, :, 0]
     counts[1, :, :, :2] = 0.0  # a system that changes nothing
     scorer = UOTERRANT(encoder="embedded", beta=beta, clip=clip)
-    check_equal(counts, scorer.rule, rng, swapped(rng, 12, 120) if many else None)
-
-
-@pytest.mark.slow
-@settings(max_examples=30)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.sampled_from(BETAS), st.booleans())
-def test_cleme2_in_many_corpora_equals_the_replay(
-    seed: int, kind: str, beta: float, ordered: bool
-) -> None:
-    """Choices are made for all corpora together, with some exceptions."""
-    rng = np.random.default_rng(seed)
-    counts = make_counts(rng, kind, (2, 60, 3, 6))
-    counts[rng.random(counts.shape[:3]) < 0.1] = np.nan
-    counts[1, ..., :3] *= rng.random() < 0.5  # a system that changes nothing
-    draws = np.sort(rng.integers(60, size=(120, 60))) if ordered else swapped(rng, 30, 120)
-    check_equal(counts, CLEME2(beta=beta).rule, rng, draws)
-
-
-def test_most_choices_are_made_for_all_corpora_together() -> None:
-    """The rule itself makes few of the choices in 120 corpora of 200 sentences."""
-    rng = np.random.default_rng(2)
-    direct = 0
-
-    def watched(rule: FirstBest) -> FirstBest:
-        assert isinstance(rule, QuotientRule)
-        keys = rule.keys
-
-        def counting(sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
-            nonlocal direct
-            direct += sums[..., 0, 0].size
-            return keys(sums, own)
-
-        return replace(rule, keys=counting)
-
-    uot = np.nan_to_num(transported(rng, (1, 400, 2)))
-    cleme = make_counts(rng, "real", (1, 400, 2, 6))
-    for scorer, counts in ((CLEME2(), cleme), (UOTERRANT(encoder="embedded"), uot)):
-        direct = 0
-        choose_running(counts, watched(scorer.rule), swapped(rng, 200, 120))
-        assert 0 < direct < 0.1 * 200 * 120
+    check_equal(counts, scorer.rule, rng)
 
 
 def test_more_tp_breaks_ties_of_f_whatever_came_before() -> None:
@@ -220,39 +163,7 @@ def test_differences_that_rounding_hides_are_left_to_the_rule() -> None:
     assert choose_running(counts, best_f(0.5), draws)[0].tolist() == [[[1e13 + 1, 1e13 + 9, 1e13]]]
 
 
-def test_a_corpus_of_hundreds_of_sentences() -> None:
-    """Sums grow, and choices depend on small differences of F."""
-    rng = np.random.default_rng(7)
-    tp = rng.binomial(2, 0.4, size=(2, 400, 2))
-    fp = rng.binomial(3, 0.3, size=(2, 400, 1)) * np.ones((1, 1, 2), dtype=int)
-    fn = rng.binomial(12, 0.3, size=(2, 400, 2))
-    check_equal(np.stack([tp, fp, fn], axis=-1).astype(float), best_f(0.5), rng)
-
-
 def test_no_sentences_give_zeros_and_no_choices() -> None:
     totals, chosen = choose_running(np.ones((2, 0, 3, 3)), best_f(0.5))
     assert totals.tolist() == np.zeros((2, 3)).tolist()
     assert chosen.shape == (2, 0)
-
-
-def test_no_draws_give_no_sums() -> None:
-    found = choose_running(np.ones((2, 3, 1, 3)), best_f(0.5), np.empty((0, 3), dtype=np.int64))[0]
-    assert found.shape == (0, 2, 3)
-
-
-@pytest.mark.parametrize("beta", BETAS)
-def test_ratio_is_the_first_key(beta: float) -> None:
-    """The short formula gives the F of the rule if anything is counted."""
-    rng = np.random.default_rng(1)
-    sums = rng.integers(0, 50, size=(100, 3)).astype(float)
-    gold = np.stack([sums[:, 0], sums[:, 0] + sums[:, 1], sums[:, 0] + sums[:, 2]], axis=-1)
-    five = np.insert(sums, [1, 3], 0, axis=1)
-    cases: list[tuple[FirstBest, FloatArray]] = [
-        (best_f(beta), sums), (M2(beta=beta).rule, gold), (CLEME(beta=beta).rule, five),
-    ]  # fmt: skip
-    for rule, counts in cases:
-        assert isinstance(rule, QuotientRule)
-        bottom = counts @ np.array(rule.bottoms[0])
-        some = bottom > 0
-        short = counts[some] @ np.array(rule.tops[0]) / bottom[some]
-        assert short.tolist() == pytest.approx(rule(counts, counts)[0][some].tolist(), abs=1e-12)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gecjury.refbased.references import best_f, choose_best, choose_running
-from gecjury.stats.counts import precision_recall_f
 
 NAN = float("nan")
 
@@ -46,26 +43,3 @@ def test_choose_best_uses_later_keys_only_on_ties() -> None:
     keys = [np.array([[1.0, 2.0, 2.0]]), np.array([[9.0, 1.0, 3.0]])]
     assert choose_best(keys, np.ones((1, 3), dtype=bool)).tolist() == [2]
     assert choose_best(keys, np.array([[True, True, False]])).tolist() == [1]
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_equals_a_plain_loop_and_resampling_equals_rearranging(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    counts = rng.integers(0, 4, size=(2, 6, 3, 3)).astype(float)
-    rule = best_f(0.5, 4)
-    totals, _ = choose_running(counts, rule)
-    for system in range(2):
-        running = np.zeros(3)
-        for row in counts[system]:
-
-            def key(own: np.ndarray, so_far: np.ndarray = running) -> tuple[float, ...]:
-                f = precision_recall_f(*(so_far + own), beta=0.5)[2]
-                return (round(float(f), 4), own[0], -own[1], -own[2])
-
-            best = max(range(3), key=lambda index: (key(row[index]), -index))
-            running = running + row[best]
-        assert totals[system].tolist() == running.tolist()
-    draws = rng.integers(0, 6, size=(4, 6))
-    resampled, _ = choose_running(counts, rule, draws)
-    for corpus, order in zip(resampled, draws, strict=True):
-        assert corpus.tolist() == choose_running(counts[:, order], rule)[0].tolist()

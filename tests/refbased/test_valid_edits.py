@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.cli.inputs import with_servers
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
@@ -173,14 +172,6 @@ def test_unusable_verdicts_are_refused(tmp_path: Path) -> None:
         load("errant", valid=path).explain("a b", (), (), Runtime())
 
 
-def test_a_server_option_of_the_command_reaches_the_judge_in_brackets() -> None:
-    (metric,) = with_servers(["errant:valid=edit-verdict[model=a,tries=2]"], "http://h/v1", False)
-    inner = "edit-verdict[model=a\\,tries=2\\,base_url=http://h/v1]"
-    assert metric == f"errant:valid={inner}"
-    # Scores name the judge that gave them, never its server.
-    assert load(metric).settings()["valid"] == "edit-verdict[model=a,tries=2]"
-
-
 def test_settings_without_verdicts_match_saved_scores() -> None:
-    assert list(ERRANT().settings()) == ["tagger", "pos", "mode", "beta", "compat"]
+    assert list(ERRANT().settings()) == ["tagger", "mode", "beta", "compat"]
     assert "verdicts" not in ERRANT().extra_signature(Runtime())

@@ -20,9 +20,8 @@ WITH_REFERENCES = [
 ]
 VARIANTS = [
     "errant:mode=span", "errant:mode=token", "errant:compat=official", "gleu:unit=line",
-    "green:unit=char", "green:unit=line", "gotoscorer:measure=accuracy",
-    "i-measure:aspect=detection", "cleme:assumption=dependent", "cleme2:assumption=dependent",
-    "cleme2:weights=bertscore",
+    "green:unit=char", "green:unit=line",
+    "cleme:assumption=dependent", "cleme2:assumption=dependent",
 ]  # fmt: skip
 # Some of these make deleting everything look partly right: deletions, one wrong word, a new text.
 PAIRS = [

@@ -10,7 +10,6 @@ import pytest
 from speed.__main__ import main
 from speed.harness import (
     SCRIPTS,
-    Claim,
     Lacking,
     Options,
     Outcome,
@@ -99,71 +98,6 @@ def test_the_exit_status_reports_missed_targets(
 ) -> None:
     assert main(["m2", "--quick"], lambda name, options: outcome) == status
     assert capsys.readouterr().out == table([outcome]) + "\n"
-
-
-def test_all_runs_every_script_with_the_same_options(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = []
-
-    def run(name: str, options: Options) -> Outcome:
-        asked.append((name, options))
-        return Outcome(name, (Claim(f"claim of {name}"),))
-
-    words = ["all", "--data", str(tmp_path), "--peer-venv", "peer", "--quick"]
-    assert main(words, run) == 0
-    options = Options(tmp_path, Path("peer"), None, True)
-    assert asked == [(name, options) for name in SCRIPTS]
-    out = capsys.readouterr().out
-    assert [line.split(" | ")[1] for line in out.splitlines()[2:]] == [
-        f"claim of {name}" for name in SCRIPTS
-    ]
-
-
-def test_outcomes_are_kept_and_reused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("GECJURY_DATA", raising=False)
-    outcomes = {
-        "m2": Outcome("m2", CLAIMS[:1]),
-        "errant": Outcome("errant", lacking="no peer"),
-        "starting": Outcome("starting", error="broke off"),
-    }
-    asked = []
-
-    def run(name: str, options: Options) -> Outcome:
-        asked.append(name)
-        return outcomes.get(name, Outcome(name))
-
-    kept = tmp_path / "kept"
-    assert main(["all", "--kept", str(kept), "--quick"], run) == 1
-    assert asked == list(SCRIPTS)
-    first = capsys.readouterr().out
-    assert "- m2: commit " in first or "- m2: no commit" in first
-    asked.clear()
-    # Only scripts that failed or lacked something are run again.
-    assert main(["all", "--kept", str(kept), "--quick"], run) == 1
-    assert asked == ["errant", "starting"]
-    assert capsys.readouterr().out == first
-    assert main(["table", "--kept", str(kept)]) == 0
-    printed = capsys.readouterr().out
-    assert "| errant | not tried: not among the stored outcomes | – |" in printed
-    assert "| m2 | quick | 20 | 0.5 | 40.0× | ≥ 30× | yes | 123 |" in printed
-    with pytest.raises(SystemExit):
-        main(["m2", "--kept", str(kept)], run)
-    assert "measured with --quick, but the requested options are none" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["table"])
-
-
-def test_without_a_name_the_scripts_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 0
-    assert capsys.readouterr().out == listing() + "\n"
-    assert all(f"| {name} | " in listing() for name in SCRIPTS)
-    with pytest.raises(SystemExit):
-        main(["nonsense"])
-    with pytest.raises(SystemExit):
-        main(["peer"])
 
 
 def test_missing_requirements_are_reported_and_are_not_a_failure(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.m2 import M2Sentence, read_m2
 
 if TYPE_CHECKING:
-    from gecjury.benchmarks.benchmark import Verdicts
+    from gecjury.benchmarks.edit_verdicts import Verdicts
 
 _OFFICIAL = "conll14/official-2014.combined.m2"
 _TEN = tuple(f"conll14/10gec_annotations/A{number}.m2" for number in range(1, 11))

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gecjury.benchmarks.benchmark import Benchmark, CorrectionLabels, LoadRequest
-from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, VerdictProblem
+from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource
 from gecjury.benchmarks.marked_edits import Mark, token_edits
 from gecjury.benchmarks.places import Layout, lay_out, placed_benchmark, placed_corpus
 from gecjury.core.textfiles import read_json
@@ -38,8 +38,6 @@ _OTHERS = {"TN": "unchanged, nothing to correct", "FN": "an error was missed"}
 _MARK = re.compile(r"\{(?P<old>[^{}]*?)=>(?P<new>[^{}]*?)(?P<labels>(?::::\w*)*)\}")
 
 _PEV = "JELV/data/benchmark/PEVData.json"
-# `[14, 16]: of the) -> [13, 14]: of`, `['M:DET'] - [13, 14]: of -> ...`, `many -> [2, 4]: so much`.
-_SPAN = re.compile(r"^\s*(?:\[[^\]]*\]\s*-\s*)?(?:\[\d+, \d+\]:)?")
 
 
 @dataclass(frozen=True)
@@ -61,8 +59,7 @@ def load_aqua(request: LoadRequest) -> Benchmark:
     layout = lay_out([row["src"] for row in rows])
     corpus = placed_corpus(request, layout, [row["tgt"] for row in rows])
     verdicts: list[HumanVerdict] = []
-    problems: list[VerdictProblem] = []
-    left_out = partial(VerdictProblem, path.name, read=False)
+    unread: list[tuple[str, str]] = []
     every: list[_Edit] = []
     for row, cell in zip(rows, layout.cells, strict=True):
         marked = _marked(row["alignment_labels"], row["alignment_labels_detailed"])
@@ -70,11 +67,11 @@ def load_aqua(request: LoadRequest) -> Benchmark:
         made = token_edits(*_texts(corpus, cell), [edit.mark for edit in marked])
         if made is None:
             reason = "the marks do not turn the source into the correction: left out"
-            problems.append(left_out(row.line, row["src"], reason))
+            unread.append((f"line {row.line}", reason))
             continue
-        for token_edit in made:
-            judged = partial(_verdict, corpus, cell, token_edit.edit, str(row.line))
-            parts = [marked[number] for number in token_edit.marks]
+        for token_edit, numbers in made:
+            judged = partial(_verdict, corpus, cell, token_edit)
+            parts = [marked[number] for number in numbers]
             # The votes on several marks may list the annotators in different orders.
             if len(parts) == 1 and parts[0].votes:
                 verdicts += [
@@ -84,16 +81,11 @@ def load_aqua(request: LoadRequest) -> Benchmark:
             elif all(part.label for part in parts):
                 verdicts.append(judged("voted", all(part.label == _TRUE for part in parts)))
             else:
-                reason = "an edit without a label: left out"
-                problems.append(left_out(row.line, token_edit.edit.correction, reason))
+                unread.append((f"line {row.line}", "an edit without a label: left out"))
         # A mark between tokens, such as a second space, changes no token.
-        used = {number for token_edit in made for number in token_edit.marks}
+        used = sum(len(numbers) for _, numbers in made)
         reason = "changes only spaces between tokens: not an edit of tokens, left out"
-        problems += [
-            left_out(row.line, f"{{{edit.mark.old}=>{edit.mark.new}}}", reason)
-            for number, edit in enumerate(marked)
-            if number not in used
-        ]
+        unread += [(f"line {row.line}", reason)] * (len(marked) - used)
     # The label of the whole correction is a separate judgment, in addition to those of its edits.
     values = layout.words([row["label"] for row in rows])
     labels = CorrectionLabels(values=values, true=_TRUE, false=_FALSE, others=_OTHERS)
@@ -107,7 +99,7 @@ def load_aqua(request: LoadRequest) -> Benchmark:
         + "; at the edit level an edit is valid where most of its votes are TP",
         *table.notes,
     )
-    return _benchmark(request, corpus, layout, verdicts, problems, notes, labels)
+    return _benchmark(request, corpus, layout, verdicts, unread, notes, labels)
 
 
 def _marked(voted: str, detailed: str) -> tuple[_Edit, ...]:
@@ -138,8 +130,7 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
     corpus = placed_corpus(request, layout, [correction for _, correction in keys])
     cell_of = dict(zip(keys, layout.cells, strict=True))
     verdicts: dict[tuple[str, str, bool], HumanVerdict] = {}
-    problems: list[VerdictProblem] = []
-    otherwise = 0
+    unread: list[tuple[str, str]] = []
     for number, row in enumerate(rows, 1):
         cell = cell_of[row["S1-src"], row["S2-hyp"]]
         source, correction = _texts(corpus, cell)
@@ -150,40 +141,29 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
         old, new = before[start:end], after[start : end + len(after) - len(before)]
         if not old and not new:
             reason = "the sentences differ only in spaces: not an edit of tokens, left out"
-            problems.append(VerdictProblem(path.name, number, row["Edit"], reason, read=False))
+            unread.append((f"pair {number}", reason))
             continue
-        otherwise += not _names(row["Edit"], old, new)
         # Some pairs are in the file several times, always with the same verdict.
         valid = row["Human Judgment"] == 1
         if (source, correction, valid) not in verdicts:
             edit = Edit(start, end, " ".join(new))
-            made = _verdict(corpus, cell, edit, str(number), "JELV", valid)
+            made = _verdict(corpus, cell, edit, "JELV", valid)
             verdicts[source, correction, valid] = made
     valid_pairs = sum(row["Human Judgment"] == 1 for row in rows)
-    repeated = len(rows) - len(verdicts) - len(problems)
+    repeated = len(rows) - len(verdicts) - len(unread)
     notes = (
         f"{len(rows)} pairs, {valid_pairs} of them valid; {repeated} repeat another with its "
         "verdict and count once",
-        "an edit is the difference between the two sentences of a pair; the text that the data "
-        f"name as the edit differs from it in {otherwise} of them",
+        "an edit is the difference between the two sentences of a pair",
         "one verdict per edit: there is no agreement between annotators to compare with",
     )
-    return _benchmark(request, corpus, layout, list(verdicts.values()), problems, notes)
+    return _benchmark(request, corpus, layout, list(verdicts.values()), unread, notes)
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:
     """Return how many tokens the two share at their beginning."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
-def _names(field: str, old: Sequence[str], new: Sequence[str]) -> bool:
-    """Return True if the edit that the data name contains the difference."""
-    sides = field.split(" ->", 1)
-    if len(sides) != 2:
-        return False
-    texts = ["".join(_SPAN.sub("", side).split()) for side in sides]
-    return "".join(old) in texts[0] and "".join(new) in texts[1]
 
 
 # ---- both
@@ -197,18 +177,15 @@ def _texts(corpus: Corpus, cell: tuple[int, int]) -> tuple[str, str]:
 
 
 def _verdict(
-    corpus: Corpus, cell: tuple[int, int], edit: Edit, item: str, annotator: str, valid: bool
+    corpus: Corpus, cell: tuple[int, int], edit: Edit, annotator: str, valid: bool
 ) -> HumanVerdict:
     source, correction = _texts(corpus, cell)
     return HumanVerdict(
         annotator=annotator,
-        item=item,
         sentence=source,
         correction=correction,
-        target=cell[0] + 1,
         start=edit.start,
         end=edit.end,
-        old=" ".join(source.split()[edit.start : edit.end]),
         new=edit.correction,
         valid=valid,
         row=cell[1],
@@ -220,16 +197,11 @@ def _benchmark(
     corpus: Corpus,
     layout: Layout,
     verdicts: Sequence[HumanVerdict],
-    problems: Sequence[VerdictProblem],
+    unread: Sequence[tuple[str, str]],
     notes: Sequence[str],
     labels: CorrectionLabels | None = None,
 ) -> Benchmark:
-    texts: dict[tuple[int, str], dict[str, None]] = {}
-    for verdict in verdicts:
-        texts.setdefault((verdict.row, verdict.sentence), {})[verdict.correction] = None
-    sources = tuple(
-        JudgedSource("all", str(number), sentence, "", "", tuple(corrections), row)
-        for number, ((row, sentence), corrections) in enumerate(texts.items())
-    )
-    read = tuple(verdicts), sources, tuple(problems)
+    judged = dict.fromkeys((verdict.row, verdict.sentence) for verdict in verdicts)
+    sources = tuple(JudgedSource(sentence, row=row) for row, sentence in judged)
+    read = tuple(verdicts), sources, tuple(unread)
     return placed_benchmark(request, corpus, layout, notes, labels=labels, _verdicts=lambda: read)

@@ -38,7 +38,7 @@ def load_gmeg(request: LoadRequest) -> Benchmark:
     references = [f"ref{number}" for number in range(int("ref0" in names), 4)]
     files = {name: f"{start}/{name}" for name in (*names, *references, "source")}
     tables = {kind: f"{start}-{kind}-scores.csv" for kind in ("corpus", "segment")}
-    paths = _locate(request, [*files.values(), *tables.values()], split, domain)
+    paths = _locate(request, [*files.values(), *tables.values()])
     texts = {name: Version(tuple(read_lines(paths[path]))) for name, path in files.items()}
     sources = texts["source"].lines
     # The name contains their number, since two different sets are called official.
@@ -72,25 +72,16 @@ def load_gmeg(request: LoadRequest) -> Benchmark:
     )
 
 
-def _locate(request: LoadRequest, names: list[str], split: str, domain: str) -> dict[str, Path]:
+def _locate(request: LoadRequest, names: list[str]) -> dict[str, Path]:
     """Return the paths of pinned files and, of domains not in the manifest, of the user's files."""
     folder = request.folder
-    absent = [name for name in names if name not in folder.files]
-    supplied = {name: folder.root / name for name in absent if (folder.root / name).is_file()}
-    missing = [name for name in absent if name not in supplied]
-    if missing:
-        why = (
-            "the Yahoo text is given on request only (see the README of grammarly/GMEG)"
-            if domain == "yahoo"
-            else "its text is not among the pinned files"
-        )
-        scores = [name for name in names if name.endswith(".csv")]
-        texts = sorted({name.rpartition("/")[2] for name in names if name not in scores})
+    supplied = {name: folder.root / name for name in names if name not in folder.files}
+    if missing := [name for name, path in supplied.items() if not path.is_file()]:
         raise DataError(
-            f"{request.info.name} is not supplied: {why}. Put the texts {', '.join(texts)} "
-            f"(one sentence a line) into {folder.root / 'GMEG/data' / split / domain}/ and "
-            f"{' and '.join(name.rpartition('/')[2] for name in scores)} next to that folder, or "
-            f"name a folder with this layout with --data. Missing now: {', '.join(missing)}"
+            f"{request.info.name} is not supplied: its text is not among the pinned files (Yahoo's "
+            "is given on request only, see the README of grammarly/GMEG). Put the texts (one "
+            f"sentence a line) and scores into {folder.root}, or name a folder with this layout "
+            f"with --data. Missing now: {', '.join(sorted(missing))}"
         )
     pinned = [name for name in names if name in folder.files]
     return supplied | folder.paths(pinned, wanted_by=request.info.name)

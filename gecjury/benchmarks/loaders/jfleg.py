@@ -8,7 +8,7 @@ one is used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,7 +33,10 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
     """Load the judged sentences of JFLEG dev for `gecjury.benchmarks.load.load_benchmark`."""
     info, folder = request.info, request.folder
     paths = folder.paths([_PAIRS, _SENTENCES, _SOURCE, *_REFERENCES], wanted_by="jfleg")
-    line_of = _gug_lines(paths[_SENTENCES])
+    # The sentences of dev are GUG's test sentences, whose ids the pairs name.
+    gug = read_table(paths[_SENTENCES], texts=True).rows
+    test = [row["Id"] for row in gug if row["Dataset"] == "test"]
+    line_of = {number: line for line, number in enumerate(test)}
     source = [line.rstrip() for line in read_lines(paths[_SOURCE])]
     items = _read_items(paths[_PAIRS], line_of)
     # Only judged sentences are loaded, so that every score is of a text that people saw.
@@ -65,7 +68,13 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
         rows=rows,
         rankings={"sentence": items},
         human={"sentence": columns_by_draws(items, every)},
-        notes=_notes(names),
+        # Every set contains turk.
+        notes=(
+            "human scores are recomputed from all 1,629 pairs (TrueSkill: mean of 100 runs, seed "
+            "0)",
+            "turk is the human correction; it is not known which of the four references was "
+            "shown: the first is used for it, the other three are the references",
+        ),
     )
 
 
@@ -91,41 +100,25 @@ def _supplied(request: LoadRequest, name: str, lines: int) -> Version:
     return version
 
 
-def _gug_lines(path: Path) -> Mapping[str, int]:
-    """Return the line in dev of each of GUG's test sentences, the origin of dev, by id."""
-    test = [row["Id"] for row in read_table(path, texts=True).rows if row["Dataset"] == "test"]
-    return {number: line for line, number in enumerate(test)}
-
-
 def _read_items(path: Path, line_of: Mapping[str, int]) -> tuple[RankedItem, ...]:
     """Return the rankings of five systems that the pairs come from, and the pairs with NUS."""
     rankings: dict[tuple[str, str], dict[str, int]] = {}
-    alone: list[RankedItem] = []
+    alone: list[tuple[tuple[str, str], dict[str, int]]] = []
     for row in read_table(path, texts=True).rows:
-        segment, judge = row["srcIndex"], row["judgeId"]
+        key = row["judgeId"], row["srcIndex"]
         ranks = {row[f"system{n}Id"]: int(row[f"system{n}rank"]) for n in (1, 2)}
         # Pairs of the five come from one ranking per annotator and sentence, restored here.
         if _EXTRA in ranks:
-            alone.append(_item(f"{segment}.{_EXTRA}", line_of[segment], judge, ranks))
+            alone.append((key, ranks))
         else:
-            rankings.setdefault((judge, segment), {}).update(ranks)
-    ranked = [_item(s, line_of[s], judge, ranks) for (judge, s), ranks in rankings.items()]
-    return (*ranked, *alone)
-
-
-def _item(number: str, line: int, judge: str, ranks: Mapping[str, int]) -> RankedItem:
-    return RankedItem(number, line, judge, tuple((n,) for n in ranks), tuple(ranks.values()))
-
-
-def _notes(names: Sequence[str]) -> tuple[str, ...]:
-    return (
-        "human scores are recomputed from all 1,629 pairs (TrueSkill: mean of 100 runs, seed 0)",
-        *(
-            [
-                "turk is the human correction; it is not known which of the four references was "
-                "shown: the first is used for it, the other three are the references"
-            ]
-            if "turk" in names
-            else []
-        ),
+            rankings.setdefault(key, {}).update(ranks)
+    return tuple(
+        RankedItem(
+            f"{number}.{_EXTRA}" if _EXTRA in ranks else number,
+            line_of[number],
+            judge,
+            tuple((name,) for name in ranks),
+            tuple(ranks.values()),
+        )
+        for (judge, number), ranks in [*rankings.items(), *alone]
     )

@@ -43,6 +43,11 @@ _TABLE = "benchmark.toml"
 _MOST_FILES = 10_000
 _LONGEST = 255  # bytes of a file's name
 _VIEWS: tuple[View, ...] = ("edit", "sentence")
+_STEMS: Mapping[str, View] = {
+    "judgments": "sentence",
+    "judgments_edit": "edit",
+    "judgments_sentence": "sentence",
+}
 _KINDS = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xml")
 _SHAPE = (
     "a folder with source.txt, outputs/ (one file a system) and judgments.csv, .tsv or .xml, or a "
@@ -139,9 +144,10 @@ def load_own(request: LoadRequest) -> Benchmark:
     info = request.info
     assert info.path is not None  # own_info set it
     layout = read_layout(info.path)
-    files = (layout.source, layout.outputs, layout.references, layout.gold)
     # All systems are read, even those outside the set, since annotators saw their corrections.
-    whole = read_corpus(*files, language=request.language)
+    whole = read_corpus(
+        layout.source, layout.outputs, layout.references, layout.gold, language=request.language
+    )
     names = info.system_sets[request.systems]
     skip = (request.unknown_systems or layout.described.unknown_systems) == "skip"
     judged = {
@@ -150,7 +156,18 @@ def load_own(request: LoadRequest) -> Benchmark:
     }
     notes = [note for judgments in judged.values() for note in judgments.notes]
     if layout.verdicts is not None and not any(_compares(j, names) for j in judged.values()):
-        notes, judged = _edits_alone(judged, layout, names), {}
+        judged = {}
+        files = ", ".join(f"judgments{kind}" for kind in _KINDS)
+        notes = [
+            "only single edits are compared; the system and sentence levels need judgments of "
+            f"whole corrections of two systems or more ({files})"
+        ]
+    root = info.path if info.path.is_dir() else info.path.parent
+    if outside := _files_outside(layout, root):
+        notes.append(
+            f"{info.path} names files outside its folder: {listed(outside)}; if somebody else "
+            "wrote it, check that you want them used before you share results that contain them"
+        )
     # An error here is better than tables in which nothing is compared.
     for view, judgments in judged.items():
         check_overlap(judgments, names, layout.judgments[view], request.systems)
@@ -172,22 +189,11 @@ def load_own(request: LoadRequest) -> Benchmark:
         rankings={view: judgments.items for view, judgments in judged.items()},
         human={view: human_of(judgments, whole.names) for view, judgments in judged.items()}
         or {view: {"mean": dict.fromkeys(whole.names, math.nan)} for view in info.views},
-        notes=(*notes, *_elsewhere(layout, info.path)),
+        notes=tuple(notes),
         **({} if rated is None else ratings_of(rated, rows)),
         _verdicts=None
         if layout.verdicts is None
         else partial(read_own_verdicts, layout.verdicts, whole, layout.described.first_sentence),
-    )
-
-
-def _elsewhere(layout: FolderLayout, path: Path) -> tuple[str, ...]:
-    """Return a note on the files that a table names outside its own folder."""
-    outside = _files_outside(layout, path if path.is_dir() else path.parent)
-    if not outside:
-        return ()
-    return (
-        f"{path} names files outside its folder: {listed(outside)}; if somebody else wrote it, "
-        "check that you want them used before you share results that contain them",
     )
 
 
@@ -227,7 +233,6 @@ def _read_judgments(path: Path, corpus: Corpus, first: int, skip: bool) -> OwnJu
         first_line=1 if first else 0,
         lines=len(corpus),
         systems=corpus.names,
-        of_user=True,
         unknown=unknown if skip else None,
     )
     kept = sum(len(group) for item in items for group in item.groups)
@@ -241,14 +246,14 @@ def _compares(judged: OwnJudgments, names: Collection[str]) -> bool:
     return any(sum(system in names for system in item) > 1 for item in places)
 
 
-def ratings_of(judged: OwnJudgments, rows: Sequence[int]) -> dict[str, Any]:
+def ratings_of(judged: OwnJudgments, rows: Sequence[int] | slice = slice(None)) -> dict[str, Any]:
     """Return the attributes of a `Benchmark` that hold ratings.
 
     Args:
         judged: the judgments, with or without ratings.
-        rows: rows of the judgments whose systems are in the corpus, in its order.
+        rows: rows of the judgments whose systems are in the corpus, in its order; all by default.
     """
-    raters = {aspect: table[:, list(rows)] for aspect, table in judged.raters.items()}
+    raters = {aspect: table[:, rows] for aspect, table in judged.raters.items()}
     ratings = {aspect: defined_mean(table, 0) for aspect, table in raters.items()}
     return {
         "segment_scores": np.mean(list(ratings.values()), axis=0) if ratings else None,
@@ -275,23 +280,6 @@ def check_overlap(judged: OwnJudgments, names: Sequence[str], path: Path, chosen
         f"{path}: no judgment compares two of the systems {', '.join(names)} (set {chosen}); "
         "choose another set with --systems, or judge more"
     )
-
-
-def _edits_alone(
-    judged: Mapping[View, OwnJudgments], layout: FolderLayout, names: Sequence[str]
-) -> list[str]:
-    """Return notes on the levels that are missing where only single edits can be compared."""
-    files = ", ".join(f"judgments{kind}" for kind in _KINDS)
-    notes = [
-        "only single edits are compared; the system and sentence levels need judgments of whole "
-        f"corrections of two systems or more ({files})"
-    ]
-    notes += [
-        f"{layout.judgments[view].name}: none of {len(judgments.items)} judged sentences (counted "
-        f"by annotator) has judgments of two of the systems {', '.join(names)}: left out"
-        for view, judgments in judged.items()
-    ]
-    return notes
 
 
 def human_of(judged: OwnJudgments, systems: Sequence[str]) -> Columns:
@@ -347,7 +335,7 @@ def _read_toml(path: Path) -> Description:
 def _layout(root: Path, table: Description, where: Path) -> FolderLayout:
     # Resolved, since a folder may be named `.`.
     name = table.name or root.resolve().name
-    check_own_name(name, where, f"give this one another `name` in {root / _TABLE}, or ")
+    check_own_name(name, where)
     outputs = _files(root, table.outputs, "outputs", where)
     if not outputs:
         raise InputError(
@@ -363,7 +351,7 @@ def _layout(root: Path, table: Description, where: Path) -> FolderLayout:
     gold = root / "gold.m2"
     return FolderLayout(
         replace(table, name=name),
-        _file(root, table.source, "source", where) or _single(root, "source", where),
+        _file(root, table.source, "source", where) or _source(root, where),
         outputs,
         _judgments(root, table, where),
         _files(root, table.references, "references", where),
@@ -373,22 +361,16 @@ def _layout(root: Path, table: Description, where: Path) -> FolderLayout:
     )
 
 
-def check_own_name(name: str, where: Path, remedy: str = "") -> None:
+def check_own_name(name: str, where: Path) -> None:
     """Refuse the name of a benchmark that is read from the data folder.
-
-    Args:
-        name: name of a user's own benchmark.
-        where: its folder or file.
-        remedy: a remedy in addition to renaming.
 
     Raises:
         InputError: the name is taken.
     """
     if name in BENCHMARKS:
-        what = "folder" if remedy else "file"
         raise InputError(
             f"{where}: {name!r} is the name of a benchmark that is read from the data folder; "
-            f"{remedy}rename the {what}"
+            f"rename it, or give a folder another `name` in its {_TABLE}"
         )
 
 
@@ -411,11 +393,11 @@ def _place(root: Path, name: str, key: str, where: Path) -> Path:
     return root / name
 
 
-def _single(root: Path, stem: str, where: Path) -> Path:
-    files = _visible(root, f"{stem}.*")
+def _source(root: Path, where: Path) -> Path:
+    files = _visible(root, "source.*")
     if len(files) != 1:
         have = f"{len(files)} of them" if files else "none"
-        raise InputError(f"{where}: expected one file {stem}.txt, found {have}; expected {_SHAPE}")
+        raise InputError(f"{where}: expected one file source.txt, found {have}; expected {_SHAPE}")
     return files[0]
 
 
@@ -466,37 +448,28 @@ def _judgments(root: Path, table: Description, where: Path) -> dict[View, Path]:
                 f"{where}: judgments is {named!r:.60}; expected a file name, or a table with edit "
                 "and sentence"
             )
+        # Names in a table replace the default ones altogether.
         files = {v: _file(root, named[v], "judgments", where) for v in _VIEWS if v in named}
-        for path in files.values():
-            if path is None or path.suffix.lower() not in _KINDS:
-                raise InputError(f"{path or root}: expected judgments as {', '.join(_KINDS)}")
-    else:
-        files = {view: _one_of_kind(root, f"judgments_{view}", where) for view in _VIEWS}
-    paths = {view: path for view, path in files.items() if path is not None}
-    # Names in a table replace the default ones altogether.
-    plain = None if table.judgments else _one_of_kind(root, "judgments", where)
-    if plain is not None and paths:
-        raise InputError(f"{where}: {plain.name} and {paths.popitem()[1].name}: keep one kind")
-    if plain is not None:
-        return {"sentence": plain}
-    near = [path.name for path in _visible(root) if path.name.lower().startswith("judg")]
+        paths = {view: path for view, path in files.items() if path is not None}
+        for path in paths.values():
+            if path.suffix.lower() not in _KINDS:
+                raise InputError(f"{path}: expected judgments as {', '.join(_KINDS)}")
+        return paths
+    near = [path for path in _visible(root) if path.name.lower().startswith("judg")]
+    judged = [path for path in near if path.stem in _STEMS and path.suffix in _KINDS]
+    paths = {_STEMS[path.stem]: path for path in judged}
+    if len(judged) > len(paths) or (len(judged) > 1 and "judgments" in {p.stem for p in judged}):
+        raise InputError(
+            f"{where}: {' and '.join(path.name for path in judged)}: keep one, or one for each "
+            f"view, or name them as `judgments` in {_TABLE}"
+        )
     if not paths and (near or not table.verdicts):
-        hint = f" (found {near[0]}, which has another name or ending)" if near else ""
+        hint = f" (found {near[0].name}, which has another name or ending)" if near else ""
         raise InputError(
             f"{where}: no judgments{hint}; expected {_SHAPE}; if only single edits were "
             f'judged, name their file in {_TABLE}: verdicts = "edits.csv"'
         )
     return paths
-
-
-def _one_of_kind(root: Path, stem: str, where: Path) -> Path | None:
-    files = [root / f"{stem}{ending}" for ending in _KINDS if (root / f"{stem}{ending}").is_file()]
-    if len(files) > 1:
-        raise InputError(
-            f"{where}: both {files[0].name} and {files[1].name}; keep one, or name it as "
-            f"`judgments` in {_TABLE}"
-        )
-    return files[0] if files else None
 
 
 def _check_sets(sets: Mapping[str, tuple[str, ...]], systems: Sequence[str], where: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.loaders.edit_labels import AQUA_COLUMNS
 from gecjury.benchmarks.loaders.own import check_overlap, check_own_name, human_of, ratings_of
-from gecjury.benchmarks.own_judgments import COLUMNS, judgments_of_rows
+from gecjury.benchmarks.own_judgments import FORMS
 from gecjury.benchmarks.places import Layout, lay_out, placed_benchmark, placed_corpus
 from gecjury.benchmarks.table import BenchmarkInfo
 from gecjury.core.errors import InputError, OptionError
@@ -26,9 +26,9 @@ from gecjury.corpus.language import language_of
 from gecjury.corpus.rows import Row, read_table
 from gecjury.corpus.tokens import in_language
 
-_FORMS = {"score": "ratings", "rank": "rankings"}
+_COLUMNS = {"score": "ratings", "rank": "rankings"}
 _TEXTS = ("source", "output")
-SHAPE = f"a table with the columns {', '.join(_TEXTS)} and {' or '.join(_FORMS)}"
+SHAPE = f"a table with the columns {', '.join(_TEXTS)} and {' or '.join(_COLUMNS)}"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class _Texts:
     Attributes:
         form: form of the judgments, `ratings` or `rankings`.
         rows: rows with the cells `sentence`, the number of the source from 1, and `system`.
-        corrections: corrections in the order of the file, each once, as a source and an output.
+        corrections: corrections in the order of the file, once for each source.
         systems: output for each source by system; empty where the table names no system.
         layout: layout of the corrections.
         notes: remarks for readers of results.
@@ -46,7 +46,7 @@ class _Texts:
 
     form: str
     rows: tuple[Row, ...]
-    corrections: tuple[tuple[str, str], ...]
+    corrections: tuple[str, ...]
     systems: dict[str, tuple[str, ...]]
     layout: Layout
     notes: tuple[str, ...]
@@ -82,8 +82,8 @@ def load_table(request: LoadRequest) -> Benchmark:
     read = _read(request.info.path)
     layout = read.layout
     if not read.systems:
-        corpus = placed_corpus(request, layout, [output for _, output in read.corrections])
-        judged = judgments_of_rows(read.form, read.rows, corpus)
+        corpus = placed_corpus(request, layout, read.corrections)
+        judged = FORMS[read.form][2](read.rows, corpus, 1)
         # Ratings are compared over all corrections, too; ranks only within a source.
         if not judged.raters:
             check_overlap(judged, corpus.names, request.info.path, request.systems)
@@ -94,10 +94,10 @@ def load_table(request: LoadRequest) -> Benchmark:
             *judged.notes,
         )
         rankings = {"sentence": judged.items}
-        more = ratings_of(judged, range(len(corpus.names)))
+        more = ratings_of(judged)
         return placed_benchmark(request, corpus, layout, notes, rankings=rankings, **more)
     versions = {name: Version(lines) for name, lines in read.systems.items()}
-    judged = judgments_of_rows(read.form, read.rows, Corpus(layout.sources, versions))
+    judged = FORMS[read.form][2](read.rows, Corpus(layout.sources, versions), 1)
     names = tuple(versions)
     check_overlap(judged, names, request.info.path, request.systems)
     corpus = request.corpus(layout.sources, versions, ranked=judged.items)
@@ -106,21 +106,21 @@ def load_table(request: LoadRequest) -> Benchmark:
         rankings={"sentence": judged.items},
         human={"sentence": human_of(judged, names)},
         notes=(*read.notes, *judged.notes),
-        **ratings_of(judged, range(len(names))),
+        **ratings_of(judged),
     )
 
 
 def _read(path: Path) -> _Texts:
     """Read the texts of a table, and number its sources and corrections."""
     table = read_table(path, SHAPE, texts=True)
-    form = next((form for column, form in _FORMS.items() if column in table.columns), None)
+    form = next((form for column, form in _COLUMNS.items() if column in table.columns), None)
     if form is None or not {*_TEXTS} <= {*table.columns}:
         raise InputError(
             f"{path}: judgments alone are not a benchmark, since texts are needed to score; "
             f"columns {', '.join(table.columns):.300}; expected {SHAPE}, or a folder with these "
             "judgments, source.txt and outputs/"
         )
-    needed, optional = COLUMNS[form]
+    needed, optional, _ = FORMS[form]
     read = {*_TEXTS, *needed, *optional, *NUMBERS, "language"}
     unread = [column for column in table.columns if column not in read]
     rows = [
@@ -133,12 +133,9 @@ def _read(path: Path) -> _Texts:
         if not row["source"]:
             row.refuse("source", "the sentence that was corrected")
     keys = _sentence_keys(rows, table.columns)
-    corrections = tuple(
-        dict.fromkeys((*key, row["output"]) for key, row in zip(keys, rows, strict=True))
-    )
-    layout = lay_out(
-        [source for _, source, _ in corrections], [(n, source) for n, source, _ in corrections]
-    )
+    made = [(key, row["output"]) for key, row in zip(keys, rows, strict=True)]
+    corrections = dict.fromkeys(made)
+    layout = lay_out([source for (_, source), _ in corrections], [key for key, _ in corrections])
     sources = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     systems: dict[str, tuple[str, ...]] = {}
     if "system" in table.columns:
@@ -146,18 +143,14 @@ def _read(path: Path) -> _Texts:
         names = [row["system"] for row in rows]
     else:
         cells = dict(zip(corrections, layout.cells, strict=True))
-        places = ((*key, row["output"]) for key, row in zip(keys, rows, strict=True))
-        names = [layout.names[cells[place][0]] for place in places]
+        names = [layout.names[cells[correction][0]] for correction in made]
     placed = tuple(
-        replace(
-            row,
-            cells={**row.cells, "sentence": str(sources[key] + 1), "system": name},
-        )
+        replace(row, cells={**row.cells, "sentence": str(sources[key] + 1), "system": name})
         for row, key, name in zip(rows, keys, names, strict=True)
     )
     notes = (f"columns that are not read: {', '.join(unread)}",) if unread else ()
-    pairs = tuple((source, output) for _, source, output in corrections)
-    return _Texts(form, placed, pairs, systems, layout, (*table.notes, *notes))
+    outputs = tuple(output for _, output in corrections)
+    return _Texts(form, placed, outputs, systems, layout, (*table.notes, *notes))
 
 
 def _cell(row: Row, column: str) -> str:
@@ -238,17 +231,15 @@ def _language(rows: Iterable[Row]) -> str:
     Raises:
         InputError: an unknown language, or several.
     """
-    named: dict[str, Row] = {}
+    first = ""
     for row in rows:
-        if row["language"]:
-            named.setdefault(row["language"], row)
-    codes = {}
-    for code, row in named.items():
+        if not row["language"]:
+            continue
         try:
-            codes[language_of(code).code] = row
+            code = language_of(row["language"]).code
         except OptionError as error:
             raise InputError(f"{row.place('language')}: {error}") from None
-    if len(codes) > 1:
-        one, other = [*codes][:2]
-        codes[other].refuse("language", f"{one}, as above; a file must have one language")
-    return next(iter(codes), "en")
+        first = first or code
+        if code != first:
+            row.refuse("language", f"{first}, as above; a file must have one language")
+    return first or "en"

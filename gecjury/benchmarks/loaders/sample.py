@@ -8,9 +8,9 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest
-from gecjury.benchmarks.human_scores import human_columns, human_trueskill
-from gecjury.benchmarks.judgments import RankedItem, expand_pairs, read_rankings
+from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
+from gecjury.benchmarks.human_scores import columns_of_rankings
+from gecjury.benchmarks.judgments import RankedItem, judged_entries, read_rankings
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Version
@@ -52,7 +52,10 @@ def load_sample(request: LoadRequest) -> Benchmark:
     return request.benchmark(
         corpus,
         rankings=rankings,
-        human={view: _human(items, every) for view, items in rankings.items()},
+        human={
+            view: columns_of_rankings(judged_entries(items, every))
+            for view, items in rankings.items()
+        },
         notes=("a sample ranked by rule, never evidence about a metric",),
         sample=True,
     )
@@ -93,12 +96,6 @@ def sample_files() -> dict[str, str]:
 
 def _version(path: Path) -> Version:
     return Version(tuple(read_lines(path)))
-
-
-def _human(items: Sequence[RankedItem], systems: Sequence[str]) -> Columns:
-    """Return human columns, computed from the rankings as the published ones of SEEDA were."""
-    pairs = expand_pairs(items, systems)
-    return human_columns(pairs, human_trueskill(pairs))
 
 
 def _contexts(path: Path, sources: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -6,7 +6,6 @@ sentences: pass it `spacy.tokens.Doc` objects, in bulk through ``nlp.pipe``.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -17,16 +16,12 @@ from gecjury.core.errors import MissingExtraError, OptionError, install_hint
 from gecjury.core.records import read_record
 from gecjury.extraction.tagger.importing import (
     import_spacy,
-    needs_torch,
-    no_collection,
     no_entry_points,
     tested_version,
 )
-from gecjury.extraction.tagger.schemes import POS_SCHEMES, attribute_patterns
 
 __all__ = [
     "EMBEDDED",
-    "POS_SCHEMES",
     "checked_spacy",
     "load_tagger",
     "spacy_meta",
@@ -40,42 +35,29 @@ _LONGEST = 1000  # characters of a name or path
 _TESTED_SPACY = "3.8"
 
 
-def load_tagger(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> Any:
+def load_tagger(name: str = EMBEDDED) -> Any:
     """Load a spaCy pipeline that tags, lemmatises and parses English.
 
     Args:
         name: ``"embedded"``, or a spaCy model installed as a package or stored in a folder
-            (``"en_core_web_sm"``).
-        pos_scheme: coarse parts of speech and pronoun lemmas of the embedded tagger:
-            ``"spacy2"`` (``PRP$`` is DET, as in the official ERRANT files) or ``"spacy3"``
-            (``PRP$`` is PRON). Other models keep their own.
+            (``"en_core_web_sm"``). The embedded one has the coarse parts of speech and pronoun
+            lemmas of spaCy 2, with which the official ERRANT files were made.
 
     Returns:
         A ``spacy.language.Language``.
 
     Raises:
         MissingExtraError: spaCy is not installed.
-        OptionError: the scheme is unknown, the model is not installed, or the spaCy release is
-            outside the tested range.
+        OptionError: the model is not installed, or the spaCy release is outside the tested range.
     """
-    if pos_scheme not in POS_SCHEMES:
-        raise OptionError(
-            f"unknown part-of-speech scheme {pos_scheme!r}: use one of {', '.join(POS_SCHEMES)}"
-        )
-    spacy = checked_spacy(torch=name != EMBEDDED and needs_torch(name))
+    spacy = checked_spacy(torch=name != EMBEDDED)
     if name != EMBEDDED:
         return _load_named(spacy, name)
-    with no_collection():
-        nlp = _load_embedded(spacy)
-    if pos_scheme != "spacy2":  # the shipped model contains the patterns of spacy2
-        ruler = nlp.get_pipe("attribute_ruler")
-        ruler.clear()
-        words = json.loads((_MODEL / "words.json").read_text(encoding="utf-8"))
-        ruler.add_patterns(attribute_patterns(pos_scheme, words))
-    return nlp
+    with no_entry_points():
+        return spacy.load(_MODEL)
 
 
-def tagger_signature(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> str:
+def tagger_signature(name: str = EMBEDDED) -> str:
     """Return a tagger's name and version for signatures, without loading the pipeline.
 
     Returns:
@@ -86,7 +68,7 @@ def tagger_signature(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> str:
         InputError: the folder does not contain a spaCy model.
     """
     if name == EMBEDDED:
-        return f"{EMBEDDED}-{spacy_meta(_MODEL).version}/{pos_scheme}"
+        return f"{EMBEDDED}-{spacy_meta(_MODEL).version}/spacy2"
     if not name or "\0" in name or len(name) > _LONGEST:
         raise OptionError(
             f"tagger {name!r:.60} is not a name; expected {EMBEDDED!r}, the name of an installed "
@@ -143,42 +125,6 @@ def checked_spacy(torch: bool) -> Any:
         ) from None
     tested_version("spaCy", _TESTED_SPACY, vars(spacy)["__version__"])
     return spacy
-
-
-def _load_embedded(spacy: Any) -> Any:
-    """Load the embedded pipeline; its tokenizer is created only when text is read."""
-    late = "gecjury.LateTokenizer.v1"
-    spacy.registry.tokenizers.register(late, func=lambda: _LateTokenizer)
-    with no_entry_points():
-        nlp = spacy.load(
-            _MODEL, exclude=["tokenizer"], config={"nlp": {"tokenizer": {"@tokenizers": late}}}
-        )
-    # A saved copy of the pipeline can then be loaded without this package.
-    nlp.config["nlp"]["tokenizer"] = {"@tokenizers": "spacy.Tokenizer.v1"}
-    return nlp
-
-
-class _LateTokenizer:
-    """A tokenizer created on first use, since creating it takes half of the loading time."""
-
-    def __init__(self, nlp: Any) -> None:
-        self._nlp = nlp
-
-    def __call__(self, text: str) -> Any:
-        return self._made()(text)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self._made(), name)
-
-    def _made(self) -> Any:
-        if self._nlp.tokenizer is self:
-            from spacy.language import create_tokenizer
-
-            made = create_tokenizer()(self._nlp)
-            self._nlp.tokenizer = made.from_disk(_MODEL / "tokenizer", exclude=["vocab"])
-        return self._nlp.tokenizer
 
 
 def _load_named(spacy: Any, name: str) -> Any:

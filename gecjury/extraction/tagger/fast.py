@@ -1,44 +1,50 @@
-"""The embedded tagger's results, computed much faster for many similar sentences.
+"""The embedded tagger, computed for many sentences at once and without spaCy's objects.
 
 Vectors are computed once for all places with the same context (`windows`), trees for all sentences
 in step (`transitions`). The attribute ruler and the lemmatizer look at one token, its tag and its
-dependency, so each such combination is looked up once; so is each phrase that the ruler knows. A
-`Doc` is created only for combinations that were not seen before.
+dependency, so each such combination is looked up once; so is each phrase that the ruler knows. The
+look-ups use the pipeline's own tables and rules (`model_files`).
 
-Scores equal the pipeline's except for their last bits. This is checked on the first sentences, and
-the pipeline itself is used if it is not true. With a wide safety margin, every sentence in which
-rounding might change a decision is left to the pipeline: all others have exactly its results.
+Scores equal the pipeline's except for their last bits. With a wide safety margin, every sentence in
+which rounding might change a decision is left to the pipeline, which is loaded when the first of
+them occurs: all others have exactly its results.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gecjury.core.arrays import Float32Array, FloatArray, IntArray
+from gecjury.core.arrays import Float32Array, IntArray
+from gecjury.extraction.tagger import load_tagger
+from gecjury.extraction.tagger.importing import symbols
+from gecjury.extraction.tagger.model_files import (
+    condition,
+    layers,
+    lemma,
+    model_json,
+    moves,
+    norms,
+    number,
+    rows,
+    shape,
+)
+from gecjury.extraction.tagger.schemes import attribute_patterns
 from gecjury.extraction.tagger.transitions import Transitions
-from gecjury.extraction.tagger.windows import Encoded, Parameters, Windows, parameters
+from gecjury.extraction.tagger.windows import Encoded, Maxout, Windows
 
-_PIPES = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"]
-# Attributes a pattern may look at, all known before the ruler runs; all but DEP and TAG follow
-# from the token's text.
-_PLAIN = {"TAG", "DEP", "LOWER", "ORTH", "TEXT", "NORM", "SHAPE", "PREFIX", "SUFFIX"}
-_CHECKED, _LONGEST_CHECKED = 8, 1000  # sentences, and tokens of each
 # Rounding may change the order of two scores (of about -35 to 35) that are this close: computing in
 # 64 bits changed no difference of two scores by more than 0.000018 in 14,809 sentences of
-# CoNLL-2014. Vectors of the checked sentences must not differ by more than the second number.
+# CoNLL-2014.
 _NARROW = 2e-4
-_ROUNDING = 1e-4
 # Combinations and phrases that are kept; beyond that, all are dropped.
 _KEPT = 200_000
-_LOWER = 66  # spacy.attrs.LOWER
-Patterns = tuple[list[tuple[str, ...]], set[str]]
-"""Phrases in lower case, and dependencies."""
 _Key = tuple[tuple[str, str, str], ...]
 """Text, tag and dependency of neighbours."""
+_Conditions = list[tuple[str, Callable[[str], bool]]]
 
 
 class Attributes(NamedTuple):
@@ -71,73 +77,42 @@ class Tagged(NamedTuple):
     narrow: list[bool]
 
 
-def checked(sentences: Sequence[list[str]]) -> list[list[str]]:
-    """Return the sentences by which a tagger in step is checked before it is used.
-
-    Texts too long to be sentences are cut, since spaCy needs 15 kB per token.
-    """
-    return [s[:_LONGEST_CHECKED] for s in sentences[:: -(-len(sentences) // _CHECKED)]]
-
-
-class InStep(ABC):
+class Embedded:
     """A tagger that tags, parses and looks up attributes of many tokenised sentences."""
 
-    def __init__(
-        self,
-        windows: Windows,
-        transitions: Transitions,
-        tags: Sequence[str],
-        softmax: Parameters,
-        patterns: Patterns,
-    ) -> None:
-        """Take over the parts of a tagger.
-
-        Args:
-            windows: its encoder.
-            transitions: its parser.
-            tags: its Penn tags.
-            softmax: parameters of the layer that decides between them.
-            patterns: what its attribute ruler looks at.
-        """
-        self._windows = windows
-        self._transitions = transitions
-        self._tags = list(tags)
+    def __init__(self) -> None:
+        """Read the tagger's files."""
+        self._norms = norms()
+        encoder, seeds = layers("tok2vec")
+        self._tables = [layer["E"] for layer in encoder[: len(seeds)]]
+        self._seeds = seeds
+        self._mixer = Maxout(*encoder[len(seeds) : len(seeds) + 2])
+        self._windows = Windows(self._embed, encoder[len(seeds) + 2 :])
+        self._transitions = Transitions(layers("parser")[0], moves())
+        self._tags: list[str] = model_json("tagger/cfg")["labels"]
+        softmax = layers("tagger")[0][0]
         self._weights = np.ascontiguousarray(softmax["W"].T), softmax["b"]
-        self._phrases, self._ruled = patterns
+        self._rules = attribute_patterns(model_json("words.json"))
+        self._phrases = [tuple(phrase) for phrase, _, _ in self._long_rules]
+        # Dependencies that a rule distinguishes.
+        self._ruled = {
+            name
+            for rule in self._rules
+            for token in rule["patterns"][0]
+            for name in token.get("DEP", {}).get("IN", ())
+        }
         self._deps: dict[str, int] = {}
         labels = self._transitions.labels
         self._dep_of_move = np.array([self._dep(label) for label in labels])
         # Labels that contain the label of a head elsewhere in the tree.
         self._lifted = np.array(["||" in label for label in labels])
         self._known: dict[_Key, tuple[Attributes, ...]] = {}
-        self._trusted: bool | None = None
+        self._by_tag: dict[str, list[tuple[_Conditions, dict[str, str]]]] = {}
 
-    pipeline: Any
-    """The tagger as a `spacy.language.Language`."""
-
-    @abstractmethod
-    def lower(self, text: str) -> str:
-        """Return a token in lower case, as the tagger has it."""
-
-    @abstractmethod
-    def agrees(self, sentences: Sequence[list[str]]) -> bool:
-        """Return True if vectors equal the pipeline's, apart from rounding."""
-
-    def trusted(self, sentences: Sequence[list[str]]) -> bool:
-        """Return True if the tagger agrees with the pipeline, checked on its first sentences."""
-        if self._trusted is None:
-            self._trusted = self.agrees(sentences)
-        return self._trusted
-
-    @abstractmethod
-    def _finished(self, tokens: Sequence[tuple[str, str, str]]) -> tuple[Attributes, ...]:
-        """Return attributes of neighbouring tokens by the attribute ruler and the lemmatizer."""
-
-    def _near(self, sentences: Sequence[list[str]], vectors: FloatArray | Float32Array) -> bool:
-        """Return True if vectors, tokens × width, differ from ours only by rounding."""
-        encoded = self._windows.encode(sentences)
-        ours = encoded.vectors[encoded.rows[encoded.kinds >= 0]]
-        return bool((np.abs(vectors - ours) <= _ROUNDING).all())
+    @cached_property
+    def pipeline(self) -> Any:
+        """The tagger as a `spacy.language.Language`."""
+        return load_tagger()
 
     def parse(self, sentences: Sequence[list[str]]) -> Tagged:
         """Tag, parse and look up non-empty tokenised sentences."""
@@ -231,7 +206,7 @@ class InStep(ABC):
 
     def _phrase_places(self, encoded: Encoded) -> list[tuple[int, int]]:
         """Return where a pattern of several tokens matches; overlapping matches are merged."""
-        lowers = [self.lower(word) for word in encoded.words]
+        lowers = [word.lower() for word in encoded.words]
         present = set(lowers)
         spans: list[tuple[int, int]] = []
         for phrase in self._phrases:
@@ -254,7 +229,7 @@ class InStep(ABC):
         """Look up single tokens, all as one document."""
         if not keys:
             return
-        line = [self.lower(key[0][0]) for key in keys]
+        line = [key[0][0].lower() for key in keys]
         if len(keys) > 1 and any(_contains(line, phrase) for phrase in self._phrases):
             for key in keys:
                 self._look_up([key])
@@ -262,81 +237,80 @@ class InStep(ABC):
         for key, attributes in zip(keys, self._finished([key[0] for key in keys]), strict=True):
             self._known[key] = (attributes,)
 
-
-class FastPipeline(InStep):
-    """A spaCy pipeline in step; its own ruler and lemmatizer handle new combinations."""
-
-    def __init__(self, nlp: Any) -> None:
-        """Take over a pipeline for which `suits` is true."""
-        self.pipeline = nlp
-        parser, tagger = nlp.get_pipe("parser"), nlp.get_pipe("tagger")
-        super().__init__(
-            Windows.of_pipeline(nlp),
-            Transitions(parameters(parser.model), parser.move_names),
-            tagger.labels,
-            parameters(tagger.model)[0],
-            read_patterns(nlp.get_pipe("attribute_ruler").patterns) or ([], set()),
+    def _embed(self, words: list[str]) -> Float32Array:
+        """Return sums of the tables' rows that hashes of each word's four features select."""
+        features: tuple[Callable[[str], str], ...] = (
+            lambda word: self._norms.get(word, word.lower()),
+            lambda word: word[0],
+            lambda word: word[-3:],
+            shape,
         )
-        self._lower: Callable[[str], str] = nlp.vocab.lex_attr_getters[_LOWER]
-        index = nlp.get_pipe("lemmatizer").lookups.get_table("lemma_index")
-        for part, words in list(index.items()):
-            # Used only for membership tests, which are slow in a list.
-            index[part] = dict.fromkeys(words, 1)
-
-    @staticmethod
-    def suits(nlp: Any) -> bool:
-        """Return True if a pipeline is built like the embedded tagger."""
-        if list(nlp.pipe_names) != _PIPES:
-            return False
-        lemmatizer, tagger = nlp.get_pipe("lemmatizer"), nlp.get_pipe("tagger")
-        if getattr(lemmatizer, "mode", "") != "rule" or lemmatizer.overwrite:
-            return False
-        names = [layer.name for layer in tagger.model.layers]
-        return (
-            names == ["tok2vec-listener", "with_array(softmax)"]
-            and Windows.suits(nlp)
-            and Transitions.suits(nlp.get_pipe("parser"))
-            and read_patterns(nlp.get_pipe("attribute_ruler").patterns) is not None
-        )
-
-    def lower(self, text: str) -> str:
-        """Return a token in lower case, as the pipeline's vocabulary has it."""
-        return self._lower(text)
-
-    def agrees(self, sentences: Sequence[list[str]]) -> bool:
-        """Return True if results equal the pipeline's, and vectors do, apart from rounding."""
-        from spacy.tokens import Doc
-
-        chosen = checked(sentences)
-        docs = [Doc(self.pipeline.vocab, words=words) for words in chosen]
-        near = self._near(chosen, np.concatenate(self.pipeline.get_pipe("tok2vec").predict(docs)))
-        tagged = self.parse(chosen)
-        return near and all(
-            narrow or self._row(tagged, start, len(doc)) == _read(doc)
-            for doc, start, narrow in zip(
-                self.pipeline.pipe(docs), tagged.starts, tagged.narrow, strict=True
-            )
-        )
-
-    @staticmethod
-    def _row(tagged: Tagged, start: int, length: int) -> list[tuple[str, str, int, int, str]]:
-        places = range(start, start + length)
-        attributes = [tagged.attributes[tagged.numbers[place]] for place in places]
-        deps, heads = tagged.deps[start:], tagged.heads[start:]
-        return [(a.tag, deps[i], heads[i], a.pos, a.lemma) for i, a in enumerate(attributes)]
+        columns = [
+            table[rows([number(feature(word)) for word in words], seed) % len(table)].sum(axis=1)
+            for feature, table, seed in zip(features, self._tables, self._seeds, strict=True)
+        ]
+        return self._mixer(np.concatenate(columns, axis=1))
 
     def _finished(self, tokens: Sequence[tuple[str, str, str]]) -> tuple[Attributes, ...]:
-        from spacy.tokens import Doc
-
-        texts, tags, deps = (list(column) for column in zip(*tokens, strict=True))
-        heads = list(range(len(tokens)))
-        doc = Doc(self.pipeline.vocab, words=texts, tags=tags, deps=deps, heads=heads)
-        for name in ("attribute_ruler", "lemmatizer"):
-            doc = self.pipeline.get_pipe(name)(doc)
+        line = [text.lower() for text, _, _ in tokens]
+        made = [self._ruled_alone(*token) for token in tokens]
+        # Only phrases change dependencies, and they change nothing else.
+        for phrase, index, attributes in self._long_rules:
+            for start in range(len(line) - len(phrase) + 1):
+                if line[start : start + len(phrase)] == phrase:
+                    made[start + index] |= attributes
         return tuple(
-            Attributes(text, token.tag_, token.pos, token.lemma_, changed(token.dep_, dep))
-            for token, text, dep in zip(doc, texts, deps, strict=True)
+            Attributes(
+                text,
+                values["TAG"],
+                symbols()[values.get("POS", "")],
+                values.get("LEMMA") or lemma(text, values.get("POS", ""), values.get("MORPH", "")),
+                changed(values["DEP"], dep),
+            )
+            for values, (text, _, dep) in zip(made, tokens, strict=True)
         )
+
+    def _ruled_alone(self, text: str, tag: str, dep: str) -> dict[str, str]:
+        """Return a token's attributes by the rules for single tokens; later rules override."""
+        values = {"TAG": tag, "DEP": dep}
+        token = {"TEXT": text, "LOWER": text.lower(), "DEP": dep}
+        for conditions, attributes in self._rules_of(tag):
+            if all(holds(token[name]) for name, holds in conditions):
+                values |= attributes
+        return values
+
+    def _rules_of(self, tag: str) -> list[tuple[_Conditions, dict[str, str]]]:
+        """Return the rules for a tag: their conditions without the tag, and their attributes."""
+        if tag not in self._by_tag:
+            self._by_tag[tag] = [
+                (
+                    [(name, holds) for name, holds in conditions if name != "TAG"],
+                    attributes,
+                )
+                for conditions, attributes in self._short_rules
+                if all(holds(tag) for name, holds in conditions if name == "TAG")
+            ]
+        return self._by_tag[tag]
+
+    @cached_property
+    def _short_rules(self) -> list[tuple[_Conditions, dict[str, str]]]:
+        """The rules for single tokens."""
+        return [
+            ([(name, condition(wanted)) for name, wanted in pattern[0].items()], rule["attrs"])
+            for rule in self._rules
+            for pattern in rule["patterns"]
+            if len(pattern) == 1
+        ]
+
+    @cached_property
+    def _long_rules(self) -> list[tuple[list[str], int, dict[str, str]]]:
+        """The rules for phrases: tokens in lower case, which of them changes, and how."""
+        return [
+            ([token["LOWER"] for token in pattern], rule.get("index", 0), rule["attrs"])
+            for rule in self._rules
+            for pattern in rule["patterns"]
+            if len(pattern) > 1
+        ]
 
 
 def deprojectivize(labels: list[str], heads: list[int]) -> None:
@@ -386,39 +360,3 @@ def _contains(line: list[str], phrase: tuple[str, ...]) -> bool:
         for i, word in enumerate(line)
         if word == phrase[0]
     )
-
-
-def _read(doc: Any) -> list[tuple[str, str, int, int, str]]:
-    return [(t.tag_, t.dep_, t.head.i, t.pos, t.lemma_) for t in doc]
-
-
-def read_patterns(rules: Sequence[Any]) -> Patterns | None:
-    """Return an attribute ruler's phrases in lower case, and the dependencies that it looks at.
-
-    None if the ruler looks at anything but single tokens and plain lower-case phrases, or changes
-    the dependency of a single token.
-    """
-    phrases: list[tuple[str, ...]] = []
-    deps: set[str] = set()
-    for rule in rules:
-        for pattern in rule["patterns"]:
-            if len(pattern) == 1 and {name.upper() for name in pattern[0]} <= _PLAIN:
-                named = _named({k.upper(): v for k, v in pattern[0].items()}.get("DEP", []))
-                if named is None or "DEP" in {name.upper() for name in rule["attrs"]}:
-                    return None
-                deps.update(named)
-                continue
-            words = [token.get("LOWER") for token in pattern if set(token) == {"LOWER"}]
-            if len(words) != len(pattern) or not all(isinstance(word, str) for word in words):
-                return None
-            phrases.append(tuple(words))
-    return phrases, deps
-
-
-def _named(condition: Any) -> list[str] | None:
-    """Return the values that a condition of a pattern names; None if it is not a plain list."""
-    if isinstance(condition, str):
-        return [condition]
-    if isinstance(condition, dict) and set(condition) <= {"IN", "NOT_IN"}:
-        return [value for values in condition.values() for value in values]
-    return None if condition else []

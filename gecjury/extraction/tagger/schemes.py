@@ -1,17 +1,13 @@
-"""Coarse parts of speech, morphology and lemmas that follow from Penn tags, in two conventions.
+"""Coarse parts of speech, morphology and lemmas that follow from Penn tags, as ERRANT 2 saw them.
 
-``spacy2`` is what ERRANT 2 saw: spaCy 2 took the coarse part of speech from the Penn tag and a
-list of word forms alone, and every personal pronoun and possessive shared the lemma ``-PRON-``.
-``spacy3`` follows spaCy 3: possessives are pronouns, ``have`` and ``do`` are auxiliaries only
-where the parse says so, and pronouns have their own lemmas.
+spaCy 2 took the coarse part of speech from the Penn tag and a list of word forms alone, and every
+personal pronoun and possessive had the lemma ``-PRON-``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-POS_SCHEMES = ("spacy2", "spacy3")
 
 Pattern = dict[str, Any]
 
@@ -30,7 +26,7 @@ _TAGS: dict[str, tuple[str, str]] = {
     "JJ": ("ADJ", "Degree=Pos"),
     "JJR": ("ADJ", "Degree=Cmp"),
     "JJS": ("ADJ", "Degree=Sup"),
-    "MD": ("AUX", "VerbForm=Fin"),
+    "MD": ("VERB", "VerbForm=Fin"),
     "NN": ("NOUN", "Number=Sing"),
     "NNS": ("NOUN", "Number=Plur"),
     "NNP": ("PROPN", "Number=Sing"),
@@ -52,9 +48,8 @@ _TAGS: dict[str, tuple[str, str]] = {
     "WP": ("PRON", ""),
     "WRB": ("ADV", ""),
     "_SP": ("SPACE", ""),
+    **dict.fromkeys(("PRP$", "WDT", "WP$"), ("DET", "")),
 }
-_SPACY2_TAGS = {"PRP$": "DET", "WDT": "DET", "WP$": "DET", "MD": "VERB"}
-_SPACY3_TAGS = {"PRP$": "PRON", "WDT": "PRON", "WP$": "PRON"}
 
 _NOUN_PRONOUNS = (
     "something", "anyone", "anything", "nothing", "someone", "everything", "everyone",
@@ -74,7 +69,7 @@ _KEPT: dict[str, tuple[str, ...]] = {
     "VBZ": ("VBZ", "NNP", "NNPS"),
 }
 # Forms that spaCy 2 made auxiliaries by form and tag alone, wherever they occurred.
-_SPACY2_AUXILIARIES: dict[str, tuple[str, ...]] = {
+_AUXILIARIES: dict[str, tuple[str, ...]] = {
     "VB": ("be", "have", "do", "get", "of", "am", "are", "'ve"),
     "VBN": ("been",),
     "VBG": ("being",),
@@ -93,37 +88,19 @@ _PRON_LEMMA = (
     "hers", "its", "ours", "yours", "theirs", "myself", "yourself", "himself", "herself", "itself",
     "themself", "ourselves", "yourselves", "themselves", "my", "your", "our", "their",
 )  # fmt: skip
-_SPACY3_LEMMAS: dict[str, tuple[str, ...]] = {
-    "I": ("i", "me"),
-    "he": ("he", "him"),
-    "she": ("she", "her"),
-    "we": ("we", "us"),
-    "they": ("they", "them"),
-    "will": ("'ll", "’ll", "wo"),
-    "can": ("ca",),
-    "not": ("not", "n't", "n’t"),
-    "have": ("'ve", "’ve"),
-}
 _VERB_TAGS = ["VB", "VBD", "VBG", "VBN", "VBP", "VBZ"]
 
 
-def attribute_patterns(
-    scheme: str, words: Mapping[str, Sequence[str]] | None = None
-) -> list[Pattern]:
+def attribute_patterns(words: Mapping[str, Sequence[str]] | None = None) -> list[Pattern]:
     """Return patterns for spaCy's attribute ruler; later ones win over earlier ones.
 
     Args:
-        scheme: ``"spacy2"`` or ``"spacy3"``.
         words: Penn tag -> lower-cased words that can have this tag only, which overrule the
             tagger (adjectives and verbs: ``JJ``, ``JJR``, ``JJS``, ``VB``, ``VBZ``).
     """
-    changed = _SPACY2_TAGS if scheme == "spacy2" else _SPACY3_TAGS
-    tags = dict(_TAGS)
-    for tag, pos in changed.items():
-        tags[tag] = (pos, tags.get(tag, ("", ""))[1])
     patterns = [
         _pattern({"TAG": tag}, POS=pos, **({"MORPH": morph} if morph else {}))
-        for tag, (pos, morph) in tags.items()
+        for tag, (pos, morph) in _TAGS.items()
     ]
     patterns += [
         _pattern({"TAG": {"IN": _VERB_TAGS}, "LOWER": {"IN": list(forms)}}, LEMMA=lemma)
@@ -132,7 +109,7 @@ def attribute_patterns(
     patterns.append(_pattern({"TAG": "VBZ", "LOWER": {"IN": ["'s", "’s"]}}, POS="AUX", LEMMA="be"))
     patterns.append(_pattern({"TAG": "RB", "LOWER": {"IN": ["not", "n't", "n’t"]}}, POS="PART"))
     patterns.append(_pattern({"TAG": "NN", "LOWER": {"IN": list(_NOUN_PRONOUNS)}}, POS="PRON"))
-    patterns += _spacy2_words() if scheme == "spacy2" else _spacy3_words()
+    patterns += _words_of_spacy2()
     return patterns + _repairs(words or {})
 
 
@@ -161,10 +138,10 @@ def _retag(token: dict[str, Any], tag: str) -> Pattern:
     return _pattern(token, TAG=tag, POS=pos, MORPH=morph)
 
 
-def _spacy2_words() -> list[Pattern]:
+def _words_of_spacy2() -> list[Pattern]:
     patterns = [
         _pattern({"TAG": tag, "LOWER": {"IN": list(forms)}}, POS="AUX")
-        for tag, forms in _SPACY2_AUXILIARIES.items()
+        for tag, forms in _AUXILIARIES.items()
     ]
     patterns.append(
         _pattern(
@@ -174,22 +151,6 @@ def _spacy2_words() -> list[Pattern]:
     subordinator = {"TAG": "IN", "LOWER": {"IN": list(_SUBORDINATORS)}}
     patterns.append(_pattern(subordinator, POS="SCONJ"))
     patterns.append(_pattern({"TAG": "DT", "LOWER": {"IN": list(_DEMONSTRATIVES)}}, POS="PRON"))
-    return patterns
-
-
-def _spacy3_words() -> list[Pattern]:
-    be = _AUXILIARY_LEMMAS["be"]
-    patterns = [
-        _pattern({"TAG": {"IN": _VERB_TAGS}, "LOWER": {"IN": list(be)}}, POS="AUX"),
-        _pattern({"TAG": {"IN": _VERB_TAGS}, "DEP": {"IN": ["aux", "auxpass"]}}, POS="AUX"),
-        _pattern({"TAG": "IN", "DEP": "mark"}, POS="SCONJ"),
-        _pattern({"TAG": "DT", "DEP": {"IN": ["nsubj", "nsubjpass", "dobj", "pobj"]}}, POS="PRON"),
-    ]
-    patterns += [
-        _pattern({"TAG": {"IN": ["PRP", "MD", "RB", *_VERB_TAGS]}, "LOWER": {"IN": list(forms)}},
-                 LEMMA=lemma)
-        for lemma, forms in _SPACY3_LEMMAS.items()
-    ]  # fmt: skip
     return patterns
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -55,12 +55,7 @@ class Transitions:
     """An arc-eager parser built from the weights of a pipeline's parser."""
 
     def __init__(self, layers: Sequence[Parameters], names: Sequence[str]) -> None:
-        """Take over a parser for which `suits` is true.
-
-        Args:
-            layers: parameters of its model.
-            names: names of its transitions.
-        """
+        """Take over a parser by the parameters of its model and the names of its transitions."""
         lower, upper, linear = layers
         self._linear = np.ascontiguousarray(linear["W"].T), linear["b"]
         weights, pad = lower["W"], lower["pad"][0]
@@ -83,31 +78,6 @@ class Transitions:
         of_move = np.array([1, 2, 4, 4, 8])[self._moves]
         valid = (np.arange(16)[:, None] & of_move) > 0
         self._allowed = np.where(valid, upper["b"], -np.inf).astype(np.float32)
-
-    @staticmethod
-    def suits(parser: Any) -> bool:
-        """Return True if a parser is built like the embedded tagger's."""
-        model, settings = parser.model, parser.cfg
-        if type(parser).__name__ != "DependencyParser" or len(model.layers) != 3:
-            return False
-        lower, upper = model.layers[1:]
-        names = [layer.name for layer in model.layers]
-        if names != ["tok2vec-listener>>list2array>>linear", "precomputable_affine", "linear"]:
-            return False
-        moves = parser.move_names
-        arrays = [node.get_param(name) for node in model.walk() for name in node.param_names]
-        return (
-            all(isinstance(array, np.ndarray) for array in arrays)
-            and model.attrs["has_upper"]
-            and not model.attrs["unseen_classes"]
-            and lower.get_dim("nF") == _LOOKS
-            and lower.get_dim("nP") > 1
-            and upper.get_dim("nO") == len(moves)
-            and {move.partition("-")[0] for move in moves} == set(_MOVES)
-            and not any(move.endswith("-subtok") for move in moves)
-            and settings["beam_width"] == 1
-            and not settings["learn_tokens"]
-        )
 
     def parse(self, encoded: Encoded) -> Parses:
         """Return the trees of sentences between which at least three places are free."""

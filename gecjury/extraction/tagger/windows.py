@@ -21,17 +21,10 @@ from gecjury.core.arrays import Float32Array, IntArray
 _ROWS = 1024
 # Distinct tokens whose vectors are kept (400 bytes each); beyond that, all are dropped.
 _KEPT = 100_000
-_BLOCK = "residual(expand_window>>maxout>>layernorm>>dropout)"
 
 
 Parameters = Mapping[str, Any]
 """Arrays of one layer, by thinc's names."""
-
-
-def parameters(model: Any) -> list[Parameters]:
-    """Return the arrays of a model's layers that have any, in the order of its file."""
-    layers = ({name: node.get_param(name) for name in node.param_names} for node in model.walk())
-    return [arrays for arrays in layers if arrays]
 
 
 class Encoded(NamedTuple):
@@ -99,36 +92,8 @@ class Windows:
         self._known: dict[str, int] = {}
         self._table = np.zeros((1, len(layers[-1]["G"])), np.float32)
 
-    @classmethod
-    def of_pipeline(cls, nlp: Any) -> Windows:
-        """Take over the encoder of a pipeline for which `suits` is true."""
-        from spacy.tokens import Doc
-
-        embed, convolution = nlp.get_pipe("tok2vec").model.layers
-        return cls(
-            lambda words: embed.predict([Doc(nlp.vocab, words=words)])[0], parameters(convolution)
-        )
-
-    @staticmethod
-    def suits(nlp: Any) -> bool:
-        """Return True if the encoder is built like the embedded tagger's."""
-        layers = nlp.get_pipe("tok2vec").model.layers
-        if len(layers) != 2 or not layers[0].name.startswith("extract_features"):
-            return False
-        names = [block.name for block in layers[1].layers[0].layers]
-        if set(names) != {_BLOCK} or layers[1].attrs.get("pad") != len(names):
-            return False
-        nodes = list(layers[1].walk())
-        windows = {node.attrs["window_size"] for node in nodes if node.name == "expand_window"}
-        arrays = [node.get_param(name) for node in nodes for name in node.param_names]
-        return (
-            windows == {1}
-            and all(node.get_dim("nP") > 1 for node in nodes if node.name == "maxout")
-            and all(isinstance(array, np.ndarray) for array in arrays)
-        )
-
-    def encode(self, sentences: Sequence[list[str]], *, precise: bool = False) -> Encoded:
-        """Return the vectors of non-empty tokenised sentences; `precise` computes in 64 bits."""
+    def encode(self, sentences: Sequence[list[str]]) -> Encoded:
+        """Return the vectors of non-empty tokenised sentences."""
         words = list(dict.fromkeys(chain.from_iterable(sentences)))
         number_of = dict(zip(words, range(len(words)), strict=True)).__getitem__
         flat = [-1] * self.gap
@@ -140,7 +105,6 @@ class Windows:
             flat += gap
         kinds = np.array(flat, dtype=np.int64)
         values = np.concatenate([self._embedded(words), np.zeros_like(self._table[:1])])
-        values = values.astype(np.float64 if precise else np.float32, copy=False)
         rows = np.where(kinds < 0, len(words), kinds)
         for layer in self._layers:
             values, rows = _convolve(layer, values, rows)

@@ -87,8 +87,8 @@ def edit_cases(benchmark: Benchmark) -> list[EditCase]:
 
 def unused_verdicts(benchmark: Benchmark) -> tuple[str, ...]:
     """Return notes on annotators' verdicts that are in no case, each with its count."""
-    verdicts, _, problems = benchmark.verdicts()
-    reasons = Counter(problem.reason for problem in problems if not problem.read)
+    verdicts, _, unread = benchmark.verdicts()
+    reasons = Counter(reason for _, reason in unread)
     others = len(verdicts) - len(_placed_verdicts(benchmark))
     if others:
         reasons["verdicts on corrections that none of the systems compared made: left out"] = others

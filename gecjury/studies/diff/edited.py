@@ -68,7 +68,7 @@ def _counted(right: Sequence[bool | None]) -> dict[str, Any]:
 
 
 def edit_changes(
-    corpus: Corpus, runtime: Runtime, tagger: str = "embedded", pos: str = "spacy2"
+    corpus: Corpus, runtime: Runtime, tagger: str = "embedded"
 ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """Return the edits that two systems share, those that only one of them makes, and notes.
 
@@ -82,7 +82,7 @@ def edit_changes(
     Raises:
         MissingExtraError, OptionError: as `gecjury.extraction.extract.corpus_edits`.
     """
-    typed = typed_corpus_edits(corpus, "auto", tagger, pos, runtime)
+    typed = typed_corpus_edits(corpus, "auto", tagger, runtime)
     old, new = typed.systems.values()
     changes: list[dict[str, Any]] = []
     for row, source in enumerate(corpus.sources):

@@ -386,9 +386,9 @@ def _edits(
     """Return edits as extracted by the first metric over edits, else by the default tagger."""
     # Edits are extracted in the same way as by the metric that is printed above.
     first = next((one.extraction for one in scorers if one.extraction), None)
-    _, tagger, pos = first or ("auto", "embedded", "spacy2")
+    _, tagger = first or ("auto", "embedded")
     try:
-        return edit_changes(corpus, runtime, tagger, pos)
+        return edit_changes(corpus, runtime, tagger)
     except MissingExtraError as error:
         return None, [f"edits that came and went are left out: {error}"]
 

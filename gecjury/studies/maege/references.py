@@ -108,13 +108,13 @@ def read_annotated(
 def _known(name: str, runtime: Runtime) -> tuple[M2Sentence, ...]:
     """Return the blocks of a corpus known by name; for GECCC, those that two people corrected."""
     if name.startswith("ua-gec"):
-        from gecjury.benchmarks.loaders.ua_gec import read_ua_gec
+        from gecjury.benchmarks.loaders.corrected import read_ua_gec
 
         return read_ua_gec("test", "gec-fluency" if name == "ua-gec-fluency" else "gec-only").m2
     folder = open_data(runtime.data, cache=runtime.cache)
     if name == _WITH_SETS:
         return read_m2(folder.paths((_OFFICIAL,), wanted_by="conll14")[_OFFICIAL], overlaps="keep")
-    from gecjury.benchmarks.loaders.geccc import read_geccc
+    from gecjury.benchmarks.loaders.corrected import read_geccc
 
     blocks = read_geccc(folder, "dev" if name == "geccc-dev" else "test").m2
     return tuple(block for block in blocks if len(block.annotators) > 1)

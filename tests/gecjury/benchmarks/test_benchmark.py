@@ -77,8 +77,8 @@ def test_ratings_follow_their_sentences(data_dir: Path) -> None:
 def test_verdicts_follow_their_sentences(data_dir: Path) -> None:
     whole = load_benchmark("seeda", data=data_dir)
     rows = whole.judged_rows(["edit"], edits=True)[:5]
-    verdicts, sources, problems = whole.take(rows).verdicts()
+    verdicts, sources, unread = whole.take(rows).verdicts()
     texts = {" ".join(whole.corpus.sources[row].split()) for row in rows}
     assert {source.sentence for source in sources} == texts
     assert verdicts == tuple(v for v in whole.verdicts()[0] if v.sentence in texts)
-    assert len(problems) < len(whole.verdicts()[2])
+    assert len(unread) < len(whole.verdicts()[2])

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gecjury.benchmarks.benchmark import Benchmark, ranked_groups
-from gecjury.benchmarks.data_folder import open_data
-from gecjury.benchmarks.judgments import RankedItem, expand_pairs
+from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.core.errors import DataError, InputError, OptionError
 from gecjury.core.textfiles import read_lines
 
@@ -42,34 +39,11 @@ def test_seeda_has_the_published_sizes(seeda: Benchmark) -> None:
     assert not seeda.sample
 
 
-def test_seeda_system_sets_leave_out_what_the_paper_leaves_out() -> None:
-    sets = BENCHMARKS["seeda"].system_sets
-    full = set(SEEDA_SYSTEMS)
-    assert {name: len(systems) for name, systems in sets.items()} == {
-        "base": 12,
-        "fluency": 14,
-        "input": 13,
-        "all": 15,
-    }
-    assert full - set(sets["base"]) == {"INPUT", "REF-F", "GPT-3.5"}
-    assert full - set(sets["fluency"]) == {"INPUT"}
-    assert full - set(sets["input"]) == {"REF-F", "GPT-3.5"}
-    assert all(list(systems) == sorted(systems) for systems in sets.values())
-
-
 def test_seeda_rows_are_the_subset_files_exactly(seeda: Benchmark, data_dir: Path) -> None:
     folder = data_dir / "SEEDA" / "outputs" / "subset"
     assert list(seeda.corpus.sources) == read_lines(folder / "INPUT.txt")
     for name, version in seeda.corpus.systems.items():
         assert list(version.lines) == read_lines(folder / f"{name}.txt")
-
-
-def test_seeda_pair_counts_survive_the_new_row_numbers(seeda: Benchmark) -> None:
-    # Kobayashi et al. (2024), table 2 (edit-based): pairs and ties of annotator 1.
-    items = [item for item in seeda.rankings["edit"] if item.annotator == "annotator1"]
-    for mode, count in (("unexpanded", (1777, 592)), ("expanded", (10893, 6349))):
-        pairs = expand_pairs(items, list(seeda.corpus.systems), mode)  # type: ignore[arg-type]
-        assert (len(pairs), int((pairs.preference == 0).sum())) == count
 
 
 def test_seeda_groups_name_texts_that_are_equal(seeda: Benchmark) -> None:
@@ -83,16 +57,6 @@ def test_seeda_groups_name_texts_that_are_equal(seeda: Benchmark) -> None:
             (text,) = {seeda.corpus.systems[name].lines[group.sentence] for name in place}
             texts.append(text)
         assert len(set(texts)) == len(texts)
-
-
-def test_seeda_groups_contain_only_the_chosen_systems(data_dir: Path) -> None:
-    base = load_benchmark("seeda", data=data_dir)
-    assert len(base.corpus.names) == 12
-    assert base.corpus.groups is not None
-    named = {name for g in base.corpus.groups for place in g.systems for name in place}
-    assert named == set(base.corpus.names)
-    # The rankings themselves stay complete: the systems are selected where rankings are used.
-    assert any("INPUT" in place for item in base.rankings["edit"] for place in item.groups)
 
 
 def test_the_view_selects_the_groups(data_dir: Path, seeda: Benchmark) -> None:
@@ -115,24 +79,19 @@ def test_seeda_human_columns_are_as_published(seeda: Benchmark, data_dir: Path) 
 
 
 @pytest.mark.parametrize(
-    ("name", "count"),
+    ("count", "names"),
     [
-        ("official", 2),
-        ("official-as-published", 2),
-        ("official-um-deleted", 2),
-        ("10refs", 10),
-        ("10refs-um-deleted", 10),
-        ("e-minimal", 1),
-        ("ne-minimal", 2),
-        ("e-fluency", 1),
-        ("ne-fluency", 2),
+        (1, ["e-minimal", "e-fluency"]),
+        (2, ["official", "official-as-published", "official-um-deleted"]),
+        (2, ["ne-minimal", "ne-fluency"]),
+        (10, ["10refs", "10refs-um-deleted"]),
     ],
 )
-def test_seeda_reference_sets(data_dir: Path, name: str, count: int) -> None:
-    benchmark = load_benchmark("seeda", references=name, data=data_dir)
-    assert len(benchmark.corpus.references) == count
-    assert benchmark.references == benchmark.corpus.reference_name == name
-    assert all(reference.edits is None for reference in benchmark.corpus.references)
+def test_seeda_reference_sets(data_dir: Path, count: int, names: list[str]) -> None:
+    for name in names:
+        corpus = load_benchmark("seeda", references=name, data=data_dir).corpus
+        assert corpus.reference_name == name
+        assert [reference.edits for reference in corpus.references] == [None] * count
 
 
 def test_no_expert_reference_is_a_system_output(data_dir: Path) -> None:
@@ -197,17 +156,6 @@ def test_contexts_are_as_shown_to_the_annotators(seeda: Benchmark) -> None:
     assert matched >= 590
 
 
-def test_verdicts_have_the_counted_marks(seeda: Benchmark) -> None:
-    # Unambiguous marks in EditEval_Step1 of SEEDA, counted by a plain search for `|True]` and
-    # `|False]`: 5,864 and 600. Repaired marks are added to them.
-    verdicts, judged, problems = seeda.verdicts()
-    assert len(judged) == 600
-    assert sum(v.valid and not v.repaired for v in verdicts) <= 5864
-    assert sum(v.valid for v in verdicts) >= 5864
-    assert sum(not v.valid for v in verdicts) >= 600
-    assert problems
-
-
 def test_gjg15(data_dir: Path) -> None:
     benchmark = load_benchmark("gjg15", data=data_dir)
     corpus = benchmark.corpus
@@ -268,42 +216,13 @@ def test_gmeg_as_in_the_paper_uses_the_first_reference_as_a_system(data_dir: Pat
     assert all(reference.lines != ref0 for reference in paper.corpus.references)
 
 
-def test_gmeg_rankings_follow_the_ratings(data_dir: Path) -> None:
-    base = load_benchmark("gmeg-dev-wiki", data=data_dir)
-    # GMEG, dev/wiki-segment-scores.csv, first row: marian 89.375, nus 68.25, amu and source
-    # 64.625 (equal texts), transformer 48, lstm-r 39.625, lstm 34.5.
-    ranks = {
-        name: rank
-        for place, rank in zip(
-            base.rankings["sentence"][0].groups, base.rankings["sentence"][0].ranks, strict=True
-        )
-        for name in place
-    }
-    assert ranks == {
-        "marian": 1,
-        "nus": 2,
-        "amu": 3,
-        "source": 3,
-        "transformer": 4,
-        "lstm-r": 5,
-        "lstm": 6,
-    }
-
-
 @pytest.mark.parametrize("name", ["gmeg-dev-yahoo", "gmeg-test-yahoo", "gmeg-test-fce"])
 def test_a_missing_domain_is_reported_with_its_location(tmp_path: Path, name: str) -> None:
-    _, split, domain = name.split("-")
-    with pytest.raises(DataError, match=rf"{name} is not supplied.*GMEG/data/{split}/{domain}"):
+    _, _, domain = name.split("-")
+    with pytest.raises(DataError) as caught:
         load_benchmark(name, data=tmp_path)
-
-
-def test_a_licensed_text_is_read_from_its_location(data_dir: Path, tmp_path: Path) -> None:
-    # The FCE development text replaces the test text, which is not supplied.
-    source, target = data_dir / "GMEG/data/dev", tmp_path / "GMEG/data/test"
-    shutil.copytree(source / "fce", target / "fce")
-    for kind in ("corpus", "segment"):
-        shutil.copy(source / f"fce-{kind}-scores.csv", target / f"fce-{kind}-scores.csv")
-    assert len(load_benchmark("gmeg-test-fce", data=tmp_path).corpus) == 968
+    for fact in (name, "not supplied", str(tmp_path), f"{domain}/amu", f"{domain}/ref3"):
+        assert fact in str(caught.value)
 
 
 def test_given_files_count_as_references(data_dir: Path, tmp_path: Path) -> None:
@@ -318,22 +237,6 @@ def test_given_files_count_as_references(data_dir: Path, tmp_path: Path) -> None
     assert benchmark.references == "e-minimal+2 given"
     with pytest.raises(InputError, match=r"wrong\.txt has 390 lines.* 391 .*or 1312"):
         load_benchmark("seeda", references=wrong, data=data_dir)
-
-
-def test_an_altered_file_is_refused(data_dir: Path, tmp_path: Path) -> None:
-    for name in ("GJG15", "conll14"):
-        shutil.copytree(data_dir / name, tmp_path / name)
-    path = tmp_path / "GJG15/data/original/official_submissions/AMU"
-    path.write_bytes(path.read_bytes().replace(b"the", b"teh", 1))
-    with pytest.raises(DataError, match=r"official_submissions/AMU: altered: expected sha256"):
-        load_benchmark("gjg15", data=tmp_path)
-
-
-def test_fingerprints_distinguish_settings(data_dir: Path, seeda: Benchmark) -> None:
-    again = load_benchmark("seeda", systems="all", data=data_dir)
-    other = load_benchmark("seeda", systems="all", references="10refs", data=data_dir)
-    assert again.fingerprint == seeda.fingerprint
-    assert other.fingerprint != seeda.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -380,11 +283,3 @@ def test_groups_leave_out_texts_of_systems_not_chosen() -> None:
     )
     (group,) = ranked_groups(items, ["b", "d"])
     assert (group.id, group.sentence, group.systems) == ("anna.1", 0, (("b",),))
-
-
-def test_the_table_and_the_pinned_files_agree(data_dir: Path) -> None:
-    folder = open_data(data_dir)
-    for name in BENCHMARKS["seeda"].system_sets["all"]:
-        assert f"SEEDA/outputs/all/{name}.txt" in folder.files
-    for name in BENCHMARKS["gjg15"].system_sets["all"]:
-        assert f"GJG15/data/original/official_submissions/{name}" in folder.files

@@ -2,50 +2,53 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.benchmarks.marked_edits import Mark, TokenEdit, token_edits
+from gecjury.benchmarks.marked_edits import Mark, token_edits
 from gecjury.corpus.edits import Edit, apply_edits
 
 
-def test_a_mark_with_blanks_is_an_edit_of_tokens() -> None:
-    assert token_edits(
-        "They have to deal .", "They must deal .", [Mark(4, " have to", " must")]
-    ) == (TokenEdit(Edit(1, 3, "must"), (0,)),)
-
-
-def test_a_mark_inside_a_token_is_extended_to_the_token() -> None:
-    assert token_edits("I has it", "I have it", [Mark(3, "s", "ve")]) == (
-        TokenEdit(Edit(1, 2, "have"), (0,)),
-    )
-
-
-def test_marks_without_a_token_boundary_between_them_are_one_edit() -> None:
-    marks = [Mark(2, "c", "X"), Mark(3, "d", "Y")]
-    assert token_edits("abcdef g", "abXYef g", marks) == (TokenEdit(Edit(0, 1, "abXYef"), (0, 1)),)
-
-
-def test_blanks_are_an_edit_only_if_they_join_tokens() -> None:
-    assert token_edits("some thing", "something", [Mark(4, " ", "")]) == (
-        TokenEdit(Edit(0, 2, "something"), (0,)),
-    )
-    # Both sides have the same tokens, so there is no edit.
-    assert token_edits("a , b", "a , b", [Mark(1, " ", "")]) == ()
-
-
-def test_insertions_between_tokens_stay_insertions() -> None:
-    assert token_edits("I cat .", "I saw a cat !", [Mark(1, "", " saw a"), Mark(4, ".", "!")]) == (
-        TokenEdit(Edit(1, 1, "saw a"), (0,)),
-        TokenEdit(Edit(2, 3, "!"), (1,)),
-    )
-
-
-def test_marks_of_another_text_give_none() -> None:
-    assert token_edits("a b", "a c", [Mark(1, "x", "c")]) is None
-    assert token_edits("a b", "a c", []) is None
-    assert token_edits("a b", "a c", [Mark(1, "b", "d")]) is None
-    assert token_edits("a b c", "a x c", [Mark(2, "c", "c"), Mark(1, "b", "x")]) is None
+@pytest.mark.parametrize(
+    ("source", "target", "marks", "edits"),
+    [
+        (
+            "They have to deal .",
+            "They must deal .",
+            [Mark(4, " have to", " must")],
+            [(Edit(1, 3, "must"), [0])],
+        ),
+        # A mark inside a token is extended to the token.
+        ("I has it", "I have it", [Mark(3, "s", "ve")], [(Edit(1, 2, "have"), [0])]),
+        # Marks without a token boundary between them are one edit.
+        (
+            "abcdef g",
+            "abXYef g",
+            [Mark(2, "c", "X"), Mark(3, "d", "Y")],
+            [(Edit(0, 1, "abXYef"), [0, 1])],
+        ),
+        # A space is an edit only if tokens are joined.
+        ("some thing", "something", [Mark(4, " ", "")], [(Edit(0, 2, "something"), [0])]),
+        ("a , b", "a , b", [Mark(1, " ", "")], []),
+        # Insertions between tokens stay insertions.
+        (
+            "I cat .",
+            "I saw a cat !",
+            [Mark(1, "", " saw a"), Mark(4, ".", "!")],
+            [(Edit(1, 1, "saw a"), [0]), (Edit(2, 3, "!"), [1])],
+        ),
+        # Marks of another text give none.
+        ("a b", "a c", [Mark(1, "x", "c")], None),
+        ("a b", "a c", [], None),
+        ("a b", "a c", [Mark(1, "b", "d")], None),
+        ("a b c", "a x c", [Mark(2, "c", "c"), Mark(1, "b", "x")], None),
+    ],
+)
+def test_marks_as_edits_of_tokens(
+    source: str, target: str, marks: list[Mark], edits: list[tuple[Edit, list[int]]] | None
+) -> None:
+    assert token_edits(source, target, marks) == edits
 
 
 @given(st.lists(st.tuples(st.text("ab ", max_size=4), st.text("xy ", max_size=4)), max_size=5))
@@ -59,4 +62,4 @@ def test_applying_the_edits_gives_the_correction(parts: list[tuple[str, str]]) -
         source, target = source + old, target + new
     found = token_edits(source, target, marks)
     assert found is not None
-    assert apply_edits(source.split(), [each.edit for each in found]) == target.split()
+    assert apply_edits(source.split(), [edit for edit, _ in found]) == target.split()

@@ -87,7 +87,6 @@ LEAVES = {parser.path: parser for parser in leaves(command_parser())}
         ("m2 check", ("--format",), ("--output", "--annotator", "--device")),
         ("m2 retype", ("--tagger", "--workers"), ("--annotator",)),
         ("data fetch", ("--data",), ("--device", "--dry-run", "--prices")),
-        ("data list", ("--data",), ("--device",)),
         ("analyse edits", ("--workers",), ("--metric", "--device", "--step", "--method")),
         ("analyse lambda", ("--step", "--device"), ("--min-count", "--prices")),
         ("check", ("--m2",), ("--device", "--cache", "--data", "--batch")),

@@ -9,10 +9,8 @@ import pytest
 
 from gecjury.benchmarks.loaders.own_table import table_info
 from gecjury.core.errors import InputError
-from gecjury.corpus.groups import read_groups
 from gecjury.corpus.reading import read_corpus
 from gecjury.refless.data.pairs import read_parallel
-from tests.shell import Shell
 
 SOURCE = ["I has it .", "He go .", "All is well ."]
 RIGHT = ("I have it .", "He goes .", "All is well .")
@@ -103,36 +101,12 @@ def test_lines_next_to_shuffled_numbers_are_mentioned(here: Path) -> None:
     assert "numbered.jsonl" in note
 
 
-def test_commands_match_by_id(here: Path, shell: Shell) -> None:
-    mine = shuffled("id", ["a", "b", "c"])
-    for name, text in (("mine.jsonl", mine), ("new.jsonl", mine), ("r.jsonl", mine)):
-        (here / name).write_text(text)
-    files = ["source.jsonl", "mine.jsonl", "-r", "r.jsonl", "-r", "right.txt", "-m", "gleu"]
-    (row,) = shell.rows("score", *files)
-    assert row["score"] == 1
-    out, _ = shell.ended("check", *files[:-2])
-    assert "share almost no token" not in out
-    # --line counts the lines of the source.
-    out, _ = shell.ended("explain", *files[:4], "-m", "errant", "--line", "2")
-    assert "He [go→goes ✓] ." in out
-    out, _ = shell.ended("edits", "source.jsonl", "mine.jsonl", "--tagger", "none")
-    assert out.count("noop") == 1
-
-
 def test_training_pairs_are_matched_by_id(here: Path) -> None:
     (here / "r.jsonl").write_text(shuffled("id", ["a", "b", "c"]))
     (here / "r2.txt").write_text("-NONE-\n-NONE-\nAll are well .\n")
     pairs = read_parallel(["source.jsonl,r.jsonl,r2.txt"], lambda: None)  # type: ignore[arg-type, return-value]  # no folder is opened
     # Three pairs of the first reference, and the only sentence that the second one has.
     assert [len(pair.edits) for pair in pairs] == [1, 1, 0, 1]
-
-
-def test_groups_are_matched_by_id(here: Path) -> None:
-    (here / "g.tsv").write_text("id\tdomain\nc\tnews\na\tmail\nb\tnews\n")
-    corpus = read_corpus("source.jsonl", [])
-    assert read_groups("g.tsv:domain", corpus)[1] == {"mail": [0], "news": [1, 2]}
-    with pytest.raises(InputError, match=r"g\.tsv, line 2: id = c is not a line number"):
-        read_groups("g.tsv:domain", read_corpus("source.txt", []))
 
 
 def test_a_table_of_judgments_numbers_its_sentences(here: Path) -> None:

@@ -50,13 +50,6 @@ def test_defaults_of_languages(code: str, expected: Language) -> None:
     assert language_of(code) == expected
 
 
-def test_each_setting_may_be_set_alone() -> None:
-    assert language_of("sv", tokens="space") == Language("sv", "space", "nfc", "none")
-    assert language_of("sv", fold="nfkc") == Language("sv", "intl", "nfkc", "none")
-    assert language_of("en", tagger="none") == replace(ENGLISH, tagger="none")
-    assert language_of("ja", tagger="spacy:ja_ginza").tagger == "spacy:ja_ginza"
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -117,13 +110,6 @@ def test_chinese_is_joined_without_blanks() -> None:
 def test_no_tokeniser_changes_a_character(text: str) -> None:
     for name in ("space", "char", "intl", "zh"):
         assert "".join(cut(text, name).split()) == "".join(text.split())
-
-
-@given(st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=40))
-def test_tokenisation_is_idempotent(text: str) -> None:
-    for name in ("char", "zh"):
-        once = cut(text, name)
-        assert cut(once, name) == once
 
 
 def test_a_tokeniser_that_changes_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

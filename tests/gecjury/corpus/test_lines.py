@@ -165,15 +165,13 @@ def test_languages_without_blanks() -> None:
 @pytest.mark.parametrize(
     ("lines", "why"),
     [
-        ([" ".join(FIXED)], "1 line with the text of 12 source lines: put one sentence on each"),
-        (FIXED[::-1], "another order"),
+        ([" ".join(FIXED)], "12 lines of the source, too many"),
+        (FIXED[::-1], "too many"),
         ([*FIXED[:4], FIXED[5], FIXED[4], *FIXED[6:]], "out of order"),
-        (FIXED * 2, "12 of 24 lines are no line of the source: two texts in one file"),
+        (FIXED * 2, "12 lines do not fit"),
         ([""] * 10_000, "no line has any text"),
-        ([f"Ganz andere Wörter stehen hier, Nummer {n}." for n in range(12)], "another language?"),
         ([f"Ganz andere Wörter stehen hier, Nummer {n}." for n in range(900)], "another text"),
-        ([f"{a} {b}" for a, b in zip(FIXED[::2], FIXED[1::2], strict=True)], "put one sentence"),
-        ([x for n in FIXED[:6] for x in (n[:14], n[14:])] + FIXED[6:], "too many to be sure"),
+        ([x for n in FIXED[:6] for x in (n[:14], n[14:])] + FIXED[6:], "too many"),
     ],
 )
 def test_what_cannot_be_repaired(lines: list[str], why: str) -> None:

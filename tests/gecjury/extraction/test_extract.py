@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from gecjury.extraction.extract import extract  # noqa: E402
 from gecjury.extraction.parsing import Parser  # noqa: E402
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor  # noqa: E402
 from gecjury.extraction.tagger import load_tagger  # noqa: E402
-from gecjury.extraction.tagger.fast import FastPipeline  # noqa: E402
+from gecjury.extraction.tagger.fast import Embedded  # noqa: E402
 from gecjury.extraction.taggers import extraction_signature  # noqa: E402
 
 FRESH = Runtime(use_cache=False)
@@ -62,24 +63,13 @@ def errant_edits(nlp: Any, source: str, corrected: str) -> tuple[Edit, ...]:
     )
 
 
-@pytest.mark.parametrize("scheme", ["spacy2", "spacy3"])
-def test_tricky_pairs_have_the_edits_of_errant(scheme: str) -> None:
-    nlp = load_tagger("embedded", scheme)
+def test_tricky_pairs_have_the_edits_of_errant(nlp: Any) -> None:
     both = TRICKY + [(b, a) for a, b in TRICKY]
     sources, lines = [a for a, _ in both], [b for _, b in both]
-    found = extract(sources, [lines], "embedded", scheme, FRESH).edits
+    found = extract(sources, [lines], runtime=FRESH).edits
     for (source, corrected), edits in zip(both, found[0], strict=True):
         assert edits == errant_edits(nlp, source, corrected)
         assert apply_edits(source.split(), edits) == corrected.split()
-
-
-def test_types_and_spans() -> None:
-    edits = extract(
-        ["This are a sentence ."],
-        [["This is a sentence ."], ["This are a sentence ."]],
-        runtime=FRESH,
-    ).edits
-    assert edits == [[(Edit(1, 2, "is", "R:VERB:SVA"),)], [()]]
 
 
 @pytest.mark.slow
@@ -104,21 +94,9 @@ def test_real_pairs_have_the_edits_of_errant(nlp: Any, data_dir: Path) -> None:
 def test_fast_parse_equals_that_of_the_pipeline(nlp: Any, data_dir: Path) -> None:
     lines = read_lines(data_dir / "SEEDA" / "outputs" / "all" / "REF-F.txt")[::9]
     sentences = [*dict.fromkeys(" ".join(line.split()) for line in lines), "such as such as", ""]
-    assert FastPipeline.suits(nlp)
-    fast, plain = Parser(nlp), Parser(nlp)
-    plain._fast, plain._keys = None, fast._keys  # keys from the same table
-    quick, slow = fast.parse(sentences), plain.parse(sentences)
-    assert fast._fast is not None
-    for sentence in sentences:
-        assert quick[sentence] == slow[sentence]
-
-
-def test_an_unknown_pipeline_is_used_unchanged() -> None:
-    import spacy
-
-    blank = spacy.blank("en")
-    assert not FastPipeline.suits(blank)
-    assert Parser(blank).parse(["A b"])["A b"].lowers == ["a", "b"]
+    fast, plain = Parser(Embedded()), Parser(nlp)
+    plain._keys = fast._keys  # keys from the same table
+    assert fast.parse(sentences) == plain.parse(sentences)
 
 
 def test_each_distinct_sentence_is_parsed_once_and_unchanged_ones_never(
@@ -142,32 +120,6 @@ def test_each_distinct_sentence_is_parsed_once_and_unchanged_ones_never(
     assert edits.edits[1][1:] == [(), (), ()]
 
 
-def test_workers_give_the_same_edits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extraction, "_FEW", 0)
-    monkeypatch.setattr("gecjury.extraction.workers._SMALLEST", 5)
-    sources = [a for a, _ in TRICKY]
-    versions = [[b for _, b in TRICKY], [b.lower() for _, b in TRICKY]]
-    steps: list[float] = []
-
-    class Bar:
-        def advance(self, count: float = 1) -> None:
-            steps.append(count)
-
-        def note(self, text: str) -> None:
-            pass
-
-    class Progress:
-        def task(self, description: str, total: float | None = None) -> Any:
-            from contextlib import nullcontext
-
-            return nullcontext(Bar())
-
-    runtime = Runtime(use_cache=False, workers=2, progress=Progress())
-    together = extract(sources, versions, runtime=runtime)
-    assert together == extract(sources, versions, runtime=FRESH)
-    assert sum(steps) == together.pairs
-
-
 def test_edits_come_from_disk_the_second_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,13 +131,6 @@ def test_edits_come_from_disk_the_second_time(
     second = extract(sources, {"again": lines}, runtime=runtime)
     assert second.cached == second.pairs == len(TRICKY)
     assert second.edits == first.edits
-    monkeypatch.undo()
-    assert extract(sources, [lines], pos_scheme="spacy3", runtime=runtime).cached == 0
-
-
-def test_disk_cache_can_be_disabled(tmp_path: Path) -> None:
-    extract(["a"], [["b"]], runtime=Runtime(cache=tmp_path, use_cache=False))
-    assert not list(tmp_path.iterdir())
 
 
 def test_coarse_results_stay_marked_in_json_and_are_noted() -> None:
@@ -221,7 +166,7 @@ def test_damaged_cache_entries_are_ignored(tmp_path: Path) -> None:
 
     runtime = Runtime(cache=tmp_path)
     wanted = extract(["He go ."], [["He goes ."]], runtime=runtime).edits
-    parts = extraction.cache_parts("embedded", "spacy2")
+    parts = extraction.cache_parts("embedded")
     cache = DiskCache(tmp_path / "edits/edits.sqlite", parts)
     for text in ("[" * 100_000, "3", "[[1]]", '[[0, "1", "a", "b"]]', "{"):
         cache.put({text_key("He go .", "He goes ."): text})
@@ -252,23 +197,16 @@ def test_missing_errant_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_signature_names_tagger_and_errant() -> None:
-    signature = extraction_signature("embedded", "spacy3")
+    signature = extraction_signature("embedded")
     assert signature["tagger"].startswith("embedded-")
-    assert signature["tagger"].endswith("/spacy3")
+    assert signature["tagger"].endswith("/spacy2")
     assert signature["errant"].startswith("3.0")
 
 
-def test_the_spelling_of_giant_tokens_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_spelling_of_giant_tokens_is_not_compared() -> None:
     # Computing the distance of two spellings takes time proportional to the product of their
-    # lengths: minutes for a million letters.
-    seen: list[str] = []
-    real = Extractor.extract
-
-    def watched(self: Extractor, pairs: Any) -> Any:
-        seen.extend(token for pair in pairs for text in pair for token in text.split())
-        return real(self, pairs)
-
-    monkeypatch.setattr(Extractor, "extract", watched)
+    # lengths: minutes for these.
+    begin = time.perf_counter()
     source, target = "x" * 300_000, "x" * 299_999 + "y"
     found = extract(
         [f"He see {source} .", f"a {source}"],
@@ -280,4 +218,4 @@ def test_the_spelling_of_giant_tokens_is_not_compared(monkeypatch: pytest.Monkey
         [[(1, 2, "sees"), (2, 3, target)], [(2, 2, "!")]],
         [[], [(0, 1, target)]],
     ]  # fmt: skip
-    assert max(map(len, seen)) < 2_000
+    assert time.perf_counter() - begin < 10

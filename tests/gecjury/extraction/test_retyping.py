@@ -30,7 +30,7 @@ FRESH = Runtime(use_cache=False)
 
 
 def retyped_edits(source: str, *edits: Edit) -> Edits:
-    (found,) = retype([(source, edits)], "embedded", "spacy2", FRESH)
+    (found,) = retype([(source, edits)], "embedded", FRESH)
     return found
 
 
@@ -137,7 +137,7 @@ ERRANT = (Edit(1, 2, "is", "R:VERB:SVA"), Edit(2, 3, "one", "R:OTHER"))
 
 
 def gold_of(corpus: Corpus, types: GoldTypes) -> tuple[list[Edits], tuple[str, ...]]:
-    found = typed_corpus_edits(corpus, types, "embedded", "spacy2", FRESH)
+    found = typed_corpus_edits(corpus, types, "embedded", FRESH)
     assert bool(is_retyped(corpus, types)) == (
         [list(lines) for lines in found.references]
         != [list(version.edits or ()) for version in corpus.references]
@@ -183,28 +183,26 @@ def test_types_of_gold_edits_by_option() -> None:
     plain = Corpus((SOURCE,), {"mine": Version((SOURCE,))}, (errants, Version((SOURCE,))))
     for types in ("auto", "gold"):
         assert not is_retyped(plain, types)  # type: ignore[arg-type]  # GoldTypes
-        assert typed_corpus_edits(plain, types, "embedded", "spacy2", FRESH).notes == ()  # type: ignore[arg-type]
+        assert typed_corpus_edits(plain, types, "embedded", FRESH).notes == ()  # type: ignore[arg-type]
 
 
 def test_types_are_cached_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lines = [(SOURCE, NUCLE), (SOURCE, ERRANT), (SOURCE, NUCLE)]
     runtime = Runtime(cache=tmp_path)
-    first = retype(lines, "embedded", "spacy2", runtime)
-    assert first == retype(lines, "embedded", "spacy2", FRESH)
+    first = retype(lines, "embedded", runtime)
+    assert first == retype(lines, "embedded", FRESH)
 
     def parsing(self: Parser, sentences: Any) -> Any:
         raise AssertionError("parsed again")
 
     monkeypatch.setattr(Parser, "parse", parsing)
-    assert retype(lines, "embedded", "spacy2", runtime) == first
-    with pytest.raises(AssertionError, match="parsed again"):
-        retype(lines, "embedded", "spacy3", runtime)
+    assert retype(lines, "embedded", runtime) == first
 
 
 @pytest.mark.parametrize("text", ["", "[[1", "[[1, 2]]", "[7]", '{"a": 1}', "[" * 5000])
 def test_damaged_cache_entries_are_ignored(tmp_path: Path, text: str) -> None:
     runtime = Runtime(cache=tmp_path)
-    first = retype([(SOURCE, NUCLE)], "embedded", "spacy2", runtime)
+    first = retype([(SOURCE, NUCLE)], "embedded", runtime)
     with sqlite3.connect(tmp_path / "edits/edits.sqlite") as store:
         assert store.execute("UPDATE entries SET value = ?", (text.encode(),)).rowcount == 1
-    assert retype([(SOURCE, NUCLE)], "embedded", "spacy2", runtime) == first
+    assert retype([(SOURCE, NUCLE)], "embedded", runtime) == first

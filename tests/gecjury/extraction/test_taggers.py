@@ -14,7 +14,6 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.gold import has_type_of, have_types, scheme_of
 from gecjury.corpus.m2 import read_m2
-from gecjury.extraction.extract import cache_parts
 from gecjury.extraction.retyping import (
     GoldTypes,
     is_retyped,
@@ -23,7 +22,6 @@ from gecjury.extraction.retyping import (
     typed_corpus_edits,
 )
 from gecjury.extraction.taggers import extraction_signature
-from gecjury.scoring.registry import load
 
 FRESH = Runtime(use_cache=False)
 
@@ -36,7 +34,6 @@ def test_names_select_schemes() -> None:
 
 def test_edits_without_a_tagger_depend_only_on_their_version() -> None:
     assert extraction_signature("none") == {"tagger": "none 1"}
-    assert cache_parts("none", "spacy2") == cache_parts("none", "spacy3")
 
 
 @pytest.mark.usefixtures("uncached_versions")
@@ -78,11 +75,11 @@ def types(found: object) -> list[list[str]]:
 
 def test_gold_edits_of_another_scheme_are_all_retyped() -> None:
     """`R:OTHER` of another scheme is not ours: a single foreign type causes all to be retyped."""
-    found = typed_corpus_edits(corpus(), "auto", "none", "spacy2", FRESH)
+    found = typed_corpus_edits(corpus(), "auto", "none", FRESH)
     assert types(found.references[0]) == [["R:SPELL", "R:SPELL"], ["M:OTHER"]]
     assert types(found.systems["a"]) == types(found.references[0])
     assert any("retyped by tagger=none" in note for note in found.notes)
-    kept = typed_corpus_edits(corpus(), "gold", "none", "spacy2", FRESH)
+    kept = typed_corpus_edits(corpus(), "gold", "none", FRESH)
     assert types(kept.references[0]) == [["R:DIACR", "R:OTHER"], ["M:DET"]]
     assert any("another scheme than those of tagger=none" in note for note in kept.notes)
 
@@ -104,19 +101,6 @@ def test_a_subset_of_the_systems_is_read_like_all_of_them() -> None:
     assert have_types(both.hypotheses, "plain")
     assert have_types(both.with_systems(["a"]).hypotheses, "plain")
     assert not have_types([foreign], "plain")
-
-
-def test_a_table_by_type_names_hits_and_misses_alike() -> None:
-    missed = Version(("Říká ze prijde", "to je ten on"))
-    table = load("errant:tagger=none").score_corpus(corpus(missed), FRESH)
-    made = table.signature.extra
-    assert made["tagger"] == "none 1"
-    assert "errant" not in made
-    assert made["gold"] == "retyped"
-    assert table.statistics.details["by_type"]["a"] == {
-        "R:SPELL": [1, 0, 1],
-        "M:OTHER": [1, 0, 0],
-    }
 
 
 M2 = """S Rika ze prijde

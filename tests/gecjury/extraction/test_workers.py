@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -82,9 +81,7 @@ def made(pairs: list[TextPair], nlp: Any) -> dict[TextPair, ExtractedEdits]:
             id="fork",
         ),
         pytest.param(
-            lambda nlp: SpawnedProcess(
-                "gecjury.extraction.workers", "embedded", "spacy2", environment={}
-            ),
+            lambda nlp: SpawnedProcess("gecjury.extraction.workers", "embedded", environment={}),
             id="plain",
         ),
     ],
@@ -105,16 +102,6 @@ def test_a_worker_gives_the_same_edits_as_this_process(
     finally:
         process.kill()
         process.close()
-
-
-@LINUX
-def test_a_fork_survives_an_interrupt(forked: ForkedProcess) -> None:
-    assert forked.ask([]) == []
-    os.kill(forked._pid, signal.SIGINT)
-    ((coarse, edit),) = forked.ask([("a", "long")])
-    assert coarse is True
-    assert edit[:3] == [0, 1, "long"]
-    assert int(edit[3]) == forked._pid != os.getpid()
 
 
 @LINUX
@@ -143,18 +130,6 @@ def test_a_killed_worker_is_reported(forked: ForkedProcess) -> None:
     forked.kill()  # a finished process is not killed again: its id may be reused
 
 
-@LINUX
-def test_forks_exit_when_their_pipe_is_closed() -> None:
-    """A fork keeps no end of an earlier fork's pipes open, so each notices when its own closes."""
-    pool = [ForkedProcess(partial(_answers, Fake()))]  # type: ignore[arg-type]
-    pool.append(ForkedProcess(partial(_answers, Fake()), pool))  # type: ignore[arg-type]
-    for process in pool:
-        process.ask([])
-        process.streams[0].close()
-        assert process.wait() == 0
-        process.close()
-
-
 def test_batches_shrink_and_contain_every_pair_once() -> None:
     pairs = [(str(number), "") for number in range(9000)]
     batches = _Batches(pairs, 2)
@@ -179,19 +154,9 @@ def test_workers_together_give_each_pair_once(
     alone = threading.active_count() == 1
     assert not (threads and alone)
     assert _may_fork("embedded") == (sys.platform == "linux" and alone)
-    found = list(extract_in_workers(PAIRS, "embedded", "spacy2", 3))
+    found = list(extract_in_workers(PAIRS, "embedded", 3))
     assert len(found) == len(PAIRS)
     assert dict(found) == made(PAIRS, nlp)
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
-
-
-@LINUX
-def test_stopping_early_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_SMALLEST", 2)
-    running = extract_in_workers(PAIRS, "embedded", "spacy2", 2)
-    next(running)
-    running.close()
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
 
@@ -206,14 +171,14 @@ def test_this_process_works_alone_if_none_can_be_started(
     monkeypatch.setattr(workers, "_SMALLEST", 2)
     monkeypatch.setattr(os, "fork", fork)
     before = len(list(Path("/proc/self/fd").iterdir()))
-    found = dict(extract_in_workers(PAIRS, "embedded", "spacy2", 3))
+    found = dict(extract_in_workers(PAIRS, "embedded", 3))
     assert found == made(PAIRS, nlp)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_a_missing_tagger_is_reported_before_any_result(another_thread: None) -> None:
     with pytest.raises(OptionError, match="no_such_model"):
-        extract_in_workers([("a", "b")] * 200, "no_such_model", "spacy2", 2)
+        extract_in_workers([("a", "b")] * 200, "no_such_model", 2)
     if hasattr(os, "waitpid"):
         with pytest.raises(ChildProcessError):
             os.waitpid(-1, os.WNOHANG)

@@ -46,12 +46,11 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def options(metric: str, models: Path, bart: Path) -> dict[str, Any]:
+def options(metric: str, models: Path) -> dict[str, Any]:
     """Return the settings with which a metric reads the tiny models."""
     return {
         "uot-errant": {"encoder": str(models / "bert")},
         "pt-errant": {"model": str(models / "bert")},
-        "pt-errant/bartscore": {"weights": "bartscore", "model": str(bart)},
         "pt-m2": {"model": str(models / "bert")},
         "some": {"model": str(models / "some")},
         "impara": {"model": str(models / "ranker"), "encoder": str(models / "bert")},
@@ -60,13 +59,13 @@ def options(metric: str, models: Path, bart: Path) -> dict[str, Any]:
     }[metric]
 
 
-NEURAL = ("uot-errant", "pt-errant", "pt-errant/bartscore", "pt-m2", "some", "impara", "scribendi",
+NEURAL = ("uot-errant", "pt-errant", "pt-m2", "some", "impara", "scribendi",
           "asano")  # fmt: skip
 
 
 @pytest.mark.parametrize("metric", NEURAL)
-def test_all_metrics_refuse_a_missing_device(metric: str, models: Path, tiny_bart: Path) -> None:
-    scorer = load(metric.partition("/")[0], **options(metric, models, tiny_bart))
+def test_all_metrics_refuse_a_missing_device(metric: str, models: Path) -> None:
+    scorer = load(metric, **options(metric, models))
     for device, message in (
         ("cuda:9", r"^device 'cuda:9' is not on this machine; use --device auto or cpu$"),
         ("gpu", r"^device 'gpu': expected auto, cpu, cuda, cuda:N or mps$"),
@@ -76,21 +75,14 @@ def test_all_metrics_refuse_a_missing_device(metric: str, models: Path, tiny_bar
 
 
 @pytest.mark.parametrize("metric", NEURAL)
-def test_all_metrics_handle_sixteen_bit_precision_alike(
-    metric: str, models: Path, tiny_bart: Path
-) -> None:
-    name, settings = metric.partition("/")[0], options(metric, models, tiny_bart)
+def test_all_metrics_handle_sixteen_bit_precision_alike(metric: str, models: Path) -> None:
+    name, settings = metric, options(metric, models)
     runtime = Runtime(device="cpu", use_cache=False)
-    if metric == "pt-errant/bartscore":
-        with pytest.raises(OptionError, match="dtype=bfloat16 is for weights=bertscore"):
-            load(name, **settings, dtype="bfloat16")
-        return
     plain, rough = load(name, **settings), load(name, **settings, dtype="bfloat16")
     signatures = str(plain.signature(CORPUS, runtime)), str(rough.signature(CORPUS, runtime))
     # UOT-ERRANT has had the option since its first version.
     assert ("dtype" in signatures[0]) == (metric == "uot-errant")
     assert "dtype=bfloat16" in signatures[1]
-    assert ("rounded=products" in signatures[1]) == (metric == "uot-errant")
     exact, near = (s.score_corpus(CORPUS, runtime).sentences for s in (plain, rough))
     assert near == pytest.approx(exact, abs=0.05, nan_ok=True)
     with pytest.raises(OptionError, match=r"dtype=float16 is for GPUs .*use dtype=bfloat16"):
@@ -122,33 +114,29 @@ class Evil:
 )
 @pytest.mark.parametrize("metric", NEURAL)
 def test_all_metrics_read_bin_files_by_weights_only_loading(
-    metric: str, models: Path, tiny_bart: Path, tmp_path: Path
+    metric: str, models: Path, tmp_path: Path
 ) -> None:
-    name = metric.partition("/")[0]
+    name = metric
     runtime = Runtime(device="cpu", use_cache=False)
-    plain = load(name, **options(metric, models, tiny_bart)).score_corpus(CORPUS, runtime)
-    copies, bart = tmp_path / "copies", tmp_path / "bart"
+    plain = load(name, **options(metric, models)).score_corpus(CORPUS, runtime)
+    copies = tmp_path / "copies"
     shutil.copytree(models, copies)
-    shutil.copytree(tiny_bart, bart)
     as_bin(copies)
-    as_bin(bart)
-    found = load(name, **options(metric, copies, bart)).score_corpus(CORPUS, runtime)
+    found = load(name, **options(metric, copies)).score_corpus(CORPUS, runtime)
     assert found.sentences.tolist() == plain.sentences.tolist()
 
 
 @pytest.mark.security
 @pytest.mark.parametrize("metric", NEURAL)
 def test_all_metrics_refuse_bin_files_that_need_unpickling(
-    metric: str, models: Path, tiny_bart: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    metric: str, models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runtime = Runtime(device="cpu", use_cache=False)
     monkeypatch.chdir(tmp_path)
-    evil, evil_bart = tmp_path / "evil", tmp_path / "evil-bart"
+    evil = tmp_path / "evil"
     shutil.copytree(models, evil)
-    shutil.copytree(tiny_bart, evil_bart)
     as_bin(evil, evil=True)
-    as_bin(evil_bart, evil=True)
-    scorer = load(metric.partition("/")[0], **options(metric, evil, evil_bart))
+    scorer = load(metric, **options(metric, evil))
     # Versions of torch before 2.10 read no `.bin` at all.
     with pytest.raises(GecjuryError, match=r"model\.bin: refused.*(full unpickling|torch>=2\.10)"):
         scorer.score_corpus(CORPUS, runtime)

@@ -225,7 +225,7 @@ def test_latex_has_no_commands_from_the_text(table: Table) -> None:
 
 
 def test_signatures_in_latex_can_be_copied() -> None:
-    signature = "uot-errant|pos=spacy2,α=0.5|v1|refs=a_b:2"
+    signature = "uot-errant|tagger=english,α=0.5|v1|refs=a_b:2"
     out = printed(Table([Column("x")], [], notes=[signature]), "latex")
     assert f"% {signature}\n" in out
     assert latex("a_b") == "a\\_b"

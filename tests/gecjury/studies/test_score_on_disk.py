@@ -87,7 +87,7 @@ OPTIONS = [
         *("--sentences", "--worst", "3", "--verbose"),
     ],
     [
-        *("-m", "i-measure", "-m", "i-measure:aspect=detection", "-m", "gotoscorer:tagger=none"),
+        *("-m", "i-measure", "-m", "gotoscorer:tagger=none"),
         *("--macro", "--sentences", "--worst", "3", "--verbose"),
     ],
 ]

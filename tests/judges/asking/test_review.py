@@ -93,7 +93,7 @@ def people() -> People:
     texts = {"a": A, "b": B, "b2": B, "c": C}
     corpus = Corpus((SOURCE,), {name: Version((text,)) for name, text in texts.items()})
     verdicts = [
-        HumanVerdict(who, "1", SOURCE, A, 1, 1, 2, "go", "goes", valid)
+        HumanVerdict(who, SOURCE, A, 1, 2, "goes", valid)
         for who, valid in (("anna", True), ("bert", True), ("carl", False))
     ]
     return People(

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from gecjury.core.errors import InputError
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.refbased.chunks import partition
 from gecjury.refbased.cleme.counts import (
     CORPUS_WEIGHTS,
     SENTENCE_WEIGHTS,
@@ -21,6 +20,7 @@ from gecjury.refbased.cleme.counts import (
     components,
     confusion,
     judge_chunks,
+    partition,
 )
 from gecjury.refbased.cleme.metric import CLEME
 from gecjury.refbased.references import choose_running

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections import Counter
-from itertools import combinations, permutations
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
-from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa, ranks_alpha
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.loaders.cgec_zh import load_cgec_zh
-from gecjury.core.errors import InputError
 from tests.made_up import data_folder, request
 
 SIX = ("bart", "char", "s2e", "spm", "t5", "word")
@@ -92,42 +90,6 @@ def test_sentences_are_found_by_id_and_judgments_by_line(tmp_path: Path) -> None
     assert fluent.corpus.with_references("official").references[2].text == ("你好。", "拜拜。")
 
 
-@pytest.mark.parametrize(
-    ("name", "old", "new", "message"),
-    [
-        (IDS["yaclc"], "1", "7", r"yaclc_ids.txt, line 1: id '7' has no source; expected an id of"),
-        (MINIMAL, "\t再会。", "", None),
-        (MINIMAL, "0\tx\ty", "0\tx", r"yaclc-minimal_dev.para, line 1: '0\\tx'; expected an id"),
-        (
-            "RevisitCGEC/system corrections/t5.mucgec.txt", "2spm t5\n", "",
-            r"t5.mucgec.txt, line 2: 1 lines in the file; expected 2, one for each id of",
-        ),
-        (XML, 'system="word"', 'system="gpt"', r"judgments.xml, line 5: unknown system 'gpt'"),
-        (
-            XML,
-            'rank="1"',
-            'rank="one"',
-            r"judgments.xml, line 3: rank 'one' of .* not a whole number",
-        ),
-        (XML, 'src-id="1"', 'src-id="5"', r"line 2: src-id '5' of doc-id 'mucgec' names no sent"),
-        (XML, 'doc-id="mucgec"', 'doc-id="x"', r"line 2: src-id '1' of doc-id 'x' names no sent"),
-        (XML, 'doc-id="mucgec"', "", r"line 2: <ranking-item> has no attribute 'doc-id'"),
-    ],
-)  # fmt: skip
-def test_bad_files_are_reported_with_file_and_line(
-    tmp_path: Path, name: str, old: str, new: str, message: str | None
-) -> None:
-    made = files()
-    assert old in made[name]
-    folder = data_folder(tmp_path, made | {name: made[name].replace(old, new, 1)})
-    call = request("cgec-zh", folder, references=("official",))
-    if message is None:
-        assert len(load_cgec_zh(call).corpus.references) == 2
-        return
-    with pytest.raises(InputError, match=message):
-        load_cgec_zh(call)
-
-
 @pytest.fixture(scope="module")
 def released(data_dir: Path) -> Benchmark:
     return load_benchmark("cgec-zh", data=data_dir)
@@ -175,25 +137,3 @@ def test_the_released_rankings_of_systems(data_dir: Path, released: Benchmark) -
     }
     assert orders["trueskill"] == ["bart", "s2e", "char", "word", "spm", "t5"]
     assert orders["expected-wins"] == orders["trueskill"]
-
-
-@pytest.mark.slow
-def test_agreement_of_the_released_annotators(released: Benchmark) -> None:
-    items = released.rankings["sentence"]
-    # A separate count for all pairs of annotators and texts: equal and decided preferences.
-    of: dict[int, dict[str, dict[tuple[str, ...], int]]] = {}
-    for item in items:
-        ranks = dict(zip(item.groups, item.ranks, strict=True))
-        of.setdefault(item.sentence, {})[item.annotator] = ranks
-    equal = decided = 0
-    for people in of.values():
-        for a, b in combinations(people.values(), 2):
-            for x, y in combinations(a, 2):
-                one, two = a[x] - a[y], b[x] - b[y]
-                pairs = len(x) * len(y) * bool(one and two)
-                decided, equal = decided + pairs, equal + pairs * (one * two > 0)
-    agreement = annotator_agreement(expand_pairs(items, SIX))
-    assert agreement.decided == decided == 15_213
-    assert agreement.accuracy == pytest.approx(equal / decided)
-    assert annotator_kappa(items).mean == pytest.approx(0.308, abs=5e-4)
-    assert ranks_alpha(items) == pytest.approx(0.565, abs=5e-4)

@@ -7,13 +7,11 @@ import io
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.loaders.edit_labels import load_aqua, load_pevdata
-from gecjury.cli import main
 from gecjury.metaeval.edits.cases import annotator_pairs, edit_cases, unused_verdicts
 from tests.made_up import data_folder, request
 
@@ -50,7 +48,7 @@ def test_marks_become_verdicts_on_edits_of_tokens(tmp_path: Path) -> None:
     made = load_aqua(request("aqua-en", data_folder(tmp_path, {EN: TEXT})))
     assert made.corpus.sources == ("He go , now .", "Fine .", "a cat", "so fine")
     assert made.corpus.systems["output2"].lines[0] == "He went , now ."
-    verdicts, _, problems = made.verdicts()
+    verdicts, _, unread = made.verdicts()
     first = [v for v in verdicts if v.correction == "He goes , at once ."]
     assert [(v.start, v.end, v.old, v.new, v.annotator, v.valid) for v in first] == [
         (1, 2, "go", "goes", "vote 1", True),
@@ -66,7 +64,7 @@ def test_marks_become_verdicts_on_edits_of_tokens(tmp_path: Path) -> None:
         ("vote 1", True),
         ("vote 2", False),
     ]
-    assert [problem.reason for problem in problems] == [
+    assert [reason for _, reason in unread] == [
         "changes only spaces between tokens: not an edit of tokens, left out"
     ]
     cases = edit_cases(made)
@@ -94,11 +92,9 @@ def test_labels_of_whole_corrections(tmp_path: Path) -> None:
 def test_marks_that_do_not_fit_are_reported(tmp_path: Path) -> None:
     row = ("a b", "c b", "TP", "{x=>c:::TP} b", "{x=>c:::TP:::TP} b")
     made = load_aqua(request("aqua-en", data_folder(tmp_path, {EN: aqua(row)})))
-    verdicts, sources, problems = made.verdicts()
-    assert (verdicts, sources) == ((), ())
+    assert made.verdicts()[:2] == ((), ())
     notes = ("the marks do not turn the source into the correction: left out: 1",)
     assert unused_verdicts(made) == notes
-    assert not problems[0].read
 
 
 def pairs(*rows: tuple[str, str, str, int]) -> str:
@@ -116,16 +112,15 @@ def test_the_edit_of_a_pair_is_the_difference(tmp_path: Path) -> None:
         ("so , fine", "so, fine", "[0, 2]: so , -> so,", 1),
     )
     made = load_pevdata(request("pevdata", data_folder(tmp_path, {PEV: text})))
-    verdicts, _, problems = made.verdicts()
+    verdicts, _, unread = made.verdicts()
     assert [(v.start, v.end, v.old, v.new, v.valid) for v in verdicts] == [
         (1, 2, "cat", "dog", True),
         (3, 4, "here", "there now", False),
         (2, 2, "", "the", True),
         (2, 3, "the", "", False),
     ]
-    assert len(problems) == 1
+    assert len(unread) == 1
     assert made.notes[0].startswith("6 pairs, 4 of them valid; 1 repeat another")
-    assert "differs from it in 1 of them" in made.notes[1]
     assert [case.row for case in edit_cases(made)] == [0, 0, 1, 2]
 
 
@@ -157,35 +152,3 @@ def test_the_released_pairs(data_dir: Path) -> None:
     assert sum(case.valid for case in cases) == 1264
     assert len(made.corpus) == 2224
     assert len(made.verdicts()[2]) == 4
-
-
-def compared(capsys: pytest.CaptureFixture[str], *args: str) -> dict[str, Any]:
-    assert main(["compare", *args, "--format", "json"]) == 0
-    document: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return document
-
-
-def test_compare_shows_labels(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    usual = ["aqua-en", "-m", "changes", "--data", str(data_dir), "--resamples", "50"]
-    found = compared(capsys, *usual)
-    labels = found["labels"]
-    assert labels["counts"] == {"TP": 92, "FP1": 15, "FP2": 10, "FP3": 79, "TN": 23, "FN": 1}
-    rows = {(row["metric"], row["bad"]): row for row in labels["rows"]}
-    mine = rows["changes", "FP3"]
-    assert mine["corrections"] == {"good": 92, "bad": 79}
-    assert mine["ci95"]["auc"][0] < mine["auc"] < mine["ci95"]["auc"][1]
-    assert any("15 of FP1 and 10 of FP2" in text for text in found["caveats"])
-    assert main(["compare", *usual]) == 0
-    shown = capsys.readouterr().out
-    assert "labels of whole corrections" in shown
-    assert "sent acc" not in shown
-
-
-@pytest.mark.slow
-def test_compare_pairs_only_by_edits(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    usual = ["pevdata", "-m", "changes", "--data", str(data_dir), "--resamples", "20"]
-    found = compared(capsys, *usual)
-    assert found["rows"][0]["edit"]["cases"] == 2582
-    assert found["edit_ceiling"]["pairs"] == 0
-    assert main(["compare", *usual, "--level", "sentence"]) == 2
-    assert "people judged only single edits" in capsys.readouterr().err

@@ -10,21 +10,6 @@ import pytest
 from gecjury.cli import main
 
 
-@pytest.mark.parametrize("name", ["gmeg-dev-yahoo", "gmeg-test-fce"])
-def test_a_missing_text_is_reported_with_its_file_and_location(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
-    _, split, domain = name.split("-")
-    assert main(["compare", name, "-m", "green", "--data", str(tmp_path)]) == 2
-    message = capsys.readouterr().err
-    assert (
-        "Put the texts amu, lstm, lstm-r, marian, nus, ref0, ref1, ref2, ref3, source, transformer "
-        f"(one sentence a line) into {tmp_path}/GMEG/data/{split}/{domain}/" in message
-    )
-    assert f"{domain}-corpus-scores.csv and {domain}-segment-scores.csv next to" in message
-    assert f"Missing now: GMEG/data/{split}/{domain}/amu, " in message
-
-
 def test_a_supplied_text_is_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = tmp_path / "GMEG/data/test/yahoo"
     texts.mkdir(parents=True)

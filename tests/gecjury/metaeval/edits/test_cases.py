@@ -39,9 +39,8 @@ SOURCES = ("a b c", "d e f", "g h i")
 
 def said(annotator: str, row: int, text: str, *marks: tuple[int, str, bool]) -> list[HumanVerdict]:
     """Return one annotator's verdicts on a correction, from (token, replacement, valid)."""
-    words = SOURCES[row].split()
     return [
-        HumanVerdict(annotator, "0", SOURCES[row], text, 1, at, at + 1, words[at], new, valid)
+        HumanVerdict(annotator, SOURCES[row], text, at, at + 1, new, valid)
         for at, new, valid in marks
     ]
 
@@ -60,7 +59,7 @@ VERDICTS = [
 def benchmark() -> Benchmark:
     systems = {"s": Version(("X Y c", "d Y f", "X h i")), "t": Version(("X b c", "d e f", "g h i"))}
     corpus = Corpus(SOURCES, systems, (Version(("X b c", "d e f", "g h i")),))
-    judged = [JudgedSource("one", "0", source, "before", "after", ()) for source in SOURCES]
+    judged = [JudgedSource(source, "before", "after") for source in SOURCES]
     found = load_benchmark("sample")
     return replace(
         found,

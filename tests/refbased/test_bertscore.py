@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gecjury.core.runtime import Runtime
-from gecjury.refbased.weighing.bertscore import BERTScore, baseline_f, customary_layer
+from gecjury.refbased.bertscore import BERTScore, baseline_f, customary_layer
 
 pytest.importorskip("torch")
 

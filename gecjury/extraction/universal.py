@@ -1,23 +1,102 @@
-"""spaCy pipelines of any language, read for Universal parts of speech and lemmas."""
+"""Edits of any language by a spaCy pipeline with Universal parts of speech and lemmas.
+
+They are selected by `tagger=spacy:NAME`. Penn tags, which ERRANT's own rules for English need, are
+not used.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.wording import visible
 from gecjury.extraction.alignment import Aligner
-from gecjury.extraction.merging import errant_rules
+from gecjury.extraction.merging import Span, errant_rules
 from gecjury.extraction.parsing import Parsed, Parser
 from gecjury.extraction.pipeline import Extractor
-from gecjury.extraction.plain.forms import only_letters, similar
+from gecjury.extraction.plain import PlainTyper, is_near, only_letters, similar
 from gecjury.extraction.tagger import SpacyMeta, checked_spacy, spacy_meta
-from gecjury.extraction.tagger.importing import installed_version, needs_torch
-from gecjury.extraction.universal import PREFIX, VERSION
-from gecjury.extraction.universal.categories import UniversalTyper
+from gecjury.extraction.tagger.importing import installed_version
+
+PREFIX = "spacy:"
+# The version of these rules in signatures and caches, increased when an edit or a type changes.
+VERSION = "1"
+
+
+# Parts of speech that together count as one verb.
+_VERBAL = frozenset({"AUX", "PART", "VERB"})
+
+
+class UniversalTyper(PlainTyper):
+    """A typer of edits by form first, then by part of speech and lemma.
+
+    `M` is missing, `R` is replaced, `U` is unnecessary. PUNCT, SPACE, ORTH and WO are as in
+    `gecjury.extraction.plain.PlainTyper`. Then, if all tokens have one part of speech
+    (auxiliaries, particles and verbs together count as VERB if a verb or auxiliary is among
+    them):
+
+    - `M:NOUN`, `U:NOUN`: the noun is missing or unnecessary;
+    - `R:NOUN:FORM`: another form of the same lemma, for verbs with or without auxiliaries;
+    - `R:SPELL`: another lemma, and one word near the other in characters;
+    - `R:NOUN`: another lemma.
+
+    Otherwise `R:MORPH` is a single token of the same lemma and another part of speech, `R:SPELL` a
+    near word, and OTHER the rest. An edit that changes nothing is `UNK`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        from spacy.parts_of_speech import NAMES
+
+        self._names: dict[int, str] = NAMES
+
+    def _category(self, span: Span, source: Parsed, corrected: Parsed) -> str:
+        start, end, first, last = span
+        return _category(self._side(source, start, end), self._side(corrected, first, last))
+
+    def _side(self, sentence: Parsed, start: int, end: int) -> _Side:
+        parts = [self._names[pos] for pos in sentence.poses[start:end]]
+        return _Side(sentence.texts[start:end], sentence.lemmas[start:end], parts)
+
+
+class _Side(NamedTuple):
+    """A side of an edit, one entry per token."""
+
+    texts: list[str]
+    lemmas: list[str]
+    parts: list[str]
+
+    @property
+    def verbs(self) -> set[str]:
+        """Lemmas of its verbs, without auxiliaries unless there are no others."""
+        kind = "VERB" if "VERB" in self.parts else "AUX"
+        pairs = zip(self.lemmas, self.parts, strict=True)
+        return {lemma for lemma, part in pairs if part == kind}
+
+
+def _category(old: _Side, new: _Side) -> str:
+    part = _shared([*old.parts, *new.parts])
+    if not old.texts or not new.texts:
+        return part or "OTHER"
+    # A verb that gained or lost an auxiliary is another form of the same verb.
+    same = old.lemmas == new.lemmas or (part in ("AUX", "VERB") and bool(old.verbs & new.verbs))
+    if same and part:
+        return f"{part}:FORM"
+    if same and len(old.texts) == len(new.texts) == 1:
+        return "MORPH"
+    return "SPELL" if is_near(old.texts, new.texts) else part or "OTHER"
+
+
+def _shared(poses: list[str]) -> str:
+    """Return the part of speech that all tokens have; "" if they differ or have none."""
+    distinct = set(poses)
+    if len(distinct) == 1:
+        return poses[0]
+    return "VERB" if distinct <= _VERBAL else ""
+
 
 _LONGEST = 1000  # characters of a name or path
 _WITHOUT_SPACES = frozenset({"ja", "lo", "my", "km", "th", "zh"})
@@ -57,7 +136,7 @@ def load_universal(name: str) -> Any:
         OptionError: the pipeline cannot be loaded.
     """
     pipeline_signature(name)
-    spacy = checked_spacy(torch=needs_torch(name))
+    spacy = checked_spacy(torch=True)
     place = Path(name) if (Path(name) / "meta.json").is_file() else name.replace("-", "_")
     try:
         return spacy.load(place, exclude=["ner"])
@@ -79,11 +158,11 @@ def universal_extractor(nlp: Any, name: str) -> Extractor:
             lemmas.
     """
     rules = errant_rules()._replace(similar=similar, letters=only_letters)
-    return Extractor(UniversalReader(nlp, name), Aligner(), rules, UniversalTyper())
+    return Extractor(Parser(nlp, TokenisedDocs(nlp, name)), Aligner(), rules, UniversalTyper())
 
 
-class UniversalReader(Parser):
-    """A reader of tokenised sentences, with a pipeline of any language."""
+class TokenisedDocs:
+    """Docs of tokenised sentences, made by a pipeline of any language."""
 
     def __init__(self, nlp: Any, name: str) -> None:
         """Try the pipeline on two tokens.
@@ -95,13 +174,12 @@ class UniversalReader(Parser):
         Raises:
             OptionError: it cannot read them, or sets no parts of speech or lemmas.
         """
-        super().__init__(nlp)
-        self._fast = None
+        self._nlp = nlp
         self._name = f"tagger {PREFIX}{visible(name)}"
         # Japanese, Chinese and Korean pipelines may set lemmas only in their own tokeniser.
         self._asks_tokenizer = False
         try:
-            (doc,) = self._docs([["a", "."]])
+            (doc,) = self._made([["a", "."]])
             lemmas = any(token.lemma for token in doc)
         except InputError as error:
             raise OptionError(str(error)) from error
@@ -115,12 +193,13 @@ class UniversalReader(Parser):
                 "edits need token.pos and token.lemma: use another pipeline, or tagger=none"
             )
 
-    def _parse_plainly(self, sentences: list[list[str]]) -> Iterator[Parsed]:
-        for words, doc in zip(sentences, self._docs(sentences), strict=True):
+    def __call__(self, sentences: list[list[str]]) -> Iterator[Any]:
+        """Yield docs with a lemma for every token."""
+        for words, doc in zip(sentences, self._made(sentences), strict=True):
             self._complete(doc, words)
-            yield self.reduce(doc)
+            yield doc
 
-    def _docs(self, sentences: list[list[str]]) -> Iterator[Any]:
+    def _made(self, sentences: list[list[str]]) -> Iterator[Any]:
         """Yield docs with exactly the given tokens."""
         from spacy.tokens import Doc
 

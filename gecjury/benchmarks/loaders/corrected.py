@@ -1,71 +1,90 @@
-"""UA-GEC (Syvokon and others 2023): Ukrainian documents corrected by people, from package `ua-gec`.
+"""Sentences corrected by people, without judgments of systems: GECCC (Czech), UA-GEC (Ukrainian).
 
-Every document of the test part was corrected by two annotators, most of the train part by one. The
-package marks corrections in the text of whole documents and contains sentences and their tokens
-separately; this module turns each annotator's marks into edits of each sentence's tokens.
+They are sources of references, gold edits and training text.
+
+GECCC (Náplava et al. 2022): four domains, each sentence corrected by one or two people. The texts
+are given twice, line by line: as written (`sentence.input`, `sentence.gold`) and as tokens with
+edits (`sentence.m2`). Both versions of a source differ only in spaces.
+
+UA-GEC (Syvokon and others 2023, package `ua-gec`): every document of the test part was corrected by
+two annotators, most of the train part by one. The package marks corrections in the text of whole
+documents and contains sentences and their tokens separately; this module turns each annotator's
+marks into edits of each sentence's tokens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from types import ModuleType
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from gecjury.benchmarks.loaders.geccc import CorrectedSentences
+from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.marked_edits import Mark, token_edits
-from gecjury.core.errors import DataError, MissingExtraError, install_hint, known_name
+from gecjury.core.errors import DataError, MissingExtraError, install_hint
+from gecjury.core.textfiles import read_lines
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.corpus.m2 import M2Sentence, m2_annotations
-
-UaGecPart = Literal["test", "train"]
-UaGecLayer = Literal["gec-only", "gec-fluency"]
-"""The layers: grammar, spelling and punctuation, or fluency as well."""
+from gecjury.corpus.m2 import M2Sentence, m2_annotations, read_m2
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class UaGecSentences(CorrectedSentences):
-    """Sentences of one part and layer, in document order; types of edits are the corpus' own.
+class CorrectedSentences:
+    """Sentences and their corrections by people; every sequence has an entry for each.
 
     Attributes:
-        left_out: numbers of sentences and documents that are left out, by reason.
+        sources: texts as written, not tokenised.
+        references: one or two corrections of each, as written; two may be the same, and a
+            correction that deletes the sentence is empty.
+        m2: tokens joined by single spaces, with every annotator's edits, numbered from 0. Types
+            are ERRANT's for GECCC, the corpus' own for UA-GEC.
     """
 
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    sources: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...]
+    m2: tuple[M2Sentence, ...]
+
+
+def read_geccc(folder: DataFolder, split: Literal["dev", "test"]) -> CorrectedSentences:
+    """Read one split of GECCC: `dev` (8,478 sentences) or `test` (7,907).
+
+    Raises:
+        DataError: a file is missing or altered.
+    """
+    names = {part: f"GECCC/data/{split}/sentence.{part}" for part in ("input", "gold", "m2")}
+    paths = folder.paths(names.values(), wanted_by="geccc")
+    return CorrectedSentences(
+        sources=tuple(read_lines(paths[names["input"]])),
+        references=tuple(tuple(line.split("\t")) for line in read_lines(paths[names["gold"]])),
+        # They have the same texts as tokens with edits, and are not derived from `input`.
+        m2=read_m2(paths[names["m2"]]),
+    )
 
 
 def read_ua_gec(
-    part: UaGecPart = "test", layer: UaGecLayer = "gec-only", *, package: ModuleType | None = None
-) -> UaGecSentences:
-    """Read one part of UA-GEC.
+    part: Literal["test", "train"], layer: Literal["gec-only", "gec-fluency"]
+) -> CorrectedSentences:
+    """Read one part of UA-GEC, in document order.
+
+    Left out are documents in which an annotator's marks do not give that annotator's correction,
+    and sentences that a correction joins or splits.
 
     Args:
         part: `test` (166 documents by two annotators each) or `train`.
-        layer: the kind of corrections.
-        package: the package, or a substitute for it; by default the installed one.
+        layer: grammar, spelling and punctuation, or fluency as well.
 
     Raises:
-        OptionError: no such part or layer.
         MissingExtraError: the package is not installed.
-        DataError: it contains no document of this part.
+        DataError: it contains no sentence of this part.
     """
-    known_name("part of UA-GEC", part, get_args(UaGecPart))
-    known_name("layer of UA-GEC", layer, get_args(UaGecLayer))
     documents: dict[str, list[Any]] = {}
-    for document in (package or _package()).Corpus(part, layer):
+    for document in _package().Corpus(part, layer):
         documents.setdefault(document.doc_id, []).append(document)
-    if not documents:
-        raise DataError(f"ua-gec: no document in part {part}; reinstall the package")
-    sentences: list[tuple[str, tuple[str, ...], M2Sentence, str]] = []
-    left: dict[str, int] = {}
-    for name, annotated in documents.items():
+    sentences: list[tuple[str, tuple[str, ...], M2Sentence]] = []
+    for annotated in documents.values():
         annotated.sort(key=lambda document: int(document.meta.annotator_id))
         made = [_edits(document) for document in annotated]
-        # A document is kept only if every annotator's marks produce that annotator's correction.
         if None in made:
-            reason = "documents whose marks do not give the correction"
-            left[reason] = left.get(reason, 0) + 1
             continue
         first = annotated[0]
         tokens = [line.split() for line in first.source_sentences_tokenized]
@@ -78,21 +97,17 @@ def read_ua_gec(
                 edit is None or apply_edits(tokens[row], edit) != target
                 for edit, target in zip(edits, targets, strict=True)
             ):
-                reason = "sentences that a correction joins or parts"
-                left[reason] = left.get(reason, 0) + 1
                 continue
             block = M2Sentence(
                 " ".join(tokens[row]),
                 tuple(a for at, edit in enumerate(edits) for a in m2_annotations(edit or (), at)),
             )
             references = tuple(document.target_sentences[row] for document in annotated)
-            sentences.append((source, references, block, name))
+            sentences.append((source, references, block))
     if not sentences:
         raise DataError(f"ua-gec: no sentence of part {part} can be read; reinstall the package")
-    sources, references_of, blocks, names = zip(*sentences, strict=True)
-    return UaGecSentences(
-        sources=sources, references=references_of, m2=blocks, documents=names, left_out=left
-    )
+    sources, references_of, blocks = zip(*sentences, strict=True)
+    return CorrectedSentences(sources=sources, references=references_of, m2=blocks)
 
 
 def _package() -> ModuleType:
@@ -123,7 +138,7 @@ def _edits(document: Any) -> list[Edit] | None:
     )
     if made is None:
         return None
-    return [replace(edit.edit, type=types[edit.marks[0]]) for edit in made]
+    return [replace(edit, type=types[numbers[0]]) for edit, numbers in made]
 
 
 def _of_sentence(

@@ -16,11 +16,22 @@ from hypothesis import strategies as st
 pytest.importorskip("rapidfuzz")
 
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.edits import apply_edits
 from gecjury.corpus.gold import has_type_of
 from gecjury.extraction import alignment
 from gecjury.extraction.extract import extract
-from gecjury.extraction.plain.analyser import PlainAligner, PlainReader, plain_extractor
+from gecjury.extraction.plain import (
+    PlainAligner,
+    PlainReader,
+    PlainTyper,
+    base,
+    folded,
+    form_type,
+    is_near,
+    is_punctuation,
+    only_letters,
+    unmarked,
+)
 
 FRESH = Runtime(use_cache=False)
 
@@ -97,16 +108,6 @@ def test_edits_by_hand(source: str, corrected: str, expected: list[tuple[str, st
     assert edits(source, corrected) == expected
 
 
-def test_a_changed_form_is_a_separate_edit_next_to_missing_punctuation() -> None:
-    """`similar` ignores diacritics and case; ERRANT's comparison would miss these pairs."""
-    assert edits("lidi to vi", "Lidi , to ví .") == [
-        ("lidi", "Lidi", "R:ORTH"),
-        ("", ",", "M:PUNCT"),
-        ("vi", "ví", "R:SPELL"),
-        ("", ".", "M:PUNCT"),
-    ]
-
-
 # Few words, so that sentences share them; marks, widths and scripts with unusual behaviour.
 WORDS = st.sampled_from(
     [*"aAbＡ.,…は", "ab", "ba", "Ab", "a-b", "a\u0301", "á", "''", "ね", "ß", "SS", "\u200b", "ïß"]
@@ -174,14 +175,6 @@ def test_cache_and_workers_give_the_same_edits(tmp_path: Path) -> None:
     both = extract(sources, [lines], "none", runtime=Runtime(use_cache=False, workers=2))
     assert plain.edits == first.edits == again.edits == both.edits
     assert (first.cached, again.cached) == (0, 300)
-    # The scheme of English parts of speech does not affect it.
-    other = extract(sources, [lines], "none", "spacy3", runtime)
-    assert other.cached == 300
-
-
-def test_an_extractor_yields_pairs_with_their_edits() -> None:
-    pair = "a b", "a c"
-    assert dict(plain_extractor().extract([pair]))[pair].edits == (Edit(1, 2, "c", "R:OTHER"),)
 
 
 def test_neither_spacy_nor_errant_is_imported() -> None:
@@ -203,3 +196,97 @@ load("errant:tagger=none")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        ("", ".", "M:PUNCT"),
+        (", «", "", "U:PUNCT"),
+        ("!", "?", "R:PUNCT"),
+        (", vi", ". Vi", "R:PUNCT"),
+        ("a !", "a“", "R:PUNCT"),
+        ("alot", "a lot", "R:SPACE"),
+        ("sub - way", "subway", "R:SPACE"),
+        ("alot", "A lot", "R:ORTH"),
+        ("İ", "i̇", "R:ORTH"),
+        ("Strasse", "Straße", "R:ORTH"),
+        ("a b c", "C a b", "R:WO"),
+        ("jidla", "jídla", "R:SPELL"),
+        ("já", "ja", "R:SPELL"),
+        ("recieve", "receive", "R:SPELL"),
+        ("in spite", "despite", "R:SPELL"),
+        ("its", "it's", "R:SPELL"),
+        ("は", "が", "R:OTHER"),
+        ("か", "が", "R:OTHER"),
+        ("on", "at", "R:OTHER"),
+        ("go to the", "goes", "R:OTHER"),
+        (".", "dot", "R:OTHER"),
+        ("a", "a", "UNK"),
+        ("", "", "UNK"),
+    ],
+)
+def test_types_by_hand(old: str, new: str, kind: str) -> None:
+    parsed = PlainReader().parse(dict.fromkeys([old, new]))
+    left, right = parsed[old], parsed[new]
+    assert PlainTyper().types([(0, len(left), 0, len(right))], left, right) == [kind]
+
+
+def test_order_of_sides_only_changes_the_operation() -> None:
+    pairs = [("alot", "a lot"), ("a b", "b a"), ("jidla", "jídla"), ("x", "Y")]
+    for one, other in pairs:
+        old, new = one.split(), other.split()
+        assert form_type(old, new) == form_type(new, old)
+        assert is_near(old, new) == is_near(new, old)
+
+
+def test_long_or_different_word_groups_are_not_near() -> None:
+    assert is_near(["inspiteof"], ["in", "spite", "or"])
+    assert not is_near(["a", "lot"], ["a", "lott"])
+    assert not is_near(["abcd"], ["a", "b", "c", "e"])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Hej", "hEJ"),
+        ("ＡＢＣ１", "abc1"),  # full width
+        ("ｶﾞ", "ガ"),  # half width
+        (unicodedata.normalize("NFD", "Říká"), "říká"),
+        ("Straße", "STRASSE"),
+        ("Ї", "ї"),
+    ],
+)
+def test_case_width_and_composition_are_folded(one: str, other: str) -> None:
+    assert folded(one) == folded(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("…", "..."), ("á", "a"), ("は", "ば"), ("①", "1"), ("ﬁ", "fj")]
+)
+def test_nothing_else_is_folded(one: str, other: str) -> None:
+    assert folded(one) != folded(other)
+
+
+def test_base_drops_diacritics_but_keeps_voicing_and_vowel_signs() -> None:
+    assert base("Říká") == base("rika") == "rika"
+    assert base("їжак") == base("іжак")
+    assert base("が") != base("か")
+    assert base("कि") != base("क")
+
+
+@pytest.mark.parametrize("token", [".", "…", "。", "„", "—", "$", "🙂", "🙂\ufe0f", "،"])
+def test_punctuation_is_recognised_in_any_script(token: str) -> None:
+    assert is_punctuation(token)
+
+
+@pytest.mark.parametrize("token", ["a", "1", "ー", "'s", "は", "½", "\u0301", "\u200b"])
+def test_tokens_with_a_letter_number_or_mark_are_not_punctuation(token: str) -> None:
+    assert not is_punctuation(token)
+
+
+def test_only_letters_and_unmarked_drop_joints_and_marks() -> None:
+    assert only_letters("ста\u2011ре'п’яʼt-") == "старепяt"
+    assert unmarked("„Hej!“") == "Hej"
+    assert unmarked("п'ять-шість") == "п'ять-шість"
+    assert unmarked("—") == ""

@@ -21,25 +21,23 @@ without words gets every chunk wrong if the reference has words.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from itertools import zip_longest
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.core.arrays import FloatArray
-from gecjury.core.errors import InputError
-from gecjury.core.records import read_record
-from gecjury.core.textfiles import write_text
+from gecjury.core.arrays import FloatArray, IntArray, draw_weights
+from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, counted_edits, keeps_words, ordered_edits
-from gecjury.stats.counts import ratio
-
-_COUNTS = ("tp", "fp", "fn", "tn", "weight")
-"""Names of the last axis of every count array of this module; `weight` is that of all chunks."""
+from gecjury.extraction.extract import CorpusEdits
+from gecjury.refbased.edit_metric import EditMetric, check_beta
+from gecjury.scoring.by_edit import EditCase, EditCounts
+from gecjury.scoring.scores import Scores, Statistics
+from gecjury.stats.counts import precision_recall_f
 
 _TP, _FP, _FN, _WRONG, _TN = range(5)
 
@@ -171,47 +169,23 @@ class JudgedChunks:
     sentence: NDArray[np.int64]
     sentences: int
 
-    def weights(self) -> ChunkWeights:
-        """Return the weights that these systems give the chunks."""
-        # A chunk that all systems get right weighs nothing, one that all miss weighs 1.
-        correct = ((self.verdict == _TP) | (self.verdict == _TN)).sum(axis=0)
+    def weights(self) -> list[FloatArray]:
+        """Return the share of systems that got each chunk wrong, by sentence."""
+        right = ((self.verdict == _TP) | (self.verdict == _TN)).mean(axis=0)
         cuts = np.searchsorted(self.sentence, np.arange(1, self.sentences))
-        parts = np.split(correct, cuts) if self.sentences else []
-        return ChunkWeights(len(self.verdict), tuple(tuple(part.tolist()) for part in parts))
+        return np.split(1.0 - right, cuts) if self.sentences else []
 
-    def counts(self, weights: ChunkWeights | None = None) -> NDArray[np.float64]:
-        """Return weighted counts: systems × sentences × `_COUNTS`.
-
-        Args:
-            weights: from `weights`, of these or other systems; None weighs every chunk 1.
-
-        Raises:
-            InputError: the weights belong to another reference.
-        """
-        values = np.ones(self.verdict.shape[1])
-        if weights is not None:
-            self._check(weights)
-            correct = np.array([c for row in weights.correct for c in row], dtype=np.float64)
-            values = 1.0 - correct / weights.systems
-        counts = np.zeros((len(self.verdict), self.sentences, len(_COUNTS)))
+    def counts(self, weights: Sequence[FloatArray]) -> FloatArray:
+        """Return TP, FP and FN with the `weights` of chunks: systems × sentences × 3."""
+        values = np.concatenate([*weights, []])
+        counts = np.zeros((len(self.verdict), self.sentences, 3))
         for n, verdict in enumerate(self.verdict):
-            for column, kinds in enumerate(((_TP,), (_FP, _WRONG), (_FN, _WRONG), (_TN,))):
+            for column, kinds in enumerate(((_TP,), (_FP, _WRONG), (_FN, _WRONG))):
                 chosen = np.isin(verdict, kinds)
                 counts[n, :, column] = np.bincount(
                     self.sentence[chosen], weights=values[chosen], minlength=self.sentences
                 )
-            counts[n, :, 4] = np.bincount(self.sentence, weights=values, minlength=self.sentences)
         return counts
-
-    def _check(self, weights: ChunkWeights) -> None:
-        sizes = np.bincount(self.sentence, minlength=self.sentences).tolist()
-        pairs = zip_longest(map(len, weights.correct), sizes, fillvalue=0)
-        for number, (count, size) in enumerate(pairs, 1):
-            if count != size:
-                raise InputError(
-                    f"sentence {number} has {count} weights, but the reference cuts it into {size} "
-                    "chunks: compute the weights from the same source and reference"
-                )
 
 
 def judge_systems(
@@ -243,53 +217,120 @@ def judge_systems(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkWeights:
-    """The number of systems right on each chunk; a chunk weighs 1 - correct / systems.
+@dataclass(frozen=True)
+class GoToScorer(EditMetric):
+    """F0.5 over chunks weighted by the share of systems that got them wrong (Gotou et al. 2020).
+
+    Range 0 to 1, higher is better. A chunk that every system gets right weighs nothing, so scores
+    depend on which systems are scored together. One reference is used.
+    Precision and recall are 0 when they have nothing to count, as in the authors' program. An
+    output without words gets every chunk wrong.
 
     Attributes:
-        systems: number of systems the weights come from, at least 1.
-        correct: for each sentence, the number of systems right on each chunk of the reference.
+        beta: weight of recall.
+        reference: which reference, counted from 0. The figures of the SEEDA paper are reproduced
+            with the second annotator's, 1.
     """
 
-    systems: int
-    correct: tuple[tuple[int, ...], ...]
+    name: ClassVar[str] = "gotoscorer"
+    version: ClassVar[int] = 2
+    summary: ClassVar[str] = "F0.5 over chunks weighted by how many systems miss them"
+    paper: ClassVar[str] = "Gotou et al. 2020"
+    needs: ClassVar[frozenset[str]] = frozenset({"references", "rivals"})
+    joint: ClassVar[bool] = True
+    score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
 
-    def save(self, path: Path) -> None:
-        """Write the weights as JSON: `{"systems": N, "correct": [[...], ...]}`.
+    beta: float = 0.5
+    reference: int = 0
 
-        Raises:
-            OutputError: the file cannot be written.
+    def __post_init__(self) -> None:
+        check_beta(self.name, self.beta)
+        if self.reference < 0:
+            raise OptionError(
+                f"{self.name}: reference={self.reference}; references are counted from 0"
+            )
+
+    def check(self, corpus: Corpus) -> None:
+        """Check the corpus and that the reference exists."""
+        super().check(corpus)
+        if self.reference >= len(corpus.references):
+            raise InputError(
+                f"{self.name}: reference={self.reference}, but {len(corpus.references)} references "
+                "were given; they are counted from 0"
+            )
+
+    def by_parts(self, corpus: Corpus) -> bool:
+        """Return True, since every sentence has its own chunks."""
+        return True
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Return weighted counts, systems × sentences × (TP, FP, FN)."""
+        return self.join_parts([self.count_part(corpus, runtime)], corpus)
+
+    def join_parts(self, parts: Iterable[Statistics], corpus: Corpus) -> Statistics:
+        """Return the statistics of the corpus, with a note on the references that are not used.
+
+        Args:
+            parts: results of `count_part`.
+            corpus: the whole corpus.
         """
-        write_text(path, json.dumps(asdict(self)) + "\n")
+        statistics = super().join_parts(parts, corpus)
+        if len(corpus.references) == 1:
+            return statistics
+        note = (
+            f"{self.name} uses one reference: number {self.reference} (from 0) of "
+            f"{len(corpus.references)}"
+        )
+        return replace(statistics, notes=(*statistics.notes, note))
 
-    @classmethod
-    def load(cls, path: Path) -> ChunkWeights:
-        """Read weights written by `save`.
+    def count_part(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Return the statistics without the note on references."""
+        edits = self.edits(corpus, runtime)
+        counts, _ = self._judged(edits, [source.split() for source in corpus.sources])
+        return Statistics(counts, notes=edits.notes)
 
-        Raises:
-            InputError: the file cannot be read or does not contain weights.
+    def _judged(
+        self, edits: CorpusEdits, sources: Sequence[Sequence[str]]
+    ) -> tuple[FloatArray, list[FloatArray]]:
+        """Return weighted counts of all systems, and the weights of chunks."""
+        reference = edits.references[self.reference]
+        judged = judge_systems(sources, reference, list(edits.systems.values()))
+        weights = judged.weights()
+        return judged.counts(weights), weights
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """Return the score of every single sentence."""
+        return self._scores(statistics.values)
+
+    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+        """Return scores of the summed counts, with the weights of the whole corpus."""
+        values = statistics.values
+        sums = np.einsum("bi,sik->bsk", draw_weights(draws, values.shape[1]), values)
+        return self._scores(sums if draws is not None else sums[0])
+
+    def _scores(self, counts: FloatArray) -> Scores:
+        tp, fp, fn = np.moveaxis(counts, -1, 0)
+        # If there is nothing to count, the authors' program gives 0, unlike ERRANT, which gives 1.
+        precision, recall, f = precision_recall_f(tp, fp, fn, beta=self.beta, empty=0.0)
+        return Scores(f, precision, recall)
+
+    def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
+        """Return the weight of the chunks that an edit changes, negative where they are wrong.
+
+        Weights are those of the corpus' systems.
         """
-        expected = 'expected {"systems": N, "correct": [[...], ...]} with whole numbers up to N'
-        weights = read_record(cls, path, "a file of weights", expected)
-        if weights.systems < 1:
-            raise InputError(f"{path}: systems is {weights.systems}: {expected}, 1 or more")
-        for number, row in enumerate(weights.correct, 1):
-            if row and not 0 <= min(row) <= max(row) <= weights.systems:
-                raise InputError(f"{path}, sentence {number}: {str(row)[:60]}: {expected}")
-        return weights
-
-
-def chunk_accuracy(counts: NDArray[np.float64]) -> FloatArray:
-    """Return the weighted share of right chunks, (tp+tn) / all, 0 to 1, higher is better.
-
-    It is 0 if every system is right and all chunks weigh nothing, as in the official program.
-
-    Args:
-        counts: array whose last axis is `_COUNTS`.
-
-    Returns:
-        Of the counts' shape without the last axis.
-    """
-    tp, _, _, tn, weight = np.moveaxis(counts, -1, 0)
-    return ratio(tp + tn, weight, 0.0)
+        edits = self.edits(corpus, runtime)
+        reference = edits.references[self.reference]
+        sources = [source.split() for source in corpus.sources]
+        _, weights = self._judged(edits, sources)
+        credit = np.zeros((len(cases), 1))
+        for number, case in enumerate(cases):
+            source = sources[case.row]
+            chunks = chunk_sequence(source, reference[case.row])
+            # Chunks that the edit alone makes right or wrong, compared with the unchanged source.
+            before, after = verdicts(source, chunks, []), verdicts(source, chunks, [case.edit])
+            for chunk, (was, now) in enumerate(zip(before, after, strict=True)):
+                if now != was:
+                    weight = weights[case.row][chunk]
+                    credit[number, 0] += weight if now == 0 else -weight
+        return EditCounts(credit[:, 0])

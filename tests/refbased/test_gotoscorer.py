@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.core.errors import InputError, OutputError
+from gecjury.core.errors import InputError
 from gecjury.corpus.edits import Edit
-from gecjury.refbased.gotoscorer.weights import (
+from gecjury.refbased.gotoscorer import (
     Chunk,
-    ChunkWeights,
     JudgedChunks,
-    chunk_accuracy,
     chunk_sequence,
     judge_systems,
     verdicts,
@@ -111,11 +109,12 @@ def test_edits_that_do_not_fit_are_refused() -> None:
 def test_weights_of_the_official_demo() -> None:
     """gotutiyan/GTS, demo/weight.txt: how many of three systems are right on each chunk."""
     weights = judge_systems(SOURCES, REFERENCE, SYSTEMS).weights()
-    assert weights.systems == 3
-    assert weights.correct == (
+    right = (
         (2, 3, 1, 2, 3, 1, 3, 3, 3, 3, 2),
         (3, 3, 3, 1, 3, 3, 3, 3, 3, 0, 3, 3, 3),
     )
+    for weight, count in zip(weights, right, strict=True):
+        assert weight == pytest.approx(1 - np.array(count) / 3)
 
 
 def test_scores_by_hand() -> None:
@@ -123,79 +122,19 @@ def test_scores_by_hand() -> None:
     total = judged.counts(judged.weights()).sum(axis=1)
     # Weights 1 - correct/3: sentence 1, places 0 and 5 and b 1/3 each, H B and c -> nothing 2/3
     # each; sentence 2, b c -> G 2/3, f -> nothing 1; all others 0: 7/3 + 5/3 = 4 in all.
-    # System 1: tp H B, G; fn c, f; tn places 0, 5 and b.
-    # System 2: tp c; fp places 0 and 5; wrong H B, G; fn f; tn b.
-    # System 3: fp b; wrong c, G, f; fn H B; tn places 0 and 5.
+    # System 1: tp H B, G; fn c, f. System 2: tp c; fp places 0 and 5; wrong H B, G; fn f.
+    # System 3: fp b; wrong c, G, f; fn H B.
     expected = [
-        [4 / 3, 0, 2 / 3 + 1, 1, 4],
-        [2 / 3, 2 / 3 + 4 / 3, 4 / 3 + 1, 1 / 3, 4],
-        [0, 1 / 3 + 4 / 3 + 1, 4 / 3 + 1 + 2 / 3, 2 / 3, 4],
+        [4 / 3, 0, 2 / 3 + 1],
+        [2 / 3, 2 / 3 + 4 / 3, 4 / 3 + 1],
+        [0, 1 / 3 + 4 / 3 + 1, 4 / 3 + 1 + 2 / 3],
     ]
     assert total == pytest.approx(np.array(expected))
-    p, r, f = precision_recall_f(*total.T[:3], beta=0.5, empty=0.0)
+    p, r, f = precision_recall_f(*total.T, beta=0.5, empty=0.0)
     assert p == pytest.approx([1, 1 / 4, 0])
     assert r == pytest.approx([4 / 9, 2 / 9, 0])
     # 1.25·(4/9) / (.25 + 4/9) = .8; 1.25·(1/18) / (1/16 + 2/9) = (5/72) / (41/144) = 10/41
     assert f == pytest.approx([0.8, 10 / 41, 0])
-    assert chunk_accuracy(total) == pytest.approx([7 / 12, 1 / 4, 1 / 6])
-
-
-def test_without_weights_every_chunk_counts_once() -> None:
-    total = judge_systems(SOURCES, REFERENCE, SYSTEMS).counts().sum(axis=1)
-    # 11 + 13 chunks, 6 of them edits; system 1 makes 4 of these and touches nothing else
-    assert total[0].tolist() == [4, 0, 2, 18, 24]
-
-
-def test_zero_rule_can_be_chosen() -> None:
-    nothing = np.array([0.0, 0, 0, 2, 2])
-    assert [float(v) for v in precision_recall_f(*nothing[:3], beta=0.5, empty=0.0)] == [0, 0, 0]
-    assert [float(v) for v in precision_recall_f(*nothing[:3], beta=0.5)] == [1, 1, 1]
-    assert float(chunk_accuracy(np.zeros(5))) == 0
-
-
-def test_weights_can_be_saved_and_loaded(tmp_path: Path) -> None:
-    judged = judge_systems(SOURCES, REFERENCE, SYSTEMS)
-    path = tmp_path / "weights.json"
-    judged.weights().save(path)
-    assert [p.name for p in tmp_path.iterdir()] == ["weights.json"]
-    assert ChunkWeights.load(path) == judged.weights()
-    alone = judge_systems(SOURCES, REFERENCE, SYSTEMS[1:2])
-    assert (alone.counts(ChunkWeights.load(path))[0] == judged.counts(judged.weights())[1]).all()
-
-
-def test_weights_of_another_reference_are_refused() -> None:
-    judged = judge_systems(SOURCES, REFERENCE, SYSTEMS)
-    other = judge_systems(SOURCES, [REFERENCE[0], []], SYSTEMS).weights()
-    with pytest.raises(
-        InputError, match="sentence 2 has 15 weights, but the reference cuts it into 13"
-    ):
-        judged.counts(other)
-    with pytest.raises(InputError, match="sentence 2 has 0 weights"):
-        judged.counts(ChunkWeights(3, other.correct[:1]))
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("[", "is not JSON"),
-        ("[]", "is not a file of weights"),
-        ('{"systems": 0, "correct": []}', "systems is 0: expected"),
-        ('{"systems": 2, "correct": [[0, 1], [3]]}', "sentence 2"),
-        ('{"systems": 2, "correct": [[true]]}', r"correct\[0\]\[0\] is True"),
-    ],
-)
-def test_bad_weight_files(tmp_path: Path, content: str, message: str) -> None:
-    path = tmp_path / "w.json"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match=message):
-        ChunkWeights.load(path)
-
-
-def test_unreadable_weight_files_are_reported(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
-        ChunkWeights.load(tmp_path / "none.json")
-    with pytest.raises(OutputError, match="cannot be written"):
-        ChunkWeights(1, ()).save(tmp_path)
 
 
 # --- invariants --------------------------------------------------------------------------------
@@ -256,13 +195,11 @@ def test_verdicts_equal_chunk_by_chunk_comparison(
 def test_own_reference_and_source(case: tuple[list[str], list[Edit], list[Edit]]) -> None:
     source, reference, system = case
     judged = judge_systems([source], [reference], [[reference], [[]], [system]])
-    own, unchanged, some = judged.counts()[:, 0]
-    assert own[1:3].tolist() == [0, 0]
+    weights = [np.ones_like(weight) for weight in judged.weights()]
+    own, unchanged, some = judged.counts(weights)[:, 0]
+    assert own[1:].tolist() == [0, 0]
     assert unchanged[:2].tolist() == [0, 0]
     assert own[0] == unchanged[2] == some[0] + some[2]
-    weighted = judged.counts(judged.weights())
-    assert (weighted[..., 0] + weighted[..., 3] <= weighted[..., 4] + 1e-12).all()
-    assert chunk_accuracy(own) == 1.0
 
 
 # --- real systems ------------------------------------------------------------------------------
@@ -300,9 +237,6 @@ def test_four_systems_on_conll14(data_dir: Path) -> None:
     # tp and fn together are the edits of the reference, whatever the system does
     gold_weight = counts[..., 0] + counts[..., 2]
     assert gold_weight == pytest.approx(np.broadcast_to(gold_weight[0], gold_weight.shape))
-    # every chunk's weight times the number of systems is the number of systems it loses
-    wrong = np.isin(judged.verdict, (1, 2, 3)).sum()  # fp, fn and wrong
-    assert counts[0, :, 4].sum() * 4 == pytest.approx(wrong)
     # unweighted, tp is the number of edits made exactly as in the reference
     exact = [
         sum(
@@ -314,4 +248,5 @@ def test_four_systems_on_conll14(data_dir: Path) -> None:
         )
         for system in systems
     ]
-    assert judged.counts()[:, :, 0].sum(axis=1).tolist() == exact
+    ones = [np.ones_like(weight) for weight in weights]
+    assert judged.counts(ones)[:, :, 0].sum(axis=1).tolist() == exact

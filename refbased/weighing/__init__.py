@@ -1,1 +1,0 @@
-"""Weights of edits: the change that an edit makes to BERTScore or BARTScore."""
