@@ -60,7 +60,6 @@ _TAKES: Mapping[str, str] = {
     "train impara DATA": "gecjury.refless.data.pairs:PARALLEL_LANGUAGES",
     "train detector DATA": "gecjury.refless.data.labelled:LABELLED_SETS",
     "train jury DATA": _BENCHMARKS,
-    "train weights DATA": _BENCHMARKS,
 }
 """The names that an argument accepts, by its name in the help.
 

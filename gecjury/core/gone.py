@@ -2,7 +2,46 @@
 
 from __future__ import annotations
 
+_TRAINED = ("train some", "train impara", "train detector", "train judge")
+
 OPTIONS: dict[tuple[str, str], str] = {
+    **{
+        (target, flag): instead
+        for target in _TRAINED
+        for flag, instead in {
+            "--layer-decay": "all layers have the same learning rate; --freeze-layers saves memory",
+            "--patience": "a training stops by itself when the dev score no longer gets better",
+            "--report-to": "`history.json` has losses and dev scores; --figure draws them",
+            "--logging-dir": "`history.json` has losses and dev scores; --figure draws them",
+            "--license": "write the licence into the model's README.md",
+            "--seeds": "use --seed; models of several seeds are no longer averaged",
+            "--freeze-embeddings": "use --freeze-layers 0",
+            "--detection-dev": "name the file like the training file, with `_dev` for `_train`",
+            "--detection-weight": "wrong tokens have the weight 1.5",
+            "--intermediate-rate": "error detection is learnt at the rate 1e-4",
+            "--intermediate-epochs": "labelled text is read twice, artificial errors once",
+            "--intermediate": "use --detection artificial or --detection FILE",
+            "--loss": "the loss is the mean squared error",
+        }.items()
+    },
+    ("train some", "--grid"): "train once for each --max-length, --train-batch and "
+    "--learning-rate, and keep the folder with the best dev figures",
+    ("train some", "--aspects"): "name the columns of the aspects with --column",
+    ("train judge", "--aspects"): "name the columns of the aspects with --column",
+    ("train some", "--gug"): "join GUG's sentences with your ratings in one file",
+    ("train some", "--dev"): "join the files, with a column `split`",
+    ("train some", "--test"): "join the files, with a column `split`",
+    ("train some", "--split-seed"): "a column `split` gives another split",
+    ("train judge", "--split-seed"): "the split by source is always the same",
+    ("train some", "--parallel"): "use --detection artificial or --detection FILE",
+    ("train some", "--clean"): "use --detection artificial or --detection FILE",
+    ("train jury", "--folds"): "the cross-validation has ten folds",
+    ("train jury", "--strength"): "cross-validation chooses among powers of ten from 1 to 10000",
+    ("train jury", "--signed"): "weights are 0 or more",
+    ("train jury", "--like"): "name benchmarks whose outputs resemble those to be judged",
+    ("train jury", "--like-references"): "name benchmarks like the texts to be judged",
+    ("tune", "--folds"): "ten folds, or as in the metric's paper",
+    ("tune", "--curve"): "tune shows the best values; `score` gives those of any other value",
     ("alarms", "--documents"): "sentences are drawn and swapped one by one",
     ("attack", "--as-reward"): "`higher` is how often the damage raises the score as a reward",
     ("attack", "--perturbed"): "score your own damaged file beside the output with `gecjury rank`",
@@ -28,10 +67,14 @@ OPTIONS: dict[tuple[str, str], str] = {
 }
 """What to do instead of an option, by command and flag; `*` stands for every command."""
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "train weights": "use `gecjury tune some:model=DIR BENCHMARK`",
+}
 """What to do instead of a command."""
 
-SETTINGS: dict[tuple[str, str], str] = {}
+SETTINGS: dict[tuple[str, str], str] = {
+    ("uot-errant", "lambda"): "use lambda1=START:STOP:STEP,lambda2=lambda1",
+}
 """What to do instead of an option of a metric, by metric and option."""
 
 

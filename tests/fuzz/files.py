@@ -156,7 +156,7 @@ def _comparing(box: Box, what: str) -> list[str]:
     if roll == 1:
         return ["attack", what, "-m", "gleu", "--resamples", "20"]
     if roll == 2:
-        return ["tune", "green:beta=0:2:1", what, "--folds", "2"]
+        return ["tune", "green:beta=0:2:1", what]
     argv = ["compare", what, *box.metric(), "--resamples", "20"]
     argv += box.rng.choice((
         [], [], ["--windows", "--pairwise"], ["--ties", "calibrated"], ["--level", "sentence"],
@@ -369,7 +369,7 @@ def training_rows(box: Box) -> Case:
     argv = ["train", "some", name, "-o", "trained", "--encoder", encoder, "--epochs", "1",
             "--max-length", "16", "--check"]  # fmt: skip
     argv += box.rng.choice((
-        [], ["--column", "split=split"], ["--aspects", "meaning"], ["--scale", "0:5"], ["--shared"],
+        [], ["--column", "split=split"], ["--scale", "0:5"], ["--shared"],
         ["--column", "grammaticality=grammaticality,fluency"], ["--features"], ["--dev", name],
     ))  # fmt: skip
     return Case(box.tail(*argv), unusable=box.broken)

@@ -78,7 +78,7 @@ _LINES = (
     ("maege", "gold.m2", "-m", "gleu", "--seeds", "1", "--resamples", "20", "--means", "0", "1"),
     ("attack", *_FILES, "-m", "gleu", "-r", "ref.txt", "--resamples", "20"),
     ("analyse", "edits", *_FILES), ("analyse", "cost", *_FILES, "-m", "gleu", "-r", "ref.txt"),
-    ("tune", "green:beta=0:2:1", "./own", "--folds", "2"),
+    ("tune", "green:beta=0:2:1", "./own"),
     ("train", "weights", "./own", "--model", "nowhere", "-o", "x"),
     ("train", "jury", "./own", "-m", "gleu", "-m", "green", "-o", "jury.json", "--folds", "2"),
     ("train", "impara", "source.txt,ref.txt", "-o", "x", "--encoder", "nowhere/x", "--check"),
@@ -98,8 +98,7 @@ _OPTIONS = (
     ["--figure", "x.svg"], ["--figure", "x.exe"], ["--prices", ""], ["--api-key-env", ""],
     ["--api-key-env", "NO SUCH\nVAR"], ["--base-url", "http://127.0.0.1:99999/v1"],
     ["--references", ""], ["--references", "-"], ["--systems", ""], ["--attack", ""],
-    ["--strength", "0"],
-    ["--scale", "1:1"], ["--scale", "nan:nan"], ["--column", "="], ["--like", ""],
+    ["--scale", "1:1"], ["--scale", "nan:nan"], ["--column", "="],
 )  # fmt: skip
 
 

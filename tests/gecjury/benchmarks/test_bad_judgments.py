@@ -144,7 +144,7 @@ def test_the_page_of_an_own_folder(folder: Path, capsys: pytest.CaptureFixture[s
 
 def test_tuning_on_two_systems_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "benchmark.toml").write_text('[system_sets]\nbase = ["good", "none"]')
-    assert main(["tune", "green:beta=1:2:1", str(folder), "--folds", "1"]) == 2
+    assert main(["tune", "green:beta=1:2:1", str(folder)]) == 2
     assert "mine (base) has fewer than three systems" in capsys.readouterr().err
 
 

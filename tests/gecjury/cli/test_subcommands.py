@@ -82,9 +82,8 @@ LEAVES = {parser.path: parser for parser in leaves(command_parser())}
     ("path", "has", "lacks"),
     [
         ("train some", ("--column", "--kernel", "--device"), ("--pairs", "--model", "--folds")),
-        ("train impara", ("--pairs", "--epochs"), ("--column", "--loss", "--kernel", "--prices")),
-        ("train weights", ("--model", "--share"), ("--epochs", "--workers-", "--folds")),
-        ("train jury", ("--folds", "--human", "--prices"), ("--epochs", "--column", "--share")),
+        ("train impara", ("--pairs", "--epochs"), ("--column", "--kernel", "--prices")),
+        ("train jury", ("--exclude", "--human", "--prices"), ("--epochs", "--column", "--share")),
         ("m2 check", ("--format",), ("--output", "--annotator", "--overlaps", "--device")),
         ("m2 retype", ("--tagger", "--workers"), ("--annotator", "--overlaps")),
         ("data fetch", ("--url", "--data"), ("--device", "--dry-run", "--prices")),
@@ -129,9 +128,7 @@ def test_shared_options_have_defaults_in_every_command() -> None:
         (["data", "list", "--url", "x"], "--url is an option of `data fetch`: `data list` does"),
         (["analyse", "norms", "sample", "--step=1"], "--step is an option of `analyse lambda`"),
         (["analyse", "edits", "sample", "--prices", "x"], "`analyse scatter` and `analyse cost`"),
-        # These must not be read as abbreviations of --shared, --seeds and --batch-size.
-        (["train", "some", "x", "--share", "1"], "--share is an option of `train weights`"),
-        (["train", "some", "x", "--seed", "1"], "--seed is an option of `train weights` and"),
+        # It must not be read as an abbreviation of --batch-size.
         (["train", "some", "x", "--batch"], "--batch is an option of `train jury`"),
         (["explain", "a b", "a c", "--dry-run"], "--dry-run is an option of `score`, `rank`"),
     ],
@@ -241,7 +238,7 @@ def test_explain_uses_the_server_of_base_url(shell: Shell) -> None:
 
 OFFERED = [
     (["tr"], ["train"]),
-    (["train", ""], ["some", "weights", "impara", "detector", "judge", "jury"]),
+    (["train", ""], ["some", "impara", "detector", "judge", "jury"]),
     (["train", "some", "--enc"], ["--encoder"]),
     (["train", "impara", "--col"], []),
     (["compare", "see"], ["seeda"]),
@@ -257,7 +254,6 @@ OFFERED = [
     (["errant-compare", "-hy"], ["-hyp"]),
     (["train", "some", ""], list(NAMED_SETS)),
     (["train", "impara", ""], list(PARALLEL_LANGUAGES)),
-    (["train", "some", "x", "--parallel", ""], list(PARALLEL_LANGUAGES)),
     (["train", "some", "x", "--detection", ""], list(LABELLED_SETS)),
     (["train", "detector", ""], list(LABELLED_SETS)),
     (["maege", ""], list(CORPORA)),
