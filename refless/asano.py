@@ -30,7 +30,7 @@ class Asano(WeighedAspects):
     is the mean. An aspect with weight 0 is not computed.
 
     Attributes:
-        model: folder written by `gecjury train some gug -o DIR --aspects grammaticality`.
+        model: folder written by `gecjury train some gug -o DIR`.
         language_model: folder or hub name of a causal language model.
         alpha: weight of grammaticality; defaults from Yoshimura's thesis (2021), table 6.3.
         beta: weight of fluency.

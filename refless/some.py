@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, cast
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -117,9 +117,11 @@ class SOME(WeighedAspects):
     paper: ClassVar[str] = "Yoshimura et al. 2020"
     score_options: ClassVar[frozenset[str]] = frozenset({"alpha", "beta", "gamma"})
     tuning: ClassVar[Mapping[str, str]] = {
+        "alpha": "0:1:0.01",
+        "beta": "0:1:0.01",
+        "gamma": "rest",
+        "folds": "1",
         "aggregate": "mean",
-        "searched": "weights",
-        "steps": "hundredths",
     }
 
     model: str = ""
@@ -197,19 +199,6 @@ class SOME(WeighedAspects):
         if statistics.values.shape[2] == 1:
             return {aspect: np.full(statistics.values.shape[:2], np.nan) for aspect in ASPECTS}
         return super().parts(statistics)
-
-    def search(self, statistics: Statistics, benchmark: Any, measure: str) -> dict[str, float]:
-        """Search α, β and γ in hundredths, as `gecjury train weights` does."""
-        if statistics.values.shape[2] == 1:
-            raise OptionError(
-                f"some: {self.model} rates one aspect, {QUALITY}, so there are no weights to search"
-            )
-        # Scoring needs no human judgments, so the code for them is imported only here.
-        from gecjury.refless.training.weights import search_weights
-
-        level: Literal["sentence", "system"] = "sentence" if measure == "accuracy" else "system"
-        best = search_weights(statistics.values, benchmark, level)[0]
-        return {key: cast(float, best[key]) for key in ("alpha", "beta", "gamma")}
 
 
 @lru_cache(maxsize=2)

@@ -190,11 +190,12 @@ def _trainings(options: Options) -> Iterator[Claim]:
         commands = {
             "train some --encoder embedded": some,
             "train some --encoder embedded --bf16": (*some, "--bf16"),
-            "train impara --encoder embedded --freeze-embeddings": (
+            "train impara --encoder embedded --freeze-layers 0": (
                 *impara,
                 "--encoder",
                 "embedded",
-                "--freeze-embeddings",
+                "--freeze-layers",
+                "0",
             ),
             # The same in bfloat16.
             "train impara --recipe small": (*impara, "--recipe", "small"),

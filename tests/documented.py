@@ -22,7 +22,7 @@ Kind = Literal["shell", "python", "toml", "yaml", "text"]
 _BEFORE = r"(?:\$ )?(?:\w+=\S+ )*(?:torchrun .*?-m |accelerate .*?-m |\.venv/bin/)?"
 _PROGRAMS = (
     *("gecjury", "pip", "make", "bash", "source", "export", "echo", "python", "curl"),
-    *("torchrun", "accelerate", "tensorboard", "kubectl", "podman", "docker"),
+    *("torchrun", "accelerate", "kubectl", "podman", "docker"),
 )
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gecjury.benchmarks.data_folder import DataFolder
     from gecjury.corpus.corpus import Corpus
     from gecjury.corpus.language import Language
+    from gecjury.refless.data.annotations import Annotations
     from gecjury.refless.data.labelled import LabelledSentence, LabelledText
 
 
@@ -23,26 +24,26 @@ class TextData:
 
     Attributes:
         check: warn if training sentences are in these benchmarks (default: seeda; none: --check).
-        detection_dev: dev part of the labelled text (default: X_dev next to X_train, else a
-            held-out tenth).
     """
 
     check: tuple[str, ...] = option(
         ("seeda",), metavar="BENCHMARK", several=True, empty=True, heading="data"
     )
-    detection_dev: str | None = option(None, metavar="FILE", needs={"": ("detection",)})
 
 
 @dataclass(frozen=True, kw_only=True)
-class StepData(TextData):
-    """Data of the steps before a training.
+class RatedData(TextData):
+    """Data of a training on rated sentences.
 
     Attributes:
-        detection: learn error detection first, from labelled tokens: multiged-en (-cs, -de, -it,
-            -sv), two-column files (TOKEN, tab, c or i) or M2 files.
+        column: for files: column for output, source, grammaticality, fluency, meaning, or only
+            quality (several raters: COL1,COL2 or several numbers in a cell), or split (train, dev,
+            test); repeat.
+        scale: for files: lowest and highest rating.
     """
 
-    detection: tuple[str, ...] = option((), metavar="FILE", several=True)
+    column: tuple[str, ...] = option((), metavar="ROLE=COLUMN")
+    scale: str = option("1:4", metavar="LOW:HIGH")
 
 
 def data_folder(args: argparse.Namespace) -> DataFolder:
@@ -79,6 +80,32 @@ def training_language(args: argparse.Namespace, languages: Mapping[str, str | No
         raise OptionError(f"{inputs}: a model is trained on one language")
     code = chosen or next(iter(named.values()), "en")
     return language_of(code, fold=args.fold)
+
+
+def read_rated(args: argparse.Namespace, name: str, language: Language) -> Annotations:
+    """Read rated sentences of a named set or from a file; notes are told on stderr.
+
+    Raises:
+        OptionError: options that a named set does not read.
+    """
+    from gecjury.core.errors import OptionError
+    from gecjury.refless.data.annotations import ColumnMap, Scale, read_annotations
+    from gecjury.refless.data.rated_sets import NAMED_SETS, read_named
+
+    if name in NAMED_SETS:
+        # Other inputs of a judge may be files, which read them.
+        for given in ("column", "scale") if len(args.inputs) == 1 else ():
+            if getattr(args, given) != args.parser.get_default(given):
+                raise OptionError(
+                    f"--{given} would do nothing: {name} has known columns and ratings"
+                )
+        data = read_named(name, data_folder(args))
+    else:
+        columns = ColumnMap.parse(args.column) if args.column else None
+        data = read_annotations(name, columns, Scale.parse(args.scale), language)
+    for note in data.notes:
+        tell(f"{name}: {note}")
+    return data
 
 
 def told_of_reading(encoder: str, texts: Sequence[str], language: Language) -> list[str]:
@@ -149,7 +176,6 @@ def labelled_text(args: argparse.Namespace, names: Sequence[str], code: str) -> 
     Stderr shows how many are excluded, and where the dev part comes from.
 
     Args:
-        args: options of the target.
         names: see `gecjury.refless.data.labelled.read_labelled`.
         code: language code of the training, assumed for files; sets in other languages are
             reported.
@@ -169,13 +195,9 @@ def labelled_text(args: argparse.Namespace, names: Sequence[str], code: str) -> 
     train = read_labelled(names, lambda: data_folder(args), language=code)
     # A detector learns nothing from tokens that are all correct or all wrong.
     refuse_one_class(train, ", ".join(names))
-    # If none is named, a dev part may be next to the training part, as in MultiGED.
+    # A dev part may be next to the training part, as in MultiGED.
     places = [place for place in map(dev_beside, names) if place is not None]
-    if args.detection_dev:
-        places = [args.detection_dev]
     dev = read_labelled(places, lambda: data_folder(args), part="dev", language=code)
-    if args.detection_dev:
-        refuse_one_class(dev, args.detection_dev)
     shown = ", ".join(places) or "a held-out tenth"
     # A model must not learn from sentences that it is later tested on.
     train, dev = _without_tested(args, train, dev)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.streams import tell
+from gecjury.cli.train import training_result
 from gecjury.cli.train_data import (
-    StepData,
+    TextData,
     data_folder,
     detection_origin,
     labelled_text,
@@ -17,13 +18,26 @@ from gecjury.cli.train_data import (
     training_language,
     warn_of_leaks,
 )
-from gecjury.cli.train_watching import training_result
+from gecjury.core.settings import option
 from gecjury.refless.training.recipe import RankerRecipe
 
 if TYPE_CHECKING:
     from gecjury.report.result import Result
 
-OPTIONS = (StepData, RankerRecipe)
+
+@dataclass(frozen=True, kw_only=True)
+class RankerData(TextData):
+    """The data of an IMPARA besides its parallel text.
+
+    Attributes:
+        detection: learn error detection first, from labelled tokens: multiged-en (-cs, -de, -it,
+            -sv), two-column files (TOKEN, tab, c or i) or M2 files.
+    """
+
+    detection: tuple[str, ...] = option((), metavar="FILE", several=True)
+
+
+OPTIONS = (RankerData, RankerRecipe)
 
 EPILOG = """\
 examples:
@@ -36,9 +50,9 @@ examples:
 def train(args: argparse.Namespace, recipe: RankerRecipe, options: Mapping[str, Any]) -> Result:
     """Read parallel text and train; see `gecjury.cli.train_some.train`."""
     from gecjury.refless.data.pairs import PARALLEL_LANGUAGES, read_parallel
+    from gecjury.refless.training.detection import DetectionData
     from gecjury.refless.training.impara import RankerJob, ranker_metric, train_impara
     from gecjury.refless.training.model_card import shown_name
-    from gecjury.refless.training.steps.intermediate import IntermediateData
     from gecjury.report.result import Column, Table
 
     language = training_language(args, {n: PARALLEL_LANGUAGES.get(n) for n in args.inputs})
@@ -48,31 +62,29 @@ def train(args: argparse.Namespace, recipe: RankerRecipe, options: Mapping[str, 
     notes = warn_of_leaks(args, texts, name)
     notes += told_of_reading(args.encoder, texts, language)
     notes += _known_to_detector(args, [c.source for c in corrections])
-    # The detector learns from labelled text if there is any, else from the parallel text.
-    steps = None
+    detection = None
     if args.detection:
-        steps = IntermediateData(labelled=labelled_text(args, args.detection, language.code))
-    elif recipe.intermediate:
-        steps = IntermediateData(corrections, language=language.code)
+        detection = DetectionData(labelled=labelled_text(args, args.detection, language.code))
     job = RankerJob(
         recipe=replace(recipe, language=language.code),
         corrections=corrections,
-        steps=steps,
+        detection=detection,
         origin={"data": name, **detection_origin(args)},
         notes=notes,
         **options,
     )
     report = train_impara(job)
     columns = [Column(key) for key in ("part", "accuracy", "pairs")]
-    tables = [Table(columns, report.figures, name="rows")]
-    model = f"model: {args.output}; score with -m {ranker_metric(args.output, recipe.pooling)}"
-    return training_result(args, tables, {}, report.worth, model)
+    table = Table(columns, report.figures, name="rows")
+    return training_result(
+        args, table, {}, report.worth, ranker_metric(args.output, recipe.pooling)
+    )
 
 
 def _known_to_detector(args: argparse.Namespace, sources: list[str]) -> list[str]:
     """Warn, also on stderr, if the detector has learnt from the ranker's test data."""
     from gecjury.corpus.leakage import sentence_key
-    from gecjury.refless.training.steps.detection import detection_keys
+    from gecjury.refless.training.detection import detection_keys
 
     keys = detection_keys(None, args.detector)
     # A source that several annotators corrected counts once.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.train_data import data_folder, training_language, warn_of_leaks
-from gecjury.cli.train_watching import training_result
-from gecjury.core.settings import option
+from gecjury.cli.train import figure_columns, training_result
+from gecjury.cli.train_data import RatedData, read_rated, training_language, warn_of_leaks
 from gecjury.refless.training.recipe import JudgeRecipe
 
 if TYPE_CHECKING:
@@ -20,28 +19,7 @@ if TYPE_CHECKING:
     from gecjury.refless.data.annotations import Annotations
     from gecjury.report.result import Result
 
-
-@dataclass(frozen=True, kw_only=True)
-class JudgedData:
-    """The data of a judge.
-
-    Attributes:
-        column: for files: column for output, source, grammaticality, fluency, meaning, or only
-            quality (several raters: COL1,COL2 or several numbers in a cell); repeat.
-        scale: for files: lowest and highest rating.
-        aspects: combine only these, weighted as in SOME.
-        split_seed: seed of the split by source.
-        check: warn if training sentences are in these benchmarks (default: seeda; none: --check).
-    """
-
-    column: tuple[str, ...] = option((), metavar="ROLE=COLUMN", heading="data")
-    scale: str = option("1:4", metavar="LOW:HIGH")
-    aspects: tuple[str, ...] | None = option(None, metavar="ASPECT", several=True)
-    split_seed: int = option(0, metavar="N")
-    check: tuple[str, ...] = option(("seeda",), metavar="BENCHMARK", several=True, empty=True)
-
-
-OPTIONS = (JudgedData, JudgeRecipe)
+OPTIONS = (RatedData, JudgeRecipe)
 
 EPILOG = """\
 examples:
@@ -62,7 +40,7 @@ def train(args: argparse.Namespace, recipe: JudgeRecipe, options: Mapping[str, A
     from gecjury.refless.data.rated_sets import SET_LANGUAGES
     from gecjury.refless.training.judge import JudgeJob, Lesson, train_judge
     from gecjury.refless.training.model_card import figure_rows, shown_name
-    from gecjury.report.result import Column, Table
+    from gecjury.report.result import Table
 
     language = training_language(args, {name: SET_LANGUAGES.get(name) for name in args.inputs})
     judge = LLMS(
@@ -85,7 +63,6 @@ def train(args: argparse.Namespace, recipe: JudgeRecipe, options: Mapping[str, A
         (QUALITY,), outputs, sources, points[:, None], Scale(LOWEST, HIGHEST, zero_is_other=False)
     )
     names = " ".join(map(shown_name, args.inputs))
-    notes = warn_of_leaks(args, [*sources, *outputs], names)
     answers = ANSWERS[recipe.protocol]
     lessons = [
         Lesson(tuple(asked.messages), asked.rows, tuple(asked.shares[answer] for answer in answers))
@@ -94,26 +71,23 @@ def train(args: argparse.Namespace, recipe: JudgeRecipe, options: Mapping[str, A
     job = JudgeJob(
         recipe=replace(recipe, language=language.code),
         data=data,
-        split=split_sources(sources, args.split_seed),
+        split=split_sources(sources),
         lessons=lessons,
         answers=answers,
         metric=_metric(recipe, Path(args.output).name),
         prompt=judge.wording(language).id,
         origin={"data": names, "sentences looked for in": ", ".join(args.check) or "no benchmark"},
-        notes=notes,
+        notes=warn_of_leaks(args, [*sources, *outputs], names),
         **options,
     )
     report = train_judge(job)
-    columns = [Column("what", "model"), Column("part")]
-    columns += [Column(key, digits=3) for key in ("pearson", "spearman", "rmse")]
-    columns.append(Column("rows", digits=0))
     rows = [
         {**row, "what": what}
         for what, figures in (("taught", report.figures), ("untaught", report.untaught))
         for row in figure_rows(figures, {})
     ]
-    model = f"model: {args.output}; score with -m {_metric(recipe, args.output)}"
-    return training_result(args, [Table(columns, rows, name="rows")], {}, report.worth, model)
+    table = Table(figure_columns("what", "part"), rows, name="rows")
+    return training_result(args, table, {}, report.worth, _metric(recipe, args.output))
 
 
 def _metric(recipe: JudgeRecipe, model: str) -> str:
@@ -140,20 +114,15 @@ def _read(
     from gecjury.benchmarks.table import BENCHMARKS
     from gecjury.judges.asking.store import is_store
     from gecjury.judges.teaching import rated_in_benchmark, rated_in_store
-    from gecjury.refless.data.annotations import ColumnMap, Scale, read_annotations
-    from gecjury.refless.data.rated_sets import NAMED_SETS, read_named
+    from gecjury.refless.data.rated_sets import NAMED_SETS
 
     path = Path(name)
-    if name in NAMED_SETS:
-        return _points(read_named(name, data_folder(args), args.aspects))
-    if name in BENCHMARKS or path.is_dir() or path.suffix == ".toml":
+    if name not in NAMED_SETS and (name in BENCHMARKS or path.is_dir() or path.suffix == ".toml"):
         benchmark = load_benchmark(name, systems="all", data=args.data, cache=args.cache)
         return list(rated_in_benchmark(benchmark))
     if is_store(path):
         return list(rated_in_store(path, judge))
-    columns = ColumnMap.parse(args.column) if args.column else None
-    scale = Scale.parse(args.scale)
-    return _points(read_annotations(name, columns, scale, args.aspects, language))
+    return _points(read_rated(args, name, language))
 
 
 def _points(data: Annotations) -> list[Rated]:

@@ -6,17 +6,16 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.inputs import language_from, named_benchmark
+from gecjury.cli.inputs import named_benchmark
 from gecjury.cli.options import settings_of
 from gecjury.cli.streams import tell
 from gecjury.jury.training import JuryTraining, train_jury
 
 if TYPE_CHECKING:
-    from gecjury.core.arrays import FloatArray
     from gecjury.core.runtime import Runtime
     from gecjury.jury.model import JuryModel, Member
-    from gecjury.jury.pairs import TrainingPairs
-    from gecjury.report.result import Table
+    from gecjury.jury.training import TrainingPairs
+    from gecjury.report.result import Result, Table
 
 EPILOG = """\
 example:
@@ -27,15 +26,15 @@ example:
 OPTIONS = (JuryTraining,)
 
 
-def train(args: argparse.Namespace) -> None:
-    """Score, train, write, print."""
+def train(args: argparse.Namespace) -> Result:
+    """Score, train, write."""
     from dataclasses import replace
     from pathlib import Path
 
     from gecjury.cli.inputs import runtime_from
     from gecjury.core.errors import OptionError
     from gecjury.jury.model import write_jury
-    from gecjury.report.tables import print_tables
+    from gecjury.report.result import Result
     from gecjury.scoring.score_files import check_writable
 
     members = _members(args.metrics)
@@ -49,14 +48,11 @@ def train(args: argparse.Namespace) -> None:
         check_writable(settings.scores)
         runtime = replace(runtime, scores=Path(settings.scores))
     parts = _collect(args, settings, members, runtime)
-    like = _like(args, settings, members, runtime) if settings.like else None
-    model = train_jury(parts, members, runtime, settings, like)
+    model = train_jury(parts, members, runtime, settings)
     # The file lists what was excluded, so that a jury's figures can be judged without its command.
-    named = {"exclude": list(settings.exclude), "like_of": list(settings.like)}
-    model = replace(model, record={**model.record, **named})
+    model = replace(model, record={**model.record, "exclude": list(settings.exclude)})
     write_jury(args.output, model)
-    document = dict(model.record) | {"file": args.output}
-    print_tables(_tables(args.output, model), document, args.format)
+    return Result(tuple(_tables(args.output, model)), dict(model.record) | {"file": args.output})
 
 
 def _members(names: list[str]) -> list[Member]:
@@ -80,7 +76,7 @@ def _members(names: list[str]) -> list[Member]:
 def _collect(
     args: argparse.Namespace, settings: JuryTraining, members: list[Member], runtime: Runtime
 ) -> list[TrainingPairs]:
-    from gecjury.jury.pairs import collect_pairs
+    from gecjury.jury.training import collect_pairs
 
     # Hashes are sufficient to exclude sentences.
     excluded = _excluded(args, settings.exclude)
@@ -92,26 +88,6 @@ def _collect(
         for label, why in part.record["absent"].items():
             tell(f"{name}: {label} cannot score it ({why})")
     return parts
-
-
-def _like(
-    args: argparse.Namespace, settings: JuryTraining, members: list[Member], runtime: Runtime
-) -> FloatArray:
-    """Return the members' scores of the outputs that training pairs should resemble."""
-    from gecjury.corpus.reading import read_corpus
-    from gecjury.jury.pairs import scores_of
-
-    first, *outputs = settings.like
-    if outputs:
-        files = (first, outputs, settings.like_references)
-        corpus = read_corpus(*files, language=language_from(args))
-    else:
-        references = settings.like_references or settings.references
-        corpus = named_benchmark(args, first, references=references).corpus
-    scores, absent = scores_of(corpus, members, runtime)
-    for label, why in absent.items():
-        tell(f"--like {first}: {label} cannot score it ({why})")
-    return scores
 
 
 def _excluded(args: argparse.Namespace, names: Sequence[str]) -> frozenset[str]:
@@ -166,14 +142,6 @@ def _tables(file: str, model: JuryModel) -> list[Table]:
         f"source); strength {record['strength']:g}",
         f"jury: {file}; score with -m jury:file={file}",
     ]
-    if record.get("like"):
-        says = ", ".join(f"{p['benchmark']} {p['effective_pairs']:.0f}" for p in record["like"])
-        outputs = " ".join(record["like_of"])
-        notes.insert(
-            1,
-            f"pairs are weighted by their similarity to those of {outputs}, in the loss "
-            f"and in every accuracy here; effective numbers of pairs: {says}",
-        )
     return [
         Table(sets, merged, "Trained on"),
         Table(strengths, record["strengths"], "Pull towards equal weights"),

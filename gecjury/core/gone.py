@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+_TRAINED = ("train some", "train impara", "train detector", "train judge")
+
 OPTIONS: dict[tuple[str, str], str] = {
     ("*", "--shuffles"): "use --aggregate expected-wins, which does not depend on the order",
     ("*", "--opponents"): "every system plays all others, or of more than 5 million games a sample",
@@ -23,6 +25,43 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("compare", "--fold"): "set fold in benchmark.toml",
     ("compare", "--tagger"): "name it with the metric: -m errant:tagger=NAME",
     ("*", "--no-cache"): "use --cache none",
+    **{
+        (target, flag): instead
+        for target in _TRAINED
+        for flag, instead in {
+            "--layer-decay": "all layers have the same learning rate; --freeze-layers saves memory",
+            "--patience": "a training stops by itself when the dev score no longer gets better",
+            "--report-to": "`history.json` has losses and dev scores; --figure draws them",
+            "--logging-dir": "`history.json` has losses and dev scores; --figure draws them",
+            "--license": "write the licence into the model's README.md",
+            "--seeds": "use --seed; models of several seeds are no longer averaged",
+            "--freeze-embeddings": "use --freeze-layers 0",
+            "--detection-dev": "name the file like the training file, with `_dev` for `_train`",
+            "--detection-weight": "wrong tokens have the weight 1.5",
+            "--intermediate-rate": "error detection is learnt at the rate 1e-4",
+            "--intermediate-epochs": "labelled text is read twice, artificial errors once",
+            "--intermediate": "use --detection artificial or --detection FILE",
+            "--loss": "the loss is the mean squared error",
+        }.items()
+    },
+    ("train some", "--grid"): "train once for each --max-length, --train-batch and "
+    "--learning-rate, and keep the folder with the best dev figures",
+    ("train some", "--aspects"): "name the columns of the aspects with --column",
+    ("train judge", "--aspects"): "name the columns of the aspects with --column",
+    ("train some", "--gug"): "join GUG's sentences with your ratings in one file",
+    ("train some", "--dev"): "join the files, with a column `split`",
+    ("train some", "--test"): "join the files, with a column `split`",
+    ("train some", "--split-seed"): "a column `split` gives another split",
+    ("train judge", "--split-seed"): "the split by source is always the same",
+    ("train some", "--parallel"): "use --detection artificial or --detection FILE",
+    ("train some", "--clean"): "use --detection artificial or --detection FILE",
+    ("train jury", "--folds"): "the cross-validation has ten folds",
+    ("train jury", "--strength"): "cross-validation chooses among powers of ten from 1 to 10000",
+    ("train jury", "--signed"): "weights are 0 or more",
+    ("train jury", "--like"): "name benchmarks whose outputs resemble those to be judged",
+    ("train jury", "--like-references"): "name benchmarks like the texts to be judged",
+    ("tune", "--folds"): "ten folds, or as in the metric's paper",
+    ("tune", "--curve"): "tune shows the best values; `score` gives those of any other value",
     ("alarms", "--documents"): "sentences are drawn and swapped one by one",
     ("attack", "--as-reward"): "the column `higher` of attack is how often damage raises a score",
     ("attack", "--perturbed"): "score your own damaged file beside the output with `gecjury rank`",
@@ -66,6 +105,7 @@ COMMANDS: dict[str, str] = {
     "analyse cost": "the column `seconds` of compare is how long a metric takes",
     "analyse solver": "uot-errant:solver=pot scores by POT's plans",
     "completion": 'use argcomplete: eval "$(register-python-argcomplete gecjury)"',
+    "train weights": "use `gecjury tune some:model=DIR BENCHMARK`",
 }
 """What to do instead of a command."""
 
@@ -93,6 +133,7 @@ SETTINGS: dict[tuple[str, str], str] = {
             "gotoscorer",
         )
     },
+    ("uot-errant", "lambda"): "use lambda1=START:STOP:STEP,lambda2=lambda1",
 }
 """What to do instead of an option of a metric, by metric and option."""
 

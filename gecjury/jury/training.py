@@ -6,20 +6,23 @@ are in one fold, so that no figure comes from a sentence that was trained on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.benchmarks.table import View
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import check, option
-from gecjury.jury.likeness import effective_size, every_pair, likeness_weights
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.leakage import sentence_key
+from gecjury.jury.metric import member_scores
 from gecjury.jury.model import JuryModel, Member, TrainedMember, identity
-from gecjury.jury.pairs import TrainingPairs
 from gecjury.report.tables import plain
 from gecjury.stats.logistic import equal_weights, fit_preferences, folds_of, impute, pair_agreement
 
@@ -33,50 +36,139 @@ class JuryTraining:
 
     Attributes:
         exclude: do not train on sources in these benchmarks or files of sentences.
-        like: weight training pairs by their similarity to the outputs to be judged: a benchmark,
-            whose judgments are not used, or files, SOURCE HYPOTHESIS [HYPOTHESIS ...].
-        like_references: references of those outputs for members without @SET: a set of that
-            benchmark, or files (default: as --references; none with files).
         references: references for members without @SET.
         scores: folder of score files to read and add to.
-        folds: number of folds of the cross-validation.
-        strength: strength of the pull towards equal weights; cross-validation chooses one of
-            several (default: powers of ten from 1 to 10000).
-        signed: allow negative weights (default: 0 or more).
         human: which judgments.
         systems: system set of the benchmark.
         seed: seed of the folds.
 
     Raises:
-        OptionError: a value out of its bounds, or references of outputs that are not named.
+        OptionError: a value out of its bounds.
     """
 
     exclude: tuple[str, ...] = option((), metavar="WHAT", several=True)
-    like: tuple[str, ...] = option((), metavar="WHAT", several=True)
-    like_references: tuple[str, ...] = option((), metavar="SET", several=True)
     references: tuple[str, ...] = option(("official",), metavar="SET", several=True)
     scores: str | None = option(None, metavar="DIR")
-    folds: int = option(10, metavar="N", most=100_000)
-    strength: tuple[float, ...] = option(STRENGTHS, metavar="X", several=True, above=0)
-    signed: bool = False
     human: View | None = None
     systems: str = "base"
     seed: int = option(0, least=0, most=2**32 - 1)
 
     def __post_init__(self) -> None:
         check(self)
-        if self.like_references and not self.like:
-            raise OptionError(
-                "--like-references is for the outputs that --like names: give --like, too"
-            )
+
+
+@dataclass(frozen=True)
+class TrainingPairs:
+    """Decided human pairs of one benchmark with the members' scores of both sides.
+
+    Attributes:
+        name: the benchmark.
+        preferred: scores of the preferred corrections, pairs × members; NaN = no score.
+        other: scores of the others.
+        sources: for each pair the hash of its source, see `gecjury.corpus.leakage.sentence_key`.
+        record: counts, as JSON values.
+    """
+
+    name: str
+    preferred: FloatArray
+    other: FloatArray
+    sources: tuple[str, ...]
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def gaps(self) -> FloatArray:
+        """Preferred minus other, pairs × members."""
+        return self.preferred - self.other
+
+
+def collect_pairs(
+    benchmark: Benchmark,
+    members: Sequence[Member],
+    view: View,
+    excluded: Collection[str],
+    runtime: Runtime,
+) -> TrainingPairs:
+    """Score a benchmark with every member, and collect people's decisions on its systems.
+
+    Every two distinct corrections that an annotator ranked are one pair; ties are left out. A
+    member that needs what the benchmark lacks (references, or a set of that name) has no scores
+    there.
+
+    Args:
+        excluded: hashes of sources that must not be trained on.
+
+    Raises:
+        InputError: no decided pair is left.
+    """
+    corpus = benchmark.corpus
+    pairs = expand_pairs(benchmark.rankings.get(view, ()), corpus.names, "unexpanded")
+    keys = np.array([sentence_key(source) for source in corpus.sources])
+    trainable = ~np.isin(keys, list(excluded))
+    # A tie does not say which scores are better, and the loss uses nothing else.
+    decided = pairs.preference != 0
+    used = pairs.select(decided & trainable[pairs.sentence])
+    if not len(used):
+        raise InputError(
+            f"{benchmark.name}: no decided pair of corrections is left to train on "
+            f"({len(pairs)} pairs, {int((~decided).sum())} ties, "
+            f"{int((decided & ~trainable[pairs.sentence]).sum())} on excluded sources)"
+        )
+    # The corpus is scored as a whole, not pair by pair: it has more pairs than sentences.
+    scores, absent = scores_of(corpus, members, runtime)
+    first, second = (scores[:, side, used.sentence].T for side in (used.first, used.second))
+    # Every pair is stored with the better one first, so that training needs no labels.
+    wins = (used.preference > 0)[:, None]
+    judged = np.unique(pairs.sentence)
+    record: dict[str, Any] = {
+        "benchmark": benchmark.name,
+        "human": view,
+        "fingerprint": benchmark.fingerprint,
+        "pairs": len(used),
+        "sources": len(np.unique(used.sentence)),
+        "ties": int((~decided & trainable[pairs.sentence]).sum()),
+        "excluded_sources": int((~trainable[judged]).sum()),
+        "excluded_pairs": int((decided & ~trainable[pairs.sentence]).sum()),
+        "absent": absent,
+    }
+    if corpus.language.code != "en":
+        record["language"] = corpus.language.code
+    return TrainingPairs(
+        benchmark.name,
+        np.where(wins, first, second),
+        np.where(wins, second, first),
+        tuple(keys[used.sentence].tolist()),
+        record,
+    )
+
+
+def scores_of(
+    corpus: Corpus, members: Sequence[Member], runtime: Runtime
+) -> tuple[FloatArray, dict[str, str]]:
+    """Return the members' sentence scores, members × systems × sentences, and why one has none.
+
+    Args:
+        corpus: texts; no judgments are needed.
+        members: the metrics; the row of one that cannot score the corpus is NaN.
+    """
+    scores = np.full((len(members), len(corpus.systems), len(corpus)), np.nan)
+    absent: dict[str, str] = {}
+    for row, member in enumerate(members):
+        scorer = member.scorer()
+        try:
+            scorer.check(member.corpus(corpus))
+        except InputError as error:
+            absent[member.label] = str(error)
+            continue
+        scores[row] = member_scores(member, scorer, corpus, runtime).sentences
+    return scores, absent
 
 
 @dataclass(frozen=True)
 class _Data:
     """All pairs of all benchmarks, side by side.
 
-    `directed` says for each member whether higher is meant to be better, `signed` whether the
-    weights of such members may be below 0 as well, and `mass` how much a pair counts.
+    `directed` says for each member whether higher is meant to be better, so that its weight must
+    not be below 0.
     """
 
     preferred: FloatArray
@@ -85,8 +177,6 @@ class _Data:
     fold: IntArray
     part: IntArray
     directed: BoolArray
-    signed: bool
-    mass: FloatArray
 
     def without(self, member: int) -> _Data:
         """Return these pairs without one member."""
@@ -98,13 +188,9 @@ class _Data:
             directed=self.directed[kept],
         )
 
-    def mean(self, values: FloatArray, rows: BoolArray | slice = slice(None)) -> float:
-        """Return the mean of one value per pair, over all or some pairs, weighted by mass."""
-        return float(np.average(values[rows], weights=self.mass[rows]))
-
     def error(self, values: FloatArray) -> float:
         """Return the standard error of the mean, from the means of the folds."""
-        means = [self.mean(values, self.fold == fold) for fold in np.unique(self.fold)]
+        means = [values[self.fold == fold].mean() for fold in np.unique(self.fold)]
         return float(np.std(means, ddof=1) / np.sqrt(len(means)))
 
 
@@ -133,10 +219,9 @@ def _fit(data: _Data, rows: IntArray, strength: float) -> _Fit:
     raw = (data.preferred - data.other) / scale
     # Imputed from the training pairs only, so that a fold does not predict itself.
     gaps = impute(raw, raw[rows]) if np.isnan(raw).any() else raw
-    mass = data.mass[rows]
-    anchor = equal_weights(gaps[rows], data.directed, mass)
-    least = np.where(data.directed & (not data.signed), 0.0, -np.inf)
-    weights = fit_preferences(gaps[rows], strength, anchor, least=least, mass=mass)
+    anchor = equal_weights(gaps[rows], data.directed)
+    least = np.where(data.directed, 0.0, -np.inf)
+    weights = fit_preferences(gaps[rows], strength, anchor, least=least)
     return _Fit(center, scale, weights, anchor, gaps)
 
 
@@ -155,7 +240,9 @@ def train_jury(
     members: Sequence[Member],
     runtime: Runtime,
     settings: JuryTraining | None = None,
-    like: FloatArray | None = None,
+    *,
+    strengths: Sequence[float] = STRENGTHS,
+    folds: int = 10,
 ) -> JuryModel:
     """Train a jury on the pairs of one or several benchmarks.
 
@@ -167,11 +254,9 @@ def train_jury(
     Args:
         parts: from `collect_pairs`.
         members: in the same order.
-        runtime: for the members' identities and progress.
-        settings: pulls to choose from, and the folds by which they are chosen.
-        like: the members' scores of outputs (`scores_of`); pairs are then weighted by their
-            similarity to those of these outputs, in the loss and in every accuracy, see
-            `likeness_weights`.
+        settings: the seed of the folds by which the pull is chosen.
+        strengths: strengths of the pull to choose from.
+        folds: number of folds of the cross-validation.
 
     Raises:
         InputError: too few sources, or a member that cannot score any of the benchmarks.
@@ -181,28 +266,24 @@ def train_jury(
     _check(parts, members)
     scorers = [member.scorer() for member in members]
     directed = np.array([scorer.directed for scorer in scorers])
-    data, sources = _join(parts, settings, directed)
-    record: dict[str, Any] = {}
-    if like is not None:
-        data, record["like"] = _weighed(data, parts, members, like)
-    chosen, tried = _choose(data, settings.strength, runtime)
+    data, sources = _join(parts, folds, settings.seed, directed)
+    chosen, tried = _choose(data, strengths, runtime)
     # The folds have chosen the strength; the jury itself learns from every pair.
     final = _fit(data, np.arange(len(data.fold)), chosen)
     rows = _worth(data, members, final.weights, tried[chosen], chosen, runtime)
-    record |= {
+    record = {
         "benchmarks": [dict(part.record) for part in parts],
         "strength": chosen,
         "strengths": [
-            {"strength": s, "accuracy": data.mean(right), "error": data.error(right)}
+            {"strength": s, "accuracy": float(right.mean()), "error": data.error(right)}
             for s, right in tried.items()
         ],
         "equal_weight": final.anchor.max(),
-        "signed": settings.signed,
-        "folds": settings.folds,
+        "folds": folds,
         "seed": settings.seed,
         "pairs": len(data.fold),
         "sources": len(sources),
-        "accuracy": data.mean(tried[chosen]),
+        "accuracy": tried[chosen].mean(),
         "error": data.error(tried[chosen]),
         "by_benchmark": _by_benchmark(data, parts, tried[chosen], chosen),
         "members": rows,
@@ -226,14 +307,14 @@ def _choose(
 ) -> tuple[float, dict[float, FloatArray]]:
     """Return the strongest pull that costs at most one standard error, and each pull's results."""
     tried = {}
-    for strength in runtime.track(sorted(strengths), "jury: strengths", len(strengths)):
+    for strength in runtime.track(strengths, "jury: strengths", len(strengths)):
         tried[strength] = _validate(data, strength)
     # The one-standard-error rule (Breiman et al. 1984), on paired differences.
-    best = max(tried.values(), key=data.mean)
+    best = max(tried.values(), key=lambda right: float(right.mean()))
     allowed = [
         strength
         for strength, right in tried.items()
-        if data.mean(best - right) <= data.error(best - right)
+        if (best - right).mean() <= data.error(best - right)
     ]
     return max(allowed), tried
 
@@ -255,55 +336,24 @@ def _check(parts: Sequence[TrainingPairs], members: Sequence[Member]) -> None:
 
 
 def _join(
-    parts: Sequence[TrainingPairs], settings: JuryTraining, directed: BoolArray
+    parts: Sequence[TrainingPairs], folds: int, seed: int, directed: BoolArray
 ) -> tuple[_Data, list[str]]:
     # A source in two benchmarks is one source, in one fold.
     keys = np.concatenate([np.array(part.sources) for part in parts])
     sources, place = np.unique(keys, return_inverse=True)
-    if not 2 <= settings.folds <= len(sources):
+    if len(sources) < folds:
         raise InputError(
-            f"{len(sources)} sources cannot be split into {settings.folds} folds; expected 2 or "
-            "more folds and at least as many sources"
+            f"{len(sources)} sources cannot be split into {folds} folds; expected at least as many"
         )
     data = _Data(
         np.concatenate([part.preferred for part in parts]),
         np.concatenate([part.other for part in parts]),
         place.astype(np.int64),
-        folds_of(place.astype(np.int64), settings.folds, settings.seed),
+        folds_of(place.astype(np.int64), folds, seed),
         np.repeat(np.arange(len(parts)), [len(part.sources) for part in parts]),
         directed,
-        settings.signed,
-        np.ones(len(keys)),
     )
     return data, [str(source) for source in sources]
-
-
-def _weighed(
-    data: _Data, parts: Sequence[TrainingPairs], members: Sequence[Member], like: FloatArray
-) -> tuple[_Data, list[dict[str, Any]]]:
-    """Weight pairs by their similarity to those of other outputs.
-
-    Each benchmark is weighted separately, by the members that score both it and the outputs. If few
-    of its pairs resemble them, its weights are uneven and less informative, so the benchmark counts
-    by its effective share.
-    """
-    mass = np.empty(len(data.part))
-    record = []
-    for number, part in enumerate(parts):
-        scored = ~np.isnan(np.concatenate([part.preferred, part.other]))
-        there: BoolArray = np.all(scored, axis=0) & np.all(~np.isnan(like), axis=(1, 2))
-        if not there.any():
-            raise InputError(
-                f"no member scores both every pair of {part.name} and every output to resemble: "
-                "leave out members or benchmarks, or leave out --like"
-            )
-        judged = part.preferred[:, there], part.other[:, there]
-        weights = likeness_weights(judged, every_pair(like[there]))
-        effective = effective_size(weights)
-        mass[data.part == number] = weights * (effective / len(weights))
-        used = [m.label for m, kept in zip(members, there, strict=True) if kept]
-        record.append({"benchmark": part.name, "effective_pairs": effective, "members": used})
-    return replace(data, mass=mass / mass.mean()), record
 
 
 def _worth(
@@ -324,12 +374,12 @@ def _worth(
         row: dict[str, Any] = {
             "member": members[column].label,
             "weight": weights[column],
-            "alone": data.mean(alone, there),
+            "alone": alone[there].mean(),
             "scored": int(there.sum()),
         }
         if len(members) > 1:
             less = _validate(data.without(column), strength)
-            row |= {"without": data.mean(less), "worth": data.mean(full - less),
+            row |= {"without": less.mean(), "worth": (full - less).mean(),
                     "worth_error": data.error(full - less)}  # fmt: skip
         rows.append(row)
     return rows
@@ -342,10 +392,10 @@ def _by_benchmark(
     rows = []
     for number, part in enumerate(parts):
         mine = data.part == number
-        row = {"benchmark": part.name, "pairs": int(mine.sum()), "accuracy": data.mean(right, mine)}
+        row = {"benchmark": part.name, "pairs": int(mine.sum()), "accuracy": right[mine].mean()}
         apart = np.flatnonzero(~mine & ~np.isin(data.source, data.source[mine]))
         if len(apart):
             fit = _fit(data, apart, strength)
-            row["from_others"] = data.mean(pair_agreement(fit.gaps, fit.weights), mine)
+            row["from_others"] = pair_agreement(fit.gaps, fit.weights)[mine].mean()
         rows.append(row)
     return rows

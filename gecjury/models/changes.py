@@ -1,7 +1,7 @@
 """Small changes of the packaged encoder: what a training altered, as products of thin matrices.
 
 A folder with `change.safetensors` instead of weights means the packaged encoder with that change
-added (`gecjury.refless.training.compact` writes it). All values have 16 bits.
+added. All values have 16 bits.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def add_change(network: Any, file: Path) -> None:
 
     Args:
         network: a transformers network with the encoder's own weights.
-        file: written by `save_change`.
+        file: written by `gecjury.refless.nets.probe.save_change`.
 
     Raises:
         InputError: the file is damaged, or belongs to another encoder.

@@ -163,7 +163,6 @@ def inside(folder: Path, name: str) -> Path:
     Links within the hub's cache, which keeps the files next to the snapshots, count as inside.
 
     Args:
-        folder: folder of the model.
         name: path relative to the folder, as the model's own files give it.
 
     Returns:
@@ -196,7 +195,6 @@ def named_within(folder: Path, name: str) -> str:
     """Return the encoder that a model folder's own files name in addition to its weights.
 
     Args:
-        folder: folder of the model.
         name: `embedded`, a folder in it, or a hub name.
 
     Returns:

@@ -120,7 +120,6 @@ def read_tokenizer(checkpoint: Checkpoint, config: Any, *, padded: bool = False)
     """Load the tokenizer and limit its `model_max_length` to the positions that the model has.
 
     Args:
-        checkpoint: the files.
         config: from `read_config`.
         padded: True if texts of different lengths are read in one batch and so must be padded.
 
@@ -283,7 +282,6 @@ def read_network(
     for a text with a word piece or a token type that it has no vector for.
 
     Args:
-        checkpoint: the files.
         config: from `read_config`, possibly with changes.
         kind: kind of the network's output.
         **options: options of transformers' `from_pretrained`.

@@ -49,7 +49,6 @@ def placed(network: Any, dtype: DType, device: str, *, whole: bool = False) -> A
     """Move a network to a device, in evaluation mode and with the precision wanted.
 
     Args:
-        network: a transformers network.
         dtype: precision of the products of linear layers.
         device: from `pick_device`.
         whole: True to include what is on top of the base network, such as an output matrix of many

@@ -219,16 +219,14 @@ def learning_curves(history: Mapping[str, Any], path: str | Path) -> None:
     """Draw the learning curves of a training, one panel per model.
 
     A panel shows the loss by step and the scores on the development data by epoch, with the best
-    epoch marked. Kernel regression has a separate panel: dev scores by number of training rows. The
-    file is replaced atomically, so that a viewer can watch it.
+    epoch marked. The file is replaced atomically, so that a viewer can watch it.
 
     Args:
-        history: the contents of a training's `history.json`: `models` and, if any, `kernel`.
+        history: the contents of a training's `history.json`: `models`.
         path: a file that `check_figure` accepts.
     """
     models: Mapping[str, Any] = history.get("models", {})
-    kernel: Mapping[str, Any] = history.get("kernel", {})
-    count = max(len(models) + bool(kernel), 1)
+    count = max(len(models), 1)
     columns = min(count, 3)
     rows = -(-count // columns)
     with _styled():
@@ -238,14 +236,6 @@ def learning_curves(history: Mapping[str, Any], path: str | Path) -> None:
         panels = iter(grid.flat)
         for (name, curves), axes in zip(models.items(), panels, strict=False):
             _training_panel(axes, name, curves)
-        if kernel:
-            axes = next(panels)
-            for aspect, curve in kernel.items():
-                _curve(axes, [p["rows"] for p in curve], [p["score"] for p in curve], aspect)
-            axes.set_title("kernel regression")
-            axes.set_xlabel("rows learnt from")
-            axes.set_ylabel("dev Spearman")
-            axes.legend()
         for axes in panels:
             axes.set_visible(False)
         _save(figure, path)

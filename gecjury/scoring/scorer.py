@@ -11,7 +11,7 @@ Other abilities of a metric are methods of its class, queried by `Scorer.can`:
     credit       what its own counts give single edits       `compare --level edit`
     explain      how it judged a hypothesis, edit by edit    `explain`
 
-`gecjury.studies.tune.trial` describes what `gecjury tune` needs of a metric. `MeanScorer` is for
+`MeanScorer` is for
 metrics whose statistics are the sentence scores themselves, `GroupScorer` for metrics that see all
 hypotheses of a source side by side.
 """
@@ -76,6 +76,10 @@ class Scorer(ABC):
     - `typed`: option names of settings that differ from the name of the field. The signature keeps
       the field's name, so that scores in files are still found.
     - `must_name`: options that scoring requires, with what they name (`model`).
+    - `score_options`: settings that are only used to compute scores from statistics, so that other
+      values of them need no new pass over the corpus.
+    - `tuning`: what the metric's paper tuned, for `gecjury tune`: options with the values tried
+      (`{"beta": "0:5:0.01"}`), and the `folds`, `aggregate` and `human-scores` of the search.
     - `later_settings`: settings added after scores and juries had been stored. They are listed
       among the settings only if they are not the default, so that stored results are still found.
     """
@@ -95,6 +99,8 @@ class Scorer(ABC):
     typed: ClassVar[Mapping[str, str]] = {}
     must_name: ClassVar[Mapping[str, str]] = {}
     later_settings: ClassVar[frozenset[str]] = frozenset()
+    score_options: ClassVar[frozenset[str]] = frozenset()
+    tuning: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:

@@ -23,11 +23,10 @@ def fit_preferences(
     anchor: FloatArray,
     *,
     least: float | FloatArray | None = 0.0,
-    mass: FloatArray | None = None,
 ) -> FloatArray:
     """Return the weights of least penalised logistic loss.
 
-    They minimise Σ mass · log(1 + exp(−w·gap)) + strength/2 · |w − anchor|² over all w ≥ least.
+    They minimise Σ log(1 + exp(−w·gap)) + strength/2 · |w − anchor|² over all w ≥ least.
 
     Args:
         gaps: features of the preferred minus those of the other, pairs × features.
@@ -35,7 +34,6 @@ def fit_preferences(
             unique even where features are collinear or separate the pairs.
         anchor: the weights towards which the pull goes, one per feature.
         least: the least weight that is allowed, one for all or one per feature; None for no bound.
-        mass: weight of each pair; None for 1 each.
 
     Returns:
         One weight per feature.
@@ -52,10 +50,9 @@ def fit_preferences(
         margins, away = gaps @ weights, weights - anchor
         # Logarithms keep the loss and its gradient finite, however large a margin grows.
         wrong = np.exp(-np.logaddexp(0.0, margins))
-        value = counts @ np.logaddexp(0.0, -margins) + strength / 2 * (away @ away)
-        return float(value), strength * away - gaps.T @ (counts * wrong)
+        value = np.logaddexp(0.0, -margins).sum() + strength / 2 * (away @ away)
+        return float(value), strength * away - gaps.T @ wrong
 
-    counts = np.ones(len(gaps)) if mass is None else mass
     lower = np.broadcast_to(-np.inf if least is None else least, anchor.shape)
     done = minimize(
         loss,
@@ -69,23 +66,20 @@ def fit_preferences(
     return result
 
 
-def equal_weights(
-    gaps: FloatArray, directed: BoolArray | None = None, mass: FloatArray | None = None
-) -> FloatArray:
+def equal_weights(gaps: FloatArray, directed: BoolArray | None = None) -> FloatArray:
     """Return the best weights among those that are all equal and not negative.
 
     Args:
         gaps: the gaps of `fit_preferences`.
         directed: features of which a higher value is meant to be better; the others get 0. None
             for all.
-        mass: weight of each pair.
     """
     meant = np.ones(gaps.shape[1], dtype=bool) if directed is None else directed
     result = np.zeros(gaps.shape[1])
     if meant.any():
         mean = gaps[:, meant].mean(axis=1, keepdims=True)
         # The pull is negligible: one number fitted to many pairs needs no stronger one.
-        result[meant] = fit_preferences(mean, 1e-6, np.zeros(1), mass=mass)[0] / meant.sum()
+        result[meant] = fit_preferences(mean, 1e-6, np.zeros(1))[0] / meant.sum()
     return result
 
 

@@ -102,11 +102,11 @@ class UOTERRANT(BestReference, TypedEditMetric):
     paper: ClassVar[str] = "Goto et al. 2026"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     tuning: ClassVar[Mapping[str, str]] = {
-        "lambda": "0.02:1:0.02",
+        "lambda1": "0.02:1:0.02",
+        "lambda2": "lambda1",
         "folds": "1",
         "aggregate": "trueskill",
     }
-    shared_options: ClassVar[Mapping[str, tuple[str, ...]]] = {"lambda": ("lambda1", "lambda2")}
 
     encoder: str = "google/electra-base-discriminator"
     pooling: Pooling = "mean"
@@ -285,12 +285,6 @@ class UOTERRANT(BestReference, TypedEditMetric):
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """Return F, precision and recall of the mass transported and left; NaN without a plan."""
         return super().scores_of(np.maximum(counts, 0.0) if self.clip else counts, level)
-
-    def sweep(
-        self, option: str, values: Sequence[float], corpus: Corpus, runtime: Runtime
-    ) -> FloatArray | None:
-        """Return the scores of `scores_by_lambda` for the option `lambda`, None for others."""
-        return self.scores_by_lambda(values, corpus, runtime) if option == "lambda" else None
 
     def scores_by_lambda(
         self, values: Sequence[float], corpus: Corpus, runtime: Runtime

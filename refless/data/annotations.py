@@ -67,8 +67,6 @@ class Annotations:
         scale: scale of the ratings.
         names: N entries `train`, `dev` or `test` if the data has its own split, else empty.
         notes: messages about rows and aspects that were left out.
-        raters: for each aspect, the ratings that `ratings` are means of, N × raters, NaN for
-            "other"; aspects with a varying number of ratings per row are missing.
     """
 
     aspects: tuple[str, ...]
@@ -78,7 +76,6 @@ class Annotations:
     scale: Scale = field(default_factory=Scale)
     names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    raters: Mapping[str, FloatArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.outputs)
@@ -92,7 +89,6 @@ class Annotations:
             sources=tuple(self.sources[row] for row in chosen),
             ratings=self.ratings[chosen],
             names=tuple(self.names[row] for row in chosen) if self.names else (),
-            raters={aspect: table[chosen] for aspect, table in self.raters.items()},
         )
 
     def groups(self) -> IntArray:
@@ -223,7 +219,6 @@ def read_annotations(
     path: str | Path,
     columns: ColumnMap | None = None,
     scale: Scale | None = None,
-    aspects: Sequence[str] | None = None,
     language: Language = ENGLISH,
 ) -> Annotations:
     """Read ratings from a table (see `gecjury.corpus.rows`) or from a Hugging Face dataset.
@@ -234,7 +229,6 @@ def read_annotations(
         columns: roles of the columns; by default those of TMU-GFM, GUG or autoJQE, or columns named
             like their roles (`output`, `source`, `split`, `grammaticality`, ...).
         scale: scale of the ratings; by default 1 to 4, with 0 for "other".
-        aspects: aspects to read, if the columns have them; None for all.
         language: language of the sentences. In English, repeated spaces become one. In other
             languages, characters are folded as the language prescribes, and only line breaks and
             spaces at either end are changed.
@@ -250,13 +244,9 @@ def read_annotations(
     # Known columns of released data sets rate aspects even if the user did not name them; a note
     # reports those that are not used.
     usual = known_columns(names).aspects
-    basis = "--aspects says" if aspects else "--column says" if columns else "its columns say"
+    basis = "--column says" if columns else "its columns say"
     columns = (columns or known_columns(names)).completed(str(path), names)
     rated = {*columns.aspects, *usual, *names}
-    # Only the aspects wanted are read, so that an error in another column does not matter.
-    if aspects and set(aspects) & set(columns.aspects):
-        chosen = {a: cells for a, cells in columns.aspects.items() if a in aspects}
-        columns = replace(columns, aspects=chosen)
     for name in columns.names:
         if name not in names:
             raise InputError(f"{path}: has no column {name!r}; it has {', '.join(names)}")
@@ -268,11 +258,10 @@ def read_annotations(
     if not unused:
         return data
     more = (f"--column {a}={','.join(usual.get(a, (a,)))}" for a in unused)
-    hint = "name them with --aspects as well" if aspects else f"add {' '.join(more)}"
     note = (
         f"rates {', '.join(a for a in RATED if a in rated)}; used: "
         f"{', '.join(columns.aspects)}, as {basis}; left out: {', '.join(unused)} "
-        f"(to train {'it' if len(unused) == 1 else 'them'} too, {hint})"
+        f"(to train {'it' if len(unused) == 1 else 'them'} too, add {' '.join(more)})"
     )
     return replace(data, notes=(*data.notes, note))
 
@@ -292,7 +281,7 @@ def _collect(
     scale: Scale,
     language: Language,
 ) -> Annotations:
-    kept: list[tuple[str, str, list[float], list[list[float]], str]] = []
+    kept: list[tuple[str, str, list[float], str]] = []
     others = elsewhere = 0
     wanted = columns.names
     for row in rows:
@@ -309,12 +298,13 @@ def _collect(
         # Texts are checked before ratings: a row without a rating must still be complete.
         output = _text(row, columns.output, language)
         source = _text(row, columns.source, language) if columns.source else ""
-        single = [_row_ratings(row, cells, scale) for cells in columns.aspects.values()]
-        means = [_mean_rating(values) for values in single]
+        means = [
+            _mean_rating(_row_ratings(row, cells, scale)) for cells in columns.aspects.values()
+        ]
         if any(math.isnan(mean) for mean in means):
             others += 1
             continue
-        kept.append((output, source, means, single, name))
+        kept.append((output, source, means, name))
     if not kept:
         raise InputError(
             f"{path}: no rated sentence is left ({others} rows were marked 0, other); expected "
@@ -327,7 +317,7 @@ def _collect(
         notes.append(
             f"{elsewhere} rows left out: the column {columns.split} is not train, dev or test"
         )
-    outputs, sources, ratings, by_rater, names = zip(*kept, strict=True)
+    outputs, sources, ratings, names = zip(*kept, strict=True)
     return Annotations(
         tuple(columns.aspects),
         outputs,
@@ -336,42 +326,18 @@ def _collect(
         scale,
         names if columns.split else (),
         tuple(notes),
-        _by_rater(tuple(columns.aspects), by_rater),
     )
-
-
-def _by_rater(
-    aspects: Sequence[str], single: Sequence[Sequence[Sequence[float]]]
-) -> dict[str, FloatArray]:
-    """Return the ratings of aspects with the same number, at least 2, in all rows.
-
-    See `Annotations.raters`.
-    """
-    tables = {}
-    for column, aspect in enumerate(aspects):
-        widths = {len(row[column]) for row in single}
-        if len(widths) == 1 and min(widths) > 1:
-            tables[aspect] = np.array([row[column] for row in single], dtype=np.float64)
-    return tables
 
 
 def joined(parts: Sequence[Annotations]) -> Annotations:
     """Join sets with the same aspects and scale, in order; notes are dropped."""
-    first = parts[0]
-    raters = {}
-    for aspect in first.raters:
-        tables = [part.raters[aspect] for part in parts if aspect in part.raters]
-        # Parts with different numbers of raters cannot be joined into one table.
-        if len(tables) == len(parts) and len({table.shape[1] for table in tables}) == 1:
-            raters[aspect] = np.concatenate(tables)
     return replace(
-        first,
+        parts[0],
         outputs=sum((part.outputs for part in parts), ()),
         sources=sum((part.sources for part in parts), ()),
         ratings=np.concatenate([part.ratings for part in parts]),
         names=sum((part.names for part in parts), ()),
         notes=(),
-        raters=raters,
     )
 
 

@@ -36,8 +36,6 @@ def spoil(clean: str, rng: np.random.Generator, rate: float = 0.12) -> Correctio
     """Return a corrupted sentence with the edits that correct it.
 
     Args:
-        clean: tokenised sentence.
-        rng: random generator for the draws.
         rate: probability of an error at a token.
     """
     words = clean.split()

@@ -1,8 +1,7 @@
 """Training pairs from parallel text alone: two partly corrected sentences, one of them better.
 
-There are two ways to decide which is better. IMPARA (Maeda, Kaneko and Okazaki 2022) sums the
-impact of the edits applied: how far the meaning vector of the full correction moves when an edit is
-left out. Nested pairs need no encoder: the sentence with more of one annotator's edits is better.
+IMPARA (Maeda, Kaneko and Okazaki 2022) sums the impact of the edits applied: how far the meaning
+vector of the full correction moves when an edit is left out.
 """
 
 from __future__ import annotations
@@ -225,7 +224,6 @@ def edit_impacts(corrections: Sequence[Correction], encode: Encode) -> list[Floa
     """Return the impact of each edit: 1 − cos(Enc(corrected), Enc(corrected without the edit)).
 
     Args:
-        corrections: corrections whose edits are weighed.
         encode: returns meaning vectors; each distinct sentence is encoded once.
 
     Returns:
@@ -250,20 +248,17 @@ def ranked_pairs(
     corrections: Sequence[Correction],
     rng: np.random.Generator,
     count: int,
-    encode: Encode | None = None,
+    encode: Encode,
     *,
     tries: int = 30,
 ) -> list[RankedPair]:
-    """Return pairs of two random subsets of a correction's edits.
+    """Return IMPARA's pairs of two random subsets of a correction's edits.
 
-    With an encoder these are IMPARA's pairs: the subset with the larger total impact is better.
-    Without one they are nested: the worse sentence lacks some edits of the better one.
+    The subset with the larger total impact is better.
 
     Args:
-        corrections: parallel text.
-        rng: random generator for the draws.
         count: number of pairs wanted; fewer if the text does not have enough.
-        encode: see `edit_impacts`; None for nested pairs.
+        encode: see `edit_impacts`.
         tries: draws per correction before it is skipped.
     """
     edited = [correction for correction in corrections if correction.edits]
@@ -275,11 +270,11 @@ def ranked_pairs(
         order = rng.permutation(len(edited)).tolist()
         for place, row in enumerate(order):
             # Impacts are only computed where needed: parallel text usually has more than enough.
-            if encode is not None and place % _BLOCK == 0:
+            if place % _BLOCK == 0:
                 unknown = [r for r in order[place : place + _BLOCK] if r not in impacts]
                 weighed = edit_impacts([edited[r] for r in unknown], encode) if unknown else []
                 impacts.update(zip(unknown, weighed, strict=True))
-            pair = _try(edited[row], impacts.get(row), rng, tries, seen)
+            pair = _try(edited[row], impacts[row], rng, tries, seen)
             if pair is not None:
                 pairs.append(pair)
                 seen.add((pair.better, pair.worse))
@@ -293,18 +288,16 @@ def ranked_pairs(
 
 def _try(
     correction: Correction,
-    impacts: FloatArray | None,
+    impacts: FloatArray,
     rng: np.random.Generator,
     tries: int,
     seen: set[tuple[str, str]],
 ) -> RankedPair | None:
-    """Try to draw a new pair, nested if `impacts` is None; return None if all tries fail."""
+    """Try to draw a new pair; return None if all tries fail."""
     size = len(correction.edits)
     for _ in range(tries):
         first, second = rng.integers(0, 2, (2, size)).astype(np.float64)
-        if impacts is None:
-            second = second * first
-        gap = float((np.ones(size) if impacts is None else impacts) @ (first - second))
+        gap = float(impacts @ (first - second))
         if gap == 0:
             continue
         if gap < 0:

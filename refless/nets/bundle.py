@@ -114,7 +114,6 @@ class Bundle:
         Args:
             texts: T hypotheses, for aspects that are not among `pair_aspects`.
             pairs: P sources and hypotheses, for those that are.
-            runtime: batch size and progress.
             aspects: aspects wanted; those that the models do not predict are ignored.
 
         Returns:
@@ -223,7 +222,6 @@ def metric_for(model: str, aspects: Sequence[str]) -> str:
     none.
 
     Args:
-        model: the folder.
         aspects: the aspects that it has.
     """
     named = f"some:model={model}".replace(",", "\\,")

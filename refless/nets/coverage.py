@@ -14,7 +14,6 @@ def unknown_share(tokenizer: Any, texts: Sequence[str]) -> float:
     """Return the share of word pieces of texts that are the unknown one, without special pieces.
 
     Args:
-        tokenizer: the encoder's tokenizer.
         texts: sentences; 0 is returned if there are none.
     """
     unknown = getattr(tokenizer, "unk_token_id", None)
@@ -29,7 +28,6 @@ def reading_notes(tokenizer: Any, texts: Sequence[str], encoder: str) -> list[st
     """Return warnings if an encoder was made for other languages.
 
     Args:
-        tokenizer: the encoder's tokenizer.
         texts: sentences; the first thousand are checked.
         encoder: name of the encoder, for the messages.
     """

@@ -153,7 +153,6 @@ def read_manifest(folder: Path, kind: type[_T], formats: Sequence[str]) -> _T | 
     """Return the manifest of a trained model's folder; None if there is none.
 
     Args:
-        folder: folder of the model.
         kind: `SomeManifest` or `ImparaManifest`.
         formats: formats that are accepted.
 

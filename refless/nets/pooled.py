@@ -73,11 +73,6 @@ def _encoder(checkpoint: Checkpoint, config: Any) -> Any:
 def fresh_pooled(location: str, names: Sequence[str], *, seed: int = 0) -> Any:
     """Load an encoder with a randomly initialised head on the mean of its states.
 
-    Args:
-        location: folder or hub name, or `embedded`.
-        names: names of the outputs.
-        seed: seed of the initialisation.
-
     Raises:
         GecjuryError: see `gecjury.refless.nets.regressor.load_model`.
     """

@@ -12,17 +12,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gecjury.core.arrays import Float32Array, FloatArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.splits import Split
-from gecjury.models.checkpoints import Checkpoint, inside, is_folder, named_within, resolve
+from gecjury.models.checkpoints import (
+    CHANGE_FILE,
+    EMBEDDED,
+    Checkpoint,
+    inside,
+    is_folder,
+    named_within,
+    resolve,
+)
 from gecjury.models.encoder import EncoderSpec, load_encoder
-from gecjury.models.networks import read_config
+from gecjury.models.networks import read_config, read_network
 from gecjury.models.precision import DType
 from gecjury.refless.data.annotations import PAIRED, QUALITY, Annotations
 from gecjury.refless.nets.features import pair_features, piece_counter, sentence_features
@@ -31,6 +40,8 @@ from gecjury.refless.nets.manifest import Kernel
 from gecjury.refless.nets.regressor import damaged_tensors, load_tokenizer, save_tensors
 
 KERNEL_FILE = "kernel.safetensors"
+
+_LAYER = re.compile(r"\blayers?\.(\d+)\.")
 
 _STATES, _BASE_STATES, _FEATURES, _CHANGE = 0.15, 0.1, 0.1, 0.05
 """Weights γ of the blocks, chosen by cross-validation over TMU-GFM's train and dev parts."""
@@ -213,29 +224,20 @@ def fit_probe(
     *,
     within: float = 0.0,
     paired: bool = False,
-    shares: Sequence[float] = (),
     language: str = "en",
     most: int = 0,
-) -> tuple[Probe, dict[str, dict[str, float]], dict[str, dict[int, float]]]:
+) -> tuple[Probe, dict[str, dict[str, float]]]:
     """Fit one regression for each aspect.
 
     Args:
-        data: rated sentences.
-        split: its parts.
         encoder: name or folder of the encoder after intermediate steps.
         base: name or folder of the encoder before them; the same if there were none.
-        max_length: longest input in word pieces.
-        runtime: device, batch size, caches.
         within: see `gecjury.refless.nets.kernel.fit_kernel`; corrections of one source are a group.
         paired: see `Probe`.
-        shares: shares of the training sources, for a learning curve; each share contains the
-            smaller ones.
-        language: code of the sentences' language.
         most: see `gecjury.refless.nets.kernel.fit_kernel`.
 
     Returns:
-        The regressions; for each aspect, the dev score and the settings chosen by it; and, with
-        `shares`, for each aspect the dev score by number of training rows, including all rows.
+        The regressions; and for each aspect, the dev score and the settings chosen by it.
     """
     # The reader takes its settings from a probe; one without regressions is enough.
     reader = _Reader(Probe({}, encoder, base, max_length, paired, language=language), runtime)
@@ -243,36 +245,19 @@ def fit_probe(
     blocks_of = reader.read(dict.fromkeys(data.aspects, (data.sources, data.outputs)))
     models: dict[str, KernelModel] = {}
     chosen = {}
-    curves: dict[str, dict[int, float]] = {}
-    # Sources are drawn, not rows: corrections of one source carry nearly the same information.
-    order = np.random.default_rng(0).permutation(np.unique(groups[split.train]))
     for (aspect, blocks), ratings in zip(blocks_of, data.ratings.T, strict=True):
-        label, total = f"kernel regression: {aspect}", TRIED * (1 + len(shares))
-        with runtime.progress.task(label, total) as bar:
-            fit = partial(
-                fit_kernel, blocks, ratings, dev=split.dev, groups=groups, within=within,
-                most=most, bar=bar,
+        with runtime.progress.task(f"kernel regression: {aspect}", TRIED) as bar:
+            models[aspect], chosen[aspect] = fit_kernel(
+                blocks, ratings, split.train, split.dev, groups=groups, within=within, most=most,
+                bar=bar,
             )  # fmt: skip
-            models[aspect], chosen[aspect] = fit(split.train)
-            # Each share is a prefix of the same order, so that larger ones contain smaller ones.
-            for share in shares:
-                kept = order[: max(1, round(share * len(order)))]
-                rows = split.train[np.isin(groups[split.train], kept)]
-                _, figures = fit(rows)
-                curves.setdefault(aspect, {})[len(rows)] = figures["score"]
-        # The whole training part is the curve's last point; it was fitted above.
-        if shares:
-            curves[aspect][len(split.train)] = chosen[aspect]["score"]
-    probe = Probe(models, encoder, base, max_length, paired, language=language)
-    return probe, chosen, curves
+    return Probe(models, encoder, base, max_length, paired, language=language), chosen
 
 
 def save_probe(probe: Probe, folder: Path, *, half: bool = False) -> None:
     """Write the regressions as safetensors: the points in 32 bits, everything else in 64 bits.
 
     Args:
-        probe: the regressions.
-        folder: folder of the model.
         half: True to write the points in 16 bits, if they were fitted so.
     """
     small = np.float16 if half else np.float32
@@ -284,6 +269,41 @@ def save_probe(probe: Probe, folder: Path, *, half: bool = False) -> None:
     save_tensors(tensors, folder / KERNEL_FILE)
 
 
+def save_change(tuned: str, folder: Path, *, rank: int, layers: int) -> None:
+    """Write the changes that a training made to the packaged encoder.
+
+    Args:
+        rank: number of singular values kept of a matrix's change.
+        layers: number of the lowest layers whose changes are kept; those above are not used.
+    """
+    from safetensors.numpy import save_file
+
+    before, after = (_weights(name) for name in (EMBEDDED, tuned))
+    tensors = {}
+    for name, values in before.items():
+        layer = _LAYER.search(name)
+        change = after[name] - values
+        if (layer and int(layer[1]) >= layers) or not change.any():
+            continue
+        if change.ndim == 1:
+            tensors[name] = change.astype(np.float16)
+            continue
+        left, sizes, right = np.linalg.svd(change, full_matrices=False)
+        # The root on both sides keeps values within the range of 16 bits.
+        root = np.sqrt(sizes[:rank])
+        tensors[f"{name}.left"] = (left[:, :rank] * root).astype(np.float16)
+        tensors[f"{name}.right"] = (root[:, None] * right[:rank]).astype(np.float16)
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(tensors, folder / CHANGE_FILE, metadata={"base": resolve(EMBEDDED).identity})
+
+
+def _weights(name: str) -> dict[str, Any]:
+    """Return an encoder's parameters as 64-bit arrays, by their names in the encoder alone."""
+    checkpoint = resolve(name)
+    network, _ = read_network(checkpoint, read_config(checkpoint), "encoder")
+    return {key: value.detach().double().numpy() for key, value in network.named_parameters()}
+
+
 def open_probe(
     folder: Path,
     record: Kernel,
@@ -292,13 +312,6 @@ def open_probe(
     language: str = "en",
 ) -> Probe:
     """Read the regressions that `save_probe` wrote.
-
-    Args:
-        folder: folder of the model.
-        record: see `Probe.record`.
-        max_length: longest input in word pieces.
-        dtype: precision of the encoders.
-        language: code of the language trained on.
 
     Raises:
         InputError: the file is missing or damaged.

@@ -59,7 +59,6 @@ class Regressor:
         Args:
             first: N texts.
             second: N texts to be read as pairs with `first`, or None.
-            runtime: device, batch size and cache.
 
         Returns:
             N × aspects; rounded to six digits, since the last bits depend on the batch.
@@ -142,8 +141,6 @@ def batch_logits(
 
     Args:
         model: the model; it is put into evaluation mode and stays in it.
-        tokenizer: pads the batches.
-        inputs: inputs of the model.
         batches: positions in `inputs`.
         most: the run's batch size.
     """
@@ -179,9 +176,6 @@ def load_model(
     """Load a model with randomly initialised heads.
 
     Args:
-        location: folder or hub name, or `embedded`.
-        names: names of the outputs.
-        seed: seed of the initialisation.
         kind: `sentences` for regression, or `word-pieces` for one label per token.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Trainable parts of a network, their learning rates, and their memory.
+"""Trainable parts of a network, and their memory.
 
 On small machines, base-size encoders run out of memory because of their gradients, the optimiser's
 states and the activations kept for the backward pass. Freezing the lowest layers saves all three;
@@ -16,10 +16,6 @@ from gecjury.core.errors import OptionError
 
 def check_layers(config: Any, count: int) -> None:
     """Raise an error if more layers are to be frozen than an encoder has.
-
-    Args:
-        config: configuration of the model.
-        count: number of layers to freeze.
 
     Raises:
         OptionError: the encoder has fewer.
@@ -46,7 +42,7 @@ def encoder_layers(model: Any) -> list[Any]:
             return list(module)
     raise OptionError(
         f"a {model.config.model_type} model has no list of its layers: leave out "
-        "--freeze-layers, --gradient-checkpointing and --layer-decay"
+        "--freeze-layers and --gradient-checkpointing"
     )
 
 
@@ -72,25 +68,21 @@ def output_layer(model: Any) -> Any | None:
     return layers[-1] if layers else None
 
 
-def freeze_embeddings(model: Any) -> None:
-    """Freeze the embeddings: this saves memory and time, and rare words keep their vectors."""
-    # Language models have no embeddings module other than the matrix of word vectors.
-    embeddings = getattr(model.base_model, "embeddings", None) or model.get_input_embeddings()
-    for parameter in embeddings.parameters():
-        parameter.requires_grad_(False)
-
-
 def freeze_lowest(model: Any, count: int) -> None:
     """Freeze the lowest layers and everything below them (embeddings, position biases).
 
     Args:
-        model: the model to train.
-        count: number of layers; 0 freezes nothing.
+        count: number of layers; 0 freezes the embeddings alone. This saves memory and time, and
+            rare words keep their vectors.
 
     Raises:
         OptionError: see `check_layers` and `encoder_layers`.
     """
     if not count:
+        # Language models have no embeddings module other than the matrix of word vectors.
+        embeddings = getattr(model.base_model, "embeddings", None) or model.get_input_embeddings()
+        for parameter in embeddings.parameters():
+            parameter.requires_grad_(False)
         return
     check_layers(model.config, count)
     layers = encoder_layers(model)
@@ -221,25 +213,6 @@ def keep_layers(model: Any) -> None:
     """Undo `recompute_layers`."""
     for layer in encoder_layers(model):
         vars(layer).pop("forward", None)
-
-
-def rates_by_layer(model: Any, decay: float) -> dict[int, float]:
-    """Return the share of the learning rate for each parameter, by `id`.
-
-    Head and pooler have share 1, each layer has `decay` times the share of the layer above it, and
-    parameters below the lowest layer have `decay` times that layer's share.
-
-    Raises:
-        OptionError: see `encoder_layers`.
-    """
-    # Later entries overwrite earlier ones. Parameters in no layer are below the lowest one, except
-    # the pooler's, which are above the highest.
-    layers = encoder_layers(model)
-    levels = {id(p): -1 for p in model.base_model.parameters()}
-    levels |= {id(p): row for row, layer in enumerate(layers) for p in layer.parameters()}
-    levels |= {id(p): len(layers) for p in _pooler(model)}
-    top = len(layers)
-    return {id(p): decay ** (top - levels.get(id(p), top)) for p in model.parameters()}
 
 
 def _pooler(model: Any) -> list[Any]:

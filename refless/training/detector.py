@@ -5,18 +5,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gecjury.corpus.corpus import fingerprint
 from gecjury.refless.data.labelled import LabelledText, labelled_print
 from gecjury.refless.nets.regressor import save_model
+from gecjury.refless.training.detection import DetectionData, learn_detection, with_dev
 from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.model_card import markdown_table, model_card, shown_name
 from gecjury.refless.training.recipe import DetectorRecipe
-from gecjury.refless.training.steps.detection import with_dev
-from gecjury.refless.training.steps.intermediate import IntermediateData, Step, learn
 from gecjury.refless.training.trainer import is_main_process, wait_for_all
 
 DETECTOR_FORMAT = "gecjury-detector/1"
@@ -44,7 +41,7 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
     """Train, evaluate and save; a killed run resumes where it stopped.
 
     Returns:
-        Dev figures, see `gecjury.refless.training.steps.detection.detection_scores`.
+        Dev figures, see `gecjury.refless.training.detection.detection_scores`.
 
     Raises:
         InputError: too few sentences, or only one class.
@@ -52,26 +49,15 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
     """
     recipe, settings = job.recipe, job.recipe.settings
     text = with_dev(job.text, settings.seed)
-    weight = recipe.detection_weight
-    # The fingerprint keeps the order of earlier versions, so that their folders are recognised.
-    choices = {"frozen": settings.freeze_embeddings, "error_weight": weight}
-    decided = json.dumps(settings.recorded() | choices)
-    run = fingerprint([recipe.encoder, text.print, decided])
+    run = job.run(text.print)
     if (earlier := job.finished(run, _Report)) is not None:
         return dict(earlier.figures)
     watch = job.watch()
-    step = Step(
-        kind="detection",
-        start=recipe.encoder,
-        folder=job.folder,
-        data=IntermediateData(labelled=text),
-        settings=settings,
-        runtime=job.runtime,
-        watch=watch.of("detector"),
-        error_weight=weight,
-    )
+    data = DetectionData(labelled=text)
     with watch.ledger.stage("training"):
-        result, tokenizer = learn(step)
+        result, tokenizer = learn_detection(
+            recipe.encoder, job.folder, data, settings, job.runtime, watch.of("detector")
+        )
     names = ("f0.5", "precision", "recall", "ap", "tokens")
     figures = {name: float(result.best[name]) for name in names}
     # The detector itself is in the top folder, where `train some` and `train impara` load it.

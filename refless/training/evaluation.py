@@ -8,20 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
-from gecjury.refless.data.annotations import QUALITY
 from gecjury.refless.nets.bundle import Bundle, metric_for
+from gecjury.refless.training.detection import figures_in_words
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.model_card import Figures, figures_table, model_card
-from gecjury.refless.training.steps.detection import figures_in_words
 from gecjury.refless.training.watching import Stage
-from gecjury.refless.training.worth import (
-    BesideRow,
-    Worth,
-    beside_table,
-    figures_beside,
-    worth_of_ratings,
-    worth_table,
-)
+from gecjury.refless.training.worth import Worth, worth_of_ratings, worth_table
 from gecjury.stats.correlation import pearson, spearman
 
 
@@ -32,24 +24,22 @@ class Report:
     Attributes:
         figures: `dev` and `test`, then aspect, then pearson, spearman, rmse, rows.
         trained: for each trained model, its best dev score and its epochs.
-        steps: dev score of each intermediate step.
+        detection: dev figures of error detection, if it was learnt first.
         alone: separate figures of `fine-tuning` and of the `kernel` regression, if both were
             trained.
         shares: for each aspect, the kernel regression's share in the prediction, if both were
             trained.
         effort: seconds and memory by stage; see `Ledger`.
-        beside: for quality, figures of simple counts and of the raters on the test part.
         worth: the share of the test part's pairs in the right order, compared with chance and with
-            counting changes; None in folders of earlier versions.
+            counting changes; None before the evaluation.
     """
 
     figures: Figures
     trained: Mapping[str, Mapping[str, float]]
-    steps: Mapping[str, float] = field(default_factory=dict)
+    detection: Mapping[str, float] = field(default_factory=dict)
     alone: Mapping[str, Figures] = field(default_factory=dict)
     shares: Mapping[str, float] = field(default_factory=dict)
     effort: Mapping[str, Stage] = field(default_factory=dict)
-    beside: tuple[BesideRow, ...] = ()
     worth: Worth | None = None
 
 
@@ -57,11 +47,6 @@ def evaluate(job: Job, bundle: Bundle, report: Report) -> Report:
     """Return a report with figures on dev and test.
 
     If a model has two parts, their shares are chosen by dev Spearman and are in the report as well.
-
-    Args:
-        job: the training.
-        bundle: the trained model.
-        report: the report so far.
     """
     both = bool(bundle.members) and bundle.probe is not None
     shares: dict[str, float] = {}
@@ -80,14 +65,12 @@ def evaluate(job: Job, bundle: Bundle, report: Report) -> Report:
             figures.setdefault(way, {})[part] = by_aspect
     # `chosen` and `predicted` now belong to the test part, the last of the loop.
     language = job.recipe.language
-    beside = figures_beside(chosen, predicted[QUALITY], language) if QUALITY in predicted else ()
     train = job.data.take(job.split.train)
     return replace(
         report,
         figures=figures.pop(""),
         alone=figures,
         shares=shares,
-        beside=tuple(beside),
         worth=worth_of_ratings(train, chosen, predicted, language),
     )
 
@@ -99,8 +82,6 @@ def best_share(ratings: FloatArray, tuned: FloatArray, fitted: FloatArray) -> fl
 
     Args:
         ratings: one per row.
-        tuned: predictions of fine-tuned models.
-        fitted: predictions of the kernel regression.
     """
 
     def order(tenths: int) -> float:
@@ -157,8 +138,7 @@ def some_card(job: Job, report: Report) -> str:
     results = [
         *([worth_table(report.worth)] if report.worth else []),
         figures_table(report.figures, report.alone) + _beside(job, report),
-        *([beside_table(report.beside)] if report.beside else []),
-        *figures_in_words(report.steps),
+        *figures_in_words(report.detection),
     ]
     return model_card(
         job,

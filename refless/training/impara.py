@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -11,26 +10,33 @@ from typing import Any
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
-from gecjury.corpus.corpus import fingerprint
+from gecjury.core.runtime import Runtime
 from gecjury.corpus.leakage import normalise
 from gecjury.models.checkpoints import is_folder
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refless.data.pairs import Correction, RankedPair, pairs_print, ranked_pairs
 from gecjury.refless.nets.manifest import IMPARA_FORMAT, IMPARA_POOLED_FORMAT
 from gecjury.refless.nets.pooled import HEAD_FILE, fresh_pooled, save_pooled
-from gecjury.refless.nets.regressor import load_model, load_tokenizer, output_errors, save_model
-from gecjury.refless.training.job import TrainingJob
-from gecjury.refless.training.model_card import markdown_table, model_card
-from gecjury.refless.training.recipe import RankerPooling, RankerRecipe
-from gecjury.refless.training.steps.detection import (
+from gecjury.refless.nets.regressor import (
+    load_model,
+    load_tokenizer,
+    output_errors,
+    predict,
+    save_model,
+    tokenise,
+)
+from gecjury.refless.training.detection import (
     LEAST,
+    DetectionData,
     drawn_parts,
     figures_in_words,
     refuse_few,
 )
-from gecjury.refless.training.steps.intermediate import pair_accuracy, pair_examples, pair_gaps
+from gecjury.refless.training.job import TrainingJob
+from gecjury.refless.training.model_card import markdown_table, model_card
+from gecjury.refless.training.recipe import RankerPooling, RankerRecipe, TrainSettings
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
-from gecjury.refless.training.watching import Stage, Watch
+from gecjury.refless.training.watching import Stage
 from gecjury.refless.training.worth import Worth, worth_of, worth_table
 
 _ENCODER = "encoder"
@@ -47,8 +53,7 @@ def split_corrections(corrections: Sequence[Correction], seed: int) -> dict[str,
 class RankerJob(TrainingJob):
     """The input of one training of an IMPARA; the best epoch is that with the best dev accuracy.
 
-    The recipe's encoder weighs the edits and is then trained. With `steps`, an error detector is
-    trained first.
+    The recipe's encoder weighs the edits and is then trained.
 
     Attributes:
         recipe: how the model is trained.
@@ -58,24 +63,6 @@ class RankerJob(TrainingJob):
     recipe: RankerRecipe
     corrections: Sequence[Correction]
 
-    @property
-    def run(self) -> str:
-        """Fingerprint of everything that determines the weights."""
-        recipe = self.recipe
-        settings = recipe.settings.deciding()
-        parts = [recipe.encoder, str(recipe.pairs), json.dumps(settings)]
-        # Later settings are included only if they differ from the earlier behaviour, so that
-        # folders of earlier versions are still recognised.
-        parts += [recipe.pooling] if recipe.pooling != "cls" else []
-        parts += [f"detector {recipe.detector}"] if recipe.detector else []
-        parts += [f"language {recipe.language}"] if recipe.language != "en" else []
-        if self.steps is not None:
-            parts += [json.dumps(recipe.step_settings.recorded()), *self.steps.clean]
-            parts += [f"{c.source}\t{c.text()}" for c in self.steps.corrections]
-            if self.steps.labelled is not None:
-                parts += [str(recipe.detection_weight), self.steps.labelled.print]
-        return fingerprint([*parts, *(f"{c.source}\t{c.text()}" for c in self.corrections)])
-
 
 @dataclass(frozen=True)
 class RankerReport:
@@ -83,12 +70,11 @@ class RankerReport:
 
     Attributes:
         figures: for dev and test, the share of pairs in the right order, and the number of pairs.
-        worth: the share on the test part, compared with chance and with counting changes; None in
-            folders of earlier versions.
+        worth: the share on the test part, compared with chance and with counting changes.
     """
 
     figures: tuple[Mapping[str, Any], ...]
-    worth: Worth | None = None
+    worth: Worth
 
 
 def train_impara(job: RankerJob) -> RankerReport:
@@ -99,13 +85,14 @@ def train_impara(job: RankerJob) -> RankerReport:
         OptionError: the folder holds another model.
     """
     recipe, settings = job.recipe, job.recipe.settings
-    if (earlier := job.finished(job.run, RankerReport)) is not None:
+    run = job.run(*(f"{c.source}\t{c.text()}" for c in job.corrections))
+    if (earlier := job.finished(run, RankerReport)) is not None:
         return earlier
     watch = job.watch()
     # Impacts are measured with the pretrained encoder, before anything is trained.
     with watch.ledger.stage("weighing of edits"):
         pairs = _make_pairs(job)
-    start, detected = _detect(job, watch)
+    start, detected = job.detect(_without_held_out(job), watch)
     tokenizer = load_tokenizer(start)
     pooled = recipe.pooling == "mean"
     model = (fresh_pooled if pooled else load_model)(start, ("rank",), seed=settings.seed)
@@ -122,8 +109,7 @@ def train_impara(job: RankerJob) -> RankerReport:
         label="impara: training",
     )
     with watch.ledger.stage("training"):
-        place = job.work if job.steps is None else job.work / "ranker"
-        result = fit(task, settings, place, job.runtime, watch.of("ranker"))
+        result = fit(task, settings, job.work / "ranker", job.runtime, watch.of("ranker"))
     # Computed once for accuracy and worth, with the best epoch's model.
     reached = {part: gaps(result.model, part) for part in ("dev", "test")}
     figures = [
@@ -148,13 +134,12 @@ def train_impara(job: RankerJob) -> RankerReport:
             with output_errors(job.folder / _ENCODER):
                 shutil.copytree(encoder, job.folder / _ENCODER, dirs_exist_ok=True)
             encoder = _ENCODER
-        # The format keeps older versions from loading a head that they would misread.
         record = {
             "format": IMPARA_POOLED_FORMAT if pooled else IMPARA_FORMAT,
             "encoder": encoder,
-            "run": job.run,
+            "run": run,
             "pooling": recipe.pooling,
-            "steps": detected,
+            "detection": detected,
             "effort": effort,
             **asdict(report),
         }
@@ -164,23 +149,16 @@ def train_impara(job: RankerJob) -> RankerReport:
     return report
 
 
-def _detect(job: RankerJob, watch: Watch) -> tuple[str, dict[str, float]]:
-    """Train the error detector, if wanted; return the ranker's starting point and dev figures."""
-    recipe = job.recipe
-    start = recipe.detector or recipe.encoder
-    if job.steps is None:
-        return start, {}
-    # The detector must not learn from sentences that the ranker is evaluated on.
-    parts = split_corrections(job.corrections, recipe.settings.seed)
+def _without_held_out(job: RankerJob) -> DetectionData | None:
+    """Return the text for error detection without sentences that the ranker is evaluated on."""
+    if job.detection is None or job.detection.labelled is None:
+        return job.detection
+    parts = split_corrections(job.corrections, job.recipe.settings.seed)
     tried = [*parts["dev"], *parts["test"]]
     held = {normalise(text) for c in tried for text in (c.source, c.text())}
-    data = job.steps
-    if data.labelled is not None:
-        kept = tuple(s for s in data.labelled.train if normalise(s.text) not in held)
-        data = replace(data, labelled=replace(data.labelled, train=kept))
-    corrections = [c for c in data.corrections if normalise(c.source) not in held]
-    data = replace(data, corrections=corrections)
-    return job.run_step("detection", start, job.work / "detection", data, watch.of("detector"))
+    labelled = job.detection.labelled
+    kept = tuple(s for s in labelled.train if normalise(s.text) not in held)
+    return replace(job.detection, labelled=replace(labelled, train=kept))
 
 
 def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
@@ -200,6 +178,45 @@ def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
     return pairs
 
 
+def pair_examples(
+    tokenizer: Any, pairs: Sequence[RankedPair], max_length: int
+) -> list[dict[str, Any]]:
+    """Return pairs in the form that `gecjury.refless.training.trainer.fit` needs for ranking."""
+    better = tokenise(tokenizer, [pair.better for pair in pairs], None, max_length)
+    worse = tokenise(tokenizer, [pair.worse for pair in pairs], None, max_length)
+    return [{"better": b, "worse": w} for b, w in zip(better, worse, strict=True)]
+
+
+def pair_accuracy(gaps: FloatArray) -> float:
+    """Return the share of pairs whose better sentence has the higher output; ties count half.
+
+    Args:
+        gaps: see `pair_gaps`.
+    """
+    if not np.isfinite(gaps).all():
+        return float("nan")
+    return float(((gaps > 0) + 0.5 * (gaps == 0)).mean())
+
+
+def pair_gaps(
+    model: Any,
+    tokenizer: Any,
+    pairs: Sequence[RankedPair],
+    settings: TrainSettings,
+    runtime: Runtime,
+) -> FloatArray:
+    """Return the output for each pair's better sentence minus that for the worse, shape (pairs,).
+
+    A model that diverged gives NaN.
+    """
+    texts = [pair.better for pair in pairs] + [pair.worse for pair in pairs]
+    encoded = tokenise(tokenizer, texts, None, settings.max_length)
+    outputs = predict(model, tokenizer, encoded, runtime)[:, 0]
+    with np.errstate(invalid="ignore"):
+        gaps: FloatArray = outputs[: len(pairs)] - outputs[len(pairs) :]
+    return gaps
+
+
 def _card(
     job: RankerJob,
     pairs: Mapping[str, Sequence[RankedPair]],
@@ -210,7 +227,6 @@ def _card(
     pooling = job.recipe.pooling
     rows = [(f["part"], f["accuracy"], f["pairs"]) for f in report.figures]
     table = markdown_table(("part", "accuracy", "pairs"), rows)
-    worth = [worth_table(report.worth)] if report.worth else []
     made = ", ".join(f"{part} {len(p)} ({pairs_print(p)})" for part, p in pairs.items())
     reads_means = (
         f"The ranker reads the mean of the last hidden states, with the head in {HEAD_FILE}; plain "
@@ -221,7 +237,7 @@ def _card(
         "IMPARA: a ranker of corrections",
         "impara",
         data={"corrections": str(len(job.corrections)), "pairs": made, "split": "by source"},
-        results="\n\n".join([*worth, table, *figures_in_words(detected)]),
+        results="\n\n".join([worth_table(report.worth), table, *figures_in_words(detected)]),
         usage=f"gecjury score SOURCE HYP -m {ranker_metric(job.folder.name, pooling)}",
         notes=[reads_means] if pooling == "mean" else [],
         effort=effort,

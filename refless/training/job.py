@@ -13,6 +13,7 @@ from gecjury.core.errors import OptionError
 from gecjury.core.records import from_record
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import read_json, write_text
+from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.splits import Split
 from gecjury.models.checkpoints import resolve
@@ -20,11 +21,10 @@ from gecjury.models.networks import read_config
 from gecjury.models.origin import KEYS_FILE, MANIFEST
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.nets.trainable import check_layers
-from gecjury.refless.training.recipe import BaseRecipe, Intermediate, Recipe
-from gecjury.refless.training.steps.detection import detection_keys
-from gecjury.refless.training.steps.intermediate import IntermediateData, Step, run_intermediate
+from gecjury.refless.training.detection import DetectionData, detection_keys, run_detection
+from gecjury.refless.training.recipe import BaseRecipe, Recipe
 from gecjury.refless.training.trainer import is_main_process
-from gecjury.refless.training.watching import HISTORY_FILE, History, Ledger, Watch, check_reporting
+from gecjury.refless.training.watching import HISTORY_FILE, History, Ledger, Watch
 
 _T = TypeVar("_T")
 
@@ -37,14 +37,11 @@ class TrainingJob:
         recipe: how the model is trained.
         folder: output folder; its subfolder `checkpoints` exists until the training ends.
         runtime: device, batch size for evaluation, progress.
-        steps: data for the steps before the main training.
+        detection: text for learning error detection before the main training.
         origin: names of the data, for the model card.
         notes: warnings for the model card, e.g. about leakage.
         recipe_name: the named recipe that the options came from, for card and manifest; empty for
             none.
-        license: licence of the model, for its card; empty for none.
-        report_to: services that transformers reports to while it trains (`tensorboard`, ...).
-        logs: folder for TensorBoard; None for `logs` in the output folder.
         drawn: called with the history (see `History`) whenever it has changed.
         told: called with a message for each part that an earlier run finished or started.
     """
@@ -52,13 +49,10 @@ class TrainingJob:
     recipe: BaseRecipe
     folder: Path
     runtime: Runtime
-    steps: IntermediateData | None = None
+    detection: DetectionData | None = None
     origin: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     recipe_name: str = ""
-    license: str = ""
-    report_to: tuple[str, ...] = ()
-    logs: Path | None = None
     drawn: Callable[[Mapping[str, Any]], None] | None = None
     told: Callable[[str], None] = lambda line: None
 
@@ -67,46 +61,46 @@ class TrainingJob:
         """The folder for checkpoints, which is deleted at the end."""
         return self.folder / "checkpoints"
 
+    def run(self, *data: str) -> str:
+        """Return the fingerprint of everything that determines the weights.
+
+        Args:
+            *data: the training data, or its fingerprints.
+        """
+        before = [] if self.detection is None else [self.detection.print]
+        return fingerprint([self.recipe.deciding(), *before, *data])
+
     def watch(self) -> Watch:
         """Return the watch that records the run; it continues the records of an earlier run.
 
         Raises:
-            OptionError: the encoder has fewer layers than are to be frozen, or transformers
-                does not know a service.
-            MissingExtraError: the package of a service is not installed.
+            OptionError: the encoder has fewer layers than are to be frozen.
         """
-        check_reporting(self.report_to)
         if self.recipe.settings.freeze_layers:
             config = read_config(resolve(self.recipe.encoder))
             check_layers(config, self.recipe.settings.freeze_layers)
         return Watch(
             History(self.folder / HISTORY_FILE, self.drawn),
             Ledger(self.work / "effort.json" if is_main_process() else None),
-            self.report_to,
-            self.logs or self.folder / "logs",
             told=self.told,
         )
 
-    def run_step(
-        self, kind: Intermediate, start: str, folder: Path, data: IntermediateData, watch: Watch
-    ) -> tuple[str, dict[str, float]]:
-        """Run a step before the main training; see `run_intermediate`.
+    def detect(self, data: DetectionData | None, watch: Watch) -> tuple[str, dict[str, float]]:
+        """Learn error detection before the main training, if there is text to learn it from.
 
         Returns:
-            The folder of the model, from which the next step starts; and the dev figures.
+            The folder or hub name of the model from which the main training starts, and the dev
+            figures of error detection; see `run_detection`.
         """
-        step = Step(
-            kind=kind,
-            start=start,
-            folder=folder,
-            data=data,
-            settings=self.recipe.step_settings,
-            runtime=self.runtime,
-            watch=watch,
-            error_weight=self.recipe.detection_weight,
-        )
-        with watch.ledger.stage(f"step {kind}"):
-            return str(folder / "model"), run_intermediate(step)
+        start = self.recipe.detector or self.recipe.encoder
+        if data is None:
+            return start, {}
+        folder, settings = self.work / "detection", self.recipe.settings
+        with watch.ledger.stage("detection"):
+            figures = run_detection(
+                start, folder, data, settings, self.runtime, watch.of("detection")
+            )
+        return str(folder / "model"), figures
 
     def finished(self, run: str, report: type[_T]) -> _T | None:
         """Return the report of an earlier, finished run in the folder; None if there is none.
@@ -123,7 +117,7 @@ class TrainingJob:
             return None
         record = read_json(path, "the manifest of a training")
         try:
-            if isinstance(record, dict) and run in (record.get("asked"), record.get("run")):
+            if isinstance(record, dict) and run == record.get("run"):
                 return from_record(report, record)
         except ValueError:
             pass  # A damaged report is treated like another model: it must not be overwritten.
@@ -142,7 +136,7 @@ class TrainingJob:
         """
         common = {"language": self.recipe.language}
         common |= {"recipe": self.recipe_name} if self.recipe_name else {}
-        labelled = None if self.steps is None else self.steps.labelled
+        labelled = None if self.detection is None else self.detection.labelled
         keys = {sentence_key(text) for text in texts if text}
         # The sentences that a detector was trained on are training data of the model as well.
         keys |= detection_keys(labelled, self.recipe.detector)
@@ -158,16 +152,12 @@ class TrainingJob:
 class Job(TrainingJob):
     """The input of one training of a SOME.
 
-    With `drawn`, kernel regression is also fitted to parts of the data, for a learning curve.
-
     Attributes:
         recipe: how the model is trained.
         data: rated sentences.
         split: its parts.
-        extra: further rated sentences of some of the aspects, for training only.
     """
 
     recipe: Recipe
     data: Annotations
     split: Split
-    extra: Sequence[Annotations] = ()

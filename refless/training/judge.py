@@ -16,7 +16,6 @@ import numpy as np
 
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, MissingExtraError, install_hint
-from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.splits import Split
 from gecjury.models.batching import padded_batches, padded_room, pick_device, run_batch
 from gecjury.models.checkpoints import resolve
@@ -30,11 +29,11 @@ from gecjury.models.networks import (
 from gecjury.models.origin import JUDGE_FORMAT
 from gecjury.refless.data.annotations import QUALITY, Annotations
 from gecjury.refless.nets.regressor import save_model
+from gecjury.refless.training.detection import refuse_few
 from gecjury.refless.training.evaluation import aspect_figures
 from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.model_card import markdown_table, model_card
 from gecjury.refless.training.recipe import JudgeRecipe
-from gecjury.refless.training.steps.detection import refuse_few
 from gecjury.refless.training.trainer import (
     Answers,
     LearningTask,
@@ -84,18 +83,6 @@ class JudgeJob(TrainingJob):
     metric: str
     prompt: str
 
-    @property
-    def run(self) -> str:
-        """Fingerprint of everything that determines the weights."""
-        parts = [
-            self.data.print,
-            json.dumps(self.recipe.deciding()),
-            json.dumps(dict(self.answers)),
-        ]
-        parts += [",".join(map(str, part)) for part in (self.split.train, self.split.dev)]
-        parts += [json.dumps(lesson.messages) for lesson in self.lessons]
-        return fingerprint(parts)
-
 
 @dataclass(frozen=True)
 class JudgeReport:
@@ -112,7 +99,7 @@ class JudgeReport:
     figures: Mapping[str, Mapping[str, Mapping[str, float]]]
     untaught: Mapping[str, Mapping[str, Mapping[str, float]]]
     best: Mapping[str, float]
-    worth: Worth | None = None
+    worth: Worth
 
 
 def train_judge(job: JudgeJob) -> JudgeReport:
@@ -125,7 +112,10 @@ def train_judge(job: JudgeJob) -> JudgeReport:
         MissingExtraError: --lora without the package peft.
     """
     recipe, settings = job.recipe, job.recipe.settings
-    if (earlier := job.finished(job.run, JudgeReport)) is not None:
+    rows = (",".join(map(str, part)) for part in (job.split.train, job.split.dev))
+    asked = (json.dumps(lesson.messages) for lesson in job.lessons)
+    run = job.run(job.data.print, json.dumps(dict(job.answers)), *rows, *asked)
+    if (earlier := job.finished(run, JudgeReport)) is not None:
         return earlier
     watch = job.watch()
     checkpoint = resolve(recipe.encoder, packaged=False)
@@ -190,7 +180,7 @@ def train_judge(job: JudgeJob) -> JudgeReport:
         seen = job.data.take([*job.split.train, *job.split.dev])
         record = {
             "format": JUDGE_FORMAT,
-            "run": job.run,
+            "run": run,
             "metric": job.metric,
             "prompt": job.prompt,
             "effort": effort,
@@ -318,7 +308,7 @@ def _figures(job: JudgeJob, scores: FloatArray) -> dict[str, float]:
     return aspect_figures(job.data.ratings[scored, 0], scores[scored])
 
 
-def _worth(job: JudgeJob, predicted: FloatArray) -> Worth | None:
+def _worth(job: JudgeJob, predicted: FloatArray) -> Worth:
     rows = [row for row in job.split.test.tolist() if np.isfinite(predicted[row])]
     train, test = job.data.take(job.split.train), job.data.take(rows)
     scored = {QUALITY: predicted[rows]}
@@ -357,7 +347,6 @@ def _card(job: JudgeJob, report: JudgeReport, effort: Mapping[str, Any]) -> str:
         for part in ("dev", "test")
     ]
     results = markdown_table(("model", "part", "Pearson", "Spearman", "RMSE"), rows)
-    worth = [worth_table(report.worth)] if report.worth else []
     return model_card(
         job,
         "A judge of corrections",
@@ -368,7 +357,7 @@ def _card(job: JudgeJob, report: JudgeReport, effort: Mapping[str, Any]) -> str:
             "split": f"{job.split}, by source",
             "prompt": job.prompt,
         },
-        results="\n\n".join([*worth, results]),
+        results="\n\n".join([worth_table(report.worth), results]),
         usage=f"gecjury score SOURCE HYP -m {job.metric}",
         notes=[
             "Only this prompt and this form of answer were taught; other prompts were not tested",

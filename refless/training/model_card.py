@@ -30,7 +30,6 @@ def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) ->
     """Return a Markdown table.
 
     Args:
-        headings: names of the columns.
         rows: cells; floats are written with three digits.
     """
     cells = [
@@ -94,7 +93,6 @@ _KNOWN = {
     HEAD_FILE: "the linear head on the mean of the encoder's last hidden states",
     "config.json": "configuration of a transformers model",
     "model.safetensors": "its weights",
-    "grid.json": "results of each combination of the grid",
     HISTORY_FILE: "losses and dev scores during the training",
 }
 
@@ -105,15 +103,12 @@ def _parts(folder: Path) -> str:
     paths = folder.iterdir() if folder.is_dir() else ()
     # The card is written before the files that mark the model as complete.
     names = {path.name for path in paths if not path.name.startswith(".")} | {MANIFEST, KEYS_FILE}
-    for name in sorted(names - {"README.md", "checkpoints", "intermediate"}):
+    for name in sorted(names - {"README.md", "checkpoints"}):
         path = folder / name
         if not path.is_dir():
             usual = "tokenizer" if name.startswith(("tokenizer", "vocab", "special_tok")) else ""
             about = _KNOWN.get(name, usual)
             lines.append(f"- `{name}`" + (f": {about}" if about else ""))
-            continue
-        if name == "logs":
-            lines.append("- `logs/`: logs of the training for TensorBoard")
             continue
         if (path / "config.json").exists() and any(path.glob("*.safetensors")):
             config = read_json(path / "config.json", "a model's configuration")
@@ -144,17 +139,13 @@ def model_card(
     """Return a README.md with the metadata that model hubs read.
 
     Args:
-        job: the training, whose notes, origin, language and licence are on the card. The files in
-            its folder are listed; the encoder is named as the base model only if it is a hub name.
-        title: heading.
+        job: the training, whose notes, origin and language are on the card. The files in its
+            folder are listed; the encoder is named as the base model only if it is a hub name.
         metric: `some`, `impara`, `detector` or `judge`.
         data: further entries about the training data: fingerprint, split.
-        results: Markdown with the figures.
-        usage: the commands that use the model.
         notes: further limitations that users should know.
         about: what the model is and is not meant for.
         figures: see `figures_table`; model hubs show those on test.
-        effort: seconds and memory by stage.
         citation: BibTeX of the metric's paper.
         extra: the extra of gecjury that the model needs; empty for none.
         pipeline: kind of task, as hubs name it.
@@ -165,8 +156,6 @@ def model_card(
     base = shown_name(base)
     head = ["---", "library_name: transformers", f"language: {job.recipe.language}"]
     head += [f"pipeline_tag: {pipeline}", f"tags: [gecjury, {metric}, gec, evaluation]"]
-    if job.license:
-        head.append(f"license: {_quoted(job.license)}")
     if hub:
         head.append(f"base_model: {base}")
     origin = job.origin.get("data", "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
-from gecjury.core.errors import OptionError
 from gecjury.core.textfiles import write_text
-from gecjury.corpus.corpus import fingerprint
-from gecjury.models.checkpoints import is_folder
+from gecjury.models.checkpoints import EMBEDDED, is_folder, resolve
+from gecjury.models.networks import read_config
 from gecjury.refless.data.annotations import PAIRED, Annotations
 from gecjury.refless.nets.bundle import assemble
 from gecjury.refless.nets.features import (
@@ -30,7 +29,7 @@ from gecjury.refless.nets.features import (
     piece_counter,
 )
 from gecjury.refless.nets.manifest import BUNDLE_FORMAT, Kernel, Member, SomeManifest
-from gecjury.refless.nets.probe import fit_probe, save_probe
+from gecjury.refless.nets.probe import fit_probe, save_change, save_probe, states_layer
 from gecjury.refless.nets.regressor import (
     load_model,
     load_tokenizer,
@@ -40,15 +39,16 @@ from gecjury.refless.nets.regressor import (
     tokenise,
 )
 from gecjury.refless.nets.trainable import output_layer
-from gecjury.refless.training.compact import POINTS, RANK, layers_read, save_change
 from gecjury.refless.training.evaluation import Report, evaluate, some_card
 from gecjury.refless.training.job import Job
-from gecjury.refless.training.steps.intermediate import IntermediateData, rank_figures
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.watching import Watch, kept_record
+from gecjury.stats.correlation import spearman
 
-_CURVE = (1 / 8, 1 / 4, 1 / 2)
-"""Shares of the training rows in the learning curve of kernel regression, in addition to all."""
+# Of a compact model. Chosen on the dev part of TMU-GFM among ranks 4, 8, 16 and 200 or 400 points:
+# larger values gave no improvement. See docs/measured/packaged-models.md.
+_RANK = 8
+_POINTS = 200
 
 
 def train_some(job: Job) -> Report:
@@ -60,14 +60,16 @@ def train_some(job: Job) -> Report:
         DataError, OutputError: see `gecjury.refless.training.trainer.fit` and
         `gecjury.refless.nets.regressor`.
     """
-    recipe, run = job.recipe, _run_print(job)
+    recipe, split = job.recipe, job.split
+    rows = (",".join(map(str, part)) for part in (split.train, split.dev, split.test))
+    run = job.run(job.data.print, *rows)
     job.data.check_sources(recipe.read_source)
     if (earlier := job.finished(run, Report)) is not None:
         return earlier
     watch = job.watch()
-    # Steps, fine-tuning and regression each start from what the previous one saved on disk, so a
-    # run that was killed skips what is finished.
-    start, steps = _run_steps(job, watch)
+    # Detection, fine-tuning and regression each start from what the previous one saved on disk, so
+    # a run that was killed skips what is finished.
+    start, detected = job.detect(job.detection, watch)
     trained: dict[str, Mapping[str, float]] = {}
     members: list[Member] = []
     linear: Mapping[str, Linear] = {}
@@ -75,11 +77,11 @@ def train_some(job: Job) -> Report:
     if recipe.features_alone:
         with watch.ledger.stage("ridge regression"):
             linear, chosen = fit_features(
-                job.data, job.split, None, recipe.language,
+                job.data, split, None, recipe.language,
                 paired=recipe.read_source, within=recipe.within,
             )  # fmt: skip
         trained |= chosen
-        means = job.data.ratings[job.split.train].mean(axis=0).tolist()
+        means = job.data.ratings[split.train].mean(axis=0).tolist()
         biases = dict(zip(job.data.aspects, means, strict=True))
         linear = {aspect: replace(fit, bias=biases[aspect]) for aspect, fit in linear.items()}
     if recipe.tuned:
@@ -88,10 +90,10 @@ def train_some(job: Job) -> Report:
     if recipe.kernel:
         # Last, since it only takes seconds and a resumed run repeats it.
         with watch.ledger.stage("kernel regression"):
-            chosen, kernel = _fit_kernel(job, watch, start)
+            chosen, kernel = _fit_kernel(job, start)
         prefix = "kernel/" if recipe.tuned else ""
         trained |= {f"{prefix}{aspect}": figures for aspect, figures in chosen.items()}
-    report = Report({}, trained, steps)
+    report = Report({}, trained, detected)
     if is_main_process():
         scale = (job.data.scale.low, job.data.scale.high)
         length = recipe.settings.max_length
@@ -103,37 +105,11 @@ def train_some(job: Job) -> Report:
             report = evaluate(job, bundle, report)
         report = replace(report, effort=watch.ledger.rounded())
         # Models may be evaluated on the test part, so its hashes are not stored.
-        seen = [job.data.take([*job.split.train, *job.split.dev]), *job.extra]
-        texts = {text for part in seen for side in (part.sources, part.outputs) for text in side}
+        seen = job.data.take([*split.train, *split.dev])
         record = {"format": BUNDLE_FORMAT, "run": run, **asdict(manifest), **asdict(report)}
-        job.finish(texts, record, some_card(job, report))
+        job.finish({*seen.sources, *seen.outputs}, record, some_card(job, report))
     wait_for_all()
     return report
-
-
-def _run_print(job: Job) -> str:
-    """Return the fingerprint of everything that determines the weights."""
-    split, steps = job.split, job.steps
-    parts = [job.data.print, json.dumps(job.recipe.deciding()), *(e.print for e in job.extra)]
-    parts += [",".join(map(str, rows)) for rows in (split.train, split.dev, split.test)]
-    if steps is not None and job.recipe.intermediate:
-        parts += [f"{c.source}\t{c.text()}" for c in steps.corrections]
-        parts += [*steps.clean, *(r.print for r in steps.rated)]
-        if steps.labelled is not None:
-            parts.append(steps.labelled.print)
-    return fingerprint(parts)
-
-
-def _run_steps(job: Job, watch: Watch) -> tuple[str, dict[str, float]]:
-    """Run the intermediate steps; return the encoder to start from, and dev scores."""
-    recipe = job.recipe
-    start = recipe.detector or recipe.encoder
-    scores: dict[str, float] = {}
-    for number, kind in enumerate(recipe.intermediate):
-        folder, data = job.work / f"step-{number}-{kind}", job.steps or IntermediateData()
-        start, figures = job.run_step(kind, start, folder, data, watch.of(f"step {kind}"))
-        scores |= figures
-    return start, scores
 
 
 def _fine_tune(
@@ -149,45 +125,36 @@ def _fine_tune(
     added = additions(job.data, linear, tokenizer, language)
     trained: dict[str, Mapping[str, float]] = {}
     members = []
-    # Features are fitted once: all models learn the residuals of the same regression.
     outputs = [job.data.aspects] if recipe.shared else [(a,) for a in job.data.aspects]
-    count = len(recipe.seeds) * len(outputs)
-    for seed, aspects in itertools.product(recipe.seeds, outputs):
+    for aspects in outputs:
         # If there is only one model, it is in the top folder itself.
-        parts = [] if len(recipe.seeds) == 1 else [f"seed-{seed}"]
-        parts += [] if recipe.shared else [aspects[0]]
-        member = Member("/".join(parts) or ".", aspects)
+        member = Member("." if recipe.shared else aspects[0], aspects)
         members.append(member)
-        name = "/".join(parts) or "shared"
+        name = "shared" if recipe.shared else aspects[0]
         label = " and ".join(aspects)
-        label += f", model {len(members)} of {count}" if count > 1 else ""
-        trained[name] = _train_model(job, watch.of(name), member, seed, start, added, label)
+        if len(outputs) > 1:
+            label += f", model {len(members)} of {len(outputs)}"
+        trained[name] = _train_model(job, watch.of(name), member, start, added, label)
     return trained, members, linear
 
 
 def _train_model(
-    job: Job, watch: Watch, member: Member, seed: int, start: str, added: FloatArray, label: str
+    job: Job, watch: Watch, member: Member, start: str, added: FloatArray, label: str
 ) -> Mapping[str, float]:
     """Train one model; a model that an earlier, killed run finished is not trained again.
 
     Args:
-        job: the training that it belongs to.
-        watch: receives progress reports.
-        member: which model.
-        seed: seed of the model.
-        start: folder or hub name of the model to start from.
         added: what features add to the model's outputs, rows × aspects of the data.
-        label: name for progress bars and messages.
     """
     aspects, data, split = member.aspects, job.data, job.split
-    settings = replace(job.recipe.settings, seed=seed)
+    settings = job.recipe.settings
     work = job.work / watch.name.replace("/", "-")
     marker = work / "finished.json"
     if marker.exists():
         watch.told(f"{label}: already trained by an earlier run")
         return dict(kept_record(Mapping[str, float], marker))
     tokenizer = load_tokenizer(start)
-    model = load_model(start, aspects, seed=seed)
+    model = load_model(start, aspects, seed=settings.seed)
     columns = [data.aspects.index(aspect) for aspect in aspects]
     # The model learns the residuals of the features, whose predictions are added to its outputs.
     targets = data.ratings[:, columns] - added[:, columns]
@@ -200,13 +167,6 @@ def _train_model(
         for row in split.train.tolist():
             labels = np.where(rated, targets[row], np.nan).tolist()
             examples.append({**encoded[row], "labels": labels})
-    for further in job.extra:
-        shared = [a if a in further.aspects and a not in PAIRED else "" for a in aspects]
-        if any(shared):
-            texts = tokenise(tokenizer, further.outputs, None, settings.max_length)
-            for one, row in zip(texts, further.ratings.tolist(), strict=True):
-                values = dict(zip(further.aspects, row, strict=True))
-                examples.append({**one, "labels": [values.get(a, np.nan) for a in shared]})
 
     def evaluate(model: Any) -> dict[str, float]:
         totals, ratings = [], []
@@ -260,47 +220,57 @@ def _inputs(
     return inputs
 
 
-def _fit_kernel(job: Job, watch: Watch, start: str) -> tuple[dict[str, dict[str, float]], Kernel]:
+def rank_figures(
+    outputs: Iterable[FloatArray], ratings: Iterable[FloatArray], names: Iterable[str]
+) -> dict[str, float]:
+    """Return Spearman of each head by name, 0 if it is undefined, and their mean as `score`.
+
+    The score of a model that diverged is NaN, which distinguishes it from one without correlation.
+
+    Args:
+        outputs: outputs of each head, one per row.
+        ratings: ratings for each head.
+    """
+    figures = []
+    for values, wanted in zip(outputs, ratings, strict=True):
+        if not np.isfinite(values).all():
+            return {"score": float("nan")}
+        figures.append(float(np.nan_to_num(spearman(wanted, values))))
+    return {"score": float(np.mean(figures)), **dict(zip(names, figures, strict=True))}
+
+
+def _fit_kernel(job: Job, start: str) -> tuple[dict[str, dict[str, float]], Kernel]:
     """Return dev figures by aspect, and the manifest's entry for the regressions."""
     recipe, folder = job.recipe, job.folder
-    if job.extra and not recipe.tuned:
-        raise OptionError("kernel regression uses only one set of ratings: leave out --gug")
-    base = encoder = recipe.encoder
-    if is_folder(base):
-        base = encoder = _keep(base, folder / "base")
-    if recipe.compact and is_folder(start):
-        encoder = _keep_change(start, folder / "encoder")
-    elif recipe.intermediate or (recipe.detector and is_folder(start)):
-        encoder = _keep(start, folder / "encoder")
-    elif recipe.detector:
-        encoder = recipe.detector
-    probe, chosen, curves = fit_probe(
+    base = encoder = _keep(recipe.encoder, folder / "base")
+    if start != recipe.encoder:
+        encoder = _keep(start, folder / "encoder", compact=recipe.compact)
+    probe, chosen = fit_probe(
         job.data, job.split, encoder, base, recipe.settings.max_length, job.runtime,
-        within=recipe.within, paired=recipe.read_source,
-        shares=_CURVE if job.drawn is not None else (), language=recipe.language,
-        most=POINTS if recipe.compact else 0,
+        within=recipe.within, paired=recipe.read_source, language=recipe.language,
+        most=_POINTS if recipe.compact else 0,
     )  # fmt: skip
     if is_main_process():
         save_probe(probe, folder, half=recipe.compact)
-        if job.drawn is not None:
-            watch.history.note_kernel(curves)
     wait_for_all()
     return chosen, probe.record(folder)
 
 
-def _keep_change(encoder: str, place: Path) -> str:
-    """Write the changes that the steps made to the packaged encoder, in the layers used."""
+def _keep(encoder: str, place: Path, *, compact: bool = False) -> str:
+    """Copy an encoder that is only on this machine into the model's folder, and return its name.
+
+    Args:
+        compact: write only the changes that a training made to the packaged encoder, in the layers
+            whose states are read.
+    """
+    if not is_folder(encoder):
+        return encoder
     if is_main_process():
         with output_errors(place):
-            save_change(encoder, place, rank=RANK, layers=layers_read())
-    wait_for_all()
-    return str(place)
-
-
-def _keep(encoder: str, place: Path) -> str:
-    """Copy an encoder that is only on this machine into the model's folder."""
-    if is_main_process():
-        with output_errors(place):
-            shutil.copytree(encoder, place, dirs_exist_ok=True)
+            if compact:
+                layers = states_layer(int(read_config(resolve(EMBEDDED)).num_hidden_layers))
+                save_change(encoder, place, rank=_RANK, layers=layers)
+            else:
+                shutil.copytree(encoder, place, dirs_exist_ok=True)
     wait_for_all()
     return str(place)

@@ -25,16 +25,13 @@ from gecjury.models.batching import fitting_part, pick_device
 from gecjury.models.checkpoints import quiet_transformers
 from gecjury.refless.nets.regressor import Inputs, output_errors, padded
 from gecjury.refless.nets.trainable import (
-    freeze_embeddings,
     freeze_lowest,
     keep_layers,
     only_occurring,
-    rates_by_layer,
     recompute_layers,
-    word_embeddings,
 )
-from gecjury.refless.training.recipe import Loss, TrainSettings
-from gecjury.refless.training.watching import Watch, dev_figures, reporters
+from gecjury.refless.training.recipe import TrainSettings
+from gecjury.refless.training.watching import Watch, dev_figures
 
 Objective = Literal["regression", "ranking", "detection", "answers"]
 
@@ -117,8 +114,6 @@ def fit(
         task: the model, its examples and its dev score.
         settings: see `TrainSettings`.
         folder: folder for checkpoints; a folder of a run with other settings or data is refused.
-        runtime: device and progress.
-        watch: receives progress reports.
 
     Raises:
         KeyboardInterrupt: names the checkpoint that is kept.
@@ -132,9 +127,8 @@ def fit(
 
     quiet_transformers()
     # Frozen before the optimiser is created, which collects the parameters with gradients.
-    if settings.freeze_embeddings:
-        freeze_embeddings(task.model)
-    freeze_lowest(task.model, settings.freeze_layers)
+    if settings.freeze_layers is not None:
+        freeze_lowest(task.model, settings.freeze_layers)
     _claim(folder, settings, task)
     if settings.gradient_checkpointing:
         recompute_layers(task.model)
@@ -152,8 +146,6 @@ def fit(
 
         trainer = _build_trainer(task, settings, folder, runtime, open_bar, watch)
         full = False
-        for callback in () if watch is None else reporters(watch, last):
-            trainer.add_callback(callback)
         try:
             with output_errors(folder):
                 trainer.train(resume_from_checkpoint=last)
@@ -202,16 +194,10 @@ def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
     record: dict[str, Any] = {
         "settings": settings.deciding(),
         "objective": task.objective,
+        "answers": task.answers and asdict(task.answers),
         "examples": len(task.examples),
         "data": fingerprint(json.dumps(dict(example), sort_keys=True) for example in task.examples),
     }
-    if task.error_weight != 1:
-        record["error_weight"] = task.error_weight
-    if task.answers is not None:
-        record["answers"] = asdict(task.answers)
-    # Checkpoints of earlier versions contain optimiser states for every row.
-    if word_embeddings(task.model) is not None:
-        record["word_embeddings"] = "rows that occur"
     text = json.dumps(record, sort_keys=True, indent=1)
     path = folder / "run.json"
     # A run without a checkpoint, such as one that ran out of memory, can be started differently.
@@ -290,7 +276,7 @@ def _build_trainer(
     )
     trainer.task, trainer.settings, trainer.folder = task, settings, folder
     if task.answers is None:
-        trainer.loss_of = losses(settings.loss, task.error_weight)[task.objective]
+        trainer.loss_of = losses(task.error_weight)[task.objective]
     else:
         trainer.loss_of = answer_loss(task.answers)
     # These losses are means over a batch, so the Trainer must divide them by `accumulation`.
@@ -412,24 +398,6 @@ class _OurTraining:
                 pin_memory=self.args.dataloader_pin_memory,
             )
         )
-
-    def create_optimizer(self, *inputs: Any, **named: Any) -> Any:
-        optimizer = super().create_optimizer(*inputs, **named)  # type: ignore[misc]
-        decay = self.settings.layer_decay
-        if decay != 1:
-            # Set before the scheduler is created, which uses these rates as the peaks.
-            shares = rates_by_layer(self.model, decay)
-            groups = [
-                {
-                    **group,
-                    "params": [p for p in group["params"] if shares[id(p)] == share],
-                    "lr": group["lr"] * share,
-                }
-                for group in optimizer.param_groups
-                for share in sorted({shares[id(p)] for p in group["params"]})
-            ]
-            optimizer.param_groups = groups
-        return optimizer
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         figures = {f"eval_{k}": v for k, v in self.task.evaluate(self.model).items()}
@@ -616,23 +584,22 @@ def word_pieces_of(examples: Sequence[Inputs]) -> set[int]:
     return {piece for text in texts for piece in text["input_ids"]}
 
 
-def losses(kind: Loss, error_weight: float = 1.0) -> dict[str, Callable[[Any, Any], Any]]:
+def losses(error_weight: float = 1.0) -> dict[str, Callable[[Any, Any], Any]]:
     """Return for each objective a function for the mean loss of a batch's outputs and labels.
 
     Args:
-        kind: loss of the regression; cells without a rating do not count.
         error_weight: weight of word pieces labelled 1 in the mean for detection.
     """
     import torch
     from torch.nn import functional
 
     def regression(logits: Any, labels: Any) -> Any:
+        # Cells without a rating do not count.
         rated = ~labels.isnan()
         # Adding 0 times the sum keeps every head in the graph, as distributed training expects.
         if not bool(rated.any()):
             return 0.0 * logits.sum()
-        pointwise = functional.huber_loss if kind == "huber" else functional.mse_loss
-        return pointwise(logits[rated], labels[rated]) + 0.0 * logits.sum()
+        return functional.mse_loss(logits[rated], labels[rated]) + 0.0 * logits.sum()
 
     def ranking(logits: Any, labels: Any) -> Any:
         better, worse = logits[labels > 0], logits[labels < 0]

@@ -1,4 +1,4 @@
-"""Reports of a running training: curves, seconds and memory, logs for TensorBoard and others.
+"""Reports of a running training: curves, seconds and memory.
 
 Nothing here affects the training, and no training text is reported.
 """
@@ -13,10 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gecjury.core.errors import MissingExtraError, known_name
 from gecjury.core.records import read_record
 from gecjury.core.textfiles import write_text
-from gecjury.refless.nets.regressor import output_errors
 
 HISTORY_FILE = "history.json"
 
@@ -29,7 +27,6 @@ def kept_record(kind: Any, path: Path | None) -> Any:
 
     Args:
         kind: type of the record; see `gecjury.core.records.from_record`.
-        path: path of the file.
 
     Raises:
         InputError: the file contains something else.
@@ -44,7 +41,7 @@ class History:
 
     The file contains `models`, by name, each with `losses` (step, epoch, loss, learning rate),
     `dev` (step, epoch, score and the figures that it is the mean of) and `best`, the epoch that was
-    kept; and `kernel`, the dev Spearman of each aspect by number of training rows.
+    kept.
     """
 
     def __init__(
@@ -53,7 +50,6 @@ class History:
         """Continue the history that an earlier run wrote.
 
         Args:
-            path: path of the file.
             drawn: called with the whole history whenever it has changed.
         """
         self.path = path
@@ -82,14 +78,6 @@ class History:
             "losses": losses,
             "dev": dev,
             "best": None if best is None else dev[best].get("epoch"),
-        }
-        self._write()
-
-    def note_kernel(self, curves: Mapping[str, Mapping[int, float]]) -> None:
-        """Record the dev Spearman of each aspect by number of training rows."""
-        self.content["kernel"] = {
-            aspect: [{"rows": rows, "score": score} for rows, score in sorted(curve.items())]
-            for aspect, curve in curves.items()
         }
         self._write()
 
@@ -172,93 +160,25 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Watch:
-    """The history, the ledger and the services that follow a run, or one model of it.
+    """The history and the ledger of a run, or of one model of it.
 
     Attributes:
         history: records the curves of all models of the run.
         ledger: records its time and memory.
-        report_to: services that transformers reports to (`tensorboard`, `wandb`, ...).
-        logs: folder for TensorBoard; the folder of a run contains one folder per model.
         name: name of the model; empty for the run.
         told: called with a message for each part that an earlier run finished or started.
     """
 
     history: History
     ledger: Ledger
-    report_to: tuple[str, ...]
-    logs: Path
     name: str = ""
     told: Callable[[str], None] = lambda line: None
 
     def of(self, name: str) -> Watch:
-        """Return the watch for the training of one model.
-
-        Args:
-            name: name of the model.
-        """
-        place = self.logs / name.replace(" ", "-").replace("/", "-")
-        return replace(self, name=name, logs=place)
+        """Return the watch for the training of one model."""
+        return replace(self, name=name)
 
     def epoch(self, log: Sequence[Mapping[str, Any]]) -> None:
         """Record that a checkpoint was written; `log` is everything logged so far."""
         self.ledger.mark()
         self.history.note(self.name, log)
-
-
-def check_reporting(names: Sequence[str]) -> None:
-    """Raise an error for services that transformers cannot report to, before anything is trained.
-
-    Raises:
-        OptionError: transformers does not know the name.
-        MissingExtraError: the service's package is not installed.
-    """
-    if not names:
-        return
-    from transformers.integrations import get_available_reporting_integrations
-    from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
-
-    services = sorted(INTEGRATION_TO_CALLBACK)
-    # transformers does not check whether flyte is installed.
-    available = {*get_available_reporting_integrations(), "flyte"}
-    for name in names:
-        if known_name("service for --report-to", name, services) not in available:
-            package = {"azure_ml": "azureml-mlflow"}.get(name, name)
-            raise MissingExtraError(
-                f"--report-to {name}: its package is not installed: pip install {package}"
-            )
-
-
-def reporters(watch: Watch, checkpoint: str | None) -> list[Any]:
-    """Return callbacks of transformers' Trainer for the services to report to.
-
-    Args:
-        watch: names the services and the folder for logs.
-        checkpoint: checkpoint that an interrupted run resumes from; later log entries are dropped.
-
-    Raises:
-        OutputError: the folder for logs cannot be written.
-    """
-    from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
-
-    # A checkpoint's name ends in its step.
-    after = int(checkpoint.rpartition("-")[2]) + 1 if checkpoint else None
-    callbacks = []
-    for name in watch.report_to:
-        if name == "tensorboard":
-            # Our own writer, since only its constructor accepts the folder and the step to resume
-            # from.
-            with output_errors(watch.logs):
-                watch.logs.mkdir(parents=True, exist_ok=True)
-                writer = _summary_writer()(str(watch.logs), purge_step=after)
-            callbacks.append(INTEGRATION_TO_CALLBACK[name](writer))
-        else:
-            callbacks.append(INTEGRATION_TO_CALLBACK[name]())
-    return callbacks
-
-
-def _summary_writer() -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        from tensorboardX import SummaryWriter
-    return SummaryWriter

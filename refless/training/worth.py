@@ -6,10 +6,6 @@ regressor with a Spearman of .5 may order corrections of one source no better th
 training reports the share of held-out pairs in the right order, with an interval by bootstrap over
 sources, compares it with chance (.5) and with counting changed tokens, and states in one sentence
 whether the model beats them.
-
-For a regressor of quality, it also reports Pearson, compared with that of simple counts and that of
-the raters among each other. These intervals are by bootstrap over sources, too, because corrections
-of one source are not independent.
 """
 
 from __future__ import annotations
@@ -25,12 +21,11 @@ from gecjury.core.errors import MissingExtraError
 from gecjury.corpus.language import language_of
 from gecjury.corpus.leakage import normalise
 from gecjury.corpus.tokens import tokenised
-from gecjury.refless.data.annotations import QUALITY, Annotations
+from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.pairs import RankedPair
 from gecjury.refless.nets.bundle import aspect_weights
 from gecjury.refless.training.model_card import markdown_table
 from gecjury.stats.bootstrap import interval, sentence_counts
-from gecjury.stats.correlation import pearson, pearsons, spearman
 
 MODEL = "this model"
 _RESAMPLES = 2000
@@ -109,9 +104,7 @@ def worth_of_ratings(
 
     Args:
         train: training part, whose pairs determine whether more or fewer changes are better.
-        test: test part.
         predicted: ratings of the test part's rows by aspect.
-        language: code of the sentences' language.
         judged: name of the ratings.
     """
     weights = aspect_weights(test.aspects)
@@ -150,7 +143,6 @@ def worth_of(
         learnt: pairs of the training part, which determine whether more or fewer changes count as
             better.
         judged: name of the judgments that say which correction is better, for tables.
-        language: code of the sentences' language.
     """
     changes, known_changes = _more_changes(pairs, language), _more_changes(learnt, language)
     # The direction comes from the training part: chosen on the test part, it would favour
@@ -215,111 +207,27 @@ def worth_table(worth: Worth) -> str:
     if not worth.rows:
         return verdict
     headings = (f"held-out pairs, by {worth.judged}", "in the right order", "95%")
-    cells = [(row.what, row.accuracy, in_words(row.interval)) for row in worth.rows]
+    cells = [
+        (row.what, row.accuracy, "{:.3f} to {:.3f}".format(*row.interval)) for row in worth.rows
+    ]
     return f"{verdict}\n\n{markdown_table(headings, cells)}"
-
-
-@dataclass(frozen=True)
-class BesideRow:
-    """One row of a table: the predictor, what it predicts, and how well, with a 95% interval."""
-
-    what: str
-    of: str
-    pearson: float
-    interval: tuple[float, ...]
-    spearman: float
-    rows: int
-
-
-def figures_beside(
-    data: Annotations, predicted: FloatArray, language: str = "en"
-) -> list[BesideRow]:
-    """Return figures of a model and of baselines.
-
-    Args:
-        data: rated corrections of held-out sources.
-        predicted: predicted quality of each.
-        language: code of the sentences' language. Changes are counted in its tokens, or in
-            characters if its tokeniser is not installed.
-
-    Returns:
-        The model; the number of changes, the length of the source, the ratio of the lengths, and
-        whether nothing was changed; and, if all rows have the same number of ratings, each rater
-        against the mean of the others.
-    """
-    mean = data.ratings[:, data.aspects.index(QUALITY)]
-    sources = data.groups()
-    draws = sentence_counts(int(sources.max()) + 1, _RESAMPLES, _SEED)[:, sources]
-    named = {MODEL: predicted, **_counts(data, language)}
-    rows = [_row(name, "mean rating", values, mean, draws) for name, values in named.items()]
-    ratings = data.raters.get(QUALITY)
-    if ratings is None:
-        return rows
-    rated = ~np.isnan(ratings)
-    sums = np.nansum(ratings, axis=1, keepdims=True) - np.nan_to_num(ratings)
-    # A row without other raters becomes 0 / 0 = NaN and is left out.
-    with np.errstate(invalid="ignore"):
-        others = sums / (rated.sum(axis=1, keepdims=True) - rated)
-    for number, (single, rest) in enumerate(zip(ratings.T, others.T, strict=True), 1):
-        rows.append(_row(f"rater {number}", "mean of the other raters", single, rest, draws))
-    return rows
 
 
 def _more_changes(pairs: Sequence[RankedPair], language: str) -> FloatArray:
     """Return the changed tokens of each pair's better correction minus those of the worse."""
-    sources = [pair.source for pair in pairs]
-    sides = ([pair.better for pair in pairs], [pair.worse for pair in pairs])
-    better, worse = (_distances(_tokens((sources, side), language)[0]) for side in sides)
-    return better - worse
-
-
-def _distances(sides: Sequence[Sequence[Sequence[str]]]) -> FloatArray:
     from rapidfuzz.distance import Levenshtein
 
-    return np.array(list(map(Levenshtein.distance, *sides)), dtype=np.float64)
-
-
-def _counts(data: Annotations, language: str) -> dict[str, FloatArray]:
-    """Return simple counts for each row, by name; none of them depends on the words."""
-    sides, unit = _tokens((data.sources, data.outputs), language)
-    before, after = (np.array([len(line) for line in side], dtype=np.float64) for side in sides)
-    same = [old == new for old, new in zip(*sides, strict=True)]
-    return {
-        f"changes, in {unit}": _distances(sides),
-        f"length of the source, in {unit}": before,
-        "length of output over source": after / np.maximum(before, 1),
-        "nothing changed (1) or something (0)": np.array(same, dtype=np.float64),
-    }
-
-
-def _tokens(sides: Sequence[Sequence[str]], language: str) -> tuple[list[list[list[str]]], str]:
-    """Return texts as lists of tokens, and the unit: `tokens` or `characters`."""
     tokens = language_of(language).tokens
+    texts = [[getattr(pair, name) for pair in pairs] for name in ("source", "better", "worse")]
+    units: list[list[Sequence[str]]]
     try:
-        cut = [tokenised(texts, tokens, "the ratings") for texts in sides]
+        units = [[t.split() for t in tokenised(side, tokens, "the ratings")] for side in texts]
     except MissingExtraError:
-        return [[list(text) for text in texts] for texts in sides], "characters"
-    return [[line.split() for line in lines] for lines in cut], "tokens"
-
-
-def _row(what: str, of: str, x: FloatArray, y: FloatArray, draws: FloatArray) -> BesideRow:
-    present = ~(np.isnan(x) | np.isnan(y))
-    x, y = x[present], y[present]
-    value = pearson(x, y)
-    bounds, _ = interval(pearsons(x[None], y[None], draws[:, present]), observed=value)
-    return BesideRow(what, of, value, bounds, spearman(x, y), len(x))
-
-
-def beside_table(rows: Sequence[BesideRow]) -> str:
-    """Return a Markdown table of `figures_beside`."""
-    headings = ("on the test part", "agrees with", "Pearson", "95%", "Spearman", "rows")
-    cells = [(r.what, r.of, r.pearson, in_words(r.interval), r.spearman, r.rows) for r in rows]
-    return markdown_table(headings, cells) + (
-        "\n\nIntervals are by bootstrap over sources. A rater's agreement with the mean of the "
-        "others is lower than what a metric can reach with the mean of all, which is less noisy."
-    )
-
-
-def in_words(bounds: Sequence[float]) -> str:
-    """Return an interval as tables show it."""
-    return f"{bounds[0]:.3f} to {bounds[1]:.3f}"
+        # Without the tokeniser of the language, characters are counted.
+        units = [list(side) for side in texts]
+    sources, better, worse = units
+    changed = [
+        np.array(list(map(Levenshtein.distance, sources, side)), dtype=np.float64)
+        for side in (better, worse)
+    ]
+    return changed[0] - changed[1]

@@ -48,7 +48,6 @@ RULES = (
     Rule(r"^(make|bash \.ci/run)", When.NEVER, "runs the tests, or is run by .ci/run"),
     Rule(r"^(source|export|echo) ", When.NEVER, "a setting of the shell"),
     Rule(r"^(torchrun|accelerate) ", When.NEVER, "several processes of one training"),
-    Rule(r"^tensorboard |--report-to", When.NEVER, "another project's server"),
     Rule(r"^gecjury tune (uot-)?errant", When.NEVER, "minutes, for each value of an option"),
     Rule(r"--engine ray|^kubectl ", When.NEVER, "a cluster"),
     Rule(r"base_url=.* -o /shared", When.NEVER, "a server of a cluster"),
@@ -114,10 +113,7 @@ PUT_IN = (
     (r"--freeze-layers \d+", "--freeze-layers 1"),
     (r"--recipe base", "--recipe base --freeze-layers 1"),
     (r"^(train judge .*--recipe small)", r"\1 --freeze-layers 1"),
-    (
-        r"^(train some .*--recipe small)",
-        r"\1 --parallel texts.src,texts.trg --clean texts.trg",
-    ),
+    (r"^(train some .*--recipe small)", r"\1 --detection mine_train.tsv"),
     (r"^(train impara (?!.*--pairs).*)", r"\1 --pairs 64"),
     (r" --compact\b", ""),  # only the packaged encoder can be left out of a folder
     # Ridge regression on features has no encoder.

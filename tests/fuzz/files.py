@@ -315,7 +315,7 @@ def training_rows(box: Box) -> Case:
     argv = ["train", "some", name, "-o", "trained", "--encoder", encoder, "--epochs", "1",
             "--max-length", "16", "--check"]  # fmt: skip
     argv += box.rng.choice((
-        [], ["--column", "split=split"], ["--scale", "0:5"], ["--shared"], ["--dev", name],
+        [], ["--column", "split=split"], ["--scale", "0:5"], ["--shared"],
         ["--column", "grammaticality=grammaticality,fluency"], ["--features"],
     ))  # fmt: skip
     return Case(box.tail(*argv), unusable=box.broken)

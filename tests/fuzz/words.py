@@ -73,12 +73,11 @@ _LINES = (
     ("m2", "convert", "gold.m2", "--annotator", "1"),
     ("explain", "He go home .", "He goes home .", "He goes home .", "-m", "errant"),
     ("explain", "source.txt", "a.txt", "ref.txt", "-m", "cleme", "--line", "2"),
-    ("maege", "gold.m2", "-m", "gleu", "--seeds", "1", "--resamples", "20", "--means", "0", "1"),
+    ("maege", "gold.m2", "-m", "gleu", "--seeds", "1", "--resamples", "20"),
     ("attack", *_FILES, "-m", "gleu", "-r", "ref.txt", "--resamples", "20"),
     ("analyse", "edits", *_FILES),
-    ("tune", "green:beta=0:2:1", "./own", "--folds", "2"),
-    ("train", "weights", "./own", "--model", "nowhere", "-o", "x"),
-    ("train", "jury", "./own", "-m", "gleu", "-m", "green", "-o", "jury.json", "--folds", "2"),
+    ("tune", "green:beta=0:2:1", "./own"),
+    ("train", "jury", "./own", "-m", "gleu", "-m", "green", "-o", "jury.json"),
     ("train", "impara", "source.txt,ref.txt", "-o", "x", "--encoder", "nowhere/x", "--check"),
     ("judgments", "list", "--cache", "cache"), ("judgments", "export", "x.jsonl"),
     ("demo", "--help"),
@@ -97,8 +96,7 @@ _OPTIONS = (
     ["--figure", "x.svg"], ["--figure", "x.exe"], ["--prices", ""], ["--api-key-env", ""],
     ["--api-key-env", "NO SUCH\nVAR"], ["--base-url", "http://127.0.0.1:99999/v1"],
     ["--references", ""], ["--references", "-"], ["--systems", ""], ["--attack", ""],
-    ["--strength", "0"],
-    ["--scale", "1:1"], ["--scale", "nan:nan"], ["--column", "="], ["--like", ""],
+    ["--scale", "1:1"], ["--scale", "nan:nan"], ["--column", "="],
 )  # fmt: skip
 
 

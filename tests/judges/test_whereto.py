@@ -316,7 +316,7 @@ def test_tuning_asks_the_server_named_and_shows_no_key(
     serve: Serve, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = serve()
-    argv = ["tune", "llm-s:model=tiny,temperature=0:1:1", "sample", "--folds", "1"]
+    argv = ["tune", "llm-s:model=tiny,temperature=0:1:1", "sample"]
     argv += ["--aggregate", "mean", "--cache", str(tmp_path / "cache"), "--format", "json"]
     address = server.url.replace("http://", "http://user:a-key-in-an-address@")
     assert main([*argv, "--base-url", address]) == 0

@@ -9,8 +9,8 @@ import pytest
 
 _NEURAL = {
     "test_some.py", "test_impara.py", "nets/test_language.py", "nets/test_probe.py",
-    "nets/test_pooled.py", "training/test_both.py", "training/steps/test_detection.py",
-    "training/test_grid.py", "training/steps/test_intermediate.py", "training/test_resume.py",
+    "nets/test_pooled.py", "training/test_both.py", "training/test_detection.py",
+    "training/test_resume.py",
     "nets/test_trainable.py", "training/test_trainer.py", "training/test_watching.py",
 }  # fmt: skip
 

@@ -16,9 +16,9 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.leakage import normalise
 from gecjury.refless.data.labelled import LabelledSentence, LabelledText
 from gecjury.refless.data.pairs import Correction, token_edits
+from gecjury.refless.training.detection import DetectionData
 from gecjury.refless.training.impara import RankerJob, split_corrections, train_impara
 from gecjury.refless.training.recipe import RankerRecipe, TrainSettings
-from gecjury.refless.training.steps.intermediate import IntermediateData
 from tests import tiny
 
 RUNTIME = Runtime(device="cpu", use_cache=False)
@@ -117,11 +117,6 @@ def test_training_ranks_unseen_pairs(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="other settings or data"):
         train_impara(replace(job, corrections=data[1:]))
     elsewhere.rename(encoder)
-    # Earlier versions had another name for the fingerprint, and a second one for the pairs.
-    manifest = tmp_path / "out" / "gecjury.json"
-    record = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps(record | {"asked": record["run"], "run": "0123456789abcdef"}))
-    assert train_impara(job) == report
     assert not (tmp_path / "out" / "checkpoints").exists()
     with pytest.raises(OptionError, match="other settings or data"):
         train_impara(replace(job, recipe=replace(job.recipe, pairs=150)))
@@ -158,18 +153,17 @@ def test_means_after_detection_as_in_impara_ged(tmp_path: Path) -> None:
         for words in (c.text().split() for c in data)
     )
     recipe = RankerRecipe(
-        str(encoder), intermediate_epochs=3, intermediate_rate=3e-3, settings=settings, pairs=160,
-        pooling="mean",
+        str(encoder), settings=settings, pairs=160, pooling="mean",
     )  # fmt: skip
     job = RankerJob(
         corrections=data, recipe=recipe, folder=tmp_path / "out", runtime=RUNTIME,
-        steps=IntermediateData(labelled=LabelledText(text)),
+        detection=DetectionData(labelled=LabelledText(text)),
     )  # fmt: skip
     report = train_impara(job)
     assert next(f for f in report.figures if f["part"] == "test")["accuracy"] > 0.7
     record = json.loads((tmp_path / "out" / "gecjury.json").read_text())
     assert (record["format"], record["pooling"]) == ("gecjury-impara/2", "mean")
-    assert set(record["steps"]) == {
+    assert set(record["detection"]) == {
         "detection", "detection precision", "detection recall", "detection ap"
     }  # fmt: skip
     card = (tmp_path / "out" / "README.md").read_text()
@@ -190,8 +184,10 @@ def test_means_after_detection_as_in_impara_ged(tmp_path: Path) -> None:
         output = states.mean(0).numpy() @ head["weight"][0] + head["bias"][0]
         assert found[row] == pytest.approx(1 / (1 + np.exp(-output)), abs=2e-6)
     assert train_impara(job) == report
-    others = [replace(recipe, pooling="cls"), replace(recipe, detection_weight=3.0)]
-    for other in (*(replace(job, recipe=r) for r in others), replace(job, steps=None)):
+    for other in (
+        replace(job, recipe=replace(recipe, pooling="cls")),
+        replace(job, detection=None),
+    ):
         with pytest.raises(OptionError, match="other settings or data"):
             train_impara(other)
 
@@ -208,7 +204,7 @@ def test_detection_is_not_trained_on_the_test_part_of_the_ranker(tmp_path: Path)
     job = RankerJob(
         corrections=data, recipe=RankerRecipe(str(encoder), settings=settings, pairs=160),
         folder=tmp_path / "out", runtime=RUNTIME,
-        steps=IntermediateData(labelled=LabelledText(text)),
+        detection=DetectionData(labelled=LabelledText(text)),
     )  # fmt: skip
     with pytest.raises(
         InputError, match="0 labelled sentences to learn error detection from: too few"

@@ -15,17 +15,15 @@ from gecjury import load
 from gecjury.core.errors import DataError, InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.splits import split_sources
 from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.nets.bundle import open_bundle
-from gecjury.refless.some import SOME
-from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import train_some
-from gecjury.refless.training.weights import search_weights, simplex
-from gecjury.scoring.scores import Statistics
 from tests import tiny
+from tests.refless.training.jobs import some_job
 
 ASPECTS = ("grammaticality", "fluency", "meaning")
 SOURCES = tiny.sentences(40)
@@ -246,18 +244,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Annotations
     encoder = tiny.encoder(folder / "encoder")
     data = rated()
     recipe = Recipe(
-        encoder=str(encoder), shared=True, features=True, seeds=(0, 1),
+        encoder=str(encoder), shared=True, features=True,
         settings=TrainSettings(epochs=1, learning_rate=1e-3),
     )  # fmt: skip
-    train_some(
-        Job(
-            data=data,
-            split=split_by_source(data),
-            recipe=recipe,
-            folder=folder / "some",
-            runtime=RUNTIME,
-        )
-    )
+    train_some(some_job(data, recipe, folder / "some"))
     return folder / "some", data
 
 
@@ -266,7 +256,7 @@ def test_a_trained_folder_is_plain_transformers(trained: tuple[Path, Annotations
     from transformers import AutoModelForSequenceClassification
 
     folder, _ = trained
-    model = AutoModelForSequenceClassification.from_pretrained(folder / "seed-1")
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
     assert tuple(model.config.id2label.values()) == ASPECTS
     assert not list(folder.rglob("*.bin"))
     assert not (folder / "checkpoints").exists()
@@ -317,53 +307,17 @@ def test_leakage_is_noted_when_scoring(trained: tuple[Path, Annotations]) -> Non
 def test_a_finished_training_is_not_repeated(trained: tuple[Path, Annotations]) -> None:
     folder, data = trained
     recipe = Recipe(
-        encoder=str(folder.parent / "encoder"), shared=True, features=True, seeds=(0, 1),
+        encoder=str(folder.parent / "encoder"), shared=True, features=True,
         settings=TrainSettings(epochs=1, learning_rate=1e-3),
     )  # fmt: skip
-    before = (folder / "seed-0" / "model.safetensors").stat().st_mtime_ns
-    job = Job(data=data, split=split_by_source(data), recipe=recipe, folder=folder, runtime=RUNTIME)
+    before = (folder / "model.safetensors").stat().st_mtime_ns
+    job = some_job(data, recipe, folder)
     train_some(job)
-    assert (folder / "seed-0" / "model.safetensors").stat().st_mtime_ns == before
+    assert (folder / "model.safetensors").stat().st_mtime_ns == before
     with pytest.raises(OptionError, match="other settings or data"):
-        train_some(replace(job, split=split_by_source(data, seed=1)))
+        train_some(replace(job, split=split_sources(data.sources, seed=1)))
 
 
 def test_a_some_is_not_an_impara(trained: tuple[Path, Annotations]) -> None:
     with pytest.raises(InputError, match=r"expected 'gecjury-impara/1'.* use a SOME with"):
         load("impara", model=str(trained[0])).score_corpus(CORPUS, RUNTIME)
-
-
-@pytest.mark.slow
-def test_weights_are_searched_on_the_simplex() -> None:
-    grid = simplex()
-    assert len(grid) == 5151
-    assert np.allclose(grid.sum(axis=1), 1)
-    from gecjury.benchmarks.load import load_benchmark
-
-    benchmark = load_benchmark("sample", view="sentence")
-    # The third aspect equals the human judgment and the others are noise, so it must get the most
-    # weight.
-    rng = np.random.default_rng(0)
-    shape = (len(benchmark.corpus.names), len(benchmark.corpus))
-    values = rng.normal(size=(*shape, 3)) * 0.01
-    human = benchmark.human_scores("trueskill")
-    values[:, :, 2] = human[:, None]
-    found, paper = search_weights(values, benchmark, "system")
-    assert found["searched"] >= paper["searched"]  # type: ignore[operator]
-    assert found["searched"] == pytest.approx(1.0, abs=1e-3)
-    values = rng.normal(size=(*shape, 3)) * 3
-    for item in benchmark.rankings["sentence"]:
-        for rank, place in zip(item.ranks, item.groups, strict=True):
-            for system in place:
-                if system in benchmark.corpus.names:
-                    row = benchmark.corpus.names.index(system)
-                    values[row, item.sentence, 2] = -rank
-    found, paper = search_weights(values, benchmark, "sentence", share=0.5, seed=1)
-    assert found["gamma"] > 0.5 > paper["gamma"]  # type: ignore[operator]
-    assert found["searched"] > paper["searched"]  # type: ignore[operator]
-    # The metric runs the same search on all sentences.
-    statistics = Statistics(values)
-    for measure, level in (("accuracy", "sentence"), ("pearson", "system")):
-        best = search_weights(values, benchmark, level)[0]  # type: ignore[arg-type]
-        mine = SOME().search(statistics, benchmark, measure)
-        assert mine == {key: best[key] for key in ("alpha", "beta", "gamma")}

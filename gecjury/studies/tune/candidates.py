@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,8 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import OptionError
-from gecjury.core.textfiles import read_lines
 from gecjury.corpus.leakage import normalise
 from gecjury.metaeval.study import Study
-from gecjury.scoring.consent import home_of, powers_of, require_consent
 from gecjury.scoring.options import parse
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, group_counts, interval
@@ -33,65 +31,33 @@ from gecjury.stats.resampling import Resampling
 _SAME = 1e-12  # accuracies that differ by less are equal
 
 
-def candidate_metrics(
-    metric: str, candidates: Sequence[str], *, allowed: bool = False, key: str | None = None
-) -> list[str]:
+def candidate_metrics(metric: str, candidates: Sequence[str]) -> list[str]:
     """Return the metric itself and each candidate as command-line names, without duplicates.
 
     Args:
         metric: name and options.
         candidates: options that are added to the metric's or replace them
-            (`criterion=fluency,orders=2`), a metric with its options, or a file with one of these
-            per line; blank lines and lines that begin with `#` are skipped.
-        allowed: whether candidates of a file may do what needs consent.
-        key: the variable with the key for servers that are not OpenAI's.
+            (`criterion=fluency,orders=2`), or a metric with its options.
 
     Raises:
-        OptionError: a candidate has none of these forms (names the file and line), or a candidate
-            of a file needs consent to something that the metric itself does not do.
-        InputError: a file cannot be read.
+        OptionError: a candidate has neither of these forms.
     """
+    name, own = parse(metric)
     metrics = [metric]
     for candidate in candidates:
-        if not _is_file(candidate):
-            metrics.append(_typed(metric, candidate, ""))
+        head = candidate.partition("=")[0]
+        if ":" in head or candidate == name:
+            metrics.append(candidate)
             continue
-        lines = [
-            _typed(metric, line, f"{candidate}, line {number}: ")
-            for number, line in enumerate(map(str.strip, read_lines(candidate)), 1)
-            if line and not line.startswith("#")
-        ]
-        home = home_of(candidate)
-        # The user named the metric, and so consented to what it does.
-        typed = powers_of(metric, home)
-        powers = [power for line in lines for power in powers_of(line, home) if power not in typed]
-        servers = [power.server for power in typed]
-        require_consent(candidate, powers, allowed=allowed, key=key, servers=servers)
-        metrics += lines
+        if "=" not in candidate:
+            raise OptionError(
+                f"--prompt: {candidate!r:.60} is not a candidate; expected options such as "
+                "criterion=fluency, or a metric with its options"
+            )
+        options = own | parse(f"{name}:{candidate}")[1]
+        typed = (f"{key}={value}".replace(",", "\\,") for key, value in options.items())
+        metrics.append(f"{name}:{','.join(typed)}")
     return list(dict.fromkeys(metrics))
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def _typed(metric: str, candidate: str, place: str) -> str:
-    """Return a candidate as a metric with all of its options."""
-    name, options = parse(metric)
-    head = candidate.partition("=")[0]
-    if ":" in head or candidate == name:
-        return candidate
-    if "=" not in candidate:
-        raise OptionError(
-            f"--prompt: {place}{candidate!r:.60} is not a candidate; expected options such as "
-            "criterion=fluency, a metric with its options, or a file with one of these per line"
-        )
-    options |= parse(f"{name}:{candidate}")[1]
-    typed = (f"{key}={value}".replace(",", "\\,") for key, value in options.items())
-    return f"{name}:{','.join(typed)}"
 
 
 @dataclass(frozen=True)
@@ -131,8 +97,6 @@ def agreements(study: Study, tables: Sequence[ScoreTable], view: View) -> Agreem
     Args:
         study: the benchmark. Its pairs are the decided ones if people ranked; if they only rated,
             every two corrections of a source with different mean ratings.
-        tables: scores of the metrics.
-        view: view of the judgments.
 
     Raises:
         OptionError: people decided no pair.
@@ -219,13 +183,13 @@ def choose(agreed: Agreements, folds: int, seed: int) -> Choice:
         seed: seed of the folds and of the resamples.
 
     Raises:
-        OptionError: more folds than sources with decided pairs, or fewer than two.
+        OptionError: more folds than sources with decided pairs.
     """
     sources = len(agreed.pairs)
-    if not 2 <= folds <= sources:
+    if folds > sources:
         raise OptionError(
-            f"--folds {folds}: expected 2 to {sources}, the number of sources on which people "
-            "decided, since each fold is held out once"
+            f"people decided on {sources} sources, which are too few for {folds} folds: use a "
+            "benchmark with more"
         )
     fold = np.empty(sources, np.int64)
     fold[np.random.default_rng(seed).permutation(sources)] = np.arange(sources) % folds
@@ -267,8 +231,6 @@ def verdict(choice: Choice, labels: Sequence[str], folds: int) -> tuple[str, ...
     """Return sentences on the best metric, and on what choosing it was worth.
 
     Args:
-        choice: the result of choosing.
-        labels: labels of the metrics.
         folds: number of folds that were held out.
     """
     low, high = choice.gain_interval
@@ -300,3 +262,19 @@ def rows_of(choice: Choice, labels: Sequence[str], missing: IntArray) -> list[Ma
         }
         for number, label in enumerate(labels)
     ]
+
+
+def tested_row(agreed: Agreements, benchmark: Benchmark, seed: int) -> dict[str, Any]:
+    """Return a record of the default's and the chosen metric's accuracy on a benchmark."""
+    default, figure = agreed.accuracies()
+    how = Resampling()
+    drawn = agreed.accuracies(group_counts(len(agreed.pairs), how.resamples, seed)).T
+    difference = float(figure - default)
+    return {
+        "benchmark": benchmark.name,
+        "human": benchmark.view,
+        "figure": float(figure),
+        "default": float(default),
+        "difference": difference,
+        "difference_ci95": list(interval(drawn[1] - drawn[0], how.confidence, difference)[0]),
+    }

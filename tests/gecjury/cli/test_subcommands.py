@@ -81,9 +81,8 @@ LEAVES = {parser.path: parser for parser in leaves(command_parser())}
     ("path", "has", "lacks"),
     [
         ("train some", ("--column", "--kernel", "--device"), ("--pairs", "--model", "--folds")),
-        ("train impara", ("--pairs", "--epochs"), ("--column", "--loss", "--kernel", "--prices")),
-        ("train weights", ("--model", "--share"), ("--epochs", "--workers-", "--folds")),
-        ("train jury", ("--folds", "--human", "--prices"), ("--epochs", "--column", "--share")),
+        ("train impara", ("--pairs", "--epochs"), ("--column", "--kernel", "--prices")),
+        ("train jury", ("--exclude", "--human"), ("--epochs", "--column", "--share")),
         ("m2 check", ("--format",), ("--output", "--annotator", "--device")),
         ("m2 retype", ("--tagger", "--workers"), ("--annotator",)),
         ("data fetch", ("--data",), ("--device", "--dry-run", "--prices")),
@@ -125,13 +124,8 @@ def test_shared_options_have_defaults_in_every_command() -> None:
             "of `m2 apply` and `m2 convert`: `m2 text`",
         ),
         (["analyse", "norms", "sample", "--step=1"], "--step is an option of `analyse lambda`"),
-        (
-            ["analyse", "edits", "sample", "--prices", "x"],
-            "an option of `analyse scatter`",
-        ),
-        # These must not be read as abbreviations of --shared, --seeds and --batch-size.
-        (["train", "some", "x", "--share", "1"], "--share is an option of `train weights`"),
-        (["train", "some", "x", "--seed", "1"], "--seed is an option of `train weights` and"),
+        (["analyse", "edits", "sample", "--dry-run"], "an option of `analyse scatter`"),
+        # It must not be read as an abbreviation of --batch-size.
         (["train", "some", "x", "--batch"], "--batch is an option of `train jury`"),
         (["explain", "a b", "a c", "--dry-run"], "--dry-run is an option of `score`, `rank`"),
     ],

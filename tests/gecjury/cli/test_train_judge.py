@@ -82,7 +82,6 @@ def test_training_sentences_that_are_in_a_benchmark_are_reported(
     ("header", "words", "message"),
     [
         ("text\toutput\tquality", [], "name the column of the sources (--column source=...)"),
-        ("source\toutput\tquality", ["--criterion", "style"], "criterion"),
         (
             "source\toutput\tquality",
             ["--protocol", "pairwise", "--within", "2"],

@@ -45,22 +45,19 @@ CURVES = {
 }
 
 
-def test_learning_curves_have_a_panel_per_model_and_one_for_the_kernel(tmp_path: Path) -> None:
+def test_learning_curves_have_a_panel_per_model(tmp_path: Path) -> None:
     path = tmp_path / "curves.svg"
     learning_curves({"models": {}}, path)
     empty = path.read_text()
     learning_curves({"models": {"seed-0": CURVES}}, path)
     one = path.read_text()
-    kernel = {"meaning": [{"rows": 8, "score": 0.1}, {"rows": 64, "score": 0.3}]}
     models = dict.fromkeys((*NAMES[:3], "seed-3"), CURVES)
-    learning_curves({"models": models, "kernel": kernel}, path)
+    learning_curves({"models": models}, path)
     many = path.read_text()
     for text in ("seed-0", "best epoch", "dev, fluency", "loss in training"):
         assert f"<!-- {text} -->" in one
         assert f"<!-- {text} -->" not in empty
     assert many.count("<!-- best epoch -->") == 4
-    assert "<!-- rows learnt from -->" in many
-    assert "<!-- rows learnt from -->" not in one
     # No partly written file is left next to it.
     assert [file.name for file in tmp_path.iterdir()] == ["curves.svg"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from gecjury.cli import main
 from gecjury.core.errors import OptionError
 from gecjury.core.textfiles import read_toml
 from gecjury.scoring.consent import powers_of
-from gecjury.studies.tune.study import Tune
 from tests.judges.faultserver import FaultServer
 
 pytestmark = pytest.mark.security
@@ -150,52 +148,6 @@ def test_a_list_that_names_itself_is_refused(place: Path) -> None:
     (place / "members.txt").write_text("gleu\njury:equal=members.txt\n")
     with pytest.raises(OptionError, match="cannot be a member of a jury"):
         does("jury:equal=members.txt")
-
-
-TUNE = ["tune", "llm-s:model=x,base_url=http://127.0.0.1:9/v1", "sample", "--dry-run"]
-
-
-@pytest.mark.parametrize(
-    ("line", "part"),
-    [
-        ("evil.py:f", "code of evil.py"),
-        ("criterion=../secret.txt", "sends ../secret.txt"),
-        ("base_url=http://h/v1", "(http://h/v1)"),
-    ],
-)
-def test_candidates_of_a_file_need_consent(
-    place: Path, line: str, part: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (place / "cand.txt").write_text(f"orders=2\n{line}\n")
-    argv = [*TUNE, "--prompt", "cand.txt", "criterion=fluency"]
-    assert main(argv) == 2
-    said = capsys.readouterr().err
-    assert "cand.txt" in said
-    assert part in said
-    assert "--allow-judges" in said
-    assert not (place / "PWNED").exists()
-
-
-def test_candidates_may_do_what_the_metric_does_itself(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (place / "cand.txt").write_text("criterion=fluency\norders=2\n")
-    assert main([*TUNE, "--prompt", "cand.txt"]) == 0
-    assert json.loads(capsys.readouterr().out)["requests"] > 0
-    (place / "cand.txt").write_text("base_url=http://h/v1\n")
-    argv = [*TUNE, "--prompt", "cand.txt", "--allow-judges"]
-    assert main(argv) == 0
-    assert main([*argv, "--api-key-env", "MY_KEY"]) == 2
-    assert "http://h/v1" in capsys.readouterr().err
-
-
-def test_candidates_in_python_need_consent(place: Path) -> None:
-    (place / "cand.txt").write_text("evil.py:f\n")
-    with pytest.raises(OptionError, match=r"code of evil\.py.*allow_judges=True"):
-        Tune(prompt=("cand.txt",)).load("green")
-    assert not (place / "PWNED").exists()
-    assert Tune(prompt=("cand.txt",), allow_judges=True).load("green").name == "green"
-    assert (place / "PWNED").exists()
 
 
 @pytest.mark.parametrize(

@@ -166,6 +166,10 @@ def test_commands_accept_a_file(file: Path, shell: Shell) -> None:
         "explain", "a b", "a c", "a c", "-m", "own.py:same", "--attribution", "remove"
     )
     assert (explained[0], explained[2]) == (0, "")
+    tuned = ["tune", "own.py:Words:factor=1:2:0.5", "sample", "--format", "json"]
+    status, out, err = shell(*tuned)
+    assert (status, err) == (0, "")
+    assert "own.py:Words" in out
     equal = shell.rows("score", *files, "-m", "jury:equal=own.py:longer+green")
     assert len(equal) == 1
 

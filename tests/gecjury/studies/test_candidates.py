@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,19 +23,17 @@ from gecjury.studies.tune.candidates import (
 from tests.shell import Shell
 
 
-def test_candidates_are_options_metrics_or_lines_of_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "candidates.txt"
-    file.write_text("# wordings\n\ncriterion=Natural\\, please.\nllm-e:model=m\n")
-    assert candidate_metrics("llm-s:model=m,orders=2", ["orders=1", str(file), "llm-s"]) == [
+def test_candidates_are_options_or_metrics() -> None:
+    candidates = ["orders=1", "criterion=Natural\\, please.", "llm-e:model=m", "llm-s"]
+    assert candidate_metrics("llm-s:model=m,orders=2", candidates) == [
         "llm-s:model=m,orders=2",
         "llm-s:model=m,orders=1",
         "llm-s:model=m,orders=2,criterion=Natural\\, please.",
         "llm-e:model=m",
         "llm-s",
     ]
-    file.write_text("fluency\n")
-    with pytest.raises(OptionError, match="line 1: 'fluency' is not a candidate; expected"):
-        candidate_metrics("llm-s", [str(file)])
+    with pytest.raises(OptionError, match="'fluency' is not a candidate; expected"):
+        candidate_metrics("llm-s", ["fluency"])
 
 
 def test_the_choice_is_tested_on_held_out_sources() -> None:
@@ -56,11 +53,10 @@ def test_the_choice_is_tested_on_held_out_sources() -> None:
     assert "choosing inflates the figure by 0.250." in verdict(choice, ["a", "b"], 4)[1]
 
 
-@pytest.mark.parametrize("folds", [1, 5])
-def test_folds_hold_out_sources(folds: int) -> None:
+def test_too_few_sources_for_the_folds_are_refused() -> None:
     agreed = Agreements(np.ones((2, 4)), np.ones(4), np.zeros(2, np.int64))
-    with pytest.raises(OptionError, match=f"--folds {folds}: expected 2 to 4, the number"):
-        choose(agreed, folds, 0)
+    with pytest.raises(OptionError, match="too few for 5 folds"):
+        choose(agreed, 5, 0)
 
 
 def test_equal_candidates_look_better_than_they_are() -> None:
@@ -109,7 +105,7 @@ def test_ratings_are_compared_if_there_are_no_rankings() -> None:
 
 
 def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
-    settings = Tune(prompt=("n=2", "unit=char"), folds=3, seed=2, test=("sample",))
+    settings = Tune(prompt=("n=2", "unit=char"), seed=2, test=("sample",))
     chosen = gecjury.tune("sample", "gleu", settings)
     assert [row["metric"] for row in chosen.rows()] == ["gleu", "gleu:n=2", "gleu:unit=char"]
     (held_out,) = chosen.table("held_out").rows
@@ -118,7 +114,7 @@ def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
     (there,) = chosen.table("elsewhere").rows
     assert there["figure"] == pytest.approx(held_out["figure"])
     assert "tuned and tested on sample" in chosen.notes[0]
-    argv = ["tune", "gleu", "sample", "--prompt", "n=2", "unit=char", "--folds", "3", "--seed", "2"]
+    argv = ["tune", "gleu", "sample", "--prompt", "n=2", "unit=char", "--seed", "2"]
     status, out, err = shell(*argv, "--test", "sample", "--format", "json")
     assert status == 0
     assert json.loads(out) == json.loads(to_json(chosen.document()))
@@ -147,8 +143,7 @@ def test_a_dry_run_counts_all_candidates(shell: Shell) -> None:
         (["--prompt", "fluency"], "'fluency' is not a candidate"),
         (["--prompt", "m=3"], "gleu has no option 'm'"),
         (["--prompt", "gleu"], "no candidate differs from gleu"),
-        (["--prompt", "n=2", "--curve"], "--curve would do nothing with --prompt"),
-        (["--prompt", "n=2", "--folds", "1"], "--folds 1: expected 2 to 51"),
+        (["--prompt", "n=2", "--aggregate", "mean"], "--aggregate would do nothing with --prompt"),
     ],
 )
 def test_wrong_use(shell: Shell, argv: list[str], words: str) -> None:

@@ -15,6 +15,18 @@ from gecjury.refless.training.recipe import Recipe, TrainSettings
 RUNTIME = Runtime(device="cpu", use_cache=False)
 
 
+def some_job(data: Annotations, recipe: Recipe, folder: Path, **more: Any) -> Job:
+    """Return the training of a SOME on the CPU, with a split by source."""
+    return Job(
+        data=data,
+        split=split_by_source(data),
+        recipe=recipe,
+        folder=folder,
+        runtime=RUNTIME,
+        **more,
+    )
+
+
 def both_ways(data: Annotations, folder: Path, **changes: Any) -> Job:
     """Train the folder's `encoder` into `some`: kernel regression and one epoch of fine-tuning."""
     usual = Recipe(
@@ -24,10 +36,4 @@ def both_ways(data: Annotations, folder: Path, **changes: Any) -> Job:
         features=True,
         settings=TrainSettings(epochs=1, learning_rate=1e-3),
     )
-    return Job(
-        data=data,
-        split=split_by_source(data),
-        recipe=replace(usual, **changes),
-        folder=folder / "some",
-        runtime=RUNTIME,
-    )
+    return some_job(data, replace(usual, **changes), folder / "some")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gecjury import load
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import InputError
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations
@@ -18,7 +18,6 @@ from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.training.evaluation import best_share
 from gecjury.refless.training.job import Job
-from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import train_some
 from tests import tiny
 from tests.refless.training.jobs import RUNTIME, both_ways
@@ -123,15 +122,6 @@ def test_only_the_regression_reads_sources(tmp_path: Path) -> None:
         CORPUS, RUNTIME).sentences).all()  # fmt: skip
 
 
-def test_a_finished_run_is_not_repeated(trained: Path) -> None:
-    before = (trained / "model.safetensors").stat().st_mtime_ns
-    report = train_some(job(trained.parent))
-    assert (trained / "model.safetensors").stat().st_mtime_ns == before
-    assert report.shares == json.loads((trained / MANIFEST).read_text())["shares"]
-    assert set(report.alone) == {"fine-tuning", "kernel"}
-    assert {"shared", "kernel/fluency"} <= set(report.trained)
-
-
 def test_best_share_by_hand() -> None:
     ratings = np.array([1.0, 2.0, 3.0, 4.0])
     right, wrong = ratings * 1.0, -ratings
@@ -155,15 +145,3 @@ def test_damaged_shares_are_reported(
 ) -> None:
     with pytest.raises(InputError, match=message):
         open_bundle(str(changed(trained, tmp_path / "damaged", shares)))
-
-
-def test_incompatible_options_are_refused() -> None:
-    with pytest.raises(OptionError, match="--fine-tune would do nothing without --kernel"):
-        Recipe(fine_tune=True)
-    # Options that need trained models are allowed with both.
-    both = Recipe(
-        kernel=True, fine_tune=True, seeds=(0, 1), settings=TrainSettings(freeze_layers=1)
-    )
-    assert both.tuned
-    assert "fine_tune" not in Recipe(kernel=True).deciding()
-    assert both.deciding()["fine_tune"] is True

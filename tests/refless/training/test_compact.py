@@ -19,7 +19,7 @@ from gecjury.models.checkpoints import CHANGE_FILE, EMBEDDED, resolve
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.refless.nets.bundle import PACKAGED, bundle_identity
-from gecjury.refless.training.compact import save_change
+from gecjury.refless.nets.probe import save_change
 
 RUNTIME = Runtime(device="cpu", use_cache=False)
 TEXTS = ["He go home .", "She goes home ."]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,10 @@ from gecjury.refless.nets.features import (
     features_of,
     fit_features,
 )
-from gecjury.refless.training.job import Job
-from gecjury.refless.training.recipe import Recipe, TrainSettings
+from gecjury.refless.training.recipe import Recipe
 from gecjury.refless.training.some import train_some
 from tests import tiny
-from tests.refless.training.jobs import RUNTIME
+from tests.refless.training.jobs import RUNTIME, some_job
 
 SOURCES = ["He go home .", "I like apple .", "she is here"]
 OUTPUTS = ["He goes home .", "I like apples .", "She is here ."]
@@ -45,8 +44,7 @@ def rated(count: int = 60) -> Annotations:
 def trained(folder: Path, **changes: Any) -> Path:
     data = rated()
     recipe = Recipe(encoder="features", **changes)
-    train_some(Job(data=data, split=split_by_source(data), recipe=recipe, folder=folder / "some",
-                   runtime=RUNTIME))  # fmt: skip
+    train_some(some_job(data, recipe, folder / "some"))  # fmt: skip
     return folder / "some"
 
 
@@ -125,21 +123,9 @@ def test_damaged_folders_are_refused(
         open_bundle(str(folder))
 
 
-def test_sources_are_needed(tmp_path: Path) -> None:
-    data = replace(rated(), sources=("",) * 60)
-    recipe = Recipe(encoder="features", read_source=True)
-    job = Job(data=data, split=split_by_source(data), recipe=recipe, folder=tmp_path / "some",
-              runtime=RUNTIME)  # fmt: skip
-    with pytest.raises(InputError, match="name the column of the sources"):
-        train_some(job)
-
-
-@pytest.mark.parametrize(
-    "changes", [{"kernel": True, "fine_tune": True}, {"settings": TrainSettings(freeze_layers=1)}]
-)
-def test_options_of_encoders_are_refused(changes: dict[str, Any]) -> None:
+def test_options_of_encoders_are_refused() -> None:
     with pytest.raises(OptionError, match="would do nothing"):
-        Recipe(encoder="features", **changes)
+        Recipe(encoder="features", kernel=True, fine_tune=True)
 
 
 # --- the packaged model --------------------------------------------------------------------------
@@ -161,34 +147,24 @@ def test_the_packaged_model_has_every_coefficient() -> None:
     assert "gecjury train some tmu-gfm --recipe features" in card
 
 
-def test_it_scores_without_torch_and_nltk() -> None:
-    program = (
-        "import sys; sys.modules.update(dict.fromkeys(('torch', 'transformers', 'nltk')))\n"
-        "from gecjury import load\n"
-        "print(load('some', model='features').score(['He go home .'], ['He goes home .']))"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stderr
-    assert "some" in run.stdout
-
-
-def test_it_is_trained_without_torch(tmp_path: Path) -> None:
+def test_it_is_trained_and_scores_without_torch_and_nltk(tmp_path: Path) -> None:
     tiny.ratings(tmp_path / "r.tsv")
-    program = (
-        "import sys; sys.modules.update(dict.fromkeys(('torch', 'transformers', 'nltk')))\n"
-        "from gecjury.cli import main\n"
-        "sys.exit(main(sys.argv[1:]))"
-    )
-    words = ["train", "some", "r.tsv", "-o", "some", "--encoder", "features", "--check"]
-    words += ["--column", "output=hyp", "--column", "source=src", "--column", "fluency=f"]
+    (tmp_path / "h.txt").write_text("the cat\n")
+    program = """if True:
+        import sys
+        sys.modules.update(dict.fromkeys(("torch", "transformers", "nltk")))
+        from gecjury.cli import main
+        train = "train some r.tsv -o some --encoder features --check --column output=hyp"
+        assert main([*train.split(), "--column", "source=src", "--column", "fluency=f"]) == 0
+        for model in ("some,alpha=0,beta=1,gamma=0", "features"):
+            assert main(["score", "h.txt", "h.txt", "-m", f"some:model={model}"]) == 0
+    """
     run = subprocess.run(
-        [sys.executable, "-c", program, *words],
+        [sys.executable, "-c", program],
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
         capture_output=True,
         text=True,
         check=False,
     )
     assert run.returncode == 0, run.stderr
-    assert (tmp_path / "some" / MANIFEST).is_file()

@@ -159,7 +159,7 @@ def test_rows_of_one_source_stay_together() -> None:
     assert [len({groups[row] for row in order[at : at + 3]}) for at in (0, 3, 6)] == [1, 1, 1]
 
 
-def test_the_order_without_groups_is_the_same_as_in_earlier_versions() -> None:
+def test_the_order_without_groups() -> None:
     """The order is drawn by numpy's generator for [seed, epoch], in chunks sorted by length."""
     lengths = [3, 1, 2, 5, 4]
     rng = np.random.default_rng([4, 0])

@@ -48,10 +48,8 @@ FIGURES = {"dev": {"fluency": FIGURE}, "test": {"fluency": {**FIGURE, "pearson":
 def test_the_card_metadata_is_valid_yaml_for_any_values(tmp_path: Path) -> None:
     yaml = pytest.importorskip("yaml")
     origin = {"data": "hf:me/ratings:train"}
-    card = bare(tmp_path, "owner/encoder", title="SOME: fluency", origin=origin, figures=FIGURES,
-                license='other: "mine"')  # fmt: skip
+    card = bare(tmp_path, "owner/encoder", title="SOME: fluency", origin=origin, figures=FIGURES)
     head = yaml.safe_load(card.split("---")[1])
-    assert head["license"] == 'other: "mine"'
     assert head["datasets"] == ["me/ratings"]
     assert head["base_model"] == "owner/encoder"
     (model,) = head["model-index"]
@@ -60,7 +58,6 @@ def test_the_card_metadata_is_valid_yaml_for_any_values(tmp_path: Path) -> None:
     # Values that are not numbers are left out.
     assert result["metrics"] == [{"type": "spearmanr", "value": 0.25}]
     assert result["task"]["name"] == "fluency"
-    assert "license" not in bare(tmp_path).split("---")[1]
 
 
 def test_time_and_memory_are_in_the_card(tmp_path: Path) -> None:

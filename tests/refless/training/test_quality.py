@@ -13,16 +13,12 @@ from gecjury import load
 from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.language import Language, language_of
-from gecjury.corpus.leakage import normalise
 from gecjury.corpus.tokens import in_language
 from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations, read_annotations
-from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.some import train_some
-from gecjury.refless.training.weights import search_weights
-from gecjury.refless.training.worth import MODEL, figures_beside
 from tests import tiny
 from tests.refless.training.jobs import RUNTIME, both_ways
 
@@ -51,17 +47,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_no_source_is_in_two_parts(tmp_path: Path) -> None:
-    data = rated(tmp_path)
-    split = split_by_source(data)
-    parts = [
-        {normalise(data.sources[row]) for row in rows}
-        for rows in (split.train, split.dev, split.test)
-    ]
-    assert not parts[0] & parts[1] | parts[0] & parts[2] | parts[1] & parts[2]
-    assert all(parts)
-
-
 def test_the_scores_are_the_scaled_ratings_of_pairs(folder: Path) -> None:
     table = load("some", model=str(folder / "some")).score_corpus(corpus(), RUNTIME)
     bundle = open_bundle(str(folder / "some"))
@@ -83,7 +68,7 @@ def test_another_source_gives_another_score(folder: Path) -> None:
     assert not np.allclose(found[0].sentences, found[1].sentences)
 
 
-def test_the_folder_records_language_aspect_and_baselines(folder: Path) -> None:
+def test_the_folder_records_language_and_aspect(folder: Path) -> None:
     record = json.loads((folder / "some" / MANIFEST).read_text())
     assert record["language"] == "ja"
     assert [member["aspects"] for member in record["members"]] == [["quality"]]
@@ -91,13 +76,6 @@ def test_the_folder_records_language_aspect_and_baselines(folder: Path) -> None:
     assert "language: ja" in card
     assert "# SOME: quality" in card
     assert "-m some:model=some\n" in card
-    named = [row["what"] for row in record["beside"]]
-    assert named[0] == MODEL
-    assert {"rater 1", "rater 2", "rater 3"} <= set(named)
-    assert all(f"| {name} |" in card for name in named)
-    test = record["figures"]["test"]["quality"]
-    assert record["beside"][0]["pearson"] == pytest.approx(test["pearson"])
-    assert record["beside"][0]["rows"] == test["rows"]
 
 
 def test_texts_of_another_language_are_noted(folder: Path) -> None:
@@ -119,8 +97,6 @@ def test_weights_and_asano_are_refused(folder: Path) -> None:
         load("some", model=model, alpha=1.0, beta=0.0, gamma=0.0).score_corpus(corpus(), RUNTIME)
     with pytest.raises(OptionError, match="rates quality; expected a model of grammaticality"):
         load("asano", model=model, alpha=1.0, beta=0.0, gamma=0.0).score_corpus(corpus(), RUNTIME)
-    with pytest.raises(OptionError, match="no weights to search"):
-        search_weights(np.zeros((2, 6, 1)), None)  # type: ignore[arg-type]
 
 
 def test_quality_with_other_aspects_is_a_damaged_folder(folder: Path, tmp_path: Path) -> None:
@@ -142,41 +118,3 @@ def test_without_sources_quality_cannot_be_learnt(folder: Path) -> None:
         other = replace(given, data=alone, recipe=recipe, folder=folder / "other")
         with pytest.raises(InputError, match="quality needs sources"):
             train_some(other)
-
-
-def plain(count: int = 40) -> Annotations:
-    rng = np.random.default_rng(3)
-    raters = rng.integers(1, 5, (count, 3)).astype(float)
-    sources = tuple(f"{letter} a b" for letter in "cdefghij" for _ in range(count // 8))
-    outputs = tuple(f"{source}{' x' * (row % 4)}" for row, source in enumerate(sources))
-    means = raters.mean(axis=1, keepdims=True)
-    return Annotations(("quality",), outputs, sources, means, raters={"quality": raters})
-
-
-def test_baselines_of_a_model() -> None:
-    data = plain()
-    mean, raters = data.ratings[:, 0], data.raters["quality"]
-    rows = {row.what: row for row in figures_beside(data, mean * 2)}
-    assert rows[MODEL].pearson == pytest.approx(1)
-    changed = np.arange(40) % 4
-    assert rows["changes, in tokens"].pearson == pytest.approx(np.corrcoef(changed, mean)[0, 1])
-    others = (raters[:, 1] + raters[:, 2]) / 2
-    assert rows["rater 1"].pearson == pytest.approx(np.corrcoef(raters[:, 0], others)[0, 1])
-    assert np.isnan(rows["length of the source, in tokens"].pearson)  # all have three tokens
-    low, high = rows["rater 1"].interval
-    assert low < rows["rater 1"].pearson < high
-
-
-def test_a_missing_rating_is_not_counted_for_a_rater() -> None:
-    data = plain()
-    raters = data.raters["quality"].copy()
-    raters[:5, 0] = np.nan
-    rows = {
-        row.what: row
-        for row in figures_beside(replace(data, raters={"quality": raters}), data.ratings[:, 0])
-    }
-    assert rows["rater 1"].rows == 35
-    # Where rater 1 gave no rating, rater 2 is compared with rater 3 alone.
-    others = np.nanmean(raters[:, [0, 2]], axis=1)
-    assert rows["rater 2"].rows == 40
-    assert rows["rater 2"].pearson == pytest.approx(np.corrcoef(raters[:, 1], others)[0, 1])

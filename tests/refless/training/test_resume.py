@@ -27,7 +27,7 @@ def environment() -> dict[str, str]:
 def command(data: Path, encoder: Path, output: Path) -> list[str]:
     return [
         "-m", "gecjury", "train", "some", str(data), "-o", str(output), "--encoder", str(encoder),
-        "--epochs", "5", "--patience", "0", "--train-batch", "4", "--learning-rate", "1e-3",
+        "--epochs", "3", "--train-batch", "4", "--learning-rate", "1e-3",
         "--device", "cpu", "--quiet", "--check", *tiny.COLUMNS,
     ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Curves, time and logs of trainings: they survive kills, are reported live and hold no text."""
+"""Curves and time of trainings: they survive kills, are reported live and hold no text."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gecjury.core.errors import InputError, MissingExtraError, OptionError
+from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations
@@ -25,7 +24,6 @@ from gecjury.refless.training.watching import (
     HISTORY_FILE,
     History,
     Ledger,
-    check_reporting,
 )
 from tests import tiny
 
@@ -46,7 +44,6 @@ def test_a_history_keeps_losses_dev_figures_and_the_best_epoch(tmp_path: Path) -
     # A resumed run appends to the history of the killed one.
     again = History(tmp_path / HISTORY_FILE)
     again.note("seed-1", LOG[:2])
-    again.note_kernel({"fluency": {64: 0.3, 8: 0.1}})
     found = json.loads((tmp_path / HISTORY_FILE).read_text())
     assert found["models"]["seed-0"] == {
         "losses": [{"step": 10.0, "epoch": 0.5, "loss": 2.0, "learning_rate": 0.1}],
@@ -57,7 +54,6 @@ def test_a_history_keeps_losses_dev_figures_and_the_best_epoch(tmp_path: Path) -
         "best": 2.0,
     }
     assert found["models"]["seed-1"]["best"] == 1.0
-    assert found["kernel"] == {"fluency": [{"rows": 8, "score": 0.1}, {"rows": 64, "score": 0.3}]}
     assert len(drawn) == 2
 
 
@@ -97,21 +93,6 @@ def test_time_adds_up_over_runs_and_lost_work_does_not_count(tmp_path: Path) -> 
     path.write_text('{"fine-tuning": {"seconds": "long"}}')
     with pytest.raises(InputError, match=r"effort\.json"):
         Ledger(path)
-
-
-@pytest.mark.security
-def test_services_are_checked_against_the_list_of_transformers() -> None:
-    from transformers.integrations import get_available_reporting_integrations
-
-    check_reporting([])
-    with pytest.raises(OptionError, match="did you mean tensorboard"):
-        check_reporting(["tensorbord"])
-    absent = next(
-        name for name in ("clearml", "neptune", "comet_ml", "swanlab")
-        if name not in get_available_reporting_integrations()
-    )  # fmt: skip
-    with pytest.raises(MissingExtraError, match=f"pip install {absent}"):
-        check_reporting([absent])
 
 
 @pytest.fixture
@@ -159,7 +140,6 @@ def test_a_killed_training_keeps_curves_and_time(job: Job) -> None:
     assert len(history["losses"]) == len({entry["step"] for entry in history["losses"]}) > 2
     card = (job.folder / "README.md").read_text()
     assert f"| fine-tuning | {report.effort['fine-tuning']['seconds']:.0f} |" in card
-    assert not (job.folder / "logs").exists()
     # A finished training reports the same.
     assert train_some(job).effort == report.effort
 
@@ -217,48 +197,14 @@ def test_an_interrupt_reports_what_is_kept_and_the_next_run_where_it_resumes(job
     assert first not in bars.totals
 
 
-def test_kernel_regression_has_a_curve_on_request(job: Job) -> None:
-    recipe = replace(job.recipe, kernel=True, shared=False)
-    drawn: list[Any] = []
-    bars = Bars()
-    runtime = replace(job.runtime, progress=bars)
-    report = train_some(replace(job, recipe=recipe, drawn=drawn.append, runtime=runtime))
-    # Twelve settings for each of the four points of the curve.
-    assert bars.totals["kernel regression: fluency"] == 12 * 4
-    curve = drawn[-1]["kernel"]["fluency"]
-    rows = [point["rows"] for point in curve]
-    assert rows == sorted(rows)
-    assert rows[-1] == len(job.split.train)
-    assert rows[0] == pytest.approx(rows[-1] / 8, abs=4)
-    assert curve[-1]["score"] == report.trained["fluency"]["score"]
-    other = replace(job, recipe=recipe, folder=job.folder.with_name("undrawn"))
-    assert train_some(other).trained == report.trained
-    assert not (other.folder / HISTORY_FILE).exists()
-
-
-def test_intermediate_steps_have_curves_too(job: Job) -> None:
+def test_error_detection_has_a_curve_too(job: Job) -> None:
     from gecjury.refless.data.pairs import Correction, token_edits
-    from gecjury.refless.training.steps.intermediate import IntermediateData
+    from gecjury.refless.training.detection import DetectionData
 
     pairs = zip(tiny.sentences(30, 3), tiny.sentences(30, 4), strict=True)
-    steps = IntermediateData([Correction(a, token_edits(a.split(), b.split())) for a, b in pairs])
-    recipe = replace(job.recipe, kernel=True, intermediate=("detection",), intermediate_epochs=2)
-    report = train_some(replace(job, recipe=recipe, steps=steps))
+    text = DetectionData([Correction(a, token_edits(a.split(), b.split())) for a, b in pairs])
+    recipe = replace(job.recipe, kernel=True, shared=False)
+    report = train_some(replace(job, recipe=recipe, detection=text))
     history = json.loads((job.folder / HISTORY_FILE).read_text())
-    assert len(history["models"]["step detection"]["dev"]) == 2
-    assert list(report.effort) == ["step detection", "kernel regression", "evaluation"]
-
-
-@pytest.mark.security
-def test_tensorboard_gets_curves_but_no_text(job: Job) -> None:
-    if not any(find_spec(name) for name in ("tensorboard", "tensorboardX")):
-        pytest.skip("neither TensorBoard nor tensorboardX is installed")
-    train_some(replace(job, report_to=("tensorboard",)))
-    (file,) = (job.folder / "logs" / "shared").iterdir()
-    content = file.read_bytes()
-    for tag in (b"eval/score", b"eval/fluency", b"train/loss"):
-        assert tag in content
-    for text in (*job.data.sources, *job.data.outputs):
-        assert text.encode() not in content
-    card = (job.folder / "README.md").read_text()
-    assert "- `logs/`: logs of the training for TensorBoard" in card
+    assert len(history["models"]["detection"]["dev"]) == 1
+    assert list(report.effort) == ["detection", "kernel regression", "evaluation"]

@@ -1,13 +1,20 @@
-"""Error detection from labelled tokens, with two classes: parts, examples and dev figures.
+"""Error detection: a training of its own, or the step before a SOME or an IMPARA is trained.
 
-A token's first and last word piece have its label (those between are not counted), and its
-probability of being wrong is the mean of theirs.
+It is learnt from one of two kinds of text:
+
+- labelled tokens. A token's first and last word piece have its label (those between are not
+  counted), and its probability of being wrong is the mean of theirs.
+- artificial errors: parallel text whose sources keep some of their errors, and clean sentences
+  corrupted by rule. The word pieces that an edit changes are labelled.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,15 +22,20 @@ import numpy as np
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
-from gecjury.core.textfiles import read_text, user_path
+from gecjury.core.textfiles import read_text, user_path, write_text
+from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.leakage import sentence_key
 from gecjury.models.batching import padded_batches
 from gecjury.models.networks import cut_length, refuse_wordless
 from gecjury.models.origin import KEYS_FILE
 from gecjury.refless.data.labelled import LabelledSentence, LabelledText, refuse_one_class
+from gecjury.refless.data.noise import spoil
+from gecjury.refless.data.pairs import Correction, detection_examples, token_edits
 from gecjury.refless.nets.probe import plain_text
-from gecjury.refless.nets.regressor import batch_logits
+from gecjury.refless.nets.regressor import batch_logits, load_model, load_tokenizer, save_model
 from gecjury.refless.training.recipe import TrainSettings
+from gecjury.refless.training.trainer import Fit, LearningTask, fit, is_main_process, wait_for_all
+from gecjury.refless.training.watching import Watch, kept_record
 
 LABELS = ("c", "i")
 """Names of the two outputs, as in MultiGED's files: correct, incorrect."""
@@ -31,7 +43,147 @@ LABELS = ("c", "i")
 LEAST = 8
 """Fewest examples that a step, or a part of the data, must have."""
 
+_ERROR_WEIGHT = 1.5
+"""Weight of wrong tokens in the loss, for labelled text."""
+
+_DEV_SHARE = 0.03
+_DEV_MOST = 600
+_DEV_BATCH = 64
+
 _T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class DetectionData:
+    """The text that error detection is learnt from: labelled, or parallel and clean.
+
+    Attributes:
+        corrections: parallel text.
+        clean: further sentences to corrupt.
+        labelled: sentences with a label per token, used instead of the first two.
+    """
+
+    corrections: Sequence[Correction] = ()
+    clean: Sequence[str] = ()
+    labelled: LabelledText | None = None
+
+    @property
+    def print(self) -> str:
+        """Fingerprint of the text: 16 hexadecimal digits."""
+        labelled = [] if self.labelled is None else [self.labelled.print]
+        return fingerprint(
+            [*(f"{c.source}\t{c.text()}" for c in self.corrections), *self.clean, *labelled]
+        )
+
+
+def run_detection(
+    start: str,
+    folder: Path,
+    data: DetectionData,
+    settings: TrainSettings,
+    runtime: Runtime,
+    watch: Watch,
+) -> dict[str, float]:
+    """Train a detector before a model and save it; a finished one is not trained again.
+
+    Args:
+        folder: its subfolder `checkpoints` has checkpoints, `model` the finished detector.
+        settings: those of the model; rate and epochs are the ones that the recipes were measured
+            with.
+
+    Returns:
+        Dev figures. `detection` chose the epoch: average precision, or F0.5 for labelled text, with
+        the other `detection_scores`.
+    """
+    path = folder / "score.json"
+    # The score is written last: if it exists, the model is complete.
+    if path.exists():
+        watch.told("detection: already trained by an earlier run")
+    else:
+        epochs = 1 if data.labelled is None else 2
+        settings = replace(settings, epochs=epochs, learning_rate=1e-4, patience=0)
+        result, tokenizer = learn_detection(start, folder, data, settings, runtime, watch)
+        if is_main_process():
+            save_model(result.model, tokenizer, folder / "model")
+            names = ("precision", "recall", "ap") if data.labelled is not None else ()
+            figures = {f"detection {name}": result.best[name] for name in names}
+            write_text(path, json.dumps({"detection": result.best["score"], **figures}))
+        wait_for_all()
+    return dict(kept_record(Mapping[str, float], path))
+
+
+def learn_detection(
+    start: str,
+    folder: Path,
+    data: DetectionData,
+    settings: TrainSettings,
+    runtime: Runtime,
+    watch: Watch,
+) -> tuple[Fit, Any]:
+    """Train a detector; return it with its dev figures, and its tokenizer."""
+    tokenizer = load_tokenizer(start)
+    if data.labelled is not None:
+        text = with_dev(data.labelled, settings.seed)
+        names, weight = LABELS, _ERROR_WEIGHT
+        examples = labelled_examples(text.train, tokenizer, settings.max_length)
+
+        def evaluate(model: Any) -> Mapping[str, float]:
+            return labelled_figures(model, tokenizer, text.dev, settings, runtime)
+    else:
+        names, weight = ("kept", "edited"), 1.0
+        made = _artificial_examples(data, tokenizer, settings)
+        held = max(2, min(_DEV_MOST, round(_DEV_SHARE * len(made))))
+        dev, examples = made[:held], made[held:]
+
+        def evaluate(model: Any) -> Mapping[str, float]:
+            return {"score": _average_precision(model, tokenizer, dev)}
+
+    task = LearningTask(
+        model=load_model(start, names, seed=settings.seed, kind="word-pieces"),
+        tokenizer=tokenizer,
+        examples=examples,
+        evaluate=evaluate,
+        objective="detection",
+        label="detection: training",
+        error_weight=weight,
+    )
+    return fit(task, settings, folder / "checkpoints", runtime, watch), tokenizer
+
+
+def _artificial_examples(
+    data: DetectionData, tokenizer: Any, settings: TrainSettings
+) -> list[dict[str, Any]]:
+    """Return tokenised sentences with artificial errors, in random order."""
+    rng = np.random.default_rng(settings.seed)
+    items: list[Correction] = []
+    for correction in data.corrections:
+        if correction.edits:
+            # Some sources are partly corrected: a detector must find few errors as well as many.
+            share = rng.choice([0.0, 0.3, 0.6])
+            partly = correction.text([bool(k) for k in rng.random(len(correction.edits)) < share])
+            items.append(Correction(partly, token_edits(partly.split(), correction.text().split())))
+    clean = sorted({correction.text() for correction in data.corrections})
+    items += [spoil(text, rng) for text in [*clean, *data.clean]]
+    # Include some sentences without errors; otherwise every text would have one.
+    items += [Correction(text, ()) for text in clean[::6]]
+    examples = list(detection_examples(items, tokenizer, settings.max_length))
+    refuse_few(len(examples), "sentences to learn error detection from")
+    return [examples[row] for row in rng.permutation(len(examples))]
+
+
+def _average_precision(model: Any, tokenizer: Any, dev: Sequence[Mapping[str, Any]]) -> float:
+    """Return the average precision of finding changed word pieces."""
+    # Not sorted by length: other batches would change the last bits of the scores.
+    places = range(len(dev))
+    batches = [places[start : start + _DEV_BATCH] for start in range(0, len(dev), _DEV_BATCH)]
+    scores, marks = [], []
+    for rows, logits in batch_logits(model, tokenizer, dev, batches, _DEV_BATCH):
+        gaps = (logits[..., 1] - logits[..., 0]).cpu().numpy()
+        for row, gap in zip(rows, gaps, strict=True):
+            labels = np.array(dev[row]["labels"])
+            scores.append(gap[: len(labels)][labels >= 0])
+            marks.append(labels[labels >= 0])
+    return average_precision(np.concatenate(scores), np.concatenate(marks))
 
 
 def with_dev(text: LabelledText, seed: int) -> LabelledText:
@@ -60,10 +212,6 @@ def drawn_parts(
     """Return some random tenths of the keys, and the rest; items with equal keys stay together.
 
     Args:
-        items: items to divide.
-        keys: key of each item.
-        seed: seed for the order in which keys are drawn.
-        tenths: number of tenths.
         least: fewest keys of a tenth.
     """
     groups: dict[Hashable, list[_T]] = {}
@@ -119,11 +267,6 @@ def piece_spans(
     sentences: Sequence[LabelledSentence], tokenizer: Any, max_length: int
 ) -> Iterator[tuple[dict[str, Any], list[tuple[int, int] | None], list[int]]]:
     """Tokenise sentences and find the word pieces of their words.
-
-    Args:
-        sentences: sentences to tokenise.
-        tokenizer: a fast tokenizer.
-        max_length: longest input in word pieces.
 
     Yields:
         The model's inputs; for each word the positions of its first and last word piece, None if it
@@ -250,12 +393,6 @@ def average_precision(scores: FloatArray, marks: IntArray) -> float:
     return float(at[ranked == 1].mean()) if ranked.any() else 0.0
 
 
-def step_figures(kind: str, figures: Mapping[str, float]) -> dict[str, float]:
-    """Return dev figures of a step on labelled text; F0.5 has the name of the step alone."""
-    parts = {f"{kind} {name}": figures[name] for name in ("precision", "recall", "ap")}
-    return {kind: figures["f0.5"], **parts}
-
-
 def detection_keys(text: LabelledText | None, detector: str) -> set[str]:
     """Return hashes of the sentences that a detector was trained or chosen on.
 
@@ -273,7 +410,7 @@ def detection_keys(text: LabelledText | None, detector: str) -> set[str]:
 
 
 def figures_in_words(steps: Mapping[str, float]) -> list[str]:
-    """Return a line for model cards with the figures of `step_figures`; none without them."""
+    """Return a line for model cards with the figures of labelled text; none without them."""
     if "detection precision" not in steps:
         return []
     return [

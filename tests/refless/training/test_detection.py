@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -17,18 +16,22 @@ import torch
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Bar, Runtime, SilentBar
 from gecjury.refless.data.labelled import LabelledSentence, LabelledText, read_labelled
+from gecjury.refless.data.pairs import Correction, token_edits
 from gecjury.refless.nets.probe import plain_text
 from gecjury.refless.nets.regressor import load_tokenizer
-from gecjury.refless.training.detector import DetectorJob, train_detector
-from gecjury.refless.training.recipe import DetectorRecipe, TrainSettings
-from gecjury.refless.training.steps.detection import (
+from gecjury.refless.training.detection import (
+    DetectionData,
     detection_scores,
     error_probabilities,
     joined_words,
     labelled_examples,
+    run_detection,
     with_dev,
 )
+from gecjury.refless.training.detector import DetectorJob, train_detector
+from gecjury.refless.training.recipe import DetectorRecipe, TrainSettings
 from gecjury.refless.training.trainer import losses
+from gecjury.refless.training.watching import History, Ledger, Watch
 from tests import tiny
 
 RUNTIME = Runtime(device="cpu")
@@ -133,9 +136,9 @@ def test_errors_weigh_more_in_the_loss_by_hand() -> None:
     logits = torch.tensor([[[0.0, 0.0], [0.0, np.log(3.0)], [5.0, -5.0]]])
     labels = torch.tensor([[1, 0, -100]])
     # −log ½ for the error and −log ¼ for the correct one: (1.5 · log 2 + 1 · log 4) / 2.5.
-    found = losses("mse", 1.5)["detection"](logits, labels).item()
+    found = losses(1.5)["detection"](logits, labels).item()
     assert found == pytest.approx((1.5 * np.log(2) + np.log(4)) / 2.5)
-    plain = losses("mse")["detection"](logits, labels).item()
+    plain = losses()["detection"](logits, labels).item()
     assert plain == pytest.approx((np.log(2) + np.log(4)) / 2)
 
 
@@ -215,23 +218,9 @@ def test_a_detector_is_learnt_kept_and_resumed(start: str, tmp_path: Path) -> No
     assert train_detector(whole) == figures
     record = json.loads((whole.folder / "gecjury.json").read_text())
     assert record["format"] == "gecjury-detector/1"
-    frozen = replace(SETTINGS, freeze_embeddings=True)
-    for changes in ({"detection_weight": 2.0}, {"settings": frozen}):
-        other = replace(whole, recipe=replace(whole.recipe, **changes))
-        with pytest.raises(OptionError, match="other settings or data"):
-            train_detector(other)
-
-
-def test_another_weight_of_errors_is_another_run(start: str, tmp_path: Path) -> None:
-    first = job(start, tmp_path)
-    with pytest.raises(RuntimeError, match="killed"):
-        train_detector(replace(first, runtime=replace(RUNTIME, progress=_Breaks(8))))
-    with pytest.raises(OptionError, match="checkpoints of a run with other settings or data"):
-        train_detector(replace(first, recipe=replace(first.recipe, detection_weight=3.0)))
-    bounds, finite = "more than 0", "a finite number"
-    for weight, expected in ((0.0, bounds), (-1.0, bounds), (math.nan, finite), (math.inf, finite)):
-        with pytest.raises(OptionError, match=f"--detection-weight {weight}: expected {expected}"):
-            replace(first.recipe, detection_weight=weight)
+    frozen = replace(whole.recipe, settings=replace(SETTINGS, freeze_layers=0))
+    with pytest.raises(OptionError, match="other settings or data"):
+        train_detector(replace(whole, recipe=frozen))
 
 
 def test_labelled_text_of_other_languages_is_read_as_it_is(tmp_path: Path) -> None:
@@ -244,3 +233,24 @@ def test_labelled_text_of_other_languages_is_read_as_it_is(tmp_path: Path) -> No
     assert joined_words(swedish)[0] == "„Ja“ do n't"
     english = LabelledSentence(("“Yes”", "do", "n't"), (False, False, True))
     assert joined_words(english)[0] == '"Yes" don\'t'
+
+
+@pytest.mark.slow
+def test_the_weights_of_a_step_depend_only_on_its_seed(start: str, tmp_path: Path) -> None:
+    texts = zip(tiny.sentences(30, 3), tiny.sentences(30, 4), strict=True)
+    data = DetectionData([Correction(a, token_edits(a.split(), b.split())) for a, b in texts])
+    found = []
+    for before in (1, 2):
+        torch.manual_seed(before)  # earlier draws in the process must not matter
+        folder = tmp_path / str(before)
+        history = History(folder / "history.json")
+        watch = Watch(history, Ledger(None))
+        figures = run_detection(start, folder, data, SETTINGS, RUNTIME, watch)
+        assert 0 <= figures["detection"] <= 1
+        weights = folder / "model" / "model.safetensors"
+        found.append(weights.read_bytes())
+        # A finished step is not trained again.
+        written = weights.stat().st_mtime_ns
+        assert run_detection(start, folder, data, SETTINGS, RUNTIME, watch) == figures
+        assert weights.stat().st_mtime_ns == written
+    assert found[0] == found[1]

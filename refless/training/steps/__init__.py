@@ -1,1 +1,0 @@
-"""Steps between a pretrained encoder and the ratings: detection, ranking, other ratings."""
