@@ -25,6 +25,7 @@ from gecjury.corpus.leakage import corpus_texts
 from gecjury.judges.asking.ask import Connect, Question, ask, plan_work
 from gecjury.judges.asking.exchange import Effort, Message, Model, Rendered, Request
 from gecjury.judges.asking.models import (
+    PRICES_VARIABLE,
     Capabilities,
     capabilities,
     effort_fault,
@@ -36,6 +37,7 @@ from gecjury.judges.asking.models import (
 )
 from gecjury.judges.audit import Scored, Shown, audit_of, merge_audits, scored_questions
 from gecjury.judges.backends.backend import BACKENDS, connect
+from gecjury.judges.backends.vllm import read_engine
 from gecjury.judges.examples import Examples, Verdict, read_examples
 from gecjury.judges.own_wording import read_criterion, read_own
 from gecjury.judges.replies.forms import TOP_TOKENS, Form
@@ -54,8 +56,7 @@ from gecjury.scoring.signature import Setting, Signature
 # Marks options that decide where a score is computed, never its value.
 _PLACE = {"place": True}
 _BOUNDS = {
-    **dict.fromkeys(("repeats", "tries", "tensor_parallel"), (1, math.inf)),
-    **dict.fromkeys(("max_tokens", "max_model_len"), (1, math.inf)),
+    **dict.fromkeys(("repeats", "tries", "max_tokens"), (1, math.inf)),
     "seed": (0, math.inf),
     "temperature": (0, 2),
 }
@@ -90,21 +91,16 @@ class Judge(Scorer):
         structured: answers by JSON schema (`schema`), by instruction and tolerant reading
             (`text`), or as the model is known to allow (`auto`: a schema, unless it thinks).
         tries: how often a question is asked until its reply can be read.
-        tensor_parallel: number of GPUs for one in-process model.
-        gpu_memory: share of the memory, of the GPU or else of the machine, that an in-process model
-            may use.
-        max_model_len: context length of an in-process model, if shorter than its own.
+        engine: a TOML file with vLLM's own settings, such as `tensor_parallel_size`,
+            `gpu_memory_utilization` and `max_model_len`.
         prompt: a file with your own wording; `gecjury judgments prompt` prints the built-in one.
         examples: a table of judged corrections that the model is shown before each question.
         reason: whether the model gives a short reason before every verdict.
-        sections: the order of the prompt's sections, e.g. 2+1+3 to put the second one first.
     """
 
     family: ClassVar[str] = "judges"
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
-    later_settings: ClassVar[frozenset[str]] = frozenset(
-        {"prompt", "examples", "reason", "sections", "effort"}
-    )
+    later_settings: ClassVar[frozenset[str]] = frozenset({"prompt", "examples", "reason", "effort"})
     connect: ClassVar[Connect] = staticmethod(connect)
     wording_name: ClassVar[str]
     """The name of the prompt of the judge's own question."""
@@ -125,13 +121,10 @@ class Judge(Scorer):
     effort: Effort = "auto"
     structured: Literal["auto", "schema", "text"] = "auto"
     tries: int = 3
-    tensor_parallel: int = field(default=1, metadata=_PLACE)
-    gpu_memory: float | None = field(default=None, metadata=_PLACE)
-    max_model_len: int | None = field(default=None, metadata=_PLACE)
+    engine: str | None = field(default=None, metadata=_PLACE)
     prompt: str | None = None
     examples: str | None = None
     reason: bool = False
-    sections: str | None = None
 
     def __post_init__(self) -> None:
         for backend in self.backend.split("+"):
@@ -171,11 +164,6 @@ class Judge(Scorer):
             OptionError: the criterion is unknown, or the prompt has no place for it.
         """
         wording = self._own_wording(language) if self.prompt else self._usual_wording(language)
-        if self.sections:
-            try:
-                wording = wording.reordered(self.sections)
-            except ValueError as error:
-                raise OptionError(f"{self.name}: sections={self.sections:.60}: {error}") from None
         shown = self.shown_examples
         return replace(
             wording,
@@ -252,12 +240,9 @@ class Judge(Scorer):
         backends = self._each("backend", self.backend, len(names))
         address = self.address or ""
         urls = [address] if len(names) == 1 else self._each("base_url", address, len(names))
-        engine = {
-            "tensor_parallel_size": self.tensor_parallel,
-            "gpu_memory_utilization": self.gpu_memory,
-            "max_model_len": self.max_model_len,
-        }
-        options = tuple((name, value) for name, value in engine.items() if value is not None)
+        if self.engine and "vllm" not in backends:
+            raise OptionError(f"{self.name}: engine={self.engine} is for backend=vllm")
+        options = read_engine(self.engine) if self.engine else ()
         return tuple(
             Model(
                 backend=backend,
@@ -322,7 +307,7 @@ class Judge(Scorer):
                     f"{self.name}: OpenAI shut {model.name} down on {end} (table of models of "
                     f"{table.date}), and {left} questions have no stored reply; nothing was sent. "
                     f"Name a model that is served, e.g. {table.suggestion()}, and try it with "
-                    "--dry-run first; if the date is wrong, give another table with --prices FILE"
+                    f"--dry-run first; if the date is wrong, name another table in ${PRICES_VARIABLE}"
                 )
 
     def _each(self, name: str, text: str, count: int) -> list[str]:

@@ -145,7 +145,7 @@ class _Pages:
             lang=lang_attribute(corpus.language.code),
             before=before,
             after=after,
-            correction=None if task == "rank" else marked(corpus, item, 0, study.settings),
+            correction=None if task == "rank" else marked(corpus, item, 0),
             questions=questions(item, corpus, name, study.settings),
             chosen=dict(enumerate(back.values)) if back else {},
             comment=back.comment if back else "",

@@ -44,8 +44,6 @@ class StudyHead:
     Attributes:
         format: format of the file.
         task: the annotators' task.
-        sets_of: most corrections in a set.
-        edits: whether edits are marked.
         seed: seed of all random choices.
         language: code, tokens and folding of the texts.
         source: fingerprint of the sources.
@@ -54,8 +52,6 @@ class StudyHead:
 
     format: Literal["gecjury-answers/1"] = "gecjury-answers/1"
     task: Task
-    sets_of: int
-    edits: Literal["marked", "hidden"]
     seed: int
     language: str
     source: str
@@ -299,8 +295,6 @@ class Journal:
         differ = ", ".join(sorted({name for name, _ in outputs}))
         for key, words in {
             "task": "--task {}",
-            "sets_of": "--sets-of {}",
-            "edits": "edits {}",
             "seed": "--seed {}",
             "language": "language {} (--lang, --tokens, --fold)",
             "source": "other sources",

@@ -199,8 +199,6 @@ def open_study(
     # Only the settings that change the meaning of earlier answers.
     head = StudyHead(
         task=task,
-        sets_of=settings.sets_of if task == "rank" else 1,
-        edits="hidden" if settings.hide_edits else "marked",
         seed=settings.seed,
         language="-".join((language.code, language.tokens, language.fold)),
         source=corpus.source_print,

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from gecjury.core.errors import GecjuryError, IncompleteError, OptionError
 from gecjury.core.runtime import Bar, Runtime, SilentBar
 from gecjury.judges.asking.exchange import THOUGHTS, TOO_LONG, Attempt, Model, Reply, Request
-from gecjury.judges.asking.models import FREE, model_table, reasoning_range
+from gecjury.judges.asking.models import FREE, PRICES_VARIABLE, model_table, reasoning_range
 from gecjury.judges.asking.store import Identity, Replies, Store, read_store, store_path
 from gecjury.judges.asking.tokens import TokenCounter, counter_for
 from gecjury.judges.backends.backend import Assignment, Backend, connect
@@ -170,7 +170,7 @@ def ask(
         raise OptionError(
             f"--max-cost: no price is known for {model.name!r}: give it with --price IN,OUT "
             f"({run.table.currency} per million tokens read and written), or name a price table "
-            f"with --prices FILE (the table in use is {Path(run.table.path).name}, "
+            f"in ${PRICES_VARIABLE} (the table in use is {Path(run.table.path).name}, "
             f"{run.table.date})"
         )
     identity = Identity.of(questions[0].request)
@@ -314,7 +314,7 @@ class _Run:
         key = question.request.key
         if key not in self.verdicts:
             kept = verdict_from_json(self.store.read_as(key), len(question.texts))
-            # Old stores contain only replies.
+            # A run that ended with an error stored the reply without a verdict.
             self.verdicts[key] = read_reply(question, replies[-1]) if kept is None else kept
         return self.verdicts[key]
 

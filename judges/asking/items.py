@@ -13,12 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import InputError
 from gecjury.corpus.edits import ARROW
-from gecjury.judges.asking.ask import Question, read_reply
-from gecjury.judges.asking.exchange import Reply, Request
-from gecjury.judges.asking.store import Damage, content_key, stored_lines
-from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, Form, scores_form
+from gecjury.judges.asking.store import Damage, stored_lines
 from gecjury.judges.replies.reply import Failure, Verdict, read_reason, verdict_from_json
 from gecjury.prompts import Prompt, packaged
 
@@ -119,7 +116,7 @@ def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedI
         except ValueError as error:
             raise InputError(f"{path}, line {line.line}: {error}") from None
         verdict = verdict_of(line.record, judged)
-        key = content_key(line.record)
+        key = line.record["key"]
         if isinstance(verdict, Failure) or key in seen:
             continue
         seen.add(key)
@@ -235,23 +232,7 @@ def unmarked(text: str) -> str:
 
 
 def verdict_of(record: Mapping[str, Any], judged: Judged) -> Verdict:
-    """Return the verdict on a stored reply; old stores have only the reply, which is then read."""
-    count = len(judged.shown)
-    kept = verdict_from_json(record.get("read"), count)
-    if kept is not None:
-        return kept
-    form = _form(judged.protocol, count)
-    expected = "logprobs" in record["parts"]["sampling"]
-    # The reader needs only the reply: `judged` says what was asked.
-    empty = Request(backend="", model="", base_url="", messages=(), schema=None, sampling={})
-    question = Question(empty, form.read_expected if expected else form.read_plain)
-    try:
-        return read_reply(question, Reply.from_json(record["reply"]))
-    except OptionError:
-        return Failure("malformed", "the probabilities of tokens are missing")
-
-
-def _form(protocol: Protocol, count: int) -> Form:
-    if protocol == "listwise":
-        return scores_form(count)
-    return {"pairwise": CHOICE, "edit-verdict": VALIDITY}.get(protocol, SCORE)
+    """Return the verdict that is stored with a reply."""
+    verdict = verdict_from_json(record.get("read"), len(judged.shown))
+    # A run that ended with an error stored the reply without a verdict.
+    return Failure("malformed", "no verdict is stored with it") if verdict is None else verdict

@@ -1,9 +1,14 @@
-"""Known models: prices, traits and shut-down dates, in a dated file that a user may override."""
+"""Known models: prices, traits and shut-down dates, in a dated file that a user may override.
+
+The user's file has the form of `models.json`. It is the one that `$GECJURY_PRICES` names, or else
+`prices.json` in the cache folder.
+"""
 
 from __future__ import annotations
 
 import datetime
 import functools
+import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,6 +23,9 @@ from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import parse_json, read_text
 from gecjury.core.wording import visible
 from gecjury.judges.asking.exchange import Effort, Model
+
+PRICES_VARIABLE = "GECJURY_PRICES"
+"""Environment variable with the path of the user's table."""
 
 _TABLE = Path(__file__).with_name("models.json")
 _MOST_BYTES = 4_000_000
@@ -214,7 +222,7 @@ class ModelTable:
             if (age := (today() - datetime.date.fromisoformat(self.date)).days) > _OLD_DAYS:
                 notes.append(
                     f"prices and shut-down dates of models are from {self.date}, {age} days ago: "
-                    "check them, or name a newer table with --prices FILE"
+                    f"check them, or name a newer table in ${PRICES_VARIABLE}"
                 )
         for model in models:
             end = self.end(model)
@@ -249,7 +257,10 @@ def model_table(runtime: Runtime) -> ModelTable:
     Raises:
         InputError: the user's file is not such a table.
     """
-    table = read_models(runtime.prices)
+    own: str | Path | None = os.environ.get(PRICES_VARIABLE)
+    if not own and (kept := runtime.cache_folder("prices.json")).exists():
+        own = kept
+    table = read_models(own or None)
     if runtime.price is None:
         return table
     read, written = (number / 1e6 for number in runtime.price)

@@ -17,8 +17,6 @@ from gecjury.judges.asking.store import (
     Identity,
     Store,
     StoredLine,
-    content_key,
-    is_plain,
     read_store,
     read_stores,
     store_path,
@@ -44,7 +42,7 @@ def list_stores(folder: Path) -> list[dict[str, Any]]:
 
 
 def find_stores(names: Sequence[str], folder: Path) -> list[Path]:
-    """Return the files of the named stores, after checking their heads.
+    """Return the files of the named stores.
 
     Args:
         names: files, folders of stores, names as `list_stores` gives them, models, or prompts
@@ -52,7 +50,7 @@ def find_stores(names: Sequence[str], folder: Path) -> list[Path]:
         folder: where names are looked up.
 
     Raises:
-        InputError: there is no such store, or none at all, or a file is not a store.
+        InputError: there is no such store, or none at all.
     """
     paths: list[Path] = []
     for name in names or (str(folder),):
@@ -68,12 +66,6 @@ def find_stores(names: Sequence[str], folder: Path) -> list[Path]:
             paths.append(path)
         else:
             paths += _named_stores(name, folder)
-    for path in paths:
-        if not is_plain(path):
-            raise InputError(
-                f"{path}: cannot be read, is compressed, or is not a file; decompress it first"
-            )
-        _first_identity(path)
     return list(dict.fromkeys(paths))
 
 
@@ -155,10 +147,10 @@ def import_stores(file: Path, folder: Path) -> tuple[int, int]:
     for identity, records in lines.stores:
         with Store(store_path(folder, identity), identity) as store:
             # For each key, the replies beyond the number that the store already has are new.
-            have = {key: len(store.replies(key)) for key in map(content_key, records)}
+            have = {key: len(store.replies(key)) for key in {record["key"] for record in records}}
             seen: Counter[str] = Counter()
             for record in records:
-                key = content_key(record)
+                key = record["key"]
                 seen[key] += 1
                 if seen[key] > have[key]:
                     store.append_record(record)

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from gecjury.judges.asking.people import People
 from starlette.testclient import TestClient
 
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.judges.asking import review as review_module
 from gecjury.judges.asking.exchange import Reply, Request
-from gecjury.judges.asking.people import People
 from gecjury.judges.asking.review import Review
 from gecjury.judges.asking.store import Identity, Store
 from gecjury.prompts import read

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gecjury.judges.asking.people import Human, People
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.edit_verdicts import HumanVerdict
@@ -16,7 +17,6 @@ from gecjury.core.errors import InputError
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.asking.items import judged_items
-from gecjury.judges.asking.people import Human, People
 from gecjury.judges.asking.review import Review
 from gecjury.judges.asking.store import Identity, Store
 from gecjury.judges.asking.transfer import find_stores
