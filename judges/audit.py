@@ -36,9 +36,6 @@ _FEW_SETS = 20
 _TOLD_APART = ("refused", "truncated", TOO_LONG)
 # Failures whose details are our own words.
 _IN_OUR_WORDS = ("empty", "truncated")
-# Efforts at which a model reasons on most questions.
-_SHOWING = ("medium", "high")
-_KINDS = (("reasoning", "of them for reasoning"), ("cached", "read from the server's cache"))
 _LEVELS: tuple[Literal["ordinal", "interval"], ...] = ("ordinal", "interval")
 # Characters per token; prose in the tokenizers of current models has 4 to 5.
 _MOST_CHARACTERS = 8
@@ -115,7 +112,6 @@ def audit_of(
         "repeat_agreement": repeat_agreement(scored),
         "histogram": {f"{score:g}": count for score, count in sorted(halves.items())},
         "positions": position_means(scored),
-        "position_effects": position_effects(scored, shown_by),
         "system_positions": system_positions(questions, shown_by),
         "tokens": {
             "input": sum(reply.input_tokens for reply in replies),
@@ -221,14 +217,6 @@ def _settings(model: Model, questions: Sequence[Question], asked: Asked) -> dict
         parts["reasoning"] = {
             "effort": model.effort, "replies": reasoned, "of": len(replies), "ran_out": ran_out
         }  # fmt: skip
-    repeats: dict[tuple[int, int, tuple[int, ...]], list[str]] = defaultdict(list)
-    for question in questions:
-        sampling, answer = question.request.sampling, asked.answers[question.request.key]
-        if sampling.get("temperature") and "seed" in sampling and answer.replies:
-            repeats[question.set, question.order, question.texts].append(answer.replies[-1].text)
-    pairs = [one == two for texts in repeats.values() for one, two in combinations(texts, 2)]
-    if pairs:
-        parts["seeds"] = {"compared": len(pairs), "same_text": sum(pairs)}
     return {"settings": parts} if parts else {}
 
 
@@ -297,8 +285,7 @@ def repeat_agreement(scored: Sequence[Scored]) -> dict[str, Any] | None:
 def position_means(scored: Sequence[Scored]) -> list[dict[str, Any]]:
     """Return the mean score by position, and its mean distance from the mean of the same reply.
 
-    Without a bias the distance is about 0 at every position, if corrections are in random order;
-    `position_effects` also controls for the systems.
+    Without a bias the distance is about 0 at every position, if corrections are in random order.
     """
     by_position: dict[int, list[tuple[float, float]]] = defaultdict(list)
     for _, scores in scored:
@@ -359,50 +346,6 @@ def system_positions(questions: Sequence[Question], shown_by: Shown) -> dict[str
     table = np.array([[pairs[p, s] for s in systems] for p in positions])
     value = association(table, method="cramer")
     return {"cramers_v": min(1.0, float(value)), "sets": len(sets)}
-
-
-def position_effects(scored: Sequence[Scored], shown_by: Shown) -> list[float] | None:
-    """Return what a position adds to a score, controlling for the systems.
-
-    This is the least-squares fit of the scores on position and system within replies: score =
-    reply + position + system. If several systems share a correction, each counts in part.
-
-    Returns:
-        One effect per position, in points; their mean is 0. None if positions and systems cannot
-        be separated: there is one position, or a system has a position to itself.
-    """
-    replies = [
-        (question.texts, shown_by[question.set], scores)
-        for question, scores in scored
-        if shown_by and len(question.texts) > 1
-    ]
-    if not replies:
-        return None
-    most = max(len(texts) for texts, _, _ in replies)
-    names = {name for _, systems_of, _ in replies for them in systems_of.values() for name in them}
-    column = {name: most + at for at, name in enumerate(sorted(names))}
-    # The normal equations, added up reply by reply: corpora have millions of scores.
-    width = most + len(column)
-    matrix, right = np.zeros((width, width)), np.zeros(width)
-    for texts, systems_of, scores in replies:
-        count = len(texts)
-        design = np.zeros((count, width))
-        design[np.arange(count), np.arange(count)] = 1
-        for row, text in enumerate(texts):
-            systems = systems_of.get(text, ())
-            for name in systems:
-                design[row, column[name]] = 1 / len(systems)
-        design -= design.mean(axis=0)
-        matrix += design.T @ design
-        right += design.T @ (np.array(scores) - np.mean(scores))
-    # Effects are known up to a constant for all positions: any other direction without information
-    # confounds positions with systems.
-    values, vectors = np.linalg.eigh(matrix)
-    unknown = vectors[:most, values < 1e-9 * max(values[-1], 1.0)]
-    if np.abs(unknown - unknown.mean(axis=0)).max(initial=0.0) > 1e-6:
-        return None
-    effects = np.linalg.pinv(matrix, rcond=1e-9, hermitian=True) @ right
-    return [float(value) for value in effects[:most] - effects[:most].mean()]
 
 
 def merge_audits(
@@ -513,8 +456,7 @@ def _settings_notes(audit: Mapping[str, Any]) -> Iterator[str]:
     name, settings = audit["model"], audit.get("settings", {})
     who = "vLLM" if audit["backend"] == "vllm" else "the server"
     parts = []
-    schema, seeds = settings.get("schema"), settings.get("seeds")
-    reasoning = settings.get("reasoning")
+    schema, reasoning = settings.get("schema"), settings.get("reasoning")
     # A schema that was ignored is left out from then on, and its other form is still a schema.
     explained = {"json_schema", *(["response_format"] if schema else [])}
     if refused := [name for name in settings.get("left_out", {}) if name not in explained]:
@@ -528,14 +470,6 @@ def _settings_notes(audit: Mapping[str, Any]) -> Iterator[str]:
         parts.append(
             f"ignores effort=none ({reasoning['replies']} of {reasoning['of']} replies spent "
             "tokens on reasoning)"
-        )
-    silent = reasoning and reasoning["of"] and not reasoning["replies"]
-    if silent and reasoning["effort"] in _SHOWING:
-        parts.append(f"reports no reasoning at effort={reasoning['effort']}, which it may ignore")
-    if seeds and seeds["compared"] == seeds["same_text"] >= _FEW_SETS:
-        parts.append(
-            f"returns the same text for every seed ({seeds['compared']} repetitions), so it may "
-            "ignore seed and temperature"
         )
     if parts:
         yield (
@@ -570,7 +504,7 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
     valid = audit["valid"] / requests["distinct"] if requests["distinct"] else float("nan")
     # What one order or one repetition cannot show is reported as not measured, never as zero.
     flips, repeats = audit["flips"], audit["repeat_agreement"]
-    effects, together = audit["position_effects"], audit["system_positions"]
+    together = audit["system_positions"]
     single = "not measured (one only)"
     shown = {
         "valid replies": f"{audit['valid']} of {requests['distinct']} ({valid:.1%})",
@@ -583,11 +517,6 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
         "scores": "  ".join(f"{score}: {count}" for score, count in audit["histogram"].items()),
         "mean score by position": "  ".join(
             f"{row['position']}: {row['mean']:.2f}" for row in audit["positions"]
-        ),
-        "position effect, systems held equal": (
-            "not measured"
-            if effects is None
-            else "  ".join(f"{place}: {effect:+.2f}" for place, effect in enumerate(effects, 1))
         ),
         "position and system coincide": (
             f"Cramér's V {together['cramers_v']:.2f} over {together['sets']} sets (0: not at all, "
@@ -602,7 +531,8 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
             f"{repeats['equal']:.1%} of {repeats['compared']}" if repeats else single
         ),
         "tokens read, written": f"{tokens['input']}, {tokens['output']}"
-        + "".join(f"; {tokens[kind]} {what}" for kind, what in _KINDS if tokens[kind]),
+        + (f"; {tokens['reasoning']} of them for reasoning" if tokens["reasoning"] else "")
+        + (f"; {tokens['cached']} read from the server's cache" if tokens["cached"] else ""),
         "cost": (
             "no price known"
             if cost["amount"] is None

@@ -18,8 +18,8 @@ from gecjury.corpus.edits import Edit, Edits
 from gecjury.corpus.language import Language
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
-from gecjury.judges.examples import Examples, Verdict
 from gecjury.judges.judge import Judge, Render, render_fenced
+from gecjury.judges.own_wording import Examples, Verdict
 from gecjury.judges.replies.forms import VALIDITY
 from gecjury.judges.showing import edits_of_pairs, marked, read_contexts
 from gecjury.prompts import Prompt

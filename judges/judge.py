@@ -38,8 +38,7 @@ from gecjury.judges.asking.models import (
 from gecjury.judges.audit import Scored, Shown, audit_of, merge_audits, scored_questions
 from gecjury.judges.backends.backend import BACKENDS, connect
 from gecjury.judges.backends.vllm import read_engine
-from gecjury.judges.examples import Examples, Verdict, read_examples
-from gecjury.judges.own_wording import read_criterion, read_own
+from gecjury.judges.own_wording import Examples, Verdict, read_criterion, read_examples, read_own
 from gecjury.judges.replies.forms import TOP_TOKENS, Form
 from gecjury.judges.showing import (
     Context,

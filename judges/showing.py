@@ -31,7 +31,7 @@ from gecjury.core.wording import letters
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.edits import ARROW, Edit, Edits, counted_edits, marked_edits
 from gecjury.corpus.language import ENGLISH, Language
-from gecjury.judges.replies.reasoning import MARK
+from gecjury.judges.replies.reply import MARK
 
 Context = tuple[str, str] | None
 """Previous and next sentence, empty at the edge of a document; None if they are not known."""

@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace, folder: Path) -> int:
-    from gecjury.judges.asking.review import People, review_of
+    from gecjury.judges.asking.items import People, review_of
     from gecjury.judges.asking.transfer import find_stores
     from gecjury.web.replies import MOST_SHOWN, replies_page
 

@@ -25,7 +25,7 @@ def replies_page(review: Any, benchmark: str = "") -> str:
     """Return stored replies as one self-contained page.
 
     Args:
-        review: a `gecjury.judges.asking.review.Review`.
+        review: a `gecjury.judges.asking.items.Review`.
         benchmark: benchmark whose human verdicts are shown next to the scores; empty for none.
     """
     return rendered(

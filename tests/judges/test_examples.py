@@ -12,7 +12,7 @@ from gecjury.core.errors import GecjuryError, InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.judges.asking.exchange import CUT, Reply
-from gecjury.judges.examples import read_examples
+from gecjury.judges.own_wording import read_examples
 from gecjury.prompts import prompt_text
 from tests.judges.test_llm import FakeModel
 

@@ -15,8 +15,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.judges.judge import load_wording, render_fenced
-from gecjury.judges.llm import LLMS
-from gecjury.judges.protocols import render_listwise
+from gecjury.judges.llm import LLMS, render_listwise
 from gecjury.judges.showing import mark_safe, marked, nonce, one_line
 from tests.judges.attacks import ATTACKS
 

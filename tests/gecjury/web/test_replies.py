@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.judges.asking import review as review_module
 from gecjury.judges.asking.exchange import Reply, Request
-from gecjury.judges.asking.review import Review
+from gecjury.judges.asking.items import Review
 from gecjury.judges.asking.store import Identity, Store
 from gecjury.prompts import read
 from gecjury.web import replies as replies_module

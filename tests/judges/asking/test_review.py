@@ -16,8 +16,7 @@ from gecjury.benchmarks.judgments import RankedItem
 from gecjury.core.errors import InputError
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.judges.asking.exchange import Reply, Request
-from gecjury.judges.asking.items import judged_items
-from gecjury.judges.asking.review import Review
+from gecjury.judges.asking.items import Review, judged_items
 from gecjury.judges.asking.store import Identity, Store
 from gecjury.judges.asking.transfer import find_stores
 from gecjury.prompts import Prompt, read

@@ -33,7 +33,7 @@ Make = Callable[..., Scorer]
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the waits between tries to milliseconds."""
     from gecjury.judges.backends import openai as openai_client
-    from gecjury.judges.backends.pacing import backoff
+    from gecjury.judges.backends.openai import backoff
 
     def quick(attempt: int, asked: float | None, source: random.Random) -> float:
         return backoff(attempt, asked, source) / (100 if asked is None else 1)

@@ -7,7 +7,7 @@ import random
 import time
 from email.utils import formatdate
 
-from gecjury.judges.backends.pacing import Pace, backoff, retry_after
+from gecjury.judges.backends.openai import Pace, backoff, retry_after
 
 
 def test_retry_after_reads_seconds_milliseconds_and_dates() -> None:
