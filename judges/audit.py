@@ -17,7 +17,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.core.wording import number, visible
 from gecjury.corpus.corpus import Group
 from gecjury.judges.asking.ask import NO_USAGE, Asked, Question, thoughts_only
-from gecjury.judges.asking.exchange import CUT, TOO_LONG, WINDOW, Model, Reply, Request
+from gecjury.judges.asking.exchange import TOO_LONG, Model
 from gecjury.judges.asking.models import model_table
 from gecjury.judges.asking.store import ASIDE
 from gecjury.judges.replies.reply import Failure, ignores_schema, read_reason
@@ -105,7 +105,7 @@ def audit_of(
             for question in questions
             if isinstance(verdict := answers[question.request.key].verdict, Failure)
         ],
-        **_windows(model, questions, asked, rows),
+        **_swallowed(model, questions, asked, rows),
         **_reasons(scored, asked, rows, shown_by),
         **_settings(model, questions, asked),
         "flips": order_flips(scored),
@@ -161,40 +161,20 @@ def _reasons(
     return {"verdicts": verdicts} if verdicts else {}
 
 
-def _windows(
+def _swallowed(
     model: Model, questions: Sequence[Question], asked: Asked, rows: Sequence[int]
 ) -> dict[str, Any]:
-    """Return what is reported on prompts that were cut, here or apparently by the server."""
-    last = [
-        (question, replies[-1])
-        for question in questions
-        if (replies := asked.answers[question.request.key].replies)
-    ]
-    cut = [(question, reply.sent) for question, reply in last if CUT in reply.sent]
-    swallowed = [
-        question
-        for question, reply in last
-        if model.backend == "openai" and _swallowed(question.request, reply)
-    ]
-
-    def places(those: Sequence[Question]) -> dict[str, Any]:
-        return {
-            "questions": len({question.request.key for question in those}),
-            "lines": sorted({rows[question.set] + 1 for question in those}),
-        }
-
-    parts: dict[str, Any] = {}
-    if cut:
-        words = {question.request.key: int(sent[CUT]) for question, sent in cut}
-        levels = Counter(words.values())
-        parts["cut"] = {
-            **places([question for question, _ in cut]),
-            "words": {str(level): levels[level] for level in sorted(levels, reverse=True)},
-            "window": next((sent[WINDOW] for _, sent in reversed(cut) if WINDOW in sent), None),
-        }
-    if swallowed:
-        parts["swallowed"] = places(swallowed)
-    return parts
+    """Return the prompts of which a server counted far fewer tokens than they can have."""
+    keys, lines = set(), set()
+    for question in questions if model.backend == "openai" else ():
+        replies = asked.answers[question.request.key].replies
+        if not replies or not replies[-1].input_tokens:
+            continue
+        length = sum(len(message["content"]) for message in question.request.messages)
+        if length > _MOST_CHARACTERS * replies[-1].input_tokens:
+            keys.add(question.request.key)
+            lines.add(rows[question.set] + 1)
+    return {"swallowed": {"questions": len(keys), "lines": sorted(lines)}} if keys else {}
 
 
 def _settings(model: Model, questions: Sequence[Question], asked: Asked) -> dict[str, Any]:
@@ -218,14 +198,6 @@ def _settings(model: Model, questions: Sequence[Question], asked: Asked) -> dict
             "effort": model.effort, "replies": reasoned, "of": len(replies), "ran_out": ran_out
         }  # fmt: skip
     return {"settings": parts} if parts else {}
-
-
-def _swallowed(request: Request, reply: Reply) -> bool:
-    """Return whether a server counted far fewer tokens than a prompt can have."""
-    if not reply.input_tokens or CUT in reply.sent:
-        return False
-    length = sum(len(message["content"]) for message in request.messages)
-    return length > _MOST_CHARACTERS * reply.input_tokens
 
 
 def _by_set(scored: Sequence[Scored]) -> Iterator[Iterator[Scored]]:
@@ -414,26 +386,14 @@ def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
             f"{_lines(entry['line'] for entry in unread)}): {_faults(unread)}. They are left out, "
             "and count neither as zero nor as a tie"
         )
-    # Prompts next: a verdict on less context is not the verdict that was asked for.
-    if cut := audit.get("cut"):
-        levels = [
-            f"{count} with {level} words of it on each side" if level != "0" else f"{count} without"
-            for level, count in cut["words"].items()
-        ]
-        window = "" if cut["window"] is None else f" of {cut['window']} tokens"
-        yield (
-            f"{name}: context was cut to fit the model's window{window}: {', '.join(levels)}, of "
-            f"{audit['requests']['distinct']} questions (lines {_lines(cut['lines'])}). With a "
-            "longer window and a separate cache folder (--cache DIR) they are asked in full"
-        )
     yield from _settings_notes(audit)
     if unfit := [entry for entry in missing if entry["kind"] == TOO_LONG]:
         yield (
-            f"{name}: {len(unfit)} prompts do not fit the model, even without context (lines "
+            f"{name}: {len(unfit)} prompts do not fit the model (lines "
             f"{_lines(entry['line'] for entry in unfit)}): {unfit[0]['detail']}. They are left "
             "out, and count neither as zero nor as a tie; the others are kept. Start the model "
-            "with a longer window (max_model_len, or the server's own option) and run the same "
-            "command again, or judge fewer corrections at once (protocol=pointwise)"
+            "with a longer window (max_model_len in engine=FILE, or the server's own option) and "
+            "run the same command again, or leave out the context (context=none)"
         )
     if swallowed := audit.get("swallowed"):
         yield (

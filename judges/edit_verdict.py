@@ -48,8 +48,6 @@ class EditVerdict(Judge, MeanScorer):
     shows_edits: ClassVar[bool] = True
     later_settings: ClassVar[frozenset[str]] = Judge.later_settings | {"criterion"}
 
-    criterion: str | None = None
-
     @property
     def example_verdict(self) -> Verdict:
         """The column of `examples` with the verdict."""
@@ -78,7 +76,7 @@ class EditVerdict(Judge, MeanScorer):
                 )
             case = EditCase(row, source, None, of_text[0], of_text, nan, text, corpus.language)
             answer = form.answer(example.scores, example.reason)
-            rendered.append((self._rendered(wording, case)(None), answer))
+            rendered.append((self._rendered(wording, case)(), answer))
         return rendered
 
     def _rendered(self, wording: Prompt, case: EditCase) -> Render:

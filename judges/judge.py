@@ -42,12 +42,11 @@ from gecjury.judges.own_wording import Examples, Verdict, read_criterion, read_e
 from gecjury.judges.replies.forms import TOP_TOKENS, Form
 from gecjury.judges.showing import (
     Context,
-    cut_context,
     extraction_parts,
     nonce,
     one_line,
 )
-from gecjury.prompts import CRITERIA, Prompt, prompt_text, read
+from gecjury.prompts import CRITERIA, Prompt, read
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, Statistics
 from gecjury.scoring.signature import Setting, Signature
@@ -60,8 +59,8 @@ _BOUNDS = {
     "temperature": (0, 2),
 }
 
-Render = Callable[[int | None], str]
-"""Renders a prompt with at most this many words of context on each side; None for all of it."""
+Render = Callable[[], str]
+"""Renders a prompt."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +94,7 @@ class Judge(Scorer):
         prompt: a file with your own wording; `gecjury judgments prompt` prints the built-in one.
         examples: a table of judged corrections that the model is shown before each question.
         reason: whether the model gives a short reason before every verdict.
+        criterion: what to judge by: a published criterion, a file or a sentence.
     """
 
     family: ClassVar[str] = "judges"
@@ -124,6 +124,7 @@ class Judge(Scorer):
     prompt: str | None = None
     examples: str | None = None
     reason: bool = False
+    criterion: str | None = None
 
     def __post_init__(self) -> None:
         for backend in self.backend.split("+"):
@@ -150,11 +151,6 @@ class Judge(Scorer):
         """The column of `examples` with the verdict."""
         return "score"
 
-    @property
-    def typed_name(self) -> str:
-        """The judge and the options that decide its placeholders, as on the command line."""
-        return self.name
-
     def wording(self, language: Language = ENGLISH) -> Prompt:
         """Return the prompt in use for texts in a language.
 
@@ -162,7 +158,10 @@ class Judge(Scorer):
             InputError: a file of the user's cannot be used.
             OptionError: the criterion is unknown, or the prompt has no place for it.
         """
-        wording = self._own_wording(language) if self.prompt else self._usual_wording(language)
+        if self.prompt:
+            wording = self._own_wording(language)
+        else:
+            wording = load_wording(self.usual_wording, self._sentence, language)
         shown = self.shown_examples
         return replace(
             wording,
@@ -170,20 +169,13 @@ class Judge(Scorer):
             examples=shown.digest if shown else "",
         )
 
-    @property
-    def wording_file(self) -> str:
-        """The whole file of the wording that is used without `prompt`, as `read_own` reads it."""
-        wording = self._usual_wording(ENGLISH)
-        return prompt_text(wording.name, wording.version)
-
-    def _usual_wording(self, language: Language) -> Prompt:
-        return load_wording(self.usual_wording, self._sentence, language)
-
     def _own_wording(self, language: Language) -> Prompt:
         """Return the wording of the user's file, which needs the built-in one's placeholders."""
         ours = read(self.usual_wording, _NAMED).placeholders
         may = {"criterion", "language"} | ({"subject"} & ours)
-        own = read_own(str(self.prompt), ours - may, may, self.typed_name)
+        protocol = getattr(self, "protocol", None)
+        typed = f"{self.name}:protocol={protocol}" if protocol else self.name
+        own = read_own(str(self.prompt), ours - may, may, typed)
         if self._sentence and "criterion" not in own.placeholders:
             raise OptionError(
                 f"{self.name}: {self.prompt} has no place for a criterion; put {{{{criterion}}}} "
@@ -194,9 +186,10 @@ class Judge(Scorer):
     @property
     def _sentence(self) -> Prompt | None:
         """The sentence that a criterion adds; None without one."""
-        value: str | None = getattr(self, "criterion", None)
         published = CRITERIA.get(self.wording_name, ())
-        return None if value is None else read_criterion(self.name, value, published)
+        if self.criterion is None:
+            return None
+        return read_criterion(self.name, self.criterion, published)
 
     @property
     def shown_examples(self) -> Examples | None:
@@ -306,7 +299,8 @@ class Judge(Scorer):
                     f"{self.name}: OpenAI shut {model.name} down on {end} (table of models of "
                     f"{table.date}), and {left} questions have no stored reply; nothing was sent. "
                     f"Name a model that is served, e.g. {table.suggestion()}, and try it with "
-                    f"--dry-run first; if the date is wrong, name another table in ${PRICES_VARIABLE}"
+                    "--dry-run first; if the date is wrong, name another table in "
+                    f"${PRICES_VARIABLE}"
                 )
 
     def _each(self, name: str, text: str, count: int) -> list[str]:
@@ -469,7 +463,6 @@ class Judge(Scorer):
                     repeat=repeat,
                     prompt=prompt,
                     expect=expect,
-                    cut=render,
                 ),
                 read,
                 number,
@@ -574,7 +567,6 @@ def render_fenced(
     source: str,
     context: Context,
     texts: Mapping[str, str],
-    words: int | None = None,
     **more: str,
 ) -> str:
     """Render one of our own prompts, with texts between lines that none of them contains.
@@ -584,10 +576,9 @@ def render_fenced(
         source: a sentence.
         context: the sentences around it.
         texts: by their place in the prompt.
-        words: see `gecjury.judges.showing.cut_context`.
         more: values for further places in the prompt.
     """
-    lines = context_lines(source, cut_context(context, words))
+    lines = context_lines(source, context)
     fence = nonce([lines, *texts.values()])
     return wording.render(context=lines, fence=fence, **texts, **more)
 

@@ -36,7 +36,6 @@ from gecjury.judges.replies.reply import REASON_CHARACTERS
 from gecjury.judges.showing import (
     CandidateSet,
     collect_sets,
-    cut_context,
     edits_of_pairs,
     marked,
     one_line,
@@ -64,7 +63,6 @@ class GroupJudge(Judge, GroupScorer):
     drawn for every sentence by `seed`, so that no system gains from a preference for a position.
 
     Attributes:
-        criterion: what to focus on: a criterion published for the prompt, a file or a sentence.
         protocol: `listwise` as published; `pointwise`; `pairwise`.
         orders: how many permutations of each set are judged and averaged.
     """
@@ -73,7 +71,6 @@ class GroupJudge(Judge, GroupScorer):
     """Words for what is judged, in our own prompts."""
     version: ClassVar[int] = 2
 
-    criterion: str | None = None
     protocol: Literal["listwise", "pointwise", "pairwise"] = "listwise"
     orders: int = 1
 
@@ -95,11 +92,6 @@ class GroupJudge(Judge, GroupScorer):
     def example_verdict(self) -> Verdict:
         """The column of `examples` with the verdict: `better` of two, or a `score`."""
         return "better" if self.protocol == "pairwise" else "score"
-
-    @property
-    def typed_name(self) -> str:
-        """The judge with its protocol, as given on the command line."""
-        return f"{self.name}:protocol={self.protocol}"
 
     def rendered_examples(
         self, examples: Examples, wording: Prompt, language: Language, runtime: Runtime
@@ -129,7 +121,7 @@ class GroupJudge(Judge, GroupScorer):
             form, render, order, _ = next(_PROTOCOLS[self.protocol](self, wording, candidates))
             form = form.with_reason() if self.reason else form
             answer = form.answer([scores[index] for index in order], reason)
-            rendered.append((render(None), answer))
+            rendered.append((render(), answer))
         return rendered
 
     @property
@@ -244,7 +236,6 @@ def render_listwise(
     wording: Prompt,
     candidates: CandidateSet,
     order: Sequence[int] | None = None,
-    words: int | None = None,
 ) -> str:
     """Render the published prompt for one candidate set.
 
@@ -252,13 +243,12 @@ def render_listwise(
         wording: `sentence` or `edit` with its criterion.
         candidates: the corrections that are judged.
         order: indices of the corrections by position; by default in their given order.
-        words: see `gecjury.judges.showing.cut_context`.
     """
     order = range(len(candidates.shown)) if order is None else order
     line = wording.head["score_line"]
     numbers = range(1, len(candidates.shown) + 1)
     return wording.render(
-        context=context_lines(candidates.source, cut_context(candidates.context, words)),
+        context=context_lines(candidates.source, candidates.context),
         targets="\n".join(candidates.shown[index] for index in order),
         scores="\n".join(line.replace("{{number}}", str(number)) for number in numbers),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -132,6 +132,7 @@ def _whole_benchmark(args: argparse.Namespace) -> Benchmark:
 
 def _print_prompt(metric: str) -> int:
     from gecjury.judges.judge import Judge
+    from gecjury.prompts import prompt_text
     from gecjury.scoring.registry import load
 
     scorer = load(metric)
@@ -139,5 +140,7 @@ def _print_prompt(metric: str) -> int:
         raise OptionError(
             f"{scorer.name} does not ask a model; name a judge: llm-s, llm-e, edit-verdict"
         )
-    print_data(scorer.wording_file)
+    # The file as it is packaged, whatever the options change.
+    wording = replace(scorer, prompt=None).wording()
+    print_data(prompt_text(wording.name, wording.version))
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -11,10 +10,9 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from stat import S_ISDIR
 
 from gecjury.benchmarks.table import BENCHMARKS
-from gecjury.core.errors import InputError, OptionError, OutputError
+from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import read_bytes, read_text, write_text
 from gecjury.corpus.corpus import Corpus
@@ -174,7 +172,7 @@ def open_study(
     """
     runtime = runtime or Runtime()
     task, output, target = settings.task, settings.output, Path(settings.output)
-    if target.suffix != ".csv" or _is_folder(target, output):
+    if target.suffix != ".csv" or target.is_dir():
         raise OptionError(f"-o {output}: expected a .csv file, which `compare` can read")
     if settings.annotator is not None:
         settings = replace(settings, annotator=annotator_name(settings.annotator))
@@ -212,23 +210,6 @@ def open_study(
         journal.close()
         raise
     return AnnotationStudy(corpus, settings, items, journal, choice, watched, command)
-
-
-def _is_folder(path: Path, output: str) -> bool:
-    """Return True if the output path is a folder.
-
-    Raises:
-        OutputError: no file can be written there, since symbolic links form a loop.
-    """
-    try:
-        return S_ISDIR(path.stat().st_mode)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise OutputError(
-                f"-o {output}: cannot be written ({error.strerror}); remove the link, or give "
-                "another file"
-            ) from None
-        return False
 
 
 def _write_table(

@@ -11,7 +11,6 @@ import functools
 import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -31,7 +30,6 @@ _TABLE = Path(__file__).with_name("models.json")
 _MOST_BYTES = 4_000_000
 # A dated snapshot costs what its model costs: gpt-4o-2024-08-06, gpt-4-0613.
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{4})$")
-_OLD_DAYS = 120
 _SOON_DAYS = 90
 
 Reasoning = Literal["never", "optional", "always"]
@@ -211,19 +209,8 @@ class ModelTable:
         return f"model={name} ({price}, {self.currency} per million tokens, prices of {self.date})"
 
     def notes(self, models: list[str]) -> list[str]:
-        """Say what may be out of date: the table itself, or models that end soon.
-
-        Args:
-            models: names of models that OpenAI serves.
-        """
+        """Return a note on each of OpenAI's models that is shut down soon."""
         notes = []
-        # A user's table may write its date in any form.
-        with suppress(ValueError):
-            if (age := (today() - datetime.date.fromisoformat(self.date)).days) > _OLD_DAYS:
-                notes.append(
-                    f"prices and shut-down dates of models are from {self.date}, {age} days ago: "
-                    f"check them, or name a newer table in ${PRICES_VARIABLE}"
-                )
         for model in models:
             end = self.end(model)
             if end is not None and 0 <= (days := (end - today()).days) <= _SOON_DAYS:

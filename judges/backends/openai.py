@@ -39,7 +39,7 @@ from gecjury.core.errors import (
     MissingExtraError,
     OptionError,
     install_hint,
-    nearest,
+    nearest_of,
 )
 from gecjury.core.textfiles import parse_json
 from gecjury.core.wording import visible
@@ -54,9 +54,8 @@ from gecjury.judges.backends.completion import (
     read_completion,
 )
 from gecjury.judges.backends.window import (
+    capped,
     listed_models,
-    listed_window,
-    narrower,
     said_window,
     says_too_long,
     too_long,
@@ -352,10 +351,9 @@ class OpenAIBackend(ServerBackend):
                 # A refusal is an answer: the server is there, and no slowdown is needed.
                 answered = True
                 self._answered += 1
-                window = error.window or listed_window(await self._listed(client), self.model.name)
-                less = narrower(attempt, window)
+                less = capped(attempt)
                 if less is None:
-                    return too_long(attempt, window)
+                    return too_long(error.window)
                 attempt = less
                 continue
             except _Unknown as error:
@@ -365,8 +363,8 @@ class OpenAIBackend(ServerBackend):
                 # The user decides whether to wait for hours.
                 if error.wait is not None and error.wait > self.limits.wait:
                     raise IncompleteError(
-                        f"{self._server()} asks to wait {_time(error.wait)} ({error}), which is "
-                        f"longer than the limit of {_time(self.limits.wait)}: the run stops here. "
+                        f"{self._server()} asks to wait {error.wait / 60:.0f} minutes ({error}), "
+                        f"more than {self.limits.wait / 60:.0f}: the run stops here. "
                         "Replies so far are kept; run the same command again later to continue"
                     ) from None
                 if tries >= (_TRIES if self._answered else _FIRST_TRIES) and not (
@@ -410,20 +408,15 @@ class OpenAIBackend(ServerBackend):
 
     async def _unknown(self, client: Any, error: _Unknown) -> OptionError:
         """Return the error for a model that the server does not know, with the nearest names."""
-        names = [
-            self._clean(name)[:_MOST_NAME] for name in listed_models(await self._listed(client))
-        ]
+        listed = listed_models(await self._listed(client))[:_MOST_LISTED]
+        names = [self._clean(name)[:_MOST_NAME] for name in listed]
         fault = f"{self._server()} has no model {self.model.name!r} {error}"
-        if not names:
-            return OptionError(
-                f"{fault}; check model=..., and that base_url ends as the server expects it "
-                "(usually /v1)"
-            )
-        meant = nearest(self.model.name, names)
-        # A hosted service may list a hundred models.
-        more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-        shown = f"it has: {', '.join(names[:_MOST_LISTED])}{more}"
-        return OptionError(f"{fault}; {f'{meant} ' if meant.startswith('did') else ''}{shown}")
+        if names:
+            return OptionError(f"{fault}; {nearest_of(self.model.name, names)}")
+        return OptionError(
+            f"{fault}; check model=..., and that base_url ends as the server expects it (usually "
+            "/v1)"
+        )
 
     async def _once(self, client: Any, attempt: Attempt, price: Price | None) -> Reply:
         import openai
@@ -549,13 +542,6 @@ def limits_for(limits: Limits, attempts: Iterable[Attempt]) -> Limits:
     return replace(limits, reply_bytes=limits.reply_bytes + min(more, limits.file_bytes))
 
 
-def _time(seconds: float) -> str:
-    """Return a time in words."""
-    if not seconds < 172_800:
-        return "more than two days"
-    return f"{seconds / 60:.0f} minutes" if seconds < 7_200 else f"{seconds / 3600:.0f} hours"
-
-
 def make_client(url: str, named: str | None = None, limits: Limits | None = None) -> Any:
     """Return the official client for a server; the key comes only from the environment.
 
@@ -618,7 +604,7 @@ def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str
     cap = "max_completion_tokens" if "max_tokens" in left_out else able.cap
     body: dict[str, Any] = {
         "model": model.name,
-        "messages": [dict(message) for message in attempt.messages],
+        "messages": [dict(message) for message in attempt.request.messages],
         "temperature": sampling.get("temperature"),
         "seed": sampling.get("seed"),
         cap: sampling["max_tokens"],

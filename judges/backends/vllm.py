@@ -20,11 +20,11 @@ from gecjury.core.errors import InputError, MissingExtraError, OptionError, inst
 from gecjury.core.textfiles import read_toml
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.backends.backend import Assignment, no_template
-from gecjury.judges.backends.window import fitted, less_context, too_long
+from gecjury.judges.backends.window import fitted, too_long
 from gecjury.models.checkpoints import refuse_code
 
-# Settings of `vllm.LLM` that a user's file may give. A jury or a study that somebody sent may name the
-# file, so these load no code, read and write no files, and open no connections.
+# Settings of `vllm.LLM` that a user's file may give. A jury or a study that somebody sent may name
+# the file, so these load no code, read and write no files, and open no connections.
 _SETTINGS = frozenset(
     (
         "async_scheduling", "block_size", "cpu_offload_gb", "data_parallel_size",
@@ -60,7 +60,7 @@ class VLLMBackend:
         while waiting:
             fitting, unfit = engine.fit(waiting)
             for attempt in unfit:
-                work.deliver(attempt, too_long(attempt, engine.window))
+                work.deliver(attempt, too_long(engine.window))
             following = (work.deliver(attempt, reply) for attempt, reply in engine.answer(fitting))
             waiting = [attempt for attempt in following if attempt is not None]
 
@@ -131,7 +131,7 @@ class _Engine:
             shutdown()
 
     def fit(self, attempts: Sequence[Attempt]) -> tuple[list[Attempt], list[Attempt]]:
-        """Return the attempts that fit the window, cut if necessary, and those that do not fit.
+        """Return the attempts that fit the window, and those that do not.
 
         A prompt that is too long would end the whole batch, so tokens are counted first.
         """
@@ -141,17 +141,11 @@ class _Engine:
         around = self._tokens(attempts[0], empty=True) + _ROOM
         for attempt in attempts:
             # A token has at least one byte, so most prompts need not be counted.
-            most = sum(len(m["content"].encode()) for m in attempt.messages)
-            if around + most + attempt.sampling["max_tokens"] <= self.window:
+            most = around + sum(len(m["content"].encode()) for m in attempt.request.messages)
+            if most + attempt.sampling["max_tokens"] <= self.window:
                 fitting.append(attempt)
-                continue
-            now: Attempt | None = attempt
-            while now is not None:
-                attempt = now
-                if (fit := fitted(attempt, self._tokens(attempt), self.window)) is not None:
-                    fitting.append(fit)
-                    break
-                now = less_context(attempt, self.window)
+            elif (fit := fitted(attempt, self._tokens(attempt), self.window)) is not None:
+                fitting.append(fit)
             else:
                 unfit.append(attempt)
         return fitting, unfit
@@ -159,7 +153,7 @@ class _Engine:
     def _tokens(self, attempt: Attempt, *, empty: bool = False) -> int:
         """Count the tokens of a prompt as the model reads it, or of the template around it."""
         options = _template(attempt.sampling)["chat_template_kwargs"]
-        messages = [dict(m, content="") if empty else dict(m) for m in attempt.messages]
+        messages = [dict(m, content="") if empty else dict(m) for m in attempt.request.messages]
         text = self.tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True, **options
         )
@@ -173,7 +167,7 @@ class _Engine:
         """
         if not attempts:
             return
-        conversations = [[dict(m) for m in attempt.messages] for attempt in attempts]
+        conversations = [[dict(m) for m in attempt.request.messages] for attempt in attempts]
         params = [self._params(attempt.sampling, attempt.request.schema) for attempt in attempts]
         template = _template(attempts[0].sampling)
         start = time.perf_counter()
