@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats.contingency import association
 
 from gecjury.benchmarks.annotators import krippendorff_alpha
 from gecjury.core.runtime import Runtime
@@ -29,9 +28,6 @@ Shown = Sequence[Mapping[int, tuple[str, ...]]]
 """For each candidate set, the systems that made each text, by the text's index."""
 
 _LISTED = 100
-# If position and system coincide this much, in this many sets, a note says so.
-_COINCIDE = 0.5
-_FEW_SETS = 20
 # Failures that are counted separately; all others are replies that cannot be read.
 _TOLD_APART = ("refused", "truncated", TOO_LONG)
 # Failures whose details are our own words.
@@ -112,7 +108,6 @@ def audit_of(
         "repeat_agreement": repeat_agreement(scored),
         "histogram": {f"{score:g}": count for score, count in sorted(halves.items())},
         "positions": position_means(scored),
-        "system_positions": system_positions(questions, shown_by),
         "tokens": {
             "input": sum(reply.input_tokens for reply in replies),
             "output": sum(reply.output_tokens for reply in replies),
@@ -295,31 +290,6 @@ def systems_by_text(
     return [shared.setdefault(tuple(texts.items()), texts) for texts in by_set]
 
 
-def system_positions(questions: Sequence[Question], shown_by: Shown) -> dict[str, Any] | None:
-    """Return how strongly the position of a correction and its system coincide.
-
-    Returns:
-        `cramers_v`, from 0 (every system is at every position equally often) to 1 (a position
-        determines the system), and the number of `sets` of two or more corrections that were
-        counted; None without two systems and two positions.
-    """
-    pairs: Counter[tuple[int, str]] = Counter()
-    sets = set()
-    for question in questions:
-        if shown_by and len(question.texts) > 1:
-            sets.add(question.set)
-            for position, text in enumerate(question.texts):
-                for system in shown_by[question.set].get(text, ()):
-                    pairs[position, system] += 1
-    positions = sorted({position for position, _ in pairs})
-    systems = sorted({system for _, system in pairs})
-    if min(len(positions), len(systems)) < 2:
-        return None
-    table = np.array([[pairs[p, s] for s in systems] for p in positions])
-    value = association(table, method="cramer")
-    return {"cramers_v": min(1.0, float(value)), "sets": len(sets)}
-
-
 def merge_audits(
     audits: Sequence[Mapping[str, Any]], by_model: Sequence[Sequence[Sequence[float]]] = ()
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -402,13 +372,6 @@ def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
             "prompts without saying so; start it with a longer window (Ollama: "
             "OLLAMA_CONTEXT_LENGTH), and ask again with a separate cache folder (--cache DIR)"
         )
-    together = audit["system_positions"]
-    if together and together["cramers_v"] >= _COINCIDE and together["sets"] >= _FEW_SETS:
-        yield (
-            f"{name}: a correction's position and its system coincide (Cramér's V "
-            f"{together['cramers_v']:.2f}, 1: fully): a preference of the judge for a position "
-            "cannot be distinguished from a better system; ask with orders=2"
-        )
 
 
 def _settings_notes(audit: Mapping[str, Any]) -> Iterator[str]:
@@ -464,7 +427,6 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
     valid = audit["valid"] / requests["distinct"] if requests["distinct"] else float("nan")
     # What one order or one repetition cannot show is reported as not measured, never as zero.
     flips, repeats = audit["flips"], audit["repeat_agreement"]
-    together = audit["system_positions"]
     single = "not measured (one only)"
     shown = {
         "valid replies": f"{audit['valid']} of {requests['distinct']} ({valid:.1%})",
@@ -477,12 +439,6 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
         "scores": "  ".join(f"{score}: {count}" for score, count in audit["histogram"].items()),
         "mean score by position": "  ".join(
             f"{row['position']}: {row['mean']:.2f}" for row in audit["positions"]
-        ),
-        "position and system coincide": (
-            f"Cramér's V {together['cramers_v']:.2f} over {together['sets']} sets (0: not at all, "
-            "1: fully)"
-            if together
-            else single
         ),
         "flips when reordered": (
             f"{flips['flipped']:.1%} of {flips['compared']}" if flips else single

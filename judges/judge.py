@@ -25,15 +25,11 @@ from gecjury.corpus.leakage import corpus_texts
 from gecjury.judges.asking.ask import Connect, Question, ask, plan_work
 from gecjury.judges.asking.exchange import Effort, Message, Model, Rendered, Request
 from gecjury.judges.asking.models import (
-    PRICES_VARIABLE,
     Capabilities,
     capabilities,
     effort_fault,
-    is_official,
-    model_table,
     read_models,
     reasoning_range,
-    today,
 )
 from gecjury.judges.audit import Scored, Shown, audit_of, merge_audits, scored_questions
 from gecjury.judges.backends.backend import BACKENDS, connect
@@ -266,42 +262,14 @@ class Judge(Scorer):
             shown = [text for group in whole.groups or () for text in group.texts]
             examples.refuse_leaks(corpus_texts(whole, systems=True) | {"correction": shown})
 
-    def notes(self, runtime: Runtime) -> tuple[str, ...]:
-        """Return notes on a server that the command does not name, and on OpenAI's models."""
-        notes = []
-        if (self.address or "") != (self.base_url or ""):
-            notes.append(
-                f"{self.name}: requests go to {public_address(default_server())}, as "
-                f"${SERVER_VARIABLE} says; its replies are stored separately from OpenAI's"
-            )
-        if official := [model.name for model in self.models() if is_official(model)]:
-            notes += model_table(runtime).notes(official)
-        return tuple(notes)
-
-    def refuse_ended(self, pose: Callable[[Model], list[Question]], runtime: Runtime) -> None:
-        """Refuse to ask OpenAI for a model that is shut down; stored replies are still read.
-
-        Args:
-            pose: returns the questions to a model.
-            runtime: for the table of models and the stored replies.
-
-        Raises:
-            OptionError: such a model has questions left to answer; nothing was sent to any model.
-        """
-        table = model_table(runtime)
-        for model in self.models():
-            end = table.end(model.name) if is_official(model) else None
-            if end is None or today() <= end:
-                continue
-            left = plan_work(pose(model), model, runtime, self.tries - 1).requests
-            if left:
-                raise OptionError(
-                    f"{self.name}: OpenAI shut {model.name} down on {end} (table of models of "
-                    f"{table.date}), and {left} questions have no stored reply; nothing was sent. "
-                    f"Name a model that is served, e.g. {table.suggestion()}, and try it with "
-                    "--dry-run first; if the date is wrong, name another table in "
-                    f"${PRICES_VARIABLE}"
-                )
+    def notes(self) -> tuple[str, ...]:
+        """Return a note on a server that the command does not name."""
+        if (self.address or "") == (self.base_url or ""):
+            return ()
+        return (
+            f"{self.name}: requests go to {public_address(default_server())}, as "
+            f"${SERVER_VARIABLE} says; its replies are stored separately from OpenAI's",
+        )
 
     def _each(self, name: str, text: str, count: int) -> list[str]:
         parts = text.split("+")
@@ -347,9 +315,8 @@ class Judge(Scorer):
 
     def plan_of(self, pose: Callable[[Model], list[Question]], runtime: Runtime) -> Plan:
         """Return the plan for the questions that are posed to each model."""
-        self.refuse_ended(pose, runtime)
         plans = [plan_work(pose(m), m, runtime, self.tries - 1) for m in self.models()]
-        notes = self.notes(runtime) + tuple(
+        notes = self.notes() + tuple(
             f"{model.name} reasons before it answers: hidden tokens are paid for as output. The "
             f"range assumes {least:,} to {most:,} of them per answer, which tokens.output and "
             "cost.amount leave out; --max-cost counts them"
@@ -388,7 +355,6 @@ class Judge(Scorer):
             For each set the score of each correction, NaN where the panel has none, and statistics
             with the audit in their details.
         """
-        self.refuse_ended(pose, runtime)
         by_model, audits = [], []
         for model in self.models():
             start = time.perf_counter()
@@ -403,7 +369,7 @@ class Judge(Scorer):
             for means in zip(*by_model, strict=True)
         ]
         audit, notes = merge_audits(audits, by_model)
-        notes = (*notes, *self.notes(runtime))
+        notes = (*notes, *self.notes())
         return scores, Statistics(np.empty(0), None, {"audit": audit}, notes)
 
     def asking(self, connect: Connect) -> Self:

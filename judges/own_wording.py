@@ -82,12 +82,6 @@ def read_own(path: str, needs: Collection[str], may: Collection[str], judge: str
             )
     if missing := sorted(set(needs) - prompt.placeholders):
         raise InputError(f"{path}: lacks {_braced(missing)}; {expected}")
-    declared = {part.strip() for part in prompt.head.get("placeholders", "").split(",")} - {""}
-    if declared != prompt.placeholders:
-        raise InputError(
-            f"{path}: its head declares the placeholders {', '.join(sorted(declared)) or '(none)'} "
-            f"and its wording has {', '.join(sorted(prompt.placeholders))}; make them the same"
-        )
     if "scores" in needs and "{{number}}" not in prompt.head.get("score_line", ""):
         raise InputError(
             f"{path}: its head has no score_line with {{{{number}}}}, which fills {{{{scores}}}}: "

@@ -30,7 +30,6 @@ _TABLE = Path(__file__).with_name("models.json")
 _MOST_BYTES = 4_000_000
 # A dated snapshot costs what its model costs: gpt-4o-2024-08-06, gpt-4-0613.
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{4})$")
-_SOON_DAYS = 90
 
 Reasoning = Literal["never", "optional", "always"]
 """When a model spends hidden tokens before it answers; `optional` can be turned off."""
@@ -48,11 +47,6 @@ THINKING_ROOM = 8192
 """Room for a model that thinks because its chat template says so (`thinking=true`)."""
 # Dry runs assume that an effort uses at least a sixteenth of its room; a default may use none.
 _LEAST_SHARE = 16
-
-
-def today() -> datetime.date:
-    """Return the current date."""
-    return datetime.date.today()
 
 
 @dataclass(frozen=True)
@@ -186,13 +180,6 @@ class ModelTable:
         """The source of prices: the table's date, or the option that gave the price."""
         return self.date if self.fixed is None else "--price"
 
-    def end(self, model: str) -> datetime.date | None:
-        """Return the date on which OpenAI shuts a model down; None where none is known."""
-        for name in (model, _SNAPSHOT.sub("", _tuned_from(model))):
-            if name in self.models and (end := self.models[name].ends):
-                return datetime.date.fromisoformat(end)
-        return None
-
     def traits_of(self, model: str) -> Traits | None:
         """Return the properties of a model's family; None where the family is unknown."""
         name = f"{_tuned_from(model)}-"
@@ -200,25 +187,13 @@ class ModelTable:
         return self.families[max(near, key=len)] if near else None
 
     def suggestion(self) -> str:
-        """Name the cheapest model without a shut-down date, with its price; for errors."""
+        """Return the cheapest model without a shut-down date, with its price; for errors."""
         lasting = {name: model for name, model in self.models.items() if not model.ends}
         if not lasting:
             return "model=NAME"
         name = min(lasting, key=lambda name: lasting[name].output)
         price = lasting[name].price
         return f"model={name} ({price}, {self.currency} per million tokens, prices of {self.date})"
-
-    def notes(self, models: list[str]) -> list[str]:
-        """Return a note on each of OpenAI's models that is shut down soon."""
-        notes = []
-        for model in models:
-            end = self.end(model)
-            if end is not None and 0 <= (days := (end - today()).days) <= _SOON_DAYS:
-                notes.append(
-                    f"{model} is shut down on {end}, {days} days from now; replies that are "
-                    f"stored by then stay readable. For later runs: {self.suggestion()}"
-                )
-        return notes
 
 
 def _tuned_from(model: str) -> str:

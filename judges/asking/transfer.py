@@ -93,7 +93,7 @@ def export_stores(folder: Path, file: Path, names: Sequence[str] = ()) -> int:
     Args:
         folder: the stores' folder.
         file: the file to write, whole or not at all.
-        names: names of the stores; all by default.
+        names: see `find_stores`; all by default.
 
     Returns:
         How many replies the file contains.
@@ -101,15 +101,8 @@ def export_stores(folder: Path, file: Path, names: Sequence[str] = ()) -> int:
     Raises:
         InputError: there is no such store, or none at all, or a line of one cannot be read.
     """
-    stores = {path.stem: path for path in sorted(folder.glob("*.jsonl"))}
-    for name in names:
-        if name not in stores:
-            raise InputError(f"no store {name!r} in {folder}: {nearest(name, stores)}")
-    chosen = [stores[name] for name in names or stores]
-    if not chosen:
-        raise InputError(f"{folder}: no stored judgments; score something with a judge first")
     parts, count = [], 0
-    for path in chosen:
+    for path in find_stores(names, folder):
         store = read_store(path)
         if store.damaged:
             first = store.damaged[0]
