@@ -55,7 +55,7 @@ def find_stores(names: Sequence[str], folder: Path) -> list[Path]:
     paths: list[Path] = []
     for name in names or (str(folder),):
         path = Path(name)
-        if path.is_dir():
+        if path.is_dir() or not names:
             # A cache folder contains other things as well.
             below = path / "judgments" if (path / "judgments").is_dir() else path
             inside = sorted(below.glob("*.jsonl"))

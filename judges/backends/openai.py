@@ -39,7 +39,7 @@ from gecjury.core.errors import (
     MissingExtraError,
     OptionError,
     install_hint,
-    nearest_of,
+    nearest,
 )
 from gecjury.core.textfiles import parse_json
 from gecjury.core.wording import visible
@@ -408,15 +408,20 @@ class OpenAIBackend(ServerBackend):
 
     async def _unknown(self, client: Any, error: _Unknown) -> OptionError:
         """Return the error for a model that the server does not know, with the nearest names."""
-        listed = listed_models(await self._listed(client))[:_MOST_LISTED]
-        names = [self._clean(name)[:_MOST_NAME] for name in listed]
+        names = [
+            self._clean(name)[:_MOST_NAME] for name in listed_models(await self._listed(client))
+        ]
         fault = f"{self._server()} has no model {self.model.name!r} {error}"
-        if names:
-            return OptionError(f"{fault}; {nearest_of(self.model.name, names)}")
-        return OptionError(
-            f"{fault}; check model=..., and that base_url ends as the server expects it (usually "
-            "/v1)"
-        )
+        if not names:
+            return OptionError(
+                f"{fault}; check model=..., and that base_url ends as the server expects it "
+                "(usually /v1)"
+            )
+        meant = nearest(self.model.name, names)
+        # A hosted service may list a hundred models.
+        more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+        shown = f"it has: {', '.join(names[:_MOST_LISTED])}{more}"
+        return OptionError(f"{fault}; {f'{meant} ' if meant.startswith('did') else ''}{shown}")
 
     async def _once(self, client: Any, attempt: Attempt, price: Price | None) -> Reply:
         import openai

@@ -212,7 +212,6 @@ def test_reasoning_without_an_answer_is_asked_again_with_twice_the_cap(
     ("effort", "thoughts", "message"),
     [
         ("none", 7, "ignores effort=none (3 of 3 replies spent tokens on reasoning)"),
-        ("high", 0, "reports no reasoning at effort=high, which it may ignore"),
         ("none", 0, ""),
         ("high", 7, ""),
     ],

@@ -11,19 +11,14 @@ import pytest
 from gecjury.core.errors import GecjuryError, InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group, Version
-from gecjury.judges.asking.exchange import CUT, Reply
+from gecjury.judges.asking.exchange import Reply
 from gecjury.judges.own_wording import read_examples
 from gecjury.prompts import prompt_text
-from tests.judges.test_llm import FakeModel
+from tests.judges.conftest import FakeModel
 
 SCORED = "source,correction,score\nHe go .,He goes .,5\nHe go .,He going .,2\nA b .,A c .,1\n"
 COMPARED = "source\tfirst\tsecond\tbetter\nHe go .\tHe goes .\tHe going .\tA\nX .\tY .\tZ .\ttie\n"
 VALID = '{"source": "He go .", "correction": "He goes .", "valid": true}\n'
-
-
-@pytest.fixture
-def model() -> FakeModel:
-    return FakeModel()
 
 
 def write(tmp_path: Path, text: str, name: str = "examples.csv") -> str:
@@ -57,14 +52,14 @@ def test_examples_are_earlier_turns_in_the_form_of_the_answer(
     plain = FakeModel()
     plain.load(name).score_corpus(corpus, runtime)
     for attempt, same in zip(model.attempts, plain.attempts, strict=True):
-        *turns, question = attempt.messages
+        *turns, question = attempt.request.messages
         assert [turn["role"] for turn in turns] == ["user", "assistant"] * questions
         said = [turn["content"].strip("`").removeprefix("json") for turn in turns[1::2]]
         assert [json.loads(answer) for answer in said] == answers
         assert "He goes ." in turns[0]["content"] or "[go→goes]" in turns[0]["content"]
         # The turns are the same for all questions, which are themselves unchanged.
-        assert turns == list(model.attempts[0].messages[:-1])
-        assert (question,) == tuple(same.messages)
+        assert turns == list(model.attempts[0].request.messages[:-1])
+        assert (question,) == tuple(same.request.messages)
     # Stores and signatures depend on the examples.
     extra = table.signature.extra["prompt"]
     assert f"+examples:{read_examples(str(judge.examples), judge.example_verdict).digest}" in extra
@@ -76,24 +71,12 @@ def test_pairs_are_answered_in_the_order_of_their_question(
 ) -> None:
     path = write(tmp_path, COMPARED, "examples.tsv")
     model.load("llm-s:protocol=pairwise", examples=path).score_corpus(corpus, runtime)
-    *turns, _ = model.attempts[0].messages
+    *turns, _ = model.attempts[0].request.messages
     first, second = (turn["content"] for turn in turns[1::2])
     a, _, b = turns[0]["content"].partition("# correction B")
     assert ("He goes ." in a) is ('"A"' in first)
     assert ("He goes ." in b) is ('"B"' in first)
     assert '"tie"' in second
-
-
-def test_context_is_cut_in_the_question_only(
-    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path
-) -> None:
-    judge = model.load("llm-s:context=neighbours", examples=write(tmp_path, SCORED))
-    judge.score_corpus(corpus, runtime)
-    attempt = model.attempts[1]
-    cut = replace(attempt, overrides={CUT: 0})
-    assert cut.messages[:-1] == attempt.messages[:-1]
-    assert "She go to school ." in attempt.messages[-1]["content"]
-    assert "She go to school ." not in cut.messages[-1]["content"]
 
 
 @pytest.mark.parametrize(
@@ -181,7 +164,8 @@ def test_a_misspelt_name_is_not_a_criterion(model: FakeModel, value: str) -> Non
 def test_a_custom_prompt(
     model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path, name: str
 ) -> None:
-    ours = model.load(name).wording_file
+    wording = model.load(name).wording()
+    ours = prompt_text(wording.name, wording.version)
     for line in ("{{criterion}}", "Everything between"):
         ours = "\n".join(row for row in ours.split("\n") if not row.startswith(line))
     ours = ours.replace(" criterion,", "").replace(" {{subject}}", " it").replace(" subject,", "")
@@ -201,25 +185,6 @@ def test_a_prompt_of_another_protocol_is_refused(model: FakeModel, tmp_path: Pat
     with pytest.raises(InputError) as error:
         model.load("llm-s:protocol=pointwise", prompt=path)
     assert "unknown placeholder {{first}}; llm-s:protocol=pointwise needs {{context}}, {{fence}}, " in str(error.value)  # fmt: skip  # noqa: E501
-
-
-def test_sections_in_another_order(model: FakeModel, corpus: Corpus, runtime: Runtime) -> None:
-    table = model.load("llm-s:sections=3+1+2").score_corpus(corpus, runtime)
-    plain = FakeModel()
-    usual = plain.load("llm-s:sections=1+2+3").score_corpus(corpus, runtime)
-    for ours, theirs in zip(model.prompts, plain.prompts, strict=True):
-        places = [ours.index(f"# {title}") for title in ("output format", "context", "targets")]
-        assert places == sorted(places)
-        assert sorted(ours.split("\n")) == sorted(theirs.split("\n"))
-        assert ours.startswith(theirs.partition("\n\n# context")[0])
-    assert table.signature.extra["prompt"] == f"{usual.signature.extra['prompt']}+sections:3-1-2"
-    assert usual.signature.extra["prompt"] == "sentence.v1:be562fded1f01065"
-
-
-@pytest.mark.parametrize("sections", ["2+1", "1+1+2", "a", "1+2+3+4"])
-def test_an_order_names_each_section_once(model: FakeModel, sections: str) -> None:
-    with pytest.raises(OptionError, match="joined by \\+: 1 context, 2 targets, 3 output format"):
-        model.load("llm-s", sections=sections)
 
 
 def reasoned(attempt: object) -> Reply:
@@ -247,14 +212,6 @@ def test_reasons_are_asked_for_and_returned_with_their_verdicts(
     assert [verdict["scores"] for verdict in member["verdicts"]] == [[4.0, 2.0]] * 3
     assert [verdict["line"] for verdict in member["verdicts"]] == [1, 2, 3]
     assert all(len(verdict["systems"]) == 2 for verdict in member["verdicts"])
-    (other,) = plain_audit(plain, corpus, runtime)
-    assert "verdicts" not in other
-
-
-def plain_audit(model: FakeModel, corpus: Corpus, runtime: Runtime) -> list[dict[str, object]]:
-    table = model.load("llm-s:structured=schema").score_corpus(corpus, runtime)
-    members: list[dict[str, object]] = table.statistics.details["audit"]["members"]
-    return members
 
 
 def test_examples_have_reasons_where_they_are_asked_for(
@@ -269,7 +226,7 @@ def test_examples_have_reasons_where_they_are_asked_for(
     path = write(tmp_path, text.replace("1,\n", "1,Wrong.\n"))
     judge = model.load("llm-s:reason=true,structured=schema,protocol=pointwise", examples=path)
     judge.score_corpus(corpus, runtime)
-    assert model.attempts[0].messages[1]["content"] == '{"reason":"Right.","score":5}'
+    assert model.attempts[0].request.messages[1]["content"] == '{"reason":"Right.","score":5}'
 
 
 def test_the_defaults_leave_signature_and_key_as_they_were(

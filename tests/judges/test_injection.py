@@ -86,8 +86,8 @@ def test_every_line_of_the_benchmark_is_shown_as_it_is(data_dir: Path) -> None:
 def test_attacks_do_not_change_how_an_honest_model_scores_the_others(
     tmp_path: Path,
 ) -> None:
+    from tests.judges.conftest import FakeModel
     from tests.judges.faultserver import score_of
-    from tests.judges.test_llm import FakeModel
 
     fake = FakeModel()
     for number, attack in enumerate(ATTACKS):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -22,62 +21,13 @@ from gecjury.corpus.edits import Edit
 from gecjury.corpus.language import language_of
 from gecjury.corpus.tokens import in_language
 from gecjury.judges import Judge
-from gecjury.judges import judge as judge_module
-from gecjury.judges.asking import models
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Attempt, Reply, TokenLogprob
-from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.judge import load_wording
 from gecjury.judges.replies.forms import CHOICE
-from gecjury.judges.showing import cut_context
 from gecjury.scoring.registry import load
-from tests.judges.faultserver import score_of, sound_reply, targets_of
-
-Say = Callable[[Attempt], Reply]
-
-
-def sound(attempt: Attempt) -> Reply:
-    """The reply of a fault server without faults."""
-    return Reply(sound_reply({"messages": attempt.request.messages}), "stop", 10, 5, None, 0.0, 0.1)
-
-
-class FakeModel:
-    """A model that answers within the process and records its questions."""
-
-    def __init__(self) -> None:
-        self.say: Say = sound
-        self.attempts: list[Attempt] = []
-
-    def load(self, name: str, **options: object) -> Judge:
-        """Load a judge that asks this model, by default as `m` at a separate address."""
-        if "model" not in options and "model=" not in name:
-            options["model"] = "m"
-            if not {"base_url", "backend"} & {*options} and not re.search(
-                r"base_url=|backend=", name
-            ):
-                options["base_url"] = "http://judge.example/v1"
-        judge = load(name, **options)
-        assert isinstance(judge, Judge)
-        return judge.asking(lambda model, *, batch=False: self)
-
-    def run(self, work: Assignment) -> None:
-        waiting = list(work.attempts)
-        while waiting:
-            attempt = waiting.pop(0)
-            self.attempts.append(attempt)
-            following = work.deliver(attempt, self.say(attempt))
-            if following is not None:
-                waiting.append(following)
-
-    @property
-    def prompts(self) -> list[str]:
-        return [str(attempt.request.messages[0]["content"]) for attempt in self.attempts]
-
-
-@pytest.fixture
-def model() -> FakeModel:
-    return FakeModel()
-
+from tests.judges.conftest import FakeModel
+from tests.judges.faultserver import score_of, targets_of
 
 # --- what is asked ------------------------------------------------------------------------------
 
@@ -217,8 +167,8 @@ def test_more_than_five_are_split_and_all_are_judged(model: FakeModel, runtime: 
 
 
 def drawn_corpus(*names: str) -> Corpus:
-    """Forty sources, with one text per system and source."""
-    count = range(40)
+    """Twenty sources, with one text per system and source."""
+    count = range(20)
     return Corpus(
         tuple(f"Source {row} ." for row in count),
         {name: Version(tuple(f"{name} {row} ." for row in count)) for name in names},
@@ -237,9 +187,6 @@ def test_no_system_owns_a_position(
     if protocol == "listwise":
         first = {targets_of(prompt)[0].split()[0] for prompt in model.prompts}
         assert first == set(names)
-    association = table.statistics.details["audit"]["members"][0]["system_positions"]
-    assert association["cramers_v"] < 0.35
-    assert association["sets"] == len(corpus) * (1 if len(names) < 6 else 2)
     # The order of the names and the place in the corpus change no question; the seed does.
     swapped = model.load(name).score_corpus(drawn_corpus(*names[::-1]), runtime)
     assert len(model.attempts) == request_count
@@ -252,31 +199,6 @@ def test_no_system_owns_a_position(
         model.attempts.clear()
         model.load(name, seed=1).score_corpus(corpus, runtime)
         assert [targets_of(prompt) for prompt in model.prompts] != order
-
-
-def test_a_position_preference_benefits_no_system(model: FakeModel, runtime: Runtime) -> None:
-    model.say = positional
-    table = model.load("llm-s").score_corpus(drawn_corpus("mine", "theirs"), runtime)
-    mine, theirs = table.sentences.mean(axis=1)
-    assert abs(mine - theirs) < 0.5  # it would be 1 in the order of the files
-    audit = table.statistics.details["audit"]
-    assert audit["members"][0]["position_effects"] == pytest.approx([0.5, -0.5])
-    said = {row["what"]: row["value"] for row in audit["rows"]}
-    assert said["position effect, systems held equal"] == "1: +0.50  2: -0.50"
-    assert said["position and system coincide"].startswith("Cramér's V 0.")
-
-
-def test_the_annotators_order_is_kept_and_reported_if_it_coincides_with_the_systems(
-    model: FakeModel, runtime: Runtime
-) -> None:
-    corpus = drawn_corpus("theirs", "mine")
-    groups = tuple(Group(str(row), row, (("theirs",), ("mine",))) for row in range(len(corpus)))
-    table = model.load("llm-s").score_corpus(replace(corpus, groups=groups), runtime)
-    assert {targets_of(prompt)[0].split()[0] for prompt in model.prompts} == {"theirs"}
-    assert any("position and its system coincide" in note for note in table.statistics.notes)
-    member = table.statistics.details["audit"]["members"][0]
-    assert member["system_positions"] == {"cramers_v": pytest.approx(1.0), "sets": 40}
-    assert member["position_effects"] is None
 
 
 def test_a_judge_without_a_model_is_refused_with_an_example(corpus: Corpus) -> None:
@@ -293,41 +215,6 @@ def test_a_judge_without_a_model_is_refused_with_an_example(corpus: Corpus) -> N
         for work in (scorer.score_corpus, scorer.check, lambda c, s=scorer: s.plan(c, Runtime())):
             with pytest.raises(OptionError, match=message):
                 work(corpus)
-
-
-@pytest.mark.parametrize("name", ["llm-s", "edit-verdict", "llm-s:scoring=expected"])
-def test_only_stored_replies_of_a_shut_down_model_are_used(
-    model: FakeModel,
-    marked_corpus: Corpus,
-    runtime: Runtime,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-) -> None:
-    if "expected" in name:
-        text = '{"target1_score":4,"target2_score":2}'
-        model.say = lambda attempt: Reply(text, "stop", 1, 1, tokens_with(text, {}))
-    judge = model.load(name, model="gpt-4o")
-    answered = judge.score_corpus(marked_corpus, runtime)
-    request_count = len(model.attempts)
-    assert request_count
-    note = "gpt-4o is shut down on 2027-01-14, 55 days from now"
-    assert [n for n in answered.statistics.notes if note in n]
-    for module in (models, judge_module):
-        monkeypatch.setattr(module, "today", lambda: date(2027, 1, 15))
-    again = judge.score_corpus(marked_corpus, runtime)
-    assert np.array_equal(again.sentences, answered.sentences, equal_nan=True)
-    empty = replace(runtime, cache=runtime.cache_folder("other"))
-    panel = model.load(name, model="gpt-6-luna+gpt-4o")
-    for refused in (judge, panel):
-        with pytest.raises(OptionError, match=r"OpenAI shut gpt-4o down on 2027-01-14.*gpt-6-luna"):
-            refused.score_corpus(marked_corpus, empty)
-        with pytest.raises(OptionError, match="shut gpt-4o down"):
-            refused.plan(marked_corpus, replace(empty, dry_run=True))
-    assert len(model.attempts) == request_count
-    # The same name at another address is that server's own model.
-    own = model.load(name, model="gpt-4o", base_url="http://judge.example/v1")
-    own.score_corpus(marked_corpus, empty)
-    assert len(model.attempts) == 2 * request_count
 
 
 def test_hidden_reasoning_has_room_and_is_turned_off_for_probabilities(
@@ -382,18 +269,18 @@ def test_scorers_leave_the_corpus_as_it_is(
     model: FakeModel, marked_corpus: Corpus, runtime: Runtime
 ) -> None:
     # Another package rearranges the stored hypotheses, so its next metric judges other texts.
-    before = json.dumps([v.lines for v in marked_corpus.systems.values()])
-    prints = dict(marked_corpus.system_prints)
-    alone = model.load("llm-e").score_corpus(marked_corpus, replace(runtime, use_cache=False))
-    prompts = list(model.prompts)
-    for name in ("llm-s:orders=3", "llm-s:protocol=pairwise", "edit-verdict", "llm-s"):
+    before, prints = repr(marked_corpus.systems), dict(marked_corpus.system_prints)
+    for name in ("llm-s:orders=3", "llm-s:protocol=pairwise", "edit-verdict", "llm-e"):
         model.load(name).score_corpus(marked_corpus, runtime)
-    model.attempts.clear()
-    again = model.load("llm-e").score_corpus(marked_corpus, replace(runtime, use_cache=False))
-    assert model.prompts == prompts
-    assert np.array_equal(alone.sentences, again.sentences)
-    assert json.dumps([v.lines for v in marked_corpus.systems.values()]) == before
+    assert repr(marked_corpus.systems) == before
     assert prints == dict(replace(marked_corpus).system_prints)
+
+
+def test_the_annotators_order_is_kept(model: FakeModel, runtime: Runtime) -> None:
+    corpus = drawn_corpus("theirs", "mine")
+    groups = tuple(Group(str(row), row, (("theirs",), ("mine",))) for row in range(len(corpus)))
+    model.load("llm-s").score_corpus(replace(corpus, groups=groups), runtime)
+    assert {targets_of(prompt)[0].split()[0] for prompt in model.prompts} == {"theirs"}
 
 
 # --- orders, repeats, protocols, scoring, panels ------------------------------------------------
@@ -605,7 +492,10 @@ def seeda(data_dir: Path) -> Any:
 def test_seeda_groups_are_the_human_ranking_items(
     model: FakeModel, seeda: Any, runtime: Runtime
 ) -> None:
-    table = model.load("llm-s").score_corpus(seeda.corpus, runtime)
+    judge = model.load("llm-s")
+    plan = judge.plan(seeda.corpus, runtime)
+    assert (plan.details["posed"], plan.requests) == (600, 555)
+    table = judge.score_corpus(seeda.corpus, runtime)
     items = seeda.rankings["edit"]
     everything = load_benchmark("seeda", systems="all", data=_root()).corpus
     shown: dict[str, frozenset[str]] = {}
@@ -634,14 +524,6 @@ def _root() -> Path:
 
     named = os.environ.get("GECJURY_DATA")
     return Path(named) if named else Path(__file__).resolve().parents[3] / "shared" / "data"
-
-
-def test_requests_on_seeda_before_and_after_removing_duplicates(
-    seeda: Any, runtime: Runtime
-) -> None:
-    plan = load("llm-s:model=m").plan(seeda.corpus, runtime)
-    assert plan is not None
-    assert (plan.details["posed"], plan.requests) == (600, 555)
 
 
 @pytest.mark.slow
@@ -855,9 +737,3 @@ def test_english_questions_are_unchanged(model: FakeModel, runtime: Runtime) -> 
     swedish = replace(english, language=language_of("sv"))
     assert judge.signature(swedish, runtime) != signature
     assert judge.wording(language_of("und")).language == "an undetermined language"
-
-
-def test_context_without_blanks_is_cut_by_letters() -> None:
-    long = "あ" * 40 + "い" * 40
-    assert cut_context((long, long), 5) == ("…" + "い" * 10, "あ" * 10 + "…")
-    assert cut_context(("a b c", "猫 d e"), 2) == ("… b c", "猫 d …")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,8 @@ from gecjury.corpus.language import language_of
 from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.asking.items import JudgedItem, judged_items, unmarked
 from gecjury.judges.asking.store import Identity, Store
-from gecjury.judges.replies.reply import read_reason
 from gecjury.prompts import Prompt, read
-from tests.judges.test_llm import FakeModel
+from tests.judges.conftest import FakeModel
 
 
 @pytest.fixture
@@ -97,15 +95,6 @@ def test_an_edit_comes_back_with_its_verdict(edited: Corpus, runtime: Runtime) -
     assert first.scores in ((0.0,), (1.0,))
 
 
-def test_stores_of_earlier_versions_are_read(runtime: Runtime) -> None:
-    """Replies stored without verdicts, with retries and a question that was given up."""
-    (path,) = (Path(__file__).parent / "written").glob("*.jsonl")
-    items = list(judged_items(path))
-    replies = [json.loads(line) for line in path.read_text().splitlines()[1:]]
-    assert len(items) == len({reply["key"] for reply in replies}) - 1
-    assert all(1 <= score <= 5 for item in items for score in item.scores)
-
-
 OWN = Prompt(
     "mine",
     3,
@@ -116,7 +105,7 @@ OWN = Prompt(
 )
 
 
-def store_of(tmp_path: Path, prompt: str, *contents: str, text: str = '{"score": 4}') -> Path:
+def store_of(tmp_path: Path, prompt: str, *contents: str, read: bool = True) -> Path:
     """Write a store of questions that all have the same reply."""
     file = tmp_path / "own.jsonl"
     requests = [
@@ -137,7 +126,7 @@ def store_of(tmp_path: Path, prompt: str, *contents: str, text: str = '{"score":
     ]
     with Store(file, Identity.of(requests[0])) as store:
         for request in requests:
-            store.append(request, Reply(text))
+            store.append(request, Reply("{}"), {"scores": [4.0]} if read else None)
     return file
 
 
@@ -167,26 +156,7 @@ def test_replies_without_a_verdict_are_skipped(tmp_path: Path) -> None:
     content = read("pointwise").render(
         subject="x", criterion="", context="s", fence="=== f ===", target="t"
     )
-    assert not list(judged_items(store_of(tmp_path, read("pointwise").id, content, text="no")))
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ('{"reason": " It reads well. ", "score": 4}', "It reads well."),
-        (
-            '<think>{"reason": "no"}</think>```json\n{"reason": "a \\"b\\"", "score": 2}\n```',
-            'a "b"',
-        ),
-        ('{"score": 4}', ""),
-        ('{"reason": 5, "score": 4}', ""),
-        ("no reason at all", ""),
-        ("<think>a reason that never ends", ""),
-        ("{" * 20_000 + '"reason"', ""),
-    ],
-)
-def test_a_reason_is_read_out_of_the_object(text: str, reason: str) -> None:
-    assert read_reason(text) == reason
+    assert not list(judged_items(store_of(tmp_path, read("pointwise").id, content, read=False)))
 
 
 def test_marks_are_read_as_the_judges_write_them() -> None:

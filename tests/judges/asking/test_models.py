@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import date
 from pathlib import Path
 
 import pytest
 
 from gecjury.core.errors import InputError
-from gecjury.judges.asking import models
 from gecjury.judges.asking.exchange import Model
 from gecjury.judges.asking.models import capabilities, read_models
 
@@ -44,40 +41,7 @@ def test_current_models_have_prices_and_no_shut_down_date(
     price = table.price(model)
     assert price is not None
     assert (price.cost(1e6, 0), price.cost(0, 1e6)) == pytest.approx(prices)
-    assert table.end(model) is None
-
-
-def test_shut_down_dates_hold_for_snapshots_and_fine_tuned_models() -> None:
-    table = read_models()
-    assert table.end("gpt-4-1106-preview") == date(2026, 10, 23)
-    assert table.end("gpt-5-2025-08-07") == table.end("gpt-5") == date(2026, 12, 11)
-    assert table.end("ft:gpt-4o-mini-2024-07-18:me::x") == date(2027, 1, 14)
-    ends = {name: table.end(name) for name in table.models}
-    ended = [name for name, end in ends.items() if end and end < date.fromisoformat(table.date)]
-    assert {"gpt-4", "gpt-4-turbo", "gpt-4.1-nano", "o4-mini"} <= set(ended)
-
-
-def test_a_table_is_old_after_120_days(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = replace(read_models(), date="2026-11-05")
-    for day, reported in ((date(2027, 3, 5), False), (date(2027, 3, 6), True)):
-        monkeypatch.setattr(models, "today", lambda day=day: day)
-        assert [note for note in table.notes(["gpt-6-luna"]) if "2026-11-05" in note] == (
-            [
-                "prices and shut-down dates of models are from 2026-11-05, 121 days ago: check "
-                "them, or name a newer table with --prices FILE"
-            ]
-            if reported
-            else []
-        )
-    assert replace(table, date="some day").notes([]) == []
-
-
-def test_a_model_that_is_shut_down_soon_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    (note,) = read_models().notes(["gpt-5", "gpt-6-luna", "unheard-of", "gpt-4"])
-    assert note.startswith("gpt-5 is shut down on 2026-12-11, 21 days from now")
-    assert "model=gpt-6-luna (0.10 in, 0.50 out" in note
-    monkeypatch.setattr(models, "today", lambda: date(2026, 8, 1))
-    assert read_models().notes(["gpt-5"]) == []
+    assert table.models[model].ends is None
 
 
 @pytest.mark.parametrize(

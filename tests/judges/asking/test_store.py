@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,11 @@ import pytest
 from gecjury.core.errors import InputError, OutputError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.judges.asking.ask import Question, plan_work
-from gecjury.judges.asking.exchange import Model, Reply, Request, key_of
+from gecjury.judges.asking.exchange import Model, Reply, Request
 from gecjury.judges.asking.store import STORE_FORMAT, Identity, Store, read_store, store_path
 from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
 from gecjury.judges.replies.reply import Failure, verdict_from_json, verdict_to_json
-from tests.judges.test_llm import FakeModel
+from tests.judges.conftest import FakeModel
 
 REQUEST = Request(
     backend="openai",
@@ -89,25 +88,7 @@ def test_the_parts_of_the_key_are_stored_and_nothing_else_enters_it(path: Path) 
     assert record["parts"] == json.loads(json.dumps(other(0).parts))
 
 
-def test_a_reply_stored_under_a_permutation_number_is_found(path: Path) -> None:
-    """Read stores of earlier versions, whose order 1 may be the order drawn first today."""
-    parts = {**other(7).parts, "order": 1}
-    record = {"key": key_of(parts), "parts": parts, "reply": asdict(REPLY)}
-    with Store(path, IDENTITY) as store:
-        store.append_record(record)
-        assert store.replies(other(7).key) == [REPLY]
-    with Store(path, IDENTITY) as store:
-        assert store.replies(other(7).key) == [REPLY]
-        assert len(store) == 4
-    question = Question(other(7), lambda reply: [3.0])
-    folder = path.parent / "cache" / "judgments"
-    folder.mkdir(parents=True)
-    path.rename(store_path(folder, IDENTITY))
-    plan = plan_work([question], MODEL, Runtime(cache=path.parent / "cache"), 2)
-    assert (plan.requests, plan.details["stored"]) == (0, 1)
-
-
-def test_a_store_of_an_earlier_version_answers_everything_and_is_unchanged(
+def test_a_written_store_answers_everything_and_is_unchanged(
     corpus: Corpus, runtime: Runtime
 ) -> None:
     """Replies that users have paid for: probabilities, retries, a question given up."""
@@ -440,7 +421,7 @@ def test_a_damaged_export_changes_nothing(path: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
     with pytest.raises(InputError, match="no stored judgments"):
         export_stores(tmp_path / "none", tmp_path / "x")
-    with pytest.raises(InputError, match="no store 'nope'"):
+    with pytest.raises(InputError, match="no file, folder or store 'nope'"):
         export_stores(path.parent, tmp_path / "x", ["nope"])
 
 

@@ -28,7 +28,6 @@ from tests.judges.tinymodel import make_tiny_model
 pytestmark = [pytest.mark.vllm, pytest.mark.filterwarnings("default")]
 
 os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
-os.environ["GECJURY_VLLM"] = '{"enforce_eager": true}'
 
 
 @pytest.fixture(scope="module")
@@ -173,21 +172,6 @@ def test_only_a_prompt_longer_than_the_window_is_left_out(
         assert audit_of(table)["failures"] == {"too-long": 1}
         (note,) = table.statistics.notes
         assert "the window of 8192 tokens as it is" in note
-
-
-def test_context_is_cut_to_the_window(tiny: Path, served: str, tmp_path: Path) -> None:
-    texts = ("She go to school .", "I likes cats .")
-    corpus = Corpus(texts, {"x": Version(texts)}, contexts=(("b " * 5_000, "a"), ("b", "a")))
-    runtime = Runtime(cache=tmp_path)
-    for options in ({"base_url": served}, {"backend": "vllm"}):
-        table = load("llm-s", model=str(tiny), **options).score_corpus(corpus, runtime)
-        assert table.missing == 0
-        cut = {"questions": 1, "words": {"32": 1}, "window": 8192, "lines": [1]}
-        assert audit_of(table)["cut"] == cut
-    for path in (tmp_path / "judgments").glob("*.jsonl"):
-        lines = [json.loads(line) for line in path.read_text().splitlines()[1:]]
-        sent = [line["reply"]["sent"] for line in lines]
-        assert {"context_words": 32, "window": 8192}.items() <= max(sent, key=len).items()
 
 
 def test_models_that_cannot_be_used(tmp_path: Path) -> None:
