@@ -82,9 +82,7 @@ RULES = (
 )
 """No other commands are left out; the first rule that matches gives the reason."""
 
-SERVER = Rule(
-    r"^gecjury (serve|annotate|judgments show)\b", When.NEVER, "a server that waits for a browser"
-)
+SERVER = Rule(r"^gecjury (serve|annotate)\b", When.NEVER, "a server that waits for a browser")
 """Separate from `RULES`: it may match nothing, and a server started here would never end."""
 
 # Replacements for what a reader has to fill in, and options that keep a command short: the tests

@@ -76,7 +76,7 @@ def test_every_kind_ends_in_a_result_or_one_line(
         start = time.monotonic()
         said = of_kind(kind, seed)
 
-        def answer(number: int, said: Said = said) -> Said | None:
+        def answer(number: int, said: Said = said, lasting: bool = lasting) -> Said | None:
             return said if lasting or not number else None
 
         ended = attacked(serve, judge, tmp_path, seed, answer)

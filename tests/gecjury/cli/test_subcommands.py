@@ -81,14 +81,14 @@ LEAVES = {parser.path: parser for parser in leaves(command_parser())}
     ("path", "has", "lacks"),
     [
         ("train some", ("--column", "--kernel", "--device"), ("--pairs", "--model", "--folds")),
-        ("train impara", ("--pairs", "--epochs"), ("--column", "--loss", "--kernel", "--prices")),
+        ("train impara", ("--pairs", "--epochs"), ("--column", "--loss", "--kernel", "--price")),
         ("train weights", ("--model", "--share"), ("--epochs", "--workers-", "--folds")),
-        ("train jury", ("--folds", "--human", "--prices"), ("--epochs", "--column", "--share")),
+        ("train jury", ("--folds", "--human", "--price"), ("--epochs", "--column", "--share")),
         ("m2 check", ("--format",), ("--output", "--annotator", "--device")),
         ("m2 retype", ("--tagger", "--workers"), ("--annotator",)),
-        ("data fetch", ("--data",), ("--device", "--dry-run", "--prices")),
+        ("data fetch", ("--data",), ("--device", "--dry-run", "--price")),
         ("analyse edits", ("--workers",), ("--metric", "--device", "--step", "--method")),
-        ("analyse lambda", ("--step", "--device"), ("--min-count", "--prices")),
+        ("analyse lambda", ("--step", "--device"), ("--min-count", "--price")),
         ("check", ("--m2",), ("--device", "--cache", "--data", "--batch")),
         ("judgments export", ("--cache",), ("--device", "--workers")),
     ],
@@ -126,7 +126,7 @@ def test_shared_options_have_defaults_in_every_command() -> None:
         ),
         (["analyse", "norms", "sample", "--step=1"], "--step is an option of `analyse lambda`"),
         (
-            ["analyse", "edits", "sample", "--prices", "x"],
+            ["analyse", "edits", "sample", "--price", "x"],
             "an option of `analyse scatter`",
         ),
         # These must not be read as abbreviations of --shared, --seeds and --batch-size.

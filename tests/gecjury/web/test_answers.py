@@ -168,10 +168,8 @@ def test_text_files_changed_during_annotation_are_refused(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sets_of": 3}, "--sets-of 5, not --sets-of 3"),
         ({"seed": 1}, "--seed 0, not --seed 1"),
         ({"task": "rate"}, "--task rank, not --task rate"),
-        ({"hide_edits": True}, "edits marked, not edits hidden"),
     ],
 )
 def test_different_settings_are_refused(

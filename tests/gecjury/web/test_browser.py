@@ -434,81 +434,9 @@ def test_the_page_to_try_metrics(
         assert shown.startswith("1.0000")
         until(lambda: tab.run("document.readyState === 'complete'"))
         tab.run("document.querySelectorAll('details').forEach(d => d.open = true)")
-        for address in ("", "/comparison/0", "/comparison/0?metric=gleu", "/leaderboard"):
+        for address in ("", "/comparison/0", "/leaderboard"):
             if address:
                 tab.visit(server.address + address)
             assert tab.problems == []
             assert tab.run("document.documentElement.scrollWidth") == width
             assert tab.run(CONTRAST) >= 4.5, (address, scheme)
-
-
-def test_progress_is_shown_while_an_example_is_scored(
-    tab: chromium.Page, serve: Callable[..., Server]
-) -> None:
-    server = serve(command="serve")
-    tab.size(390, 800, True)
-    enter(tab, server)
-    tab.visit(f"{server.address}/?example=1")
-    # The response replaces the page, so its messages are copied to the session storage.
-    tab.run(
-        "void new MutationObserver(() => sessionStorage.setItem('told', (sessionStorage.told || '')"
-        " + document.getElementById('status').textContent + '\\n'))"
-        ".observe(document.getElementById('status'), {childList: true})"
-    )
-    tab.run("document.querySelector('form.score').requestSubmit()")
-    until(lambda: tab.run("!!document.getElementById('result')"))
-    messages = tab.run("sessionStorage.told").splitlines()
-    assert messages[0].startswith("Scoring; ")
-    assert re.search(r"(waiting|\(metric \d of \d\)|explaining edits).*, \d+ s$", messages[1])
-    assert tab.run("document.documentElement.scrollWidth <= innerWidth")
-
-
-@pytest.mark.parametrize(
-    ("width", "phone", "scheme"), [(390, True, "dark"), (1280, False, "light")]
-)
-def test_keys_on_the_page_of_stored_replies(
-    tab: chromium.Page, serve: Callable[..., Server], width: int, phone: bool, scheme: str
-) -> None:
-    server = serve("show", "judgments", "--benchmark", "sample", command="judgments")
-    tab.size(width, 800, phone)
-    tab.media(scheme)
-    enter(tab, server)
-    until(lambda: tab.run("document.getElementById('matching')?.textContent.startsWith('51 ')"))
-    tab.problems.clear()
-
-    def shown(pattern: str) -> None:
-        until(
-            lambda: (
-                tab.run(f"/{pattern}/.test(location.search) && document.readyState") == "complete"
-            )
-        )
-        assert tab.problems == []
-        assert tab.run("document.documentElement.scrollWidth") == width
-        assert tab.run(CONTRAST) >= 4.5
-
-    tab.visit(f"{server.address}/")
-    shown("^$")
-    tab.press("n")
-    shown("page=2")
-    for key in "jjk":
-        tab.press(key)
-    address = tab.run("document.activeElement.dataset.address")
-    assert address == tab.run("document.querySelector('.reply').dataset.address")
-    tab.press("Enter")
-    shown("line=22")
-    tab.run("document.querySelectorAll('details').forEach(d => d.open = true)")
-    tab.press("p")
-    shown("line=21")
-    tab.press("u")
-    shown("^$")
-    tab.press("/")
-    for key in "hens":
-        tab.press(key)
-    tab.press("Enter")
-    shown("q=hens")
-    assert tab.run("document.querySelectorAll('.reply').length") == 2
-    tab.run(
-        "(() => { const list = document.querySelector('[name=show]'); list.value = 'people';"
-        "list.dispatchEvent(new Event('change')); })()"
-    )
-    shown("show=people")

@@ -45,7 +45,7 @@ def test_the_command_writes_replies_with_the_human_verdicts(shell: Shell, tmp_pa
     # Two replies contradict people; they come first.
     tags = re.findall(r'class="tag[^"]*">(\d+) of \d+ pairs against people', text)
     assert [tag != "0" for tag in tags] == [True] * 2 + [False] * (len(tags) - 2)
-    start = text.index('<p class="note">Line 2<')
+    start = text.index('<p class="note">Line 2 ')
     first = text[start : text.index("</article>", start)]
     assert "In the mornings we collected the eggs" in first
     assert "<del>eggs</del> <ins>egg</ins>" in first
