@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import gecjury
 from gecjury.cli import main
 from tests.docs import material
 from tests.documented import PAGES, Block, blocks_of, variants
@@ -85,6 +86,8 @@ RULES = (
 SERVER = Rule(r"^gecjury (serve|annotate)\b", When.NEVER, "a server that waits for a browser")
 """Separate from `RULES`: it may match nothing, and a server started here would never end."""
 
+SAMPLE_REPLIES = Path(gecjury.__file__).parent / "benchmarks" / "sample" / "judgments"
+
 # Replacements for what a reader has to fill in, and options that keep a command short: the tests
 # check that a command is parsed, finds its files and metrics and succeeds, not its figures.
 PUT_IN = (
@@ -100,6 +103,7 @@ PUT_IN = (
     (r"-m uot-errant(?!\S)", "-m uot-errant:encoder=tiny-encoder"),
     (r"-m scribendi(?!\S)", "-m scribendi:model=tiny-lm"),
     (r"-m impara(?!\S)", "-m impara:model=my-impara"),
+    (r"judgments show smollm2-135m-instruct", f"judgments show {SAMPLE_REPLIES}"),
     (r"^((?!judgments ).*\b(llm-[se]|edit-verdict)\b.*)", r"\1 --dry-run"),
     (r"^(compare .*)", r"\1 --resample none"),
     (r"^(attack seeda(?!.*--attack).*)", r"\1 --attack generic"),
