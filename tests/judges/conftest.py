@@ -138,9 +138,14 @@ def sound(attempt: Attempt) -> Reply:
 class FakeModel:
     """A model that answers within the process and records its questions."""
 
-    def __init__(self) -> None:
+    def __init__(self, runtime: Runtime | None = None) -> None:
         self.say: Say = sound
         self.attempts: list[Attempt] = []
+        self.runtime = runtime or Runtime(use_cache=False)
+
+    def score(self, name: str, corpus: Corpus, **options: object) -> ScoreTable:
+        """Score a corpus with a judge that asks this model; see `load`."""
+        return self.load(name, **options).score_corpus(corpus, self.runtime)
 
     def load(self, name: str, **options: object) -> Judge:
         """Load a judge that asks this model, by default as `m` at a separate address."""
@@ -169,6 +174,6 @@ class FakeModel:
 
 
 @pytest.fixture
-def model() -> FakeModel:
+def model(runtime: Runtime) -> FakeModel:
     """Provide a model without faults."""
-    return FakeModel()
+    return FakeModel(runtime)

@@ -50,7 +50,7 @@ def test_examples_are_earlier_turns_in_the_form_of_the_answer(
     table = judge.score_corpus(corpus, runtime)
     assert table.missing == 0
     plain = FakeModel()
-    plain.load(name).score_corpus(corpus, runtime)
+    plain.score(name, corpus)
     for attempt, same in zip(model.attempts, plain.attempts, strict=True):
         *turns, question = attempt.request.messages
         assert [turn["role"] for turn in turns] == ["user", "assistant"] * questions
@@ -67,10 +67,10 @@ def test_examples_are_earlier_turns_in_the_form_of_the_answer(
 
 
 def test_pairs_are_answered_in_the_order_of_their_question(
-    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path
+    model: FakeModel, corpus: Corpus, tmp_path: Path
 ) -> None:
     path = write(tmp_path, COMPARED, "examples.tsv")
-    model.load("llm-s:protocol=pairwise", examples=path).score_corpus(corpus, runtime)
+    model.score("llm-s:protocol=pairwise", corpus, examples=path)
     *turns, _ = model.attempts[0].request.messages
     first, second = (turn["content"] for turn in turns[1::2])
     a, _, b = turns[0]["content"].partition("# correction B")
@@ -101,18 +101,18 @@ def test_a_table_that_cannot_be_used(tmp_path: Path, verdict: str, text: str, me
 
 
 def test_an_edit_verdict_is_about_one_edit(
-    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path
+    model: FakeModel, corpus: Corpus, tmp_path: Path
 ) -> None:
     path = write(tmp_path, VALID + VALID.replace("He goes .", "He go ."))
     with pytest.raises(
         InputError, match="line 2: the correction has 0 edits; expected exactly one"
     ):
-        model.load("edit-verdict", examples=path).score_corpus(corpus, runtime)
+        model.score("edit-verdict", corpus, examples=path)
 
 
 @pytest.mark.parametrize("changed", ["I likes cats .", "i likes cats.", "He was here ."])
 def test_examples_that_are_to_be_judged_are_refused(
-    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path, changed: str
+    model: FakeModel, corpus: Corpus, tmp_path: Path, changed: str
 ) -> None:
     text = SCORED + f"{changed},Other .,3\nMore .,{changed},3\n"
     judge = model.load("llm-s", examples=write(tmp_path, text))
@@ -136,15 +136,15 @@ def test_corrections_that_annotators_saw_are_judged_too(model: FakeModel, tmp_pa
 
 @pytest.mark.parametrize("name", ["llm-s", "llm-e", "edit-verdict"])
 def test_a_criterion_in_words_or_in_a_file(
-    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path, name: str
+    model: FakeModel, corpus: Corpus, tmp_path: Path, name: str
 ) -> None:
     words = "Judge how natural it sounds, and nothing else."
-    table = model.load(name, criterion=words).score_corpus(corpus, runtime)
+    table = model.score(name, corpus, criterion=words)
     assert all(words in prompt.partition("# context")[0] for prompt in model.prompts)
     request_count = len(model.attempts)
     # The same words in a file give the same questions.
     path = write(tmp_path, f"{words}\n", "criterion.txt")
-    same = model.load(name, criterion=path).score_corpus(corpus, runtime)
+    same = model.score(name, corpus, criterion=path)
     assert len(model.attempts) == request_count
     assert same.signature.extra["prompt"] == table.signature.extra["prompt"]
     assert "+criterion-own.v1:" in table.signature.extra["prompt"]
@@ -194,12 +194,12 @@ def reasoned(attempt: object) -> Reply:
 
 
 def test_reasons_are_asked_for_and_returned_with_their_verdicts(
-    model: FakeModel, corpus: Corpus, runtime: Runtime
+    model: FakeModel, corpus: Corpus
 ) -> None:
     model.say = reasoned
-    table = model.load("llm-s:reason=true,structured=schema").score_corpus(corpus, runtime)
+    table = model.score("llm-s:reason=true,structured=schema", corpus)
     request, plain = model.attempts[0].request, FakeModel()
-    plain.load("llm-s:structured=schema").score_corpus(corpus, runtime)
+    plain.score("llm-s:structured=schema", corpus)
     before = plain.attempts[0].request
     assert request.messages[-1]["content"].startswith(before.messages[-1]["content"])
     assert 'Write "reason" as the first key' in request.messages[-1]["content"]
@@ -230,9 +230,9 @@ def test_examples_have_reasons_where_they_are_asked_for(
 
 
 def test_the_defaults_leave_signature_and_key_as_they_were(
-    model: FakeModel, corpus: Corpus, runtime: Runtime
+    model: FakeModel, corpus: Corpus
 ) -> None:
-    table = model.load("llm-s").score_corpus(corpus, runtime)
+    table = model.score("llm-s", corpus)
     assert not {"prompt", "examples", "reason"} & set(table.signature.settings)
     assert model.attempts[0].request.prompt == "sentence.v1:be562fded1f01065"
     verdict = model.load("edit-verdict")

@@ -47,9 +47,9 @@ from tests.judges.faultserver import score_of, targets_of
     ],
 )
 def test_a_criterion_is_in_every_prompt(
-    model: FakeModel, marked_corpus: Corpus, runtime: Runtime, name: str, sentence: str
+    model: FakeModel, marked_corpus: Corpus, name: str, sentence: str
 ) -> None:
-    model.load(name).score_corpus(marked_corpus, runtime)
+    model.score(name, marked_corpus)
     assert model.prompts
     for prompt in model.prompts:
         assert prompt.count("Please evaluate") == bool(sentence)
@@ -101,9 +101,9 @@ def marked_corpus() -> Corpus:
 
 
 def test_llm_e_shows_edits_in_brackets_with_the_context(
-    model: FakeModel, marked_corpus: Corpus, runtime: Runtime
+    model: FakeModel, marked_corpus: Corpus
 ) -> None:
-    model.load("llm-e").score_corpus(marked_corpus, runtime)
+    model.score("llm-e", marked_corpus)
     assert [sorted(targets_of(prompt)) for prompt in model.prompts] == [
         ["She [go→goes] to school .", "She go to [→the] school ."],
         # an arrow in the text itself is not an edit
@@ -120,9 +120,9 @@ def test_llm_e_shows_edits_in_brackets_with_the_context(
 def test_contexts_by_option(
     model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path
 ) -> None:
-    model.load("llm-s").score_corpus(corpus, runtime)
+    model.score("llm-s", corpus)
     assert "# context\nI likes cats .\n\n# targets" in model.prompts[1]
-    model.load("llm-s:context=neighbours").score_corpus(corpus, runtime)
+    model.score("llm-s:context=neighbours", corpus)
     block = "# context\nShe go to school .\nI likes cats .\nHe is here .\n\n"
     assert block in model.prompts[4]
     file = tmp_path / "context.txt"
@@ -134,7 +134,7 @@ def test_contexts_by_option(
     file.write_text("p0\tn0\np1\tn1\np2\tother\n")
     assert scorer.signature(corpus, runtime).key != first.key
     with_contexts = replace(corpus, contexts=(("", "x"), ("y", "z"), ("w", "")))
-    model.load("llm-s:context=none").score_corpus(with_contexts, runtime)
+    model.score("llm-s:context=none", with_contexts)
     assert len(model.attempts) == 9  # the first run's answers are reused
 
 
@@ -152,12 +152,12 @@ def test_bad_context_files(
         load("llm-s:model=m", context="nowhere").plan(corpus, runtime)
 
 
-def test_more_than_five_are_split_and_all_are_judged(model: FakeModel, runtime: Runtime) -> None:
+def test_more_than_five_are_split_and_all_are_judged(model: FakeModel) -> None:
     texts = [f"Version {number} ." for number in range(13)]
     corpus = Corpus(
         ("Source .",), {f"s{n}": Version((text,)) for n, text in enumerate([*texts, texts[0]])}
     )
-    table = model.load("llm-s").score_corpus(corpus, runtime)
+    table = model.score("llm-s", corpus)
     shown = [targets_of(prompt) for prompt in model.prompts]
     assert all(len(targets) <= 5 for targets in shown)
     assert {text for targets in shown for text in targets} == set(texts)
@@ -177,27 +177,25 @@ def drawn_corpus(*names: str) -> Corpus:
 
 @pytest.mark.parametrize("protocol", ["listwise", "pairwise"])
 @pytest.mark.parametrize("names", [("mine", "theirs"), tuple("abcdefg")])
-def test_no_system_owns_a_position(
-    model: FakeModel, runtime: Runtime, protocol: str, names: tuple[str, ...]
-) -> None:
+def test_no_system_owns_a_position(model: FakeModel, protocol: str, names: tuple[str, ...]) -> None:
     name = f"llm-s:protocol={protocol}"
     corpus = drawn_corpus(*names)
-    table = model.load(name).score_corpus(corpus, runtime)
+    table = model.score(name, corpus)
     request_count = len(model.attempts)
     if protocol == "listwise":
         first = {targets_of(prompt)[0].split()[0] for prompt in model.prompts}
         assert first == set(names)
     # The order of the names and the place in the corpus change no question; the seed does.
-    swapped = model.load(name).score_corpus(drawn_corpus(*names[::-1]), runtime)
+    swapped = model.score(name, drawn_corpus(*names[::-1]))
     assert len(model.attempts) == request_count
     assert np.array_equal(swapped.sentences[::-1], table.sentences)
     part = Corpus(corpus.sources[7:9], {name: v.take([7, 8]) for name, v in corpus.systems.items()})
-    model.load(name).score_corpus(part, runtime)
+    model.score(name, part)
     assert len(model.attempts) == request_count
     if protocol == "listwise":
         order = [targets_of(prompt) for prompt in model.prompts]
         model.attempts.clear()
-        model.load(name, seed=1).score_corpus(corpus, runtime)
+        model.score(name, corpus, seed=1)
         assert [targets_of(prompt) for prompt in model.prompts] != order
 
 
@@ -247,7 +245,7 @@ def posed(judge: Judge, corpus: Corpus, runtime: Runtime) -> list[Question]:
 
 
 def test_identical_sets_are_asked_once_whatever_their_order(
-    model: FakeModel, corpus: Corpus, runtime: Runtime
+    model: FakeModel, corpus: Corpus
 ) -> None:
     groups = (
         Group("1", 0, (("a", "c"), ("b",))),
@@ -255,7 +253,7 @@ def test_identical_sets_are_asked_once_whatever_their_order(
         Group("3", 0, (("a",),)),
         Group("4", 1, (("a", "b"), ("c",))),
     )
-    table = model.load("llm-s").score_corpus(replace(corpus, groups=groups), runtime)
+    table = model.score("llm-s", replace(corpus, groups=groups))
     assert len(model.attempts) == 3
     items = table.statistics.items
     assert items is not None
@@ -265,21 +263,19 @@ def test_identical_sets_are_asked_once_whatever_their_order(
     assert np.isnan(items[2, 1])
 
 
-def test_scorers_leave_the_corpus_as_it_is(
-    model: FakeModel, marked_corpus: Corpus, runtime: Runtime
-) -> None:
+def test_scorers_leave_the_corpus_as_it_is(model: FakeModel, marked_corpus: Corpus) -> None:
     # Another package rearranges the stored hypotheses, so its next metric judges other texts.
     before, prints = repr(marked_corpus.systems), dict(marked_corpus.system_prints)
     for name in ("llm-s:orders=3", "llm-s:protocol=pairwise", "edit-verdict", "llm-e"):
-        model.load(name).score_corpus(marked_corpus, runtime)
+        model.score(name, marked_corpus)
     assert repr(marked_corpus.systems) == before
     assert prints == dict(replace(marked_corpus).system_prints)
 
 
-def test_the_annotators_order_is_kept(model: FakeModel, runtime: Runtime) -> None:
+def test_the_annotators_order_is_kept(model: FakeModel) -> None:
     corpus = drawn_corpus("theirs", "mine")
     groups = tuple(Group(str(row), row, (("theirs",), ("mine",))) for row in range(len(corpus)))
-    model.load("llm-s").score_corpus(replace(corpus, groups=groups), runtime)
+    model.score("llm-s", replace(corpus, groups=groups))
     assert {targets_of(prompt)[0].split()[0] for prompt in model.prompts} == {"theirs"}
 
 
@@ -293,14 +289,12 @@ def positional(attempt: Attempt) -> Reply:
     return Reply(json.dumps(scores), "stop", 1, 1)
 
 
-def test_an_even_number_of_orders_cancels_a_linear_position_bias(
-    model: FakeModel, runtime: Runtime
-) -> None:
+def test_an_even_number_of_orders_cancels_a_linear_position_bias(model: FakeModel) -> None:
     corpus = Corpus(("S .",), {f"s{n}": Version((f"v {n}",)) for n in range(5)})
     model.say = positional
-    one = model.load("llm-s").score_corpus(corpus, runtime)
+    one = model.score("llm-s", corpus)
     assert sorted(one.sentences[:, 0]) == [1, 2, 3, 4, 5]
-    four = model.load("llm-s:orders=4").score_corpus(corpus, runtime)
+    four = model.score("llm-s:orders=4", corpus)
     assert four.sentences[:, 0].tolist() == [3.0] * 5
     assert len(model.attempts) == 4  # order 0 was known from the first run
     audit = four.statistics.details["audit"]["members"][0]
@@ -311,7 +305,7 @@ def test_an_even_number_of_orders_cancels_a_linear_position_bias(
     assert [row["distance"] for row in audit["positions"]] == [2, 1, 0, -1, -2]
 
 
-def test_repeats_have_separate_seeds_and_are_averaged(model: FakeModel, runtime: Runtime) -> None:
+def test_repeats_have_separate_seeds_and_are_averaged(model: FakeModel) -> None:
     corpus = Corpus(("S .",), {"x": Version(("v 1",)), "y": Version(("v 2",))})
 
     def say(attempt: Attempt) -> Reply:
@@ -320,7 +314,7 @@ def test_repeats_have_separate_seeds_and_are_averaged(model: FakeModel, runtime:
         return Reply(json.dumps({f"target{n}_score": scores[t] for n, t in enumerate(targets, 1)}))
 
     model.say = say
-    table = model.load("llm-s:repeats=3,temperature=0.7").score_corpus(corpus, runtime)
+    table = model.score("llm-s:repeats=3,temperature=0.7", corpus)
     assert [p.sampling["seed"] for p in model.attempts] == [0, 1, 2]
     assert table.sentences[:, 0].tolist() == [3.0, 1.0]  # (2 + 3 + 4) / 3, 1
     audit = table.statistics.details["audit"]["members"][0]
@@ -328,10 +322,8 @@ def test_repeats_have_separate_seeds_and_are_averaged(model: FakeModel, runtime:
     assert audit["histogram"] == {"1": 3, "2": 1, "3": 1, "4": 1}
 
 
-def test_pointwise_asks_each_correction_once(
-    model: FakeModel, corpus: Corpus, runtime: Runtime
-) -> None:
-    table = model.load("llm-s:protocol=pointwise").score_corpus(corpus, runtime)
+def test_pointwise_asks_each_correction_once(model: FakeModel, corpus: Corpus) -> None:
+    table = model.score("llm-s:protocol=pointwise", corpus)
     assert len(model.attempts) == 6  # 2 distinct corrections of each source
     assert table.sentences.tolist() == [
         [float(score_of(text)) for text in version.lines] for version in corpus.systems.values()
@@ -339,11 +331,11 @@ def test_pointwise_asks_each_correction_once(
 
 
 def test_pairwise_counts_points_and_leaves_out_sentences_without_comparisons(
-    model: FakeModel, runtime: Runtime
+    model: FakeModel,
 ) -> None:
     texts = ["v a", "v b", "v c"]
     corpus = Corpus(("S .", "T ."), {t: Version((t, "same")) for t in texts})
-    table = model.load("llm-s:protocol=pairwise,orders=2").score_corpus(corpus, runtime)
+    table = model.score("llm-s:protocol=pairwise,orders=2", corpus)
     assert len(model.attempts) == 2 * 3
     ranks = {text: score_of(text) for text in texts}
 
@@ -367,7 +359,7 @@ def tokens_with(
     )
 
 
-def test_expected_scores_weigh_the_score_tokens(model: FakeModel, runtime: Runtime) -> None:
+def test_expected_scores_weigh_the_score_tokens(model: FakeModel) -> None:
     text = '{"target1_score":4,"target2_score":2}'
     # 4 with .5, 5 with .25, and .25 on something else: (4·.5 + 5·.25) / .75 = 13/3
     places = {
@@ -376,7 +368,7 @@ def test_expected_scores_weigh_the_score_tokens(model: FakeModel, runtime: Runti
     }
     model.say = lambda attempt: Reply(text, "stop", 1, 1, tokens_with(text, places))
     corpus = Corpus(("S .",), {"x": Version(("v 1",)), "y": Version(("v 2",))})
-    table = model.load("llm-s:scoring=expected").score_corpus(corpus, runtime)
+    table = model.score("llm-s:scoring=expected", corpus)
     shown = targets_of(model.prompts[0])
     scores = dict(zip(("v 1", "v 2"), table.sentences[:, 0], strict=True))
     assert scores[shown[0]] == pytest.approx(13 / 3, abs=1e-12)
@@ -407,7 +399,7 @@ def test_expected_points_of_a_pair_weigh_its_answers(tokens: tuple[str, ...], at
         assert verdict == pytest.approx([0.8125, 0.1875])
 
 
-def test_expected_pairwise_averages_both_orders(model: FakeModel, runtime: Runtime) -> None:
+def test_expected_pairwise_averages_both_orders(model: FakeModel) -> None:
     def say(attempt: Attempt) -> Reply:
         # The text shown first is better with .7, a tie has .2; "v 1" itself adds .1.
         prompt = str(attempt.request.messages[0]["content"])
@@ -420,7 +412,7 @@ def test_expected_pairwise_averages_both_orders(model: FakeModel, runtime: Runti
     model.say = say
     corpus = Corpus(("S .",), {"x": Version(("v 1",)), "y": Version(("v 2",))})
     name = "llm-s:protocol=pairwise,scoring=expected,orders=2"
-    table = model.load(name).score_corpus(corpus, runtime)
+    table = model.score(name, corpus)
     assert len(model.attempts) == 2
     # "v 1" first: .8 + ½ · .2 = .9; second: .2 + ½ · .2 = .3; the mean of both orders is .6
     assert table.sentences[:, 0].tolist() == pytest.approx([0.6, 0.4])
@@ -432,7 +424,7 @@ def test_expected_scores_without_probabilities_are_refused(
     model: FakeModel, corpus: Corpus, runtime: Runtime
 ) -> None:
     with pytest.raises(OptionError, match="the backend returned none"):
-        model.load("llm-s:scoring=expected").score_corpus(corpus, runtime)
+        model.score("llm-s:scoring=expected", corpus)
     with pytest.raises(OptionError, match="returns no token probabilities"):
         model.load("llm-s:scoring=expected,model=gpt-5").plan(corpus, runtime)
 
@@ -444,29 +436,27 @@ def test_a_panel_is_one_scorer(
     said = {"a": 1, "b": 4, "c": 4, "d": 3}
     model.say = lambda attempt: Reply(json.dumps({"target1_score": said[attempt.request.model]}))
     corpus = Corpus(("S .",), {"x": Version(("v 1",))})
-    table = model.load(f"llm-s:model=a+b+c+d,panel={panel}").score_corpus(corpus, runtime)
+    table = model.score(f"llm-s:model=a+b+c+d,panel={panel}", corpus)
     assert table.sentences.tolist() == [[score]]
     assert len(table.statistics.details["audit"]["members"]) == 4
     # each model has its own store, so that replies are never mixed
     assert len(list(runtime.cache_folder("judgments").glob("*.jsonl"))) == 4
 
 
-def test_half_a_panel_gives_no_score(model: FakeModel, runtime: Runtime) -> None:
+def test_half_a_panel_gives_no_score(model: FakeModel) -> None:
     model.say = lambda attempt: Reply(
         '{"target1_score": 4}' if attempt.request.model == "a" else "no"
     )
     corpus = Corpus(("S .",), {"x": Version(("v 1",))})
-    table = model.load("llm-s:model=a+b,tries=1").score_corpus(corpus, runtime)
+    table = model.score("llm-s:model=a+b,tries=1", corpus)
     assert table.missing == 1
 
 
-def test_edit_verdict_is_the_share_of_valid_edits(
-    model: FakeModel, marked_corpus: Corpus, runtime: Runtime
-) -> None:
+def test_edit_verdict_is_the_share_of_valid_edits(model: FakeModel, marked_corpus: Corpus) -> None:
     model.say = lambda attempt: Reply(
         json.dumps({"valid": "[→the]" in model_edit(attempt) or "goes" in model_edit(attempt)})
     )
-    table = model.load("edit-verdict").score_corpus(marked_corpus, runtime)
+    table = model.score("edit-verdict", marked_corpus)
     # a: "goes" is valid, "like" is not, no edit; b: "the" is valid, the other edits are not
     assert table.sentences.tolist() == [[1.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     shown = [p.partition("# correction, with")[2].split("\n")[2] for p in model.prompts]
@@ -571,12 +561,12 @@ def filled(figure: str, benchmark: Any, group: Group, shown: Sequence[str], adde
 
 @pytest.mark.parametrize("name", ["llm-s", "llm-s:criterion=fluency"])
 def test_a_seeda_item_is_the_published_figure_filled_in(
-    model: FakeModel, seeda: Any, runtime: Runtime, name: str
+    model: FakeModel, seeda: Any, name: str
 ) -> None:
     from tests.prompts.test_prompts import FIGURE_3, SENTENCES
 
     group = seeda.corpus.groups[0]
-    model.load(name).score_corpus(replace(seeda.corpus, groups=(group,)), runtime)
+    model.score(name, replace(seeda.corpus, groups=(group,)))
     added = SENTENCES["fluency"] if "fluency" in name else ""
     texts = seeda.corpus.group_texts(group)
     assert model.prompts == [filled(FIGURE_3, seeda, group, texts, added)]
@@ -584,13 +574,13 @@ def test_a_seeda_item_is_the_published_figure_filled_in(
 
 @pytest.mark.parametrize("name", ["llm-e", "llm-e:criterion=impact"])
 def test_a_seeda_item_with_its_edits_is_the_published_figure_filled_in(
-    model: FakeModel, seeda: Any, runtime: Runtime, name: str
+    model: FakeModel, seeda: Any, name: str
 ) -> None:
     pytest.importorskip("errant")
     from tests.prompts.test_prompts import FIGURE_2, SENTENCES
 
     group = seeda.corpus.groups[0]
-    model.load(name).score_corpus(replace(seeda.corpus, groups=(group,)), runtime)
+    model.score(name, replace(seeda.corpus, groups=(group,)))
     added = SENTENCES["impact"] if "impact" in name else ""
     (prompt,) = model.prompts
     shown = targets_of(prompt)
@@ -601,15 +591,13 @@ def test_a_seeda_item_with_its_edits_is_the_published_figure_filled_in(
         assert corrected.split() == text.split()
 
 
-def test_thinking_is_off_unless_asked_for_and_then_cut_from_the_answer(
-    model: FakeModel, runtime: Runtime
-) -> None:
+def test_thinking_is_off_unless_asked_for_and_then_cut_from_the_answer(model: FakeModel) -> None:
     corpus = Corpus(("S .",), {"x": Version(("v 1",))})
-    model.load("llm-s:backend=vllm").score_corpus(corpus, runtime)
+    model.score("llm-s:backend=vllm", corpus)
     assert model.attempts[0].sampling["thinking"] is False
     assert model.attempts[0].request.schema is not None
     model.say = lambda attempt: Reply('<think>{"target1_score": 1}</think>{"target1_score": 4}')
-    table = model.load("llm-s:backend=vllm,thinking=true").score_corpus(corpus, runtime)
+    table = model.score("llm-s:backend=vllm,thinking=true", corpus)
     request = model.attempts[1].request
     assert request.sampling["thinking"] is True
     assert request.sampling["max_tokens"] > 8_000
@@ -623,16 +611,16 @@ def test_thinking_is_off_unless_asked_for_and_then_cut_from_the_answer(
      "structured=text", "base_url=http://x/v1", "context=neighbours"],
 )  # fmt: skip
 def test_each_setting_that_affects_an_answer_has_separate_answers(
-    model: FakeModel, runtime: Runtime, options: str
+    model: FakeModel, options: str
 ) -> None:
     # Another package's cache used only the prompt as its key.
     corpus = Corpus(("S .", "T ."), {"x": Version(("v 1", "v 2"))})
     base = "llm-s:structured=schema" if options != "structured=text" else "llm-s:model=gpt-4o"
-    model.load(base).score_corpus(corpus, runtime)
+    model.score(base, corpus)
     joined = f"{base},{options}"
-    model.load(joined).score_corpus(corpus, runtime)
+    model.score(joined, corpus)
     assert len(model.attempts) == 4
-    model.load(joined).score_corpus(corpus, runtime)
+    model.score(joined, corpus)
     assert len(model.attempts) == 4
 
 

@@ -52,12 +52,11 @@ A, B = "I like [ sic ] cats .", "I likes cats ! ."
     ],
 )
 def test_texts_and_scores_come_back(
-    edited: Corpus, runtime: Runtime, name: str, protocol: str, corrections: list[Any], lang: str
+    edited: Corpus, model: FakeModel, name: str, protocol: str, corrections: list[Any], lang: str
 ) -> None:
-    model = FakeModel()
     corpus = replace(edited, language=language_of(lang))
-    model.load(name).score_corpus(corpus, runtime)
-    items = items_of(runtime)
+    model.score(name, corpus)
+    items = items_of(model.runtime)
     assert sorted(item.corrections for item in items) == sorted(corrections)
     for item in items:
         assert (item.source, item.context) == ("I likes [ sic ] cats .", ("Before .", ""))
@@ -77,20 +76,20 @@ def test_texts_and_scores_come_back(
 
 
 @pytest.mark.parametrize("protocol", ["listwise", "pointwise", "pairwise"])
-def test_marks_of_edits_are_taken_out(edited: Corpus, runtime: Runtime, protocol: str) -> None:
-    FakeModel().load(f"llm-e:protocol={protocol}").score_corpus(edited, runtime)
+def test_marks_of_edits_are_taken_out(edited: Corpus, model: FakeModel, protocol: str) -> None:
+    model.score(f"llm-e:protocol={protocol}", edited)
     pairs = {
         pair
-        for item in items_of(runtime)
+        for item in items_of(model.runtime)
         for pair in zip(item.shown, item.corrections, strict=True)
     }
     assert ("I [likes→like] [ sic ] cats .", A) in pairs
     assert ("I likes [[ sic ]→] cats [→!] .", B) in pairs
 
 
-def test_an_edit_comes_back_with_its_verdict(edited: Corpus, runtime: Runtime) -> None:
-    FakeModel().load("edit-verdict").score_corpus(edited, runtime)
-    first = next(item for item in items_of(runtime) if item.edit == "[likes→like]")
+def test_an_edit_comes_back_with_its_verdict(edited: Corpus, model: FakeModel) -> None:
+    model.score("edit-verdict", edited)
+    first = next(item for item in items_of(model.runtime) if item.edit == "[likes→like]")
     assert (first.protocol, first.corrections) == ("edit-verdict", (A,))
     assert first.scores in ((0.0,), (1.0,))
 
