@@ -8,28 +8,19 @@ import importlib.resources
 import io
 import json
 import random
-import re
 import shutil
 import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa
-from gecjury.benchmarks.judgments import judged_entries
-from gecjury.benchmarks.own_judgments import read_judgments
 from gecjury.cli import main
-from gecjury.core.wording import number
-from gecjury.web import Annotation
-from gecjury.web.study import open_study
 from tests import chromium
-from tests.gecjury.web.conftest import Browser
 from tests.shell import REPOSITORY
 
 pytestmark = [
@@ -180,7 +171,6 @@ def test_fifty_items_and_twenty_kills_lose_nothing(
     for place, at in enumerate(kills):
         kills[at] = ("before", "during", "after")[place % 3]
     given: dict[str, list[int]] = {}
-    in_time = 0
     for turn in range(ITEMS):
         item = state(tab)["item"]
         assert item not in given
@@ -202,7 +192,6 @@ def test_fifty_items_and_twenty_kills_lose_nothing(
             enter(tab, server)
             tab.visit(address)  # it may have been loading the next page
             if state(tab)["item"] != item:
-                in_time += 1
                 continue
             restored = tab.run("document.querySelectorAll('input:checked').length")
             assert restored == len(given[item])
@@ -220,42 +209,6 @@ def test_fifty_items_and_twenty_kills_lose_nothing(
     assert kept == given
     with (sample / "j.csv").open(newline="") as file:
         assert {row["item"] for row in csv.DictReader(file)} == set(given)
-    print(f"{len(given)} items, {len(kills)} kills, {len(set(given) - set(kept))} lost;")
-    print(f"{in_time} of {list(kills.values()).count('during')} saved as the program was killed")
-    _agreement_and_compare(sample)
-
-
-def _agreement_and_compare(folder: Path) -> None:
-    """Add a second annotator, and check the overview and the result of `compare` on the file."""
-    settings = Annotation(
-        source=str(folder / "source.txt"),
-        outputs=tuple(sorted(str(path) for path in (folder / "outputs").iterdir())),
-        output=str(folder / "j.csv"),
-        references=(str(folder / "reference0.txt"),),
-    )
-    study = open_study(settings)
-    ben = Browser(study, "ben", "w2")
-    rng = random.Random(8)
-    for _ in range(30):
-        size = study.by_name[ben.item()].values
-        ben.answer(*(rng.randint(1, size) for _ in range(size)))
-    text = ben.client.get("/overview").text
-    study.journal.close()
-    items = read_judgments(folder / "j.csv", study.corpus).items
-    pairs = annotator_agreement(judged_entries(items, study.corpus.names))
-    assert pairs.pairs > 50
-    row = re.search(r'<tr data-what="ranking">.*?</tr>', text, re.DOTALL)
-    assert row is not None
-    expected = [pairs.pairs, pairs.with_ties, pairs.accuracy, annotator_kappa(items).mean]
-    assert re.findall(r'"n">([^<]*)<', row[0]) == [number(value) for value in expected]
-    out = io.StringIO()
-    argv = ["compare", str(folder / "j.toml"), "-m", "green", "--resamples", "20"]
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
-        assert main([*argv, "--format", "json"]) == 0
-    document = json.loads(out.getvalue())
-    assert len(document["systems"]) == len(settings.outputs)
-    assert document["ceiling"]["sentence"]["pairs"] == pairs.pairs
-    print(f"agreement {expected}; green r {document['rows'][0]['system']['pearson']:.3f}")
 
 
 def test_the_secret_opens_the_page_and_is_removed_from_the_address(
@@ -316,8 +269,9 @@ def test_keys_and_focus(tab: chromium.Page, serve: Callable[..., Server]) -> Non
     assert [int(value) for _, value in sorted(chosen)] == given
 
 
-@pytest.mark.parametrize("task", ["rank", "rate"])
-@pytest.mark.parametrize(("width", "phone"), [(360, True), (390, True), (1180, False)])
+@pytest.mark.parametrize(
+    ("task", "width", "phone"), [("rank", 360, True), ("rate", 390, True), ("rank", 1180, False)]
+)
 def test_pages_fit_the_screen_and_targets_are_large_enough(
     tab: chromium.Page, serve: Callable[..., Server], task: str, width: int, phone: bool
 ) -> None:
@@ -362,47 +316,6 @@ CONTRAST = """
   return least;
 })()
 """
-
-
-def test_use_in_another_window_is_reported(
-    tab: chromium.Page, serve: Callable[..., Server]
-) -> None:
-    server = serve()
-    tab.size(1180)
-    enter(tab, server)
-    tab.visit(f"{server.address}/judge?as=anna&window=w1")
-    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-    with opener.open(server.entrance, timeout=5) as response:
-        token = re.search(r'name="token" value="([\w-]+)"', response.read().decode())
-    assert token is not None
-    data = f"token={token[1]}&as=anna&window=w2".encode()
-    opener.open(f"{server.address}/take", data, timeout=5)
-    item = state(tab)["item"]
-    choose(tab, random.Random(2))
-    tab.press("Enter")
-    until(lambda: "in use in another window" in state(tab)["told"])
-    assert state(tab)["item"] == item
-    until(lambda: "nothing is saved here" in state(tab)["told"])  # also without pressing a key
-
-
-def test_the_policy_blocks_scripts_and_foreign_requests(
-    tab: chromium.Page, serve: Callable[..., Server]
-) -> None:
-    server = serve()
-    enter(tab, server)
-    tab.requests.clear()
-    tab.visit(f"{server.address}/judge?as=anna&window=w1")
-    tab.run(
-        "{ const s = document.createElement('script'); s.textContent = 'window.hacked = 1';"
-        "document.body.append(s); document.body.insertAdjacentHTML('beforeend',"
-        "'<b onclick=\"window.hacked = 1\">x</b>'); document.body.lastChild.click(); }"
-    )
-    assert tab.run("typeof window.hacked") == "undefined"
-    failed = tab.run("fetch('http://127.0.0.1:9/').then(() => 'loaded', () => 'refused')")
-    assert failed == "refused"
-    assert any("Content Security Policy" in problem for problem in tab.problems)
-    asked = {address.split("/")[2] for address in tab.requests}
-    assert asked - {"127.0.0.1:9"} == {f"127.0.0.1:{server.port}"}
 
 
 def test_the_page_to_try_metrics(

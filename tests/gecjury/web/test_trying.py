@@ -151,11 +151,6 @@ def test_very_long_texts_are_refused(desk: Desk) -> None:
     assert send(desk, token="other").status_code == 403
 
 
-def test_crlf_line_ends_and_empty_lines(desk: Desk) -> None:
-    corpus = pasted("a  b\r\n\r\nc\r\n\r\n", [("", "a b\n\nc")], [])
-    assert corpus.sources == ("a b", "", "c")
-
-
 @pytest.mark.security
 def test_pasted_texts_are_not_stored(tmp_path: Path) -> None:
     pytest.importorskip("errant")
