@@ -57,6 +57,8 @@ def test_without_an_effort_keys_and_signatures_are_as_before(
         ("llm-s:model=gpt-6-luna", {}, 4096, True),
         ("llm-s:model=gpt-6-luna,effort=none", {"reasoning_effort": "none"}, 0, True),
         ("llm-s:model=gpt-6-luna,effort=minimal", {"reasoning_effort": "minimal"}, 1024, True),
+        ("llm-s:model=gpt-6-luna,scoring=expected",
+         {"reasoning_effort": "none", "logprobs": 20}, 0, True),
         ("llm-s:model=gpt-5,effort=high", {"reasoning_effort": "high"}, 16384, True),
         ("llm-s:model=unheard-of,effort=medium", {"reasoning_effort": "medium"}, 8192, True),
         ("llm-s:model=gpt-4o,effort=none", {}, 0, True),

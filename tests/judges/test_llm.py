@@ -20,8 +20,6 @@ from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.language import language_of
 from gecjury.corpus.tokens import in_language
-from gecjury.judges import Judge
-from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Attempt, Reply, TokenLogprob
 from gecjury.judges.judge import load_wording
 from gecjury.judges.replies.forms import CHOICE
@@ -213,35 +211,6 @@ def test_a_judge_without_a_model_is_refused_with_an_example(corpus: Corpus) -> N
         for work in (scorer.score_corpus, scorer.check, lambda c, s=scorer: s.plan(c, Runtime())):
             with pytest.raises(OptionError, match=message):
                 work(corpus)
-
-
-def test_hidden_reasoning_has_room_and_is_turned_off_for_probabilities(
-    model: FakeModel, corpus: Corpus, runtime: Runtime
-) -> None:
-    usual = model.load("llm-s:model=gpt-4o")
-    (answer_cap,) = {q.request.sampling["max_tokens"] for q in posed(usual, corpus, runtime)}
-    assert answer_cap < 200
-    for name in ("gpt-6-luna", "gpt-6.1-terra", "unheard-of"):
-        judge = model.load("llm-s", model=name)
-        for question in posed(judge, corpus, runtime):
-            assert question.request.sampling["max_tokens"] > 4_000
-            assert not {"temperature", "reasoning_effort"} & set(question.request.sampling)
-        plan = judge.plan(corpus, runtime)
-        assert any("hidden tokens are paid for" in note for note in plan.details["notes"])
-        for question in posed(replace(judge, scoring="expected"), corpus, runtime):
-            assert question.request.sampling == {
-                "max_tokens": answer_cap,
-                "temperature": 0.0,
-                "seed": 0,
-                "reasoning_effort": "none",
-                "logprobs": 20,
-            }
-
-
-def posed(judge: Judge, corpus: Corpus, runtime: Runtime) -> list[Question]:
-    """Return the questions of a judge with one model."""
-    (model,) = judge.models()
-    return judge.questions(corpus, model, runtime)
 
 
 def test_identical_sets_are_asked_once_whatever_their_order(
@@ -441,15 +410,12 @@ def test_a_panel_is_one_scorer(
     assert len(table.statistics.details["audit"]["members"]) == 4
     # each model has its own store, so that replies are never mixed
     assert len(list(runtime.cache_folder("judgments").glob("*.jsonl"))) == 4
-
-
-def test_half_a_panel_gives_no_score(model: FakeModel) -> None:
-    model.say = lambda attempt: Reply(
-        '{"target1_score": 4}' if attempt.request.model == "a" else "no"
+    # half a panel gives no score
+    model.say = lambda attempt: (
+        Reply("no") if attempt.request.model == "d" else Reply('{"target1_score": 4}')
     )
-    corpus = Corpus(("S .",), {"x": Version(("v 1",))})
-    table = model.score("llm-s:model=a+b,tries=1", corpus)
-    assert table.missing == 1
+    other = replace(corpus, sources=("T .",))
+    assert model.score(f"llm-s:model=a+d,tries=1,panel={panel}", other).missing == 1
 
 
 def test_edit_verdict_is_the_share_of_valid_edits(model: FakeModel, marked_corpus: Corpus) -> None:
@@ -559,36 +525,25 @@ def filled(figure: str, benchmark: Any, group: Group, shown: Sequence[str], adde
     return f"{head}\n{added}{heading}{rest}" if added else text
 
 
-@pytest.mark.parametrize("name", ["llm-s", "llm-s:criterion=fluency"])
+@pytest.mark.parametrize(
+    ("name", "criterion"),
+    [("llm-s", None), ("llm-s", "fluency"), ("llm-e", None), ("llm-e", "impact")],
+)
 def test_a_seeda_item_is_the_published_figure_filled_in(
-    model: FakeModel, seeda: Any, name: str
-) -> None:
-    from tests.prompts.test_prompts import FIGURE_3, SENTENCES
-
-    group = seeda.corpus.groups[0]
-    model.score(name, replace(seeda.corpus, groups=(group,)))
-    added = SENTENCES["fluency"] if "fluency" in name else ""
-    texts = seeda.corpus.group_texts(group)
-    assert model.prompts == [filled(FIGURE_3, seeda, group, texts, added)]
-
-
-@pytest.mark.parametrize("name", ["llm-e", "llm-e:criterion=impact"])
-def test_a_seeda_item_with_its_edits_is_the_published_figure_filled_in(
-    model: FakeModel, seeda: Any, name: str
+    model: FakeModel, seeda: Any, name: str, criterion: str | None
 ) -> None:
     pytest.importorskip("errant")
-    from tests.prompts.test_prompts import FIGURE_2, SENTENCES
+    from tests.prompts.test_prompts import FIGURE_2, FIGURE_3, SENTENCES
 
     group = seeda.corpus.groups[0]
-    model.score(name, replace(seeda.corpus, groups=(group,)))
-    added = SENTENCES["impact"] if "impact" in name else ""
+    model.score(name, replace(seeda.corpus, groups=(group,)), criterion=criterion)
     (prompt,) = model.prompts
-    shown = targets_of(prompt)
-    assert prompt == filled(FIGURE_2, seeda, group, shown, added)
+    shown, texts = targets_of(prompt), seeda.corpus.group_texts(group)
+    figure = FIGURE_3 if name == "llm-s" else FIGURE_2
+    assert prompt == filled(figure, seeda, group, shown, SENTENCES[criterion] if criterion else "")
     # replacing every edit by its new side gives the corrections again
-    for line, text in zip(shown, seeda.corpus.group_texts(group), strict=True):
-        corrected = re.sub(r"\[([^\[\]]*)→([^\[\]]*)\]", r"\2", line)
-        assert corrected.split() == text.split()
+    for line, text in zip(shown, texts, strict=True):
+        assert re.sub(r"\[([^\[\]]*)→([^\[\]]*)\]", r"\2", line).split() == text.split()
 
 
 def test_thinking_is_off_unless_asked_for_and_then_cut_from_the_answer(model: FakeModel) -> None:
@@ -694,26 +649,19 @@ def test_chinese_is_named_and_has_no_blanks(model: FakeModel, runtime: Runtime) 
     assert "\n我[渴→喝]咖啡。\n" in prompt
 
 
-@pytest.mark.parametrize("protocol", ["listwise", "pointwise", "pairwise"])
-def test_edits_are_marked_without_blanks(model: FakeModel, runtime: Runtime, protocol: str) -> None:
-    judge = model.load("llm-e", model="m", protocol=protocol)
-    judge.statistics(japanese(edits=True), runtime)
+@pytest.mark.parametrize(
+    "name",
+    ["llm-e", "llm-e:protocol=pointwise", "llm-e:protocol=pairwise", "edit-verdict"],
+)
+def test_edits_are_marked_without_blanks(model: FakeModel, runtime: Runtime, name: str) -> None:
+    model.load(name, model="m").statistics(japanese(edits=True), runtime)
     prompt = "\n".join(model.prompts)
     assert "a learner of Japanese. All sentences are in Japanese." in prompt
     assert "\n彼女[は→が]毎朝コーヒーを飲む。\n" in prompt
     assert "\n彼女は毎朝コーヒーを[飲む→飲みます]。\n" in prompt
+    assert ("\n[は→が]\n" in prompt) is (name == "edit-verdict")
     assert f"\n{SOURCE_JA}\n" in prompt
     assert '"the"' not in prompt
-
-
-def test_single_edits_of_other_languages(model: FakeModel, runtime: Runtime) -> None:
-    model.say = lambda attempt: Reply('{"valid": true}', "stop", 10, 5, None, 0.0, 0.1)
-    model.load("edit-verdict", model="m").statistics(japanese(edits=True), runtime)
-    assert len(model.prompts) == 2
-    assert all("a learner of Japanese. All sentences are in Japanese." in p for p in model.prompts)
-    assert "\n彼女[は→が]毎朝コーヒーを飲む。\n" in model.prompts[0]
-    assert "\n[は→が]\n" in model.prompts[0]
-    assert "\n[飲む→飲みます]\n" in model.prompts[1]
 
 
 def test_english_questions_are_unchanged(model: FakeModel, runtime: Runtime) -> None:
