@@ -1,4 +1,4 @@
-"""Pages in a real browser: keyboard use, phones, and a program that is killed repeatedly."""
+"""Pages in a real browser: the secret, keyboard use, a killed program, phones and contrast."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ pytestmark = [
     pytest.mark.skipif(chromium.program() is None, reason="there is no chromium"),
 ]
 
-ITEMS, KILLS = 50, 20
-
 
 @pytest.fixture(scope="module")
 def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Page]:
@@ -47,25 +45,15 @@ def sample(tmp_path: Path) -> Path:
 
 
 class Server:
-    """`gecjury annotate` in a separate process, always on the same port."""
+    """A page in a separate process, which can be killed and started on the same port."""
 
-    def __init__(self, folder: Path, *options: str, command: str = "annotate") -> None:
+    def __init__(self, folder: Path, *argv: str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        outputs = sorted(f"outputs/{path.name}" for path in (folder / "outputs").iterdir())
-        files = ["source.txt", *outputs, "-r", "reference0.txt", "-o", "j.csv"]
-        self._argv = [
-            *(sys.executable, "-m", "gecjury", command, *options),
-            *(files if command == "annotate" else []),
-            *("--no-browser", "--port", str(self.port)),
-        ]
+            self.address = f"http://127.0.0.1:{free.getsockname()[1]}"
+        port = self.address.rpartition(":")[2]
+        self._argv = [sys.executable, "-m", "gecjury", *argv, "--no-browser", "--port", port]
         self._folder = folder
-        self.process: subprocess.Popen[str] | None = None
-        self.entrance = ""
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        self.start()
 
     def start(self) -> None:
         """Start, and read the printed address with its secret into `entrance`."""
@@ -79,36 +67,32 @@ class Server:
         assert self.entrance.startswith(f"{self.address}/?secret=")
 
     def kill(self) -> None:
-        if self.process is not None:
+        if self.process.poll() is None:
             self.process.kill()
             self.process.communicate()
-            self.process = None
 
 
 @pytest.fixture
 def serve(sample: Path) -> Iterator[Callable[..., Server]]:
-    started: list[Server] = []
+    with contextlib.ExitStack() as started:
 
-    def begin(*options: str, command: str = "annotate") -> Server:
-        started.append(Server(sample, *options, command=command))
-        started[-1].start()
-        return started[-1]
+        def begin(*argv: str) -> Server:
+            server = Server(sample, *argv)
+            started.callback(server.kill)
+            return server
 
-    yield begin
-    for server in started:
-        server.kill()
+        yield begin
+
+
+def annotate(folder: Path, *options: str) -> list[str]:
+    outputs = sorted(f"outputs/{path.name}" for path in (folder / "outputs").iterdir())
+    return ["annotate", "source.txt", *outputs, "-r", "reference0.txt", "-o", "j.csv", *options]
 
 
 def enter(tab: chromium.Page, server: Server) -> None:
     """Open the printed address, as every user has to."""
     tab.visit(server.entrance)
     assert "secret" not in tab.run("location.href")
-
-
-def enter_elsewhere(tab: chromium.Page, server: Server) -> None:
-    """Open the printed address in another tab; all tabs share the cookie."""
-    path = server.entrance.removeprefix(server.address)
-    until(lambda: tab.run(f"fetch('{path}').then((answer) => answer.ok)"))
 
 
 def until(done: Callable[[], Any], seconds: float = 20) -> Any:
@@ -139,7 +123,7 @@ def choose(tab: chromium.Page, rng: random.Random) -> list[int]:
     count = tab.run("document.querySelectorAll('.question').length")
     for _ in range(count):
         tab.press(str(rng.randint(1, count)))
-    chosen = tab.run("[...document.querySelectorAll('input:checked')].map(i => [i.name, i.value])")
+    chosen = tab.run(CHOSEN)
     assert len(chosen) == count
     return [int(value) for _, value in sorted(chosen)]
 
@@ -158,139 +142,88 @@ def save(tab: chromium.Page, item: str) -> None:
     until(gone)
 
 
-def test_fifty_items_and_twenty_kills_lose_nothing(
+CHOSEN = "[...document.querySelectorAll('input:checked')].map(i => [i.name, i.value])"
+QUESTION = (
+    "[...document.querySelectorAll('.question')].findIndex(q => q.contains(document.activeElement))"
+)
+
+
+def test_a_study_with_the_keyboard_and_a_program_that_is_killed(
     tab: chromium.Page, serve: Callable[..., Server], sample: Path
 ) -> None:
-    server = serve()
+    server = serve(*annotate(sample, "--order", "file"))
     tab.size(1180)
-    enter(tab, server)
-    address = f"{server.address}/judge?as=anna&window=w1"
-    tab.visit(address)
-    rng = random.Random(7)
-    kills = dict.fromkeys(rng.sample(range(ITEMS), KILLS))
-    for place, at in enumerate(kills):
-        kills[at] = ("before", "during", "after")[place % 3]
-    given: dict[str, list[int]] = {}
-    for turn in range(ITEMS):
+    tab.visit(f"{server.address}/")
+    assert "open the address that the program printed" in tab.run("document.body.innerText")
+    # A link on another site, here localhost: a strict cookie is not sent with redirects.
+    tab.visit(f"{server.address.replace('127.0.0.1', 'localhost')}/")
+    tab.run(f"void (location.href = '{server.entrance}')")
+    until(lambda: tab.run("document.querySelector('#name') && location.href"))
+    assert tab.run("location.href") == f"{server.address}/"
+    assert tab.run("document.cookie") == ""  # no script can read it
+    tab.visit(f"{server.address}/judge?as=anna&window=w1")
+    assert tab.run(QUESTION) == 0
+    # Each key, the question that has the focus afterwards, and the value or name of its field.
+    for key, question in (("ArrowDown", 1), ("2", 2), ("ArrowUp", 1)):
+        tab.press(key)
+        assert tab.run(QUESTION) == question
+    assert tab.run("document.activeElement.value") == "2"
+    first = state(tab)["item"]
+    tab.press("Enter")  # some questions have no choice yet
+    until(lambda: "Make a choice for A first" in state(tab)["told"])
+    assert tab.run(QUESTION) == 0
+    tab.press("c")
+    assert tab.run("document.activeElement.name") == "comment"
+    tab.press("1")  # in a text field it is a character
+    assert tab.run("document.activeElement.value") == "1"
+    tab.press("Escape")
+    assert tab.run(QUESTION) == 0
+    tab.press("s")
+    until(lambda: state(tab)["item"] != first)
+    assert state(tab)["told"] == "Set aside."
+    rng = random.Random(1)
+    second = state(tab)["item"]
+    given = {second: choose(tab, rng)}
+    save(tab, second)
+    assert state(tab)["told"] == "Saved."
+    tab.press("u")
+    until(lambda: state(tab)["item"] == second)
+    assert "Taken back" in state(tab)["told"]
+    assert [int(value) for _, value in sorted(tab.run(CHOSEN))] == given[second]
+    save(tab, second)
+    # Killed before an answer is sent, and while it is: the choices stay on the page.
+    for when in ("before", "during", "before", "during"):
         item = state(tab)["item"]
         assert item not in given
         given[item] = choose(tab, rng)
-        kind = kills.get(turn)
-        if kind == "before":
+        if when == "before":
             server.kill()
             tab.press("Enter")
             until(lambda: "Not saved" in state(tab)["told"])
             server.start()
             tab.press("Enter")
             until(lambda: "open the address that the program printed" in state(tab)["told"])
-            enter_elsewhere(tab, server)
-        elif kind == "during":
+            # In another tab; all tabs share the cookie.
+            path = server.entrance.removeprefix(server.address)
+            until(lambda path=path: tab.run(f"fetch('{path}').then((answer) => answer.ok)"))
+        else:
             tab.press("Enter")
             time.sleep(rng.random() * 0.03)
             server.kill()
             server.start()
             enter(tab, server)
-            tab.visit(address)  # it may have been loading the next page
+            tab.visit(f"{server.address}/judge?as=anna&window=w1")
             if state(tab)["item"] != item:
                 continue
-            restored = tab.run("document.querySelectorAll('input:checked').length")
-            assert restored == len(given[item])
+            assert len(tab.run(CHOSEN)) == len(given[item])
         save(tab, item)
-        if kind == "after":
-            server.kill()
-            server.start()
-            enter_elsewhere(tab, server)
     server.kill()
-    kept = {}
-    for line in (sample / "j.answers.jsonl").read_text().splitlines()[1:]:
-        record = json.loads(line)
-        assert record["item"] not in kept
-        kept[record["item"]] = record["values"]
-    assert kept == given
+    records = [json.loads(x) for x in (sample / "j.answers.jsonl").read_text().splitlines()[1:]]
+    kept = [(record["item"], record["values"]) for record in records if "values" in record]
+    assert dict(kept) == given
+    assert len(kept) == len(given) + 1  # one was taken back and given again
     with (sample / "j.csv").open(newline="") as file:
         assert {row["item"] for row in csv.DictReader(file)} == set(given)
-
-
-def test_the_secret_opens_the_page_and_is_removed_from_the_address(
-    tab: chromium.Page, serve: Callable[..., Server]
-) -> None:
-    server = serve()
-    tab.visit(f"{server.address}/")
-    assert "open the address that the program printed" in tab.run("document.body.innerText")
-    # A link on another site, here localhost: a strict cookie is not sent with redirects.
-    tab.visit(f"http://localhost:{server.port}/")
-    tab.run(f"void (location.href = '{server.entrance}')")
-    until(lambda: tab.run("document.querySelector('#name') && location.href"))
-    assert tab.run("location.href") == f"{server.address}/"
-    assert tab.run("document.cookie") == ""  # no script can read it
-    other = serve(command="serve")  # another port has a separate cookie
-    enter(tab, other)
-    for each, title in ((server, "Which corrections"), (other, "Score texts")):
-        tab.visit(f"{each.address}/")
-        assert title in tab.run("document.querySelector('h1').textContent")
-
-
-def test_keys_and_focus(tab: chromium.Page, serve: Callable[..., Server]) -> None:
-    server = serve("--order", "file")
-    tab.size(1180)
-    enter(tab, server)
-    tab.visit(f"{server.address}/judge?as=anna&window=w1")
-    questions = "[...document.querySelectorAll('.question')]"
-    place = f"{questions}.findIndex(q => q.contains(document.activeElement))"
-    assert tab.run(place) == 0
-    tab.press("ArrowDown")
-    assert tab.run(place) == 1
-    tab.press("2")
-    assert tab.run(place) == 2
-    tab.press("ArrowUp")
-    assert tab.run(place) == 1
-    assert tab.run("document.activeElement.value") == "2"
-    first = state(tab)["item"]
-    tab.press("Enter")  # some questions have no choice yet
-    until(lambda: "Make a choice for A first" in state(tab)["told"])
-    assert tab.run(place) == 0
-    tab.press("c")
-    assert tab.run("document.activeElement.name") == "comment"
-    tab.press("1")  # in a text field it is a character
-    assert tab.run("document.activeElement.value") == "1"
-    tab.press("Escape")
-    assert tab.run(place) == 0
-    tab.press("s")
-    until(lambda: state(tab)["item"] != first)
-    assert state(tab)["told"] == "Set aside."
-    second = state(tab)["item"]
-    given = choose(tab, random.Random(1))
-    save(tab, second)
-    assert state(tab)["told"] == "Saved."
-    tab.press("u")
-    until(lambda: state(tab)["item"] == second)
-    assert "Taken back" in state(tab)["told"]
-    chosen = tab.run("[...document.querySelectorAll('input:checked')].map(i => [i.name, i.value])")
-    assert [int(value) for _, value in sorted(chosen)] == given
-
-
-@pytest.mark.parametrize(
-    ("task", "width", "phone"), [("rank", 360, True), ("rate", 390, True), ("rank", 1180, False)]
-)
-def test_pages_fit_the_screen_and_targets_are_large_enough(
-    tab: chromium.Page, serve: Callable[..., Server], task: str, width: int, phone: bool
-) -> None:
-    server = serve("--task", task)
-    tab.size(width, 800, phone)
-    enter(tab, server)
-    for scheme in ("light", "dark"):
-        tab.media(scheme)
-        for address in ("/judge?as=anna&window=w1", "/", "/overview"):
-            tab.problems.clear()
-            tab.visit(server.address + address)
-            assert tab.problems == []
-            assert tab.run("document.documentElement.scrollWidth") == width
-            sizes = tab.run(
-                "[...document.querySelectorAll('button, .choice')].map(e => "
-                "e.getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
-            )
-            assert min(sizes, default=44) >= 40
-            assert tab.run(CONTRAST) >= 4.5
 
 
 # The lowest contrast of any text with its background (WCAG 2).
@@ -318,38 +251,53 @@ CONTRAST = """
 """
 
 
-def test_the_page_to_try_metrics(
+SIZES = (
+    "[...document.querySelectorAll('button, .choice')].map(e => e.getBoundingClientRect())"
+    ".map(r => Math.min(r.width, r.height))"
+)
+
+
+def looked_at(tab: chromium.Page, address: str, width: int, scheme: str) -> None:
+    """Visit a page and check that it fits the screen and that its text has enough contrast."""
+    tab.size(width, 800, width < 500)
+    tab.media(scheme)
+    tab.problems.clear()
+    tab.visit(address)
+    tab.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert tab.problems == []
+    assert tab.run("document.documentElement.scrollWidth") == width
+    assert tab.run(CONTRAST) >= 4.5, (address, scheme)
+
+
+def test_pages_fit_the_screen_and_have_enough_contrast(
     tab: chromium.Page, serve: Callable[..., Server], sample: Path
 ) -> None:
+    for task, width, scheme in (("rank", 360, "light"), ("rate", 390, "dark")):
+        server = serve(*annotate(sample, "--task", task, "-o", f"{task}.csv"))
+        enter(tab, server)
+        for path in ("/judge?as=anna&window=w1", "/", "/overview"):
+            looked_at(tab, server.address + path, width, scheme)
+            assert min(tab.run(SIZES), default=44) >= 40
     out = io.StringIO()
     argv = ["compare", "sample", "-m", "green", "-m", "gleu", "--format", "json"]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         assert main([*argv, "--resamples", "10", "-o", str(sample / "scores")]) == 0
     (sample / "c.json").write_text(out.getvalue())
-    server = serve("--compare", "c.json", "--scores", "scores", command="serve")
+    server = serve("serve", "--compare", "c.json", "--scores", "scores")
     enter(tab, server)
     for width, scheme in ((360, "light"), (1180, "dark")):
-        tab.size(width, 800, width < 500)
-        tab.media(scheme)
-        tab.problems.clear()
-        tab.visit(f"{server.address}/")
-        tab.run("document.querySelector('.another').click()")
-        assert tab.run("document.querySelectorAll('[name=output]').length") == 3
-        tab.run(
-            "(() => { const form = document.querySelector('form.score');"
-            "form.elements.source.value = 'He go home .';"
-            "form.querySelectorAll('[name=output]')[2].value = 'He goes home .';"
-            "form.querySelector('[name=reference]').value = 'He goes home .';"
-            "form.querySelectorAll('[name=metric]').forEach(m => m.checked = m.value === 'green');"
-            "form.requestSubmit(); })()"
-        )
-        shown = until(lambda: tab.run("document.querySelector('#result tbody td')?.textContent"))
-        assert shown.startswith("1.0000")
-        until(lambda: tab.run("document.readyState === 'complete'"))
-        tab.run("document.querySelectorAll('details').forEach(d => d.open = true)")
-        for address in ("", "/comparison/0", "/leaderboard"):
-            if address:
-                tab.visit(server.address + address)
-            assert tab.problems == []
-            assert tab.run("document.documentElement.scrollWidth") == width
-            assert tab.run(CONTRAST) >= 4.5, (address, scheme)
+        for path in ("/", "/comparison/0", "/leaderboard"):
+            looked_at(tab, server.address + path, width, scheme)
+    tab.visit(f"{server.address}/")
+    tab.run("document.querySelector('.another').click()")
+    assert tab.run("document.querySelectorAll('[name=output]').length") == 3
+    tab.run(
+        "(() => { const form = document.querySelector('form.score');"
+        "form.elements.source.value = 'He go home .';"
+        "form.querySelectorAll('[name=output]')[2].value = 'He goes home .';"
+        "form.querySelector('[name=reference]').value = 'He goes home .';"
+        "form.querySelectorAll('[name=metric]').forEach(m => m.checked = m.value === 'green');"
+        "form.requestSubmit(); })()"
+    )
+    shown = until(lambda: tab.run("document.querySelector('#result tbody td')?.textContent"))
+    assert shown.startswith("1.0000")
