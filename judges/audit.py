@@ -14,18 +14,14 @@ import numpy as np
 from gecjury.benchmarks.annotators import krippendorff_alpha
 from gecjury.core.runtime import Runtime
 from gecjury.core.wording import number, visible
-from gecjury.corpus.corpus import Group
 from gecjury.judges.asking.ask import NO_USAGE, Asked, Question, thoughts_only
 from gecjury.judges.asking.exchange import TOO_LONG, Model
 from gecjury.judges.asking.models import model_table
 from gecjury.judges.asking.store import ASIDE
-from gecjury.judges.replies.reply import Failure, ignores_schema, read_reason
+from gecjury.judges.replies.reply import Failure, ignores_schema
 
 Scored = tuple[Question, Sequence[float]]
 """A question with the score at each position."""
-
-Shown = Sequence[Mapping[int, tuple[str, ...]]]
-"""For each candidate set, the systems that made each text, by the text's index."""
 
 _LISTED = 100
 # Failures that are counted separately; all others are replies that cannot be read.
@@ -50,7 +46,6 @@ def audit_of(
     rows: Sequence[int],
     runtime: Runtime,
     seconds: float,
-    shown_by: Shown = (),
 ) -> dict[str, Any]:
     """Return the audit of one model as JSON values.
 
@@ -61,7 +56,6 @@ def audit_of(
         rows: the source's row of each candidate set.
         runtime: for the price table.
         seconds: wall time.
-        shown_by: the systems behind the texts of each set; empty if none are judged together.
     """
     answers = asked.answers
     scored = scored_questions(questions, asked)
@@ -102,7 +96,6 @@ def audit_of(
             if isinstance(verdict := answers[question.request.key].verdict, Failure)
         ],
         **_swallowed(model, questions, asked, rows),
-        **_reasons(scored, asked, rows, shown_by),
         **_settings(model, questions, asked),
         "flips": order_flips(scored),
         "repeat_agreement": repeat_agreement(scored),
@@ -128,32 +121,6 @@ def audit_of(
             **({"set_aside": list(asked.store.aside)} if asked.store.aside else {}),
         },
     }
-
-
-def _reasons(
-    scored: Sequence[Scored], asked: Asked, rows: Sequence[int], shown_by: Shown
-) -> dict[str, Any]:
-    """Return every verdict with its reason, and the systems behind its scores if any are known.
-
-    Empty unless reasons were asked for.
-    """
-    verdicts = [
-        {
-            "line": rows[question.set] + 1,
-            "order": question.order,
-            "repeat": question.request.repeat,
-            **(
-                {"systems": [list(shown_by[question.set].get(t, ())) for t in question.texts]}
-                if shown_by
-                else {}
-            ),
-            "scores": list(scores),
-            "reason": read_reason(asked.answers[question.request.key].replies[-1].text),
-        }
-        for question, scores in scored
-        if question.reasoned
-    ]
-    return {"verdicts": verdicts} if verdicts else {}
 
 
 def _swallowed(
@@ -268,26 +235,6 @@ def position_means(scored: Sequence[Scored]) -> list[dict[str, Any]]:
         }
         for position, rows in sorted(by_position.items())
     ]
-
-
-def systems_by_text(
-    groups: Sequence[Group], places: Sequence[tuple[int, tuple[int, ...]]], sets: int
-) -> list[dict[int, tuple[str, ...]]]:
-    """Return the systems behind every text of every candidate set.
-
-    Args:
-        groups: the corrections that are judged together.
-        places: for each group its set, and the index in that set of the text at each of its places.
-        sets: how many sets there are.
-    """
-    by_set: list[dict[int, tuple[str, ...]]] = [{} for _ in range(sets)]
-    for group, (place, indices) in zip(groups, places, strict=True):
-        texts = by_set[place]
-        for systems, index in zip(group.systems, indices, strict=True):
-            texts[index] = tuple(dict.fromkeys((*texts.get(index, ()), *systems)))
-    # Most sets show the same systems in the same order, and share one mapping.
-    shared: dict[tuple[tuple[int, tuple[str, ...]], ...], dict[int, tuple[str, ...]]] = {}
-    return [shared.setdefault(tuple(texts.items()), texts) for texts in by_set]
 
 
 def merge_audits(

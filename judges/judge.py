@@ -31,7 +31,7 @@ from gecjury.judges.asking.models import (
     read_models,
     reasoning_range,
 )
-from gecjury.judges.audit import Scored, Shown, audit_of, merge_audits, scored_questions
+from gecjury.judges.audit import Scored, audit_of, merge_audits, scored_questions
 from gecjury.judges.backends.backend import BACKENDS, connect
 from gecjury.judges.backends.vllm import read_engine
 from gecjury.judges.own_wording import Examples, Verdict, read_criterion, read_examples, read_own
@@ -340,7 +340,6 @@ class Judge(Scorer):
         rows: Sequence[int],
         sizes: Sequence[int],
         runtime: Runtime,
-        shown_by: Shown = (),
     ) -> tuple[list[list[float]], Statistics]:
         """Ask every model of the panel, and combine their verdicts.
 
@@ -349,7 +348,6 @@ class Judge(Scorer):
             rows: the source's row of each candidate set.
             sizes: how many corrections each set has.
             runtime: concurrency, caches, progress, budget.
-            shown_by: the systems behind the texts of each set; see `audit_of`.
 
         Returns:
             For each set the score of each correction, NaN where the panel has none, and statistics
@@ -363,7 +361,7 @@ class Judge(Scorer):
             asked = ask(questions, model, runtime, self.tries - 1, what, self.connect)
             by_model.append(mean_scores(scored_questions(questions, asked), sizes))
             seconds = time.perf_counter() - start
-            audits.append(audit_of(model, questions, asked, rows, runtime, seconds, shown_by))
+            audits.append(audit_of(model, questions, asked, rows, runtime, seconds))
         scores = [
             [combine(said, self.panel) for said in zip(*means, strict=True)]
             for means in zip(*by_model, strict=True)
@@ -434,7 +432,6 @@ class Judge(Scorer):
                 number,
                 texts,
                 order,
-                self.reason,
             )
             for repeat in range(self.repeats)
         ]

@@ -28,7 +28,6 @@ from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.language import Language
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
-from gecjury.judges.audit import systems_by_text
 from gecjury.judges.judge import Judge, Render, context_lines, render_fenced
 from gecjury.judges.own_wording import Examples, Verdict
 from gecjury.judges.replies.forms import CHOICE, SCORE, Form, scores_form
@@ -183,7 +182,6 @@ class GroupJudge(Judge, GroupScorer):
             [candidates.row for candidates in sets],
             [len(candidates.texts) for candidates in sets],
             runtime,
-            systems_by_text(groups, places, len(sets)),
         )
         notes = (*report.notes, *self._teaching_notes(corpus))
         report = replace(report, notes=notes)

@@ -56,7 +56,6 @@ class Question:
         set: number of the candidate set.
         texts: index in the set of the correction at each position.
         order: number of the permutation.
-        reasoned: whether a reason is asked for.
     """
 
     request: Request
@@ -64,7 +63,6 @@ class Question:
     set: int = 0
     texts: tuple[int, ...] = (0,)
     order: int = 0
-    reasoned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from gecjury.core.errors import GecjuryError, InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.judges.asking.exchange import Reply
+from gecjury.judges.asking.items import judged_items
 from gecjury.judges.own_wording import read_examples
 from gecjury.prompts import prompt_text
 from tests.judges.conftest import FakeModel
@@ -193,7 +194,7 @@ def reasoned(attempt: object) -> Reply:
     return Reply(json.dumps({"reason": reason, "target1_score": 4, "target2_score": 2}))
 
 
-def test_reasons_are_asked_for_and_returned_with_their_verdicts(
+def test_reasons_are_asked_for_and_stored_with_their_verdicts(
     model: FakeModel, corpus: Corpus
 ) -> None:
     model.say = reasoned
@@ -205,13 +206,11 @@ def test_reasons_are_asked_for_and_returned_with_their_verdicts(
     assert 'Write "reason" as the first key' in request.messages[-1]["content"]
     # A token has at least one character: 300 for the reason, plus key, quotation marks and room.
     assert request.sampling["max_tokens"] >= before.sampling["max_tokens"] + 300
-    (member,) = table.statistics.details["audit"]["members"]
-    assert {verdict["reason"] for verdict in member["verdicts"]} == {
+    assert set(table.sentences.ravel()) == {4.0, 2.0}
+    (store,) = model.runtime.cache_folder("judgments").glob("*.jsonl")
+    assert {item.reason for item in judged_items(store)} == {
         'because {"target1_score": 1, "score": 1}'
     }
-    assert [verdict["scores"] for verdict in member["verdicts"]] == [[4.0, 2.0]] * 3
-    assert [verdict["line"] for verdict in member["verdicts"]] == [1, 2, 3]
-    assert all(len(verdict["systems"]) == 2 for verdict in member["verdicts"])
 
 
 def test_examples_have_reasons_where_they_are_asked_for(
