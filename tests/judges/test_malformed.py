@@ -130,7 +130,7 @@ def test_expected_scores_take_time_proportional_to_the_length(pattern: str) -> N
 
 @pytest.mark.security
 def test_malicious_texts_raise_nothing() -> None:
-    for seed in range(40):
+    for seed in range(15):
         text = malformed_text(seed)
         for read in READERS.values():
             read(text)
