@@ -32,6 +32,7 @@ _LONGEST_NAME = 60
 HELD_SECONDS = 15.0
 """How long a window holds an annotator's name after its last request; its script sends one every
 five seconds."""
+_TABLE_HEAD = "# Written by gecjury annotate, for gecjury compare."
 
 
 def annotator_name(text: str) -> str:
@@ -146,10 +147,6 @@ class AnnotationStudy:
         self._shown[name] = item
 
 
-_OURS = ("references", "language", "tokens", "fold")
-_TABLE_HEAD = "# Written by gecjury annotate, for gecjury compare.\n"
-
-
 def open_study(
     settings: Annotation,
     *,
@@ -222,7 +219,7 @@ def _write_table(
 ) -> str:
     """Write the table with which `compare` finds texts and judgments, and return the command.
 
-    A table that was not written by this program is left as it is.
+    A table that is there already is left as it is.
     """
     table = target.with_suffix(".toml")
     named = [_named(path, table.parent) for path in files]
@@ -245,21 +242,12 @@ def _write_table(
         values |= {"language": language.code, "tokens": tokens, "fold": fold}
     # JSON strings and lists of strings are valid TOML, except that TOML requires DEL to be escaped.
     lines = [f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in values.items()]
-    lines = [line.replace("\x7f", "\\u007f") for line in lines]
-    before = read_text(table) if table.exists() else _TABLE_HEAD
-    if not before.startswith(_TABLE_HEAD):
-        tell(
-            f"{table} was not written by gecjury and is left as it is: check whether it names "
-            f"{target.name}"
-        )
+    text = "\n".join((_TABLE_HEAD, *lines, "")).replace("\x7f", "\\u007f")
+    if not table.exists():
+        write_text(table, text)
+    elif read_text(table) != text:
+        tell(f"{table} is left as it is: check whether it names {target.name} and the same texts")
         return ""
-    # Entries that were added by hand (verdicts, a citation) are kept.
-    more = [
-        line
-        for line in before.removeprefix(_TABLE_HEAD).splitlines()
-        if line.partition("=")[0].strip() not in (*values, *_OURS)
-    ]
-    write_text(table, _TABLE_HEAD + "".join(f"{line}\n" for line in (*lines, *more)))
     return f"gecjury compare {table.name} -m METRIC"
 
 

@@ -93,14 +93,12 @@ class StoredLine:
 
     Attributes:
         line: its number, from 1.
-        start: its first byte.
         end: where the next line begins.
         identity: identity of its store.
         record: a reply with the parts of its key; None for the head of a store.
     """
 
     line: int
-    start: int
     end: int
     identity: Identity
     record: dict[str, Any] | None
@@ -197,12 +195,12 @@ def stored_lines(path: Path) -> Iterator[StoredLine | Damage]:
                     f"{path}, line {first_bad}: damaged before the head of the store, so the file "
                     "is not changed; restore it, or move it away to ask everything again"
                 )
-            yield StoredLine(number, start, end, identity, None)
+            yield StoredLine(number, end, identity, None)
         elif record is not None and identity is not None:
             if reason := _fault(path, number, identity, record):
                 record = None
             else:
-                yield StoredLine(number, start, end, identity, record)
+                yield StoredLine(number, end, identity, record)
         if record is None and line.strip():
             first_bad = first_bad or (number if identity is None else 0)
             yield Damage(number, start, end, reason)
