@@ -150,8 +150,6 @@ class Example:
 
     Attributes:
         line: line number in the file.
-        source: the source.
-        texts: the corrections.
         scores: one per correction; 1 for an edit that is valid and 0 for one that is not.
         reason: reason for the verdict; empty where none was asked for.
     """
@@ -168,7 +166,6 @@ class Examples:
     """The judged corrections of a file.
 
     Attributes:
-        path: path of the file.
         rows: the judged corrections, in the order of the file.
     """
 

@@ -42,8 +42,6 @@ class CandidateSet:
 
     Attributes:
         row: the source's line.
-        source: the source.
-        context: the sentences around it.
         texts: the corrections, in the order in which a human saw them if that is known.
         shown: each correction as it is shown: plain, or with its edits marked.
     """

@@ -42,11 +42,8 @@ class StudyHead:
     """The first line of a journal: what is judged, and how.
 
     Attributes:
-        format: format of the file.
-        task: the annotators' task.
         seed: seed of all random choices.
         language: code, tokens and folding of the texts.
-        source: fingerprint of the sources.
         systems: fingerprint of each system's output.
     """
 
@@ -64,8 +61,6 @@ class ItemAnswer:
 
     Attributes:
         key: key created by the page, so that an answer that is sent twice is saved once.
-        annotator: name of the annotator.
-        item: id of the item.
         sentence: line of the source, from 1.
         systems: for each correction shown, the systems that made it.
         values: ranks, ratings (in the order of `ASPECTS`) or verdicts (1 right, 0 wrong).
@@ -138,7 +133,6 @@ class _Step:
     """A line of the journal that is not an answer.
 
     Attributes:
-        annotator: name of the annotator.
         undo: the item whose answer is taken back.
         skip: the item that is set aside.
         again: whether the items that were set aside are asked again.
@@ -191,7 +185,6 @@ class Journal:
     Attributes:
         output: the CSV file.
         path: the journal itself.
-        task: the annotators' task.
         people: the progress of each annotator, by name.
         behind: why the last answers are not in the CSV file, such as "No space left on device";
             "" if they are.

@@ -85,11 +85,7 @@ class AnnotationStudy:
     """An annotation study: its items, annotators and answers so far.
 
     Attributes:
-        corpus: the texts.
         settings: what is asked, of whom and how.
-        items: all items.
-        journal: where answers are kept.
-        chooser: chooses the next item.
         watched: files that must not change.
         command: the command that evaluates the results, shown on the page; empty for none.
         clock: returns seconds, for how long windows hold names.

@@ -60,10 +60,8 @@ class Desk:
 
     Attributes:
         metrics: names with options, as on the command line.
-        comparisons: files of comparisons.
         scores: a folder of score files; None for none.
         runtime: for scoring; its disk caches are not used, so that pasted texts are not stored.
-        language: language of pasted texts.
     """
 
     metrics: Sequence[str]

@@ -55,7 +55,6 @@ class Question:
         read: returns the verdict in a reply, or what is wrong with the reply.
         set: number of the candidate set.
         texts: index in the set of the correction at each position.
-        order: number of the permutation.
     """
 
     request: Request
@@ -194,7 +193,6 @@ class _Run:
         retries: further tries of a question whose reply cannot be read.
         price: of the model's tokens; None where unknown.
         store: the store of the replies.
-        bar: shows the progress.
         fresh: replies of this run, counted by key.
         verdicts: by key, the verdict on the last reply.
         unfit: by key, prompts that do not fit the model.

@@ -68,7 +68,6 @@ class Request:
         messages: what is sent.
         schema: JSON schema of the answer; None if the model is not given one.
         sampling: temperature, seed, token cap and all other settings that affect the answer.
-        repeat: number of the repetition.
         prompt: name, version and digest of the wording.
         expect: text of a typical answer, for estimates; not part of the key.
     """
@@ -190,7 +189,6 @@ class Attempt:
     """One try at a request.
 
     Attributes:
-        request: the question.
         number: 0 for the first time it is asked, counted over all runs.
         overrides: sampling settings changed for a retry, or to fit the model's window.
     """

@@ -255,7 +255,6 @@ class ReviewedReply:
     """One stored reply, with everything that is shown about it.
 
     Attributes:
-        file: name of its file.
         line: its line there, from 1.
         repeat: number of the repetition, from 0.
         judged: the texts that were judged; None if they cannot be identified.
@@ -292,7 +291,6 @@ class Review:
 
     Attributes:
         replies: those to show.
-        count: number of all replies.
         failed: how many of them could not be read.
         unread: how many have texts that cannot be identified.
         stores: identities, in the order of the files.

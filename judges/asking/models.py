@@ -133,10 +133,8 @@ class ModelTable:
     Attributes:
         date: when the prices and shut-down dates were recorded.
         currency: e.g. `USD`.
-        models: by name.
         families: properties of models by the beginning of their names.
         batch_factor: cost of a batch as a share of the price.
-        path: the file.
         fixed: the price that the user gave for every model, if any.
     """
 

@@ -94,7 +94,6 @@ class StoredLine:
     Attributes:
         line: its number, from 1.
         end: where the next line begins.
-        identity: identity of its store.
         record: a reply with the parts of its key; None for the head of a store.
     """
 
@@ -396,11 +395,7 @@ class Replies:
 
 
 class Store(Replies, AbstractContextManager["Store"]):
-    """The replies of one identity in a file, open for reading and appending.
-
-    Attributes:
-        path: the file.
-    """
+    """The replies of one identity in a file, open for reading and appending."""
 
     def __init__(self, path: Path, identity: Identity) -> None:
         """Open or create a store and lock it.
