@@ -167,19 +167,6 @@ def test_clear_lines_for_bad_input(
     assert (status, "not a store of judgments" in err) == (2, True)
 
 
-def test_a_judge_without_a_model_is_refused_before_anything_else(
-    call: Call, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for command in (["score", *files], ["rank", *files], ["compare", "sample", "--dry-run"]):
-        status, out, err = call(*command, "-m", "llm-s")
-        assert (status, out, err.count("\n")) == (2, "", 1)
-        assert "name the model to ask, e.g. -m llm-s:model=gpt-6-luna" in err
-        assert "--dry-run" in err
-    assert not (tmp_path / "c").exists()
-    assert main(["metrics", "llm-s"]) == 0
-    assert "needs model (model=…)" in " ".join(capsys.readouterr().out.split())
-
-
 def test_a_price_on_the_command_line(call: Call, serve: Serve, files: list[str]) -> None:
     server = serve()
     argv = ["score", *files, "-m", f"llm-s:model=m,base_url={server.url}", "--price", "2,8"]

@@ -6,22 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.edit_verdicts import HumanVerdict
-from gecjury.benchmarks.judgments import RankedItem
 from gecjury.core.errors import InputError
-from gecjury.corpus.corpus import Corpus, Version
 from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.asking.items import People, judged_items, review_of
 from gecjury.judges.asking.store import Identity, Store
 from gecjury.judges.asking.transfer import find_stores
 from gecjury.prompts import Prompt, read
+from tests.judges.conftest import SOURCE, A, B, C
 
-SOURCE = "She go home ."
-A, B, C = "She goes home .", "She go home .", "She went  to home ."
 Exchange = tuple[Request, Reply, dict[str, object] | None]
 
 
@@ -63,28 +58,8 @@ def stored(file: Path, *exchanges: Exchange) -> Path:
 
 
 @pytest.fixture
-def people() -> People:
-    """A is preferred to B twice, C to A once; B and C were compared once and tied."""
-    groups = (("a",), ("b", "b2"), ("c",))
-    items = (
-        RankedItem("1", 0, "anna", groups[:2], (1, 2)),
-        RankedItem("2", 0, "bert", groups[:2], (2, 3)),
-        RankedItem("3", 0, "anna", groups[::2], (2, 1)),
-        RankedItem("4", 0, "anna", groups[1:], (1, 1)),
-    )
-    texts = {"a": A, "b": B, "b2": B, "c": C}
-    verdicts = [
-        HumanVerdict(who, SOURCE, A, 1, 2, "goes", valid)
-        for who, valid in (("anna", True), ("bert", True), ("carl", False))
-    ]
-    benchmark = Benchmark(
-        name="own", rankings={"sentence": items}, human={"sentence": {}}, view="sentence",
-        corpus=Corpus((SOURCE,), {name: Version((text,)) for name, text in texts.items()}),
-        systems="all", system_sets={}, references="", sentence_ids=(0,), citation="",
-        segment_scores=np.array([[4.5], [2.0], [2.0], [np.nan]]),
-        _verdicts=lambda: (tuple(verdicts), (), ()),
-    )  # fmt: skip
-    return People(benchmark)
+def people(judged: Benchmark) -> People:
+    return People(judged)
 
 
 def test_scores_are_compared_with_people(tmp_path: Path, people: People) -> None:
