@@ -10,35 +10,24 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats.contingency import association
 
 from gecjury.benchmarks.annotators import krippendorff_alpha
 from gecjury.core.runtime import Runtime
 from gecjury.core.wording import number, visible
-from gecjury.corpus.corpus import Group
 from gecjury.judges.asking.ask import NO_USAGE, Asked, Question, thoughts_only
-from gecjury.judges.asking.exchange import CUT, TOO_LONG, WINDOW, Model, Reply, Request
+from gecjury.judges.asking.exchange import TOO_LONG, Model
 from gecjury.judges.asking.models import model_table
 from gecjury.judges.asking.store import ASIDE
-from gecjury.judges.replies.reply import Failure, ignores_schema, read_reason
+from gecjury.judges.replies.reply import Failure, ignores_schema
 
 Scored = tuple[Question, Sequence[float]]
 """A question with the score at each position."""
 
-Shown = Sequence[Mapping[int, tuple[str, ...]]]
-"""For each candidate set, the systems that made each text, by the text's index."""
-
 _LISTED = 100
-# If position and system coincide this much, in this many sets, a note says so.
-_COINCIDE = 0.5
-_FEW_SETS = 20
 # Failures that are counted separately; all others are replies that cannot be read.
 _TOLD_APART = ("refused", "truncated", TOO_LONG)
 # Failures whose details are our own words.
 _IN_OUR_WORDS = ("empty", "truncated")
-# Efforts at which a model reasons on most questions.
-_SHOWING = ("medium", "high")
-_KINDS = (("reasoning", "of them for reasoning"), ("cached", "read from the server's cache"))
 _LEVELS: tuple[Literal["ordinal", "interval"], ...] = ("ordinal", "interval")
 # Characters per token; prose in the tokenizers of current models has 4 to 5.
 _MOST_CHARACTERS = 8
@@ -57,7 +46,6 @@ def audit_of(
     rows: Sequence[int],
     runtime: Runtime,
     seconds: float,
-    shown_by: Shown = (),
 ) -> dict[str, Any]:
     """Return the audit of one model as JSON values.
 
@@ -68,7 +56,6 @@ def audit_of(
         rows: the source's row of each candidate set.
         runtime: for the price table.
         seconds: wall time.
-        shown_by: the systems behind the texts of each set; empty if none are judged together.
     """
     answers = asked.answers
     scored = scored_questions(questions, asked)
@@ -108,15 +95,12 @@ def audit_of(
             for question in questions
             if isinstance(verdict := answers[question.request.key].verdict, Failure)
         ],
-        **_windows(model, questions, asked, rows),
-        **_reasons(scored, asked, rows, shown_by),
+        **_swallowed(model, questions, asked, rows),
         **_settings(model, questions, asked),
         "flips": order_flips(scored),
         "repeat_agreement": repeat_agreement(scored),
         "histogram": {f"{score:g}": count for score, count in sorted(halves.items())},
         "positions": position_means(scored),
-        "position_effects": position_effects(scored, shown_by),
-        "system_positions": system_positions(questions, shown_by),
         "tokens": {
             "input": sum(reply.input_tokens for reply in replies),
             "output": sum(reply.output_tokens for reply in replies),
@@ -139,66 +123,20 @@ def audit_of(
     }
 
 
-def _reasons(
-    scored: Sequence[Scored], asked: Asked, rows: Sequence[int], shown_by: Shown
-) -> dict[str, Any]:
-    """Return every verdict with its reason, and the systems behind its scores if any are known.
-
-    Empty unless reasons were asked for.
-    """
-    verdicts = [
-        {
-            "line": rows[question.set] + 1,
-            "order": question.order,
-            "repeat": question.request.repeat,
-            **(
-                {"systems": [list(shown_by[question.set].get(t, ())) for t in question.texts]}
-                if shown_by
-                else {}
-            ),
-            "scores": list(scores),
-            "reason": read_reason(asked.answers[question.request.key].replies[-1].text),
-        }
-        for question, scores in scored
-        if question.reasoned
-    ]
-    return {"verdicts": verdicts} if verdicts else {}
-
-
-def _windows(
+def _swallowed(
     model: Model, questions: Sequence[Question], asked: Asked, rows: Sequence[int]
 ) -> dict[str, Any]:
-    """Return what is reported on prompts that were cut, here or apparently by the server."""
-    last = [
-        (question, replies[-1])
-        for question in questions
-        if (replies := asked.answers[question.request.key].replies)
-    ]
-    cut = [(question, reply.sent) for question, reply in last if CUT in reply.sent]
-    swallowed = [
-        question
-        for question, reply in last
-        if model.backend == "openai" and _swallowed(question.request, reply)
-    ]
-
-    def places(those: Sequence[Question]) -> dict[str, Any]:
-        return {
-            "questions": len({question.request.key for question in those}),
-            "lines": sorted({rows[question.set] + 1 for question in those}),
-        }
-
-    parts: dict[str, Any] = {}
-    if cut:
-        words = {question.request.key: int(sent[CUT]) for question, sent in cut}
-        levels = Counter(words.values())
-        parts["cut"] = {
-            **places([question for question, _ in cut]),
-            "words": {str(level): levels[level] for level in sorted(levels, reverse=True)},
-            "window": next((sent[WINDOW] for _, sent in reversed(cut) if WINDOW in sent), None),
-        }
-    if swallowed:
-        parts["swallowed"] = places(swallowed)
-    return parts
+    """Return the prompts of which a server counted far fewer tokens than they can have."""
+    keys, lines = set(), set()
+    for question in questions if model.backend == "openai" else ():
+        replies = asked.answers[question.request.key].replies
+        if not replies or not replies[-1].input_tokens:
+            continue
+        length = sum(len(message["content"]) for message in question.request.messages)
+        if length > _MOST_CHARACTERS * replies[-1].input_tokens:
+            keys.add(question.request.key)
+            lines.add(rows[question.set] + 1)
+    return {"swallowed": {"questions": len(keys), "lines": sorted(lines)}} if keys else {}
 
 
 def _settings(model: Model, questions: Sequence[Question], asked: Asked) -> dict[str, Any]:
@@ -221,23 +159,7 @@ def _settings(model: Model, questions: Sequence[Question], asked: Asked) -> dict
         parts["reasoning"] = {
             "effort": model.effort, "replies": reasoned, "of": len(replies), "ran_out": ran_out
         }  # fmt: skip
-    repeats: dict[tuple[int, int, tuple[int, ...]], list[str]] = defaultdict(list)
-    for question in questions:
-        sampling, answer = question.request.sampling, asked.answers[question.request.key]
-        if sampling.get("temperature") and "seed" in sampling and answer.replies:
-            repeats[question.set, question.order, question.texts].append(answer.replies[-1].text)
-    pairs = [one == two for texts in repeats.values() for one, two in combinations(texts, 2)]
-    if pairs:
-        parts["seeds"] = {"compared": len(pairs), "same_text": sum(pairs)}
     return {"settings": parts} if parts else {}
-
-
-def _swallowed(request: Request, reply: Reply) -> bool:
-    """Return whether a server counted far fewer tokens than a prompt can have."""
-    if not reply.input_tokens or CUT in reply.sent:
-        return False
-    length = sum(len(message["content"]) for message in request.messages)
-    return length > _MOST_CHARACTERS * reply.input_tokens
 
 
 def _by_set(scored: Sequence[Scored]) -> Iterator[Iterator[Scored]]:
@@ -297,8 +219,7 @@ def repeat_agreement(scored: Sequence[Scored]) -> dict[str, Any] | None:
 def position_means(scored: Sequence[Scored]) -> list[dict[str, Any]]:
     """Return the mean score by position, and its mean distance from the mean of the same reply.
 
-    Without a bias the distance is about 0 at every position, if corrections are in random order;
-    `position_effects` also controls for the systems.
+    Without a bias the distance is about 0 at every position, if corrections are in random order.
     """
     by_position: dict[int, list[tuple[float, float]]] = defaultdict(list)
     for _, scores in scored:
@@ -314,95 +235,6 @@ def position_means(scored: Sequence[Scored]) -> list[dict[str, Any]]:
         }
         for position, rows in sorted(by_position.items())
     ]
-
-
-def systems_by_text(
-    groups: Sequence[Group], places: Sequence[tuple[int, tuple[int, ...]]], sets: int
-) -> list[dict[int, tuple[str, ...]]]:
-    """Return the systems behind every text of every candidate set.
-
-    Args:
-        groups: the corrections that are judged together.
-        places: for each group its set, and the index in that set of the text at each of its places.
-        sets: how many sets there are.
-    """
-    by_set: list[dict[int, tuple[str, ...]]] = [{} for _ in range(sets)]
-    for group, (place, indices) in zip(groups, places, strict=True):
-        texts = by_set[place]
-        for systems, index in zip(group.systems, indices, strict=True):
-            texts[index] = tuple(dict.fromkeys((*texts.get(index, ()), *systems)))
-    # Most sets show the same systems in the same order, and share one mapping.
-    shared: dict[tuple[tuple[int, tuple[str, ...]], ...], dict[int, tuple[str, ...]]] = {}
-    return [shared.setdefault(tuple(texts.items()), texts) for texts in by_set]
-
-
-def system_positions(questions: Sequence[Question], shown_by: Shown) -> dict[str, Any] | None:
-    """Return how strongly the position of a correction and its system coincide.
-
-    Returns:
-        `cramers_v`, from 0 (every system is at every position equally often) to 1 (a position
-        determines the system), and the number of `sets` of two or more corrections that were
-        counted; None without two systems and two positions.
-    """
-    pairs: Counter[tuple[int, str]] = Counter()
-    sets = set()
-    for question in questions:
-        if shown_by and len(question.texts) > 1:
-            sets.add(question.set)
-            for position, text in enumerate(question.texts):
-                for system in shown_by[question.set].get(text, ()):
-                    pairs[position, system] += 1
-    positions = sorted({position for position, _ in pairs})
-    systems = sorted({system for _, system in pairs})
-    if min(len(positions), len(systems)) < 2:
-        return None
-    table = np.array([[pairs[p, s] for s in systems] for p in positions])
-    value = association(table, method="cramer")
-    return {"cramers_v": min(1.0, float(value)), "sets": len(sets)}
-
-
-def position_effects(scored: Sequence[Scored], shown_by: Shown) -> list[float] | None:
-    """Return what a position adds to a score, controlling for the systems.
-
-    This is the least-squares fit of the scores on position and system within replies: score =
-    reply + position + system. If several systems share a correction, each counts in part.
-
-    Returns:
-        One effect per position, in points; their mean is 0. None if positions and systems cannot
-        be separated: there is one position, or a system has a position to itself.
-    """
-    replies = [
-        (question.texts, shown_by[question.set], scores)
-        for question, scores in scored
-        if shown_by and len(question.texts) > 1
-    ]
-    if not replies:
-        return None
-    most = max(len(texts) for texts, _, _ in replies)
-    names = {name for _, systems_of, _ in replies for them in systems_of.values() for name in them}
-    column = {name: most + at for at, name in enumerate(sorted(names))}
-    # The normal equations, added up reply by reply: corpora have millions of scores.
-    width = most + len(column)
-    matrix, right = np.zeros((width, width)), np.zeros(width)
-    for texts, systems_of, scores in replies:
-        count = len(texts)
-        design = np.zeros((count, width))
-        design[np.arange(count), np.arange(count)] = 1
-        for row, text in enumerate(texts):
-            systems = systems_of.get(text, ())
-            for name in systems:
-                design[row, column[name]] = 1 / len(systems)
-        design -= design.mean(axis=0)
-        matrix += design.T @ design
-        right += design.T @ (np.array(scores) - np.mean(scores))
-    # Effects are known up to a constant for all positions: any other direction without information
-    # confounds positions with systems.
-    values, vectors = np.linalg.eigh(matrix)
-    unknown = vectors[:most, values < 1e-9 * max(values[-1], 1.0)]
-    if np.abs(unknown - unknown.mean(axis=0)).max(initial=0.0) > 1e-6:
-        return None
-    effects = np.linalg.pinv(matrix, rcond=1e-9, hermitian=True) @ right
-    return [float(value) for value in effects[:most] - effects[:most].mean()]
 
 
 def merge_audits(
@@ -471,26 +303,14 @@ def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
             f"{_lines(entry['line'] for entry in unread)}): {_faults(unread)}. They are left out, "
             "and count neither as zero nor as a tie"
         )
-    # Prompts next: a verdict on less context is not the verdict that was asked for.
-    if cut := audit.get("cut"):
-        levels = [
-            f"{count} with {level} words of it on each side" if level != "0" else f"{count} without"
-            for level, count in cut["words"].items()
-        ]
-        window = "" if cut["window"] is None else f" of {cut['window']} tokens"
-        yield (
-            f"{name}: context was cut to fit the model's window{window}: {', '.join(levels)}, of "
-            f"{audit['requests']['distinct']} questions (lines {_lines(cut['lines'])}). With a "
-            "longer window and a separate cache folder (--cache DIR) they are asked in full"
-        )
     yield from _settings_notes(audit)
     if unfit := [entry for entry in missing if entry["kind"] == TOO_LONG]:
         yield (
-            f"{name}: {len(unfit)} prompts do not fit the model, even without context (lines "
+            f"{name}: {len(unfit)} prompts do not fit the model (lines "
             f"{_lines(entry['line'] for entry in unfit)}): {unfit[0]['detail']}. They are left "
             "out, and count neither as zero nor as a tie; the others are kept. Start the model "
-            "with a longer window (max_model_len, or the server's own option) and run the same "
-            "command again, or judge fewer corrections at once (protocol=pointwise)"
+            "with a longer window (max_model_len in engine=FILE, or the server's own option) and "
+            "run the same command again, or leave out the context (context=none)"
         )
     if swallowed := audit.get("swallowed"):
         yield (
@@ -499,13 +319,6 @@ def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
             "prompts without saying so; start it with a longer window (Ollama: "
             "OLLAMA_CONTEXT_LENGTH), and ask again with a separate cache folder (--cache DIR)"
         )
-    together = audit["system_positions"]
-    if together and together["cramers_v"] >= _COINCIDE and together["sets"] >= _FEW_SETS:
-        yield (
-            f"{name}: a correction's position and its system coincide (Cramér's V "
-            f"{together['cramers_v']:.2f}, 1: fully): a preference of the judge for a position "
-            "cannot be distinguished from a better system; ask with orders=2"
-        )
 
 
 def _settings_notes(audit: Mapping[str, Any]) -> Iterator[str]:
@@ -513,8 +326,7 @@ def _settings_notes(audit: Mapping[str, Any]) -> Iterator[str]:
     name, settings = audit["model"], audit.get("settings", {})
     who = "vLLM" if audit["backend"] == "vllm" else "the server"
     parts = []
-    schema, seeds = settings.get("schema"), settings.get("seeds")
-    reasoning = settings.get("reasoning")
+    schema, reasoning = settings.get("schema"), settings.get("reasoning")
     # A schema that was ignored is left out from then on, and its other form is still a schema.
     explained = {"json_schema", *(["response_format"] if schema else [])}
     if refused := [name for name in settings.get("left_out", {}) if name not in explained]:
@@ -528,14 +340,6 @@ def _settings_notes(audit: Mapping[str, Any]) -> Iterator[str]:
         parts.append(
             f"ignores effort=none ({reasoning['replies']} of {reasoning['of']} replies spent "
             "tokens on reasoning)"
-        )
-    silent = reasoning and reasoning["of"] and not reasoning["replies"]
-    if silent and reasoning["effort"] in _SHOWING:
-        parts.append(f"reports no reasoning at effort={reasoning['effort']}, which it may ignore")
-    if seeds and seeds["compared"] == seeds["same_text"] >= _FEW_SETS:
-        parts.append(
-            f"returns the same text for every seed ({seeds['compared']} repetitions), so it may "
-            "ignore seed and temperature"
         )
     if parts:
         yield (
@@ -570,7 +374,6 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
     valid = audit["valid"] / requests["distinct"] if requests["distinct"] else float("nan")
     # What one order or one repetition cannot show is reported as not measured, never as zero.
     flips, repeats = audit["flips"], audit["repeat_agreement"]
-    effects, together = audit["position_effects"], audit["system_positions"]
     single = "not measured (one only)"
     shown = {
         "valid replies": f"{audit['valid']} of {requests['distinct']} ({valid:.1%})",
@@ -584,17 +387,6 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
         "mean score by position": "  ".join(
             f"{row['position']}: {row['mean']:.2f}" for row in audit["positions"]
         ),
-        "position effect, systems held equal": (
-            "not measured"
-            if effects is None
-            else "  ".join(f"{place}: {effect:+.2f}" for place, effect in enumerate(effects, 1))
-        ),
-        "position and system coincide": (
-            f"Cramér's V {together['cramers_v']:.2f} over {together['sets']} sets (0: not at all, "
-            "1: fully)"
-            if together
-            else single
-        ),
         "flips when reordered": (
             f"{flips['flipped']:.1%} of {flips['compared']}" if flips else single
         ),
@@ -602,7 +394,8 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
             f"{repeats['equal']:.1%} of {repeats['compared']}" if repeats else single
         ),
         "tokens read, written": f"{tokens['input']}, {tokens['output']}"
-        + "".join(f"; {tokens[kind]} {what}" for kind, what in _KINDS if tokens[kind]),
+        + (f"; {tokens['reasoning']} of them for reasoning" if tokens["reasoning"] else "")
+        + (f"; {tokens['cached']} read from the server's cache" if tokens["cached"] else ""),
         "cost": (
             "no price known"
             if cost["amount"] is None

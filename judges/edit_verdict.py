@@ -18,8 +18,8 @@ from gecjury.corpus.edits import Edit, Edits
 from gecjury.corpus.language import Language
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
-from gecjury.judges.examples import Examples, Verdict
 from gecjury.judges.judge import Judge, Render, render_fenced
+from gecjury.judges.own_wording import Examples, Verdict
 from gecjury.judges.replies.forms import VALIDITY
 from gecjury.judges.showing import edits_of_pairs, marked, read_contexts
 from gecjury.prompts import Prompt
@@ -47,8 +47,6 @@ class EditVerdict(Judge, MeanScorer):
     wording_name: ClassVar[str] = "edit-verdict"
     shows_edits: ClassVar[bool] = True
     later_settings: ClassVar[frozenset[str]] = Judge.later_settings | {"criterion"}
-
-    criterion: str | None = None
 
     @property
     def example_verdict(self) -> Verdict:
@@ -78,7 +76,7 @@ class EditVerdict(Judge, MeanScorer):
                 )
             case = EditCase(row, source, None, of_text[0], of_text, nan, text, corpus.language)
             answer = form.answer(example.scores, example.reason)
-            rendered.append((self._rendered(wording, case)(None), answer))
+            rendered.append((self._rendered(wording, case)(), answer))
         return rendered
 
     def _rendered(self, wording: Prompt, case: EditCase) -> Render:

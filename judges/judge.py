@@ -28,25 +28,21 @@ from gecjury.judges.asking.models import (
     Capabilities,
     capabilities,
     effort_fault,
-    is_official,
-    model_table,
     read_models,
     reasoning_range,
-    today,
 )
-from gecjury.judges.audit import Scored, Shown, audit_of, merge_audits, scored_questions
+from gecjury.judges.audit import Scored, audit_of, merge_audits, scored_questions
 from gecjury.judges.backends.backend import BACKENDS, connect
-from gecjury.judges.examples import Examples, Verdict, read_examples
-from gecjury.judges.own_wording import read_criterion, read_own
+from gecjury.judges.backends.vllm import read_engine
+from gecjury.judges.own_wording import Examples, Verdict, read_criterion, read_examples, read_own
 from gecjury.judges.replies.forms import TOP_TOKENS, Form
 from gecjury.judges.showing import (
     Context,
-    cut_context,
     extraction_parts,
     nonce,
     one_line,
 )
-from gecjury.prompts import CRITERIA, Prompt, prompt_text, read
+from gecjury.prompts import CRITERIA, Prompt, read
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, Statistics
 from gecjury.scoring.signature import Setting, Signature
@@ -54,14 +50,13 @@ from gecjury.scoring.signature import Setting, Signature
 # Marks options that decide where a score is computed, never its value.
 _PLACE = {"place": True}
 _BOUNDS = {
-    **dict.fromkeys(("repeats", "tries", "tensor_parallel"), (1, math.inf)),
-    **dict.fromkeys(("max_tokens", "max_model_len"), (1, math.inf)),
+    **dict.fromkeys(("repeats", "tries", "max_tokens"), (1, math.inf)),
     "seed": (0, math.inf),
     "temperature": (0, 2),
 }
 
-Render = Callable[[int | None], str]
-"""Renders a prompt with at most this many words of context on each side; None for all of it."""
+Render = Callable[[], str]
+"""Renders a prompt."""
 
 
 @dataclass(frozen=True)
@@ -90,21 +85,17 @@ class Judge(Scorer):
         structured: answers by JSON schema (`schema`), by instruction and tolerant reading
             (`text`), or as the model is known to allow (`auto`: a schema, unless it thinks).
         tries: how often a question is asked until its reply can be read.
-        tensor_parallel: number of GPUs for one in-process model.
-        gpu_memory: share of the memory, of the GPU or else of the machine, that an in-process model
-            may use.
-        max_model_len: context length of an in-process model, if shorter than its own.
+        engine: a TOML file with vLLM's own settings, such as `tensor_parallel_size`,
+            `gpu_memory_utilization` and `max_model_len`.
         prompt: a file with your own wording; `gecjury judgments prompt` prints the built-in one.
         examples: a table of judged corrections that the model is shown before each question.
         reason: whether the model gives a short reason before every verdict.
-        sections: the order of the prompt's sections, e.g. 2+1+3 to put the second one first.
+        criterion: what to judge by: a published criterion, a file or a sentence.
     """
 
     family: ClassVar[str] = "judges"
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
-    later_settings: ClassVar[frozenset[str]] = frozenset(
-        {"prompt", "examples", "reason", "sections", "effort"}
-    )
+    later_settings: ClassVar[frozenset[str]] = frozenset({"prompt", "examples", "reason", "effort"})
     connect: ClassVar[Connect] = staticmethod(connect)
     wording_name: ClassVar[str]
     """The name of the prompt of the judge's own question."""
@@ -125,13 +116,11 @@ class Judge(Scorer):
     effort: Effort = "auto"
     structured: Literal["auto", "schema", "text"] = "auto"
     tries: int = 3
-    tensor_parallel: int = field(default=1, metadata=_PLACE)
-    gpu_memory: float | None = field(default=None, metadata=_PLACE)
-    max_model_len: int | None = field(default=None, metadata=_PLACE)
+    engine: str | None = field(default=None, metadata=_PLACE)
     prompt: str | None = None
     examples: str | None = None
     reason: bool = False
-    sections: str | None = None
+    criterion: str | None = None
 
     def __post_init__(self) -> None:
         for backend in self.backend.split("+"):
@@ -158,11 +147,6 @@ class Judge(Scorer):
         """The column of `examples` with the verdict."""
         return "score"
 
-    @property
-    def typed_name(self) -> str:
-        """The judge and the options that decide its placeholders, as on the command line."""
-        return self.name
-
     def wording(self, language: Language = ENGLISH) -> Prompt:
         """Return the prompt in use for texts in a language.
 
@@ -170,12 +154,10 @@ class Judge(Scorer):
             InputError: a file of the user's cannot be used.
             OptionError: the criterion is unknown, or the prompt has no place for it.
         """
-        wording = self._own_wording(language) if self.prompt else self._usual_wording(language)
-        if self.sections:
-            try:
-                wording = wording.reordered(self.sections)
-            except ValueError as error:
-                raise OptionError(f"{self.name}: sections={self.sections:.60}: {error}") from None
+        if self.prompt:
+            wording = self._own_wording(language)
+        else:
+            wording = load_wording(self.usual_wording, self._sentence, language)
         shown = self.shown_examples
         return replace(
             wording,
@@ -183,20 +165,13 @@ class Judge(Scorer):
             examples=shown.digest if shown else "",
         )
 
-    @property
-    def wording_file(self) -> str:
-        """The whole file of the wording that is used without `prompt`, as `read_own` reads it."""
-        wording = self._usual_wording(ENGLISH)
-        return prompt_text(wording.name, wording.version)
-
-    def _usual_wording(self, language: Language) -> Prompt:
-        return load_wording(self.usual_wording, self._sentence, language)
-
     def _own_wording(self, language: Language) -> Prompt:
         """Return the wording of the user's file, which needs the built-in one's placeholders."""
         ours = read(self.usual_wording, _NAMED).placeholders
         may = {"criterion", "language"} | ({"subject"} & ours)
-        own = read_own(str(self.prompt), ours - may, may, self.typed_name)
+        protocol = getattr(self, "protocol", None)
+        typed = f"{self.name}:protocol={protocol}" if protocol else self.name
+        own = read_own(str(self.prompt), ours - may, may, typed)
         if self._sentence and "criterion" not in own.placeholders:
             raise OptionError(
                 f"{self.name}: {self.prompt} has no place for a criterion; put {{{{criterion}}}} "
@@ -207,9 +182,10 @@ class Judge(Scorer):
     @property
     def _sentence(self) -> Prompt | None:
         """The sentence that a criterion adds; None without one."""
-        value: str | None = getattr(self, "criterion", None)
         published = CRITERIA.get(self.wording_name, ())
-        return None if value is None else read_criterion(self.name, value, published)
+        if self.criterion is None:
+            return None
+        return read_criterion(self.name, self.criterion, published)
 
     @property
     def shown_examples(self) -> Examples | None:
@@ -252,12 +228,9 @@ class Judge(Scorer):
         backends = self._each("backend", self.backend, len(names))
         address = self.address or ""
         urls = [address] if len(names) == 1 else self._each("base_url", address, len(names))
-        engine = {
-            "tensor_parallel_size": self.tensor_parallel,
-            "gpu_memory_utilization": self.gpu_memory,
-            "max_model_len": self.max_model_len,
-        }
-        options = tuple((name, value) for name, value in engine.items() if value is not None)
+        if self.engine and "vllm" not in backends:
+            raise OptionError(f"{self.name}: engine={self.engine} is for backend=vllm")
+        options = read_engine(self.engine) if self.engine else ()
         return tuple(
             Model(
                 backend=backend,
@@ -289,41 +262,14 @@ class Judge(Scorer):
             shown = [text for group in whole.groups or () for text in group.texts]
             examples.refuse_leaks(corpus_texts(whole, systems=True) | {"correction": shown})
 
-    def notes(self, runtime: Runtime) -> tuple[str, ...]:
-        """Return notes on a server that the command does not name, and on OpenAI's models."""
-        notes = []
-        if (self.address or "") != (self.base_url or ""):
-            notes.append(
-                f"{self.name}: requests go to {public_address(default_server())}, as "
-                f"${SERVER_VARIABLE} says; its replies are stored separately from OpenAI's"
-            )
-        if official := [model.name for model in self.models() if is_official(model)]:
-            notes += model_table(runtime).notes(official)
-        return tuple(notes)
-
-    def refuse_ended(self, pose: Callable[[Model], list[Question]], runtime: Runtime) -> None:
-        """Refuse to ask OpenAI for a model that is shut down; stored replies are still read.
-
-        Args:
-            pose: returns the questions to a model.
-            runtime: for the table of models and the stored replies.
-
-        Raises:
-            OptionError: such a model has questions left to answer; nothing was sent to any model.
-        """
-        table = model_table(runtime)
-        for model in self.models():
-            end = table.end(model.name) if is_official(model) else None
-            if end is None or today() <= end:
-                continue
-            left = plan_work(pose(model), model, runtime, self.tries - 1).requests
-            if left:
-                raise OptionError(
-                    f"{self.name}: OpenAI shut {model.name} down on {end} (table of models of "
-                    f"{table.date}), and {left} questions have no stored reply; nothing was sent. "
-                    f"Name a model that is served, e.g. {table.suggestion()}, and try it with "
-                    "--dry-run first; if the date is wrong, give another table with --prices FILE"
-                )
+    def notes(self) -> tuple[str, ...]:
+        """Return a note on a server that the command does not name."""
+        if (self.address or "") == (self.base_url or ""):
+            return ()
+        return (
+            f"{self.name}: requests go to {public_address(default_server())}, as "
+            f"${SERVER_VARIABLE} says; its replies are stored separately from OpenAI's",
+        )
 
     def _each(self, name: str, text: str, count: int) -> list[str]:
         parts = text.split("+")
@@ -369,9 +315,8 @@ class Judge(Scorer):
 
     def plan_of(self, pose: Callable[[Model], list[Question]], runtime: Runtime) -> Plan:
         """Return the plan for the questions that are posed to each model."""
-        self.refuse_ended(pose, runtime)
         plans = [plan_work(pose(m), m, runtime, self.tries - 1) for m in self.models()]
-        notes = self.notes(runtime) + tuple(
+        notes = self.notes() + tuple(
             f"{model.name} reasons before it answers: hidden tokens are paid for as output. The "
             f"range assumes {least:,} to {most:,} of them per answer, which tokens.output and "
             "cost.amount leave out; --max-cost counts them"
@@ -395,7 +340,6 @@ class Judge(Scorer):
         rows: Sequence[int],
         sizes: Sequence[int],
         runtime: Runtime,
-        shown_by: Shown = (),
     ) -> tuple[list[list[float]], Statistics]:
         """Ask every model of the panel, and combine their verdicts.
 
@@ -404,13 +348,11 @@ class Judge(Scorer):
             rows: the source's row of each candidate set.
             sizes: how many corrections each set has.
             runtime: concurrency, caches, progress, budget.
-            shown_by: the systems behind the texts of each set; see `audit_of`.
 
         Returns:
             For each set the score of each correction, NaN where the panel has none, and statistics
             with the audit in their details.
         """
-        self.refuse_ended(pose, runtime)
         by_model, audits = [], []
         for model in self.models():
             start = time.perf_counter()
@@ -419,13 +361,13 @@ class Judge(Scorer):
             asked = ask(questions, model, runtime, self.tries - 1, what, self.connect)
             by_model.append(mean_scores(scored_questions(questions, asked), sizes))
             seconds = time.perf_counter() - start
-            audits.append(audit_of(model, questions, asked, rows, runtime, seconds, shown_by))
+            audits.append(audit_of(model, questions, asked, rows, runtime, seconds))
         scores = [
             [combine(said, self.panel) for said in zip(*means, strict=True)]
             for means in zip(*by_model, strict=True)
         ]
         audit, notes = merge_audits(audits, by_model)
-        notes = (*notes, *self.notes(runtime))
+        notes = (*notes, *self.notes())
         return scores, Statistics(np.empty(0), None, {"audit": audit}, notes)
 
     def asking(self, connect: Connect) -> Self:
@@ -485,13 +427,11 @@ class Judge(Scorer):
                     repeat=repeat,
                     prompt=prompt,
                     expect=expect,
-                    cut=render,
                 ),
                 read,
                 number,
                 texts,
                 order,
-                self.reason,
             )
             for repeat in range(self.repeats)
         ]
@@ -590,7 +530,6 @@ def render_fenced(
     source: str,
     context: Context,
     texts: Mapping[str, str],
-    words: int | None = None,
     **more: str,
 ) -> str:
     """Render one of our own prompts, with texts between lines that none of them contains.
@@ -600,10 +539,9 @@ def render_fenced(
         source: a sentence.
         context: the sentences around it.
         texts: by their place in the prompt.
-        words: see `gecjury.judges.showing.cut_context`.
         more: values for further places in the prompt.
     """
-    lines = context_lines(source, cut_context(context, words))
+    lines = context_lines(source, context)
     fence = nonce([lines, *texts.values()])
     return wording.render(context=lines, fence=fence, **texts, **more)
 

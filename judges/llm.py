@@ -1,19 +1,255 @@
 """LLM-S and LLM-E (Kobayashi, Mita and Komachi 2024): sentence- and edit-level judging by a model.
 
 Both judge up to five distinct corrections of a source together; on a benchmark that records which
-corrections its annotators saw together, they judge exactly those sets.
+corrections its annotators saw together, they judge exactly those sets. The protocols are:
+
+- *listwise*: all corrections of a set at once, in `orders` permutations, scored 1 to 5. The prompt
+  is the published one, word for word, which shows every target on its own line;
+- *pointwise*: each correction alone, scored 1 to 5;
+- *pairwise*: every two corrections of a set; a win is worth 1, a tie one half. A correction that
+  is alone in its set has no score, because it was not compared.
+
+A correction's score is the mean over the ballots that score it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
+from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus
-from gecjury.judges.protocols import GroupJudge
-from gecjury.judges.showing import edits_of_pairs, marked, one_line
+from gecjury.corpus.corpus import Corpus, Group
+from gecjury.corpus.language import Language
+from gecjury.judges.asking.ask import Question
+from gecjury.judges.asking.exchange import Model
+from gecjury.judges.judge import Judge, Render, context_lines, render_fenced
+from gecjury.judges.own_wording import Examples, Verdict
+from gecjury.judges.replies.forms import CHOICE, SCORE, Form, scores_form
+from gecjury.judges.replies.reply import REASON_CHARACTERS
+from gecjury.judges.showing import (
+    CandidateSet,
+    collect_sets,
+    edits_of_pairs,
+    marked,
+    one_line,
+    permutations,
+    read_contexts,
+    text_digest,
+)
+from gecjury.models.origin import Origin, taught_judge
+from gecjury.prompts import Prompt
+from gecjury.scoring.scorer import GroupScorer
+from gecjury.scoring.scores import Statistics
+
+Sheet = tuple[Form, Render, tuple[int, ...], int]
+"""A prompt of a protocol: its answer's form, its renderer, the corrections at each position in it,
+and the number of their order."""
+
+_MOST_ORDERS = {"listwise": 1_000, "pointwise": 1, "pairwise": 2}
+
+
+@dataclass(frozen=True)
+class GroupJudge(Judge, GroupScorer):
+    """A judge of the corrections of a source side by side.
+
+    Annotators' sets are shown in the annotators' order. Other corrections are shown in an order
+    drawn for every sentence by `seed`, so that no system gains from a preference for a position.
+
+    Attributes:
+        protocol: `listwise` as published; `pointwise`; `pairwise`.
+        orders: how many permutations of each set are judged and averaged.
+    """
+
+    subject: ClassVar[str]
+    """Words for what is judged, in our own prompts."""
+    version: ClassVar[int] = 2
+
+    protocol: Literal["listwise", "pointwise", "pairwise"] = "listwise"
+    orders: int = 1
+
+    def __post_init__(self) -> None:
+        most = _MOST_ORDERS[self.protocol]
+        if not 1 <= self.orders <= most:
+            raise OptionError(
+                f"{self.name}: orders={self.orders} is out of range; protocol={self.protocol} "
+                f"accepts 1 to {most}"
+            )
+        super().__post_init__()
+
+    @property
+    def usual_wording(self) -> str:
+        """The name of the published prompt, or of the protocol's own."""
+        return self.wording_name if self.protocol == "listwise" else self.protocol
+
+    @property
+    def example_verdict(self) -> Verdict:
+        """The column of `examples` with the verdict: `better` of two, or a `score`."""
+        return "better" if self.protocol == "pairwise" else "score"
+
+    def rendered_examples(
+        self, examples: Examples, wording: Prompt, language: Language, runtime: Runtime
+    ) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Return each example as a question and its answer; with `listwise`, one per source."""
+        corpus = self.read(examples.corpus(language))
+        texts = list(zip(*(version.lines for version in corpus.systems.values()), strict=True))
+        pairs = [(row, text) for row, of_row in enumerate(texts) for text in of_row]
+        shown = self.shown(corpus, pairs, runtime)
+        together: dict[str, list[int]] = {}
+        for row, source in enumerate(corpus.sources):
+            key = source if self.protocol == "listwise" else str(row)
+            together.setdefault(key, []).append(row)
+        rendered = []
+        for rows in together.values():
+            at = [(row, text) for row in rows for text in texts[row]]
+            scores = [score for row in rows for score in examples.rows[row].scores]
+            reason = " ".join(examples.rows[row].reason for row in rows)[:REASON_CHARACTERS]
+            candidates = CandidateSet(
+                rows[0],
+                corpus.language.joined(corpus.sources[rows[0]]),
+                None,
+                tuple(text for _, text in at),
+                tuple(shown[pair] for pair in at),
+            )
+            # The first of several orders: which correction of a pair comes first is quasi-random.
+            form, render, order, _ = next(_PROTOCOLS[self.protocol](self, wording, candidates))
+            form = form.with_reason() if self.reason else form
+            answer = form.answer([scores[index] for index in order], reason)
+            rendered.append((render(), answer))
+        return rendered
+
+    @property
+    def draw_seed(self) -> int:
+        """The judge's seed."""
+        return self.seed
+
+    @abstractmethod
+    def shown(
+        self, corpus: Corpus, pairs: Sequence[tuple[int, str]], runtime: Runtime
+    ) -> dict[tuple[int, str], str]:
+        """Return how each text of a row is shown."""
+
+    def sets(
+        self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime
+    ) -> tuple[list[CandidateSet], list[tuple[int, tuple[int, ...]]]]:
+        """Return the distinct candidate sets, and where the groups' places are in them."""
+        pairs = [(group.sentence, text) for group in groups for text in corpus.group_texts(group)]
+        shown = self.shown(corpus, pairs, runtime)
+        return collect_sets(corpus, groups, read_contexts(self.context, corpus), shown)
+
+    def pose_sets(
+        self, sets: Sequence[CandidateSet], model: Model, language: Language, runtime: Runtime
+    ) -> list[Question]:
+        """Return the questions to a model about candidate sets."""
+        wording, protocol = self.wording(language), _PROTOCOLS[self.protocol]
+        turns = self.turns(model, wording, language, runtime)
+        return [
+            question
+            for number, candidates in enumerate(sets)
+            for form, render, texts, order in protocol(self, wording, candidates)
+            for question in self.pose(model, wording, form, render, number, texts, order, turns)
+        ]
+
+    def fenced(self, wording: Prompt, candidates: CandidateSet, **places: int) -> Render:
+        """Return the renderer of our own prompts; `places` name their corrections by index."""
+        texts = {place: candidates.shown[index] for place, index in places.items()}
+        around = wording, candidates.source, candidates.context
+        # A user's own wording may describe what is judged in its own words.
+        if "subject" not in wording.placeholders:
+            return partial(render_fenced, *around, texts)
+        return partial(render_fenced, *around, texts, subject=self.subject)
+
+    def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
+        """Return all questions to a model, once for every group that poses a question."""
+        sets, places = self.sets(corpus, self.groups_of(corpus), runtime)
+        by_set: dict[int, list[Question]] = {}
+        for question in self.pose_sets(sets, model, corpus.language, runtime):
+            by_set.setdefault(question.set, []).append(question)
+        return [question for number, _ in places for question in by_set.get(number, ())]
+
+    def judge(
+        self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime
+    ) -> tuple[list[list[float]], Statistics]:
+        """Score the distinct texts of every group; the details contain the audit."""
+        sets, places = self.sets(corpus, groups, runtime)
+        scores, report = self.verdicts(
+            lambda model: self.pose_sets(sets, model, corpus.language, runtime),
+            [candidates.row for candidates in sets],
+            [len(candidates.texts) for candidates in sets],
+            runtime,
+        )
+        notes = (*report.notes, *self._teaching_notes(corpus))
+        report = replace(report, notes=notes)
+        return [[scores[number][at] for at in indices] for number, indices in places], report
+
+    def _teaching_notes(self, corpus: Corpus) -> list[str]:
+        """Return warnings if a judge was taught another prompt, or sentences of the corpus."""
+        notes = []
+        for model in self.models():
+            taught = taught_judge(model.name) if model.backend == "vllm" else None
+            if taught is None:
+                continue
+            if taught.prompt != (asked := self.wording(corpus.language).id):
+                notes.append(
+                    f"{model.name} was taught the prompt {taught.prompt} and is asked with "
+                    f"{asked}; it was taught for -m {taught.metric}"
+                )
+            notes += Origin.of(Path(model.name), model.name, taught.language).notes(corpus)
+        return notes
+
+
+def _listwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Iterator[Sheet]:
+    form = scores_form(len(candidates.texts))
+    for order, shown in enumerate(permutations(candidates, judge.orders, judge.seed)):
+        yield form, partial(render_listwise, wording, candidates, shown), shown, order
+
+
+def _pointwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Iterator[Sheet]:
+    for index in range(len(candidates.texts)):
+        yield SCORE, judge.fenced(wording, candidates, target=index), (index,), 0
+
+
+def _pairwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Iterator[Sheet]:
+    for pair in combinations(range(len(candidates.texts)), 2):
+        # Only the texts decide which is shown first in order 0, so that a pair in several sets is
+        # asked once.
+        first, second = sorted(pair, key=lambda index: text_digest(candidates.texts[index]))
+        for order, (a, b) in enumerate(((first, second), (second, first))[: judge.orders]):
+            yield CHOICE, judge.fenced(wording, candidates, first=a, second=b), (a, b), order
+
+
+_PROTOCOLS: Mapping[str, Callable[[GroupJudge, Prompt, CandidateSet], Iterator[Sheet]]] = {
+    "listwise": _listwise,
+    "pointwise": _pointwise,
+    "pairwise": _pairwise,
+}
+
+
+def render_listwise(
+    wording: Prompt,
+    candidates: CandidateSet,
+    order: Sequence[int] | None = None,
+) -> str:
+    """Render the published prompt for one candidate set.
+
+    Args:
+        wording: `sentence` or `edit` with its criterion.
+        candidates: the corrections that are judged.
+        order: indices of the corrections by position; by default in their given order.
+    """
+    order = range(len(candidates.shown)) if order is None else order
+    line = wording.head["score_line"]
+    numbers = range(1, len(candidates.shown) + 1)
+    return wording.render(
+        context=context_lines(candidates.source, candidates.context),
+        targets="\n".join(candidates.shown[index] for index in order),
+        scores="\n".join(line.replace("{{number}}", str(number)) for number in numbers),
+    )
 
 
 @dataclass(frozen=True)

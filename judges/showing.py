@@ -27,11 +27,10 @@ import numpy as np
 from gecjury.core.errors import InputError, MissingExtraError, install_hint
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import read_lines
-from gecjury.core.wording import letters
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.edits import ARROW, Edit, Edits, counted_edits, marked_edits
 from gecjury.corpus.language import ENGLISH, Language
-from gecjury.judges.replies.reasoning import MARK
+from gecjury.judges.replies.reply import MARK
 
 Context = tuple[str, str] | None
 """Previous and next sentence, empty at the edge of a document; None if they are not known."""
@@ -43,8 +42,6 @@ class CandidateSet:
 
     Attributes:
         row: the source's line.
-        source: the source.
-        context: the sentences around it.
         texts: the corrections, in the order in which a human saw them if that is known.
         shown: each correction as it is shown: plain, or with its edits marked.
     """
@@ -114,35 +111,6 @@ def permutations(candidates: CandidateSet, orders: int, seed: int) -> list[tuple
 def text_digest(text: str) -> bytes:
     """Return the SHA-256 of a text, which may contain lone surrogates."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
-def cut_context(context: Context, words: int | None) -> Context:
-    """Return the words of a context that are nearest to the source.
-
-    Args:
-        context: previous and next sentence.
-        words: how many words to keep of each sentence, or twice as many letters of text without
-            blanks. 0 removes the context, and None keeps all of it.
-
-    Returns:
-        The context, with three dots where a sentence was cut.
-    """
-    if context is None or words is None:
-        return context
-    if not words:
-        return None
-    before, after = context
-    return _nearest(before, words, last=True), _nearest(after, words, last=False)
-
-
-def _nearest(sentence: str, words: int, *, last: bool) -> str:
-    pieces, blank = sentence.split(), " "
-    characters = letters(sentence)
-    if sum(columns == 2 for _, columns in characters) > 4 * words:  # words without blanks
-        pieces, blank, words = [letter for letter, _ in characters], "", 2 * words
-    if len(pieces) <= words:
-        return sentence
-    return blank.join(["…", *pieces[-words:]] if last else [*pieces[:words], "…"])
 
 
 def read_contexts(option: str, corpus: Corpus) -> list[Context]:

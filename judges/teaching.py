@@ -21,7 +21,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.language import Language
 from gecjury.judges.asking.exchange import Message, Model
 from gecjury.judges.asking.items import judged_items
-from gecjury.judges.protocols import GroupJudge
+from gecjury.judges.llm import GroupJudge
 from gecjury.judges.showing import CandidateSet, one_line
 
 LOWEST, HIGHEST = 1.0, 5.0

@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -58,7 +57,6 @@ class Prompt:
         language: English name of the texts' language, for a prompt that names it.
         reason: the request for a reason, which ends the prompt; None if none is requested.
         examples: digest of the judged corrections that are shown before it; empty for none.
-        sections: the order of its sections, such as `2+1+3`; empty for the order in the file.
     """
 
     name: str
@@ -71,44 +69,18 @@ class Prompt:
     language: str = ""
     reason: Prompt | None = None
     examples: str = ""
-    sections: str = ""
 
     @property
     def id(self) -> str:
         """Name, version and digest: `sentence.v1:0123456789abcdef`.
 
-        If present, the ids of the criterion and of the request for a reason, the digest of the
-        examples and the order of the sections follow.
+        If present, the ids of the criterion and of the request for a reason, and the digest of the
+        examples follow.
         """
         names = [f"{self.name}.v{self.version}:{self.digest}"]
         names += [part.id for part in (self.added, self.reason) if part]
         names += [f"examples:{self.examples}"] if self.examples else []
-        names += [f"sections:{self.sections.replace('+', '-')}"] if self.sections else []
         return "+".join(names)
-
-    def reordered(self, sections: str) -> Prompt:
-        """Return the prompt with its sections in another order.
-
-        Args:
-            sections: their present numbers from 1, joined by `+`. A section begins with a line
-                `# …`; text before the first section stays there.
-
-        Raises:
-            ValueError: the order does not name each section once; lists the sections.
-        """
-        first, *parts = (part.strip("\n") for part in re.split(r"\n(?=# )", self.text))
-        numbers = [str(number) for number in range(1, len(parts) + 1)]
-        order = sections.split("+")
-        if sorted(order) != sorted(numbers):
-            titles = (part.partition("\n")[0].partition("(")[0] for part in parts)
-            listed = ", ".join(f"{n} {t.strip('# ')}" for n, t in enumerate(titles, 1))
-            raise ValueError(
-                f"expected the numbers of its sections in some order, joined by +: {listed}"
-            )
-        if order == numbers:
-            return self
-        text = "\n\n".join([first, *(parts[int(number) - 1] for number in order)])
-        return replace(self, text=text, sections=sections)
 
     def render(self, **values: str) -> str:
         """Fill every placeholder; a line with nothing but an empty placeholder is dropped.
@@ -252,16 +224,11 @@ def packaged(prompt_id: str) -> Prompt | None:
     if prompt is None:
         return None
     for part in more:
-        kind, _, rest = part.partition(":")
         added = _read_id(part)
         if added and added.name.startswith("criterion-"):
             prompt = replace(prompt, added=added)
         elif added and added.name == "reason":
             prompt = replace(prompt, reason=added)
-        elif kind == "sections":
-            # Stores come from elsewhere, and may name sections that do not exist.
-            with suppress(ValueError):
-                prompt = prompt.reordered(rest.replace("-", "+"))
     return prompt
 
 

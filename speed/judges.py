@@ -25,7 +25,6 @@ from speed.harness import Claim, Options, faster, needs
 __all__ = ["measure"]
 
 os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
-os.environ.setdefault("GECJURY_VLLM", '{"enforce_eager": true}')
 os.environ.setdefault("OPENAI_API_KEY", "none")
 
 
@@ -104,7 +103,9 @@ def rates(items: int, few: int) -> dict[str, float]:
         finally:
             process.terminate()
             process.wait()
-        scorer = load("llm-s", backend="vllm", model=str(model))
+        engine = Path(folder) / "engine.toml"
+        engine.write_text("enforce_eager = true\n")
+        scorer = load("llm-s", backend="vllm", model=str(model), engine=str(engine))
         rate(scorer, corpus_of(8, "warm"), one)
         found["vllm, one call at a time"] = one_at_a_time(scorer, corpus_of(few, "serial"), one)
         found["vllm, one batch"] = rate(scorer, corpus_of(items, "batch"), one)

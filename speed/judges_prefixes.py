@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from speed.harness import Claim, Lacking, Options, checked, faster, needs, timed
@@ -19,7 +20,6 @@ from speed.harness import Claim, Lacking, Options, checked, faster, needs, timed
 __all__ = ["measure"]
 
 os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
-os.environ.setdefault("GECJURY_VLLM", '{"enforce_eager": true}')
 
 _QUESTIONS = 48
 
@@ -57,14 +57,10 @@ def measure(options: Options) -> list[Claim]:
     from gecjury.scoring.registry import load
 
     runtime = Runtime(use_cache=False)
-    judge: Any = load(
-        "llm-s",
-        backend="vllm",
-        model=str(options.smollm2.resolve()),
-        protocol="pointwise",
-        gpu_memory=0.3,
-    )
-    model = judge.models()[0]
+    folder = str(options.smollm2.resolve())
+    judge: Any = load("llm-s", backend="vllm", model=folder, protocol="pointwise")
+    settings = (("enforce_eager", True), ("gpu_memory_utilization", 0.3))
+    model = replace(judge.models()[0], options=settings)
     questions = judge.questions(load_benchmark("sample").corpus, model, runtime)
     distinct = list({question.request.key: question for question in questions}.values())
     warm, *rest = distinct[: 9 if options.quick else _QUESTIONS + 1]

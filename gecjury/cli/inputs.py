@@ -499,7 +499,7 @@ def runtime_from(args: argparse.Namespace, *, log: bool = False) -> Runtime:
 
     names = ("device", "batch_size", "workers", "concurrency", "dry_run", "max_cost", "api_key_env")
     values: dict[str, Any] = {name: getattr(args, name) for name in (*names, "batch")}
-    for name in ("data", "cache", "prices"):
+    for name in ("data", "cache"):
         path = getattr(args, name)
         values[name] = None if path is None else Path(path)
     return Runtime(

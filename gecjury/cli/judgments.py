@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gecjury.cli.options import settings_of
 from gecjury.cli.parsers import CommandParser, add_actions, declares
-from gecjury.cli.serve import Server, serve_page
 from gecjury.cli.streams import print_data
 from gecjury.core.errors import OptionError
 from gecjury.core.settings import REQUIRED, option
@@ -49,12 +47,12 @@ class Shown:
         stores: files, folders, or names from `list`; a model's or a prompt's name selects all its
             stores (default: all of the cache folder).
         benchmark: also show the human judgments of this benchmark on the same corrections.
-        html: write the first thousand replies to this page instead of serving them.
+        html: the page, with the first thousand replies.
     """
 
     stores: tuple[str, ...] = option((), "STORE")
     benchmark: str | None = option(None, metavar="NAME")
-    html: str | None = option(None, metavar="FILE")
+    html: str = option(REQUIRED, "--html", metavar="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +69,7 @@ class Asked:
 _ACTIONS = {
     "list": ("the stores in the cache folder", declares(needs=("cache",))),
     "export": ("write stores to one file", declares(Exported, needs=("cache",))),
-    "show": (
-        "view stored replies on a local web page",
-        declares(Shown, Server, needs=("texts", "data")),
-    ),
+    "show": ("write stored replies to a web page", declares(Shown, needs=("texts", "data"))),
     "import": ("add a file's replies to the stores", declares(Replies, needs=("cache",))),
     "prompt": ("print a judge's prompt, to start your own from (prompt=FILE)", declares(Asked)),
 }
@@ -112,35 +107,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace, folder: Path) -> int:
-    """Serve the page until it is interrupted, or write it to a file."""
-    import threading
-    from contextlib import nullcontext
-
-    from gecjury.cli.streams import tell
+    from gecjury.judges.asking.items import People, review_of
     from gecjury.judges.asking.transfer import find_stores
-    from gecjury.web.running import check_installed, listen
+    from gecjury.web.replies import MOST_SHOWN, replies_page
 
-    check_installed("judgments show")
-    from gecjury.judges.asking.people import People
-    from gecjury.judges.asking.review import Review
-    from gecjury.web.replies import replies_app, saved_page
-
-    with nullcontext() if args.html else listen(settings_of(Server, args).port) as listening:
-        paths = find_stores(args.stores, folder)
-        people = People(_whole_benchmark(args)) if args.benchmark else None
-        review = Review(paths, people)
-
-        def read() -> None:
-            review.read()
-            tell(f"gecjury: {review.summary}")
-
-        if listening is None:
-            read()
-            write_text(args.html, saved_page(review, args.benchmark or ""), follow=True)
-            return 0
-        # The first page does not wait until all replies are read and compared.
-        threading.Thread(target=read, daemon=True).start()
-        serve_page(replies_app(review, args.benchmark or ""), listening, args)
+    paths = find_stores(args.stores, folder)
+    people = People(_whole_benchmark(args)) if args.benchmark else None
+    review = review_of(paths, MOST_SHOWN, people)
+    write_text(args.html, replies_page(review, args.benchmark or ""), follow=True)
     return 0
 
 
@@ -158,6 +132,7 @@ def _whole_benchmark(args: argparse.Namespace) -> Benchmark:
 
 def _print_prompt(metric: str) -> int:
     from gecjury.judges.judge import Judge
+    from gecjury.prompts import prompt_text
     from gecjury.scoring.registry import load
 
     scorer = load(metric)
@@ -165,5 +140,7 @@ def _print_prompt(metric: str) -> int:
         raise OptionError(
             f"{scorer.name} does not ask a model; name a judge: llm-s, llm-e, edit-verdict"
         )
-    print_data(scorer.wording_file)
+    # The file as it is packaged, whatever the options change.
+    wording = replace(scorer, prompt=None).wording()
+    print_data(prompt_text(wording.name, wording.version))
     return 0

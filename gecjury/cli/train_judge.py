@@ -14,7 +14,7 @@ from gecjury.refless.training.recipe import JudgeRecipe
 
 if TYPE_CHECKING:
     from gecjury.corpus.language import Language
-    from gecjury.judges.protocols import GroupJudge
+    from gecjury.judges.llm import GroupJudge
     from gecjury.judges.teaching import Rated
     from gecjury.refless.data.annotations import Annotations
     from gecjury.report.result import Result

@@ -64,6 +64,10 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("tune", "--curve"): "tune shows the best values; `score` gives those of any other value",
     ("alarms", "--documents"): "sentences are drawn and swapped one by one",
     ("attack", "--as-reward"): "the column `higher` of attack is how often damage raises a score",
+    ("*", "--prices"): "put the table into prices.json in the cache folder, or name it in "
+    "$GECJURY_PRICES",
+    ("annotate", "--hide-edits"): "edits are always marked",
+    ("annotate", "--sets-of"): "sets have at most five corrections, as in SEEDA",
     ("attack", "--perturbed"): "score your own damaged file beside the output with `gecjury rank`",
     ("attack", "--share"): "every sentence is damaged",
     ("data fetch", "--url"): "set GECJURY_DATA_URL to the address of a mirror",
@@ -84,6 +88,8 @@ OPTIONS: dict[tuple[str, str], str] = {
     ): "parts of speech are named as in spaCy 2, as in the published scores",
     ("m2 retype", "--pos"): "parts of speech are named as in spaCy 2, as in the published scores",
     ("m2 text", "--overlaps"): "overlapping edits are kept",
+    ("judgments show", "--no-browser"): "it writes a page: --html FILE",
+    ("judgments show", "--port"): "it writes a page: --html FILE",
     ("maege", "--chains"): "`--seeds K` draws more chains",
     ("maege", "--means"): "corpora have 0 to 10 edits per sentence on average",
     ("maege", "--variance"): "the number of edits has the variance of the released program, .9",
@@ -108,6 +114,8 @@ COMMANDS: dict[str, str] = {
     "train weights": "use `gecjury tune some:model=DIR BENCHMARK`",
 }
 """What to do instead of a command."""
+
+_ENGINE = "write {} = VALUE into a TOML file and name it with engine=FILE"
 
 SETTINGS: dict[tuple[str, str], str] = {
     ("i-measure", "aspect"): "i-measure compares corrections; errant:mode=span compares detection",
@@ -134,6 +142,16 @@ SETTINGS: dict[tuple[str, str], str] = {
         )
     },
     ("uot-errant", "lambda"): "use lambda1=START:STOP:STEP,lambda2=lambda1",
+    **{
+        (judge, name): instead
+        for judge in ("llm-s", "llm-e", "edit-verdict")
+        for name, instead in (
+            ("max_model_len", _ENGINE.format("max_model_len")),
+            ("tensor_parallel", _ENGINE.format("tensor_parallel_size")),
+            ("gpu_memory", _ENGINE.format("gpu_memory_utilization")),
+            ("sections", "reorder the sections in a prompt of your own (prompt=FILE)"),
+        )
+    },
 }
 """What to do instead of an option of a metric, by metric and option."""
 

@@ -128,7 +128,6 @@ class Runtime:
         use_cache: True if disk caches are read and written at all.
         dry_run: count the requests and their cost, and send nothing.
         max_cost: stop before the cost exceeds this (in the price table's currency).
-        prices: price table of models to use instead of the package's.
         price: price of a million input tokens and of a million output tokens, for every model; None
             for the table's prices.
         api_key_env: environment variable with the key for servers that are not OpenAI's; None sends
@@ -148,7 +147,6 @@ class Runtime:
     use_cache: bool = True
     dry_run: bool = False
     max_cost: float | None = None
-    prices: Path | None = None
     price: tuple[float, float] | None = None
     api_key_env: str | None = None
     batch: bool = False

@@ -54,6 +54,7 @@ _TAKEN = (
     "GECJURY_DATA",
     "GECJURY_DATA_URL",
     "GECJURY_CACHE",
+    "GECJURY_PRICES",
     "HF_HOME",
     "HF_HUB_CACHE",
     "HF_HUB_OFFLINE",

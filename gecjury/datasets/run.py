@@ -292,11 +292,10 @@ def _signature(
 def _runtime_record(runtime: Runtime) -> dict[str, Any]:
     """Return fields of a runtime as JSON values, without the driver's bars and sums of costs."""
     names = ("device", "batch_size", "concurrency", "use_cache", "max_cost", "price",
-             "api_key_env", "batch", "cache", "prices")  # fmt: skip
+             "api_key_env", "batch")  # fmt: skip
     values = {name: getattr(runtime, name) for name in names}
-    for name in ("cache", "prices"):  # a worker may run in another folder
-        values[name] = values[name] and str(Path(values[name]).absolute())
-    return values
+    # A worker may run in another folder.
+    return values | {"cache": runtime.cache and str(runtime.cache.absolute())}
 
 
 def _engine(

@@ -21,6 +21,8 @@ from gecjury.scoring.options import is_own_file, nested, parse, split_name
 from gecjury.scoring.registry import load, metric_names, scorer_class
 
 _OWN_TAGGERS = ("embedded", "cherrant", "none")
+# Options of judges whose files are not sent.
+_KEPT = frozenset(("model", "engine"))
 _SHOWN = 200  # characters of a metric in the list
 
 
@@ -86,10 +88,10 @@ def _powers(text: str, home: Path, base_url: str | None) -> Iterator[Power]:
         does = f"sends the sentences to the language model {model} ({where})"
         if options.get("backend") == "vllm":
             does = f"runs the language model {model}, fetched if it is not cached"
-        sent = (v for k, v in near.items() if k in paths - {"model"} and _is_path(v))
+        sent = (v for k, v in near.items() if k in paths - _KEPT and _is_path(v))
         yield Power(does, options.get("base_url", ""), text, tuple(sent))
     for key, value in outside.items():
-        verb = "sends" if judge and key != "model" else "reads"
+        verb = "sends" if judge and key not in _KEPT else "reads"
         unseen = ", and does what the members there need" if name == "jury" else ""
         yield Power(f"{verb} {value}, outside {home}{unseen}", who=text)
     tagger = options.get("tagger", "none")

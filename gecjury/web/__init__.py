@@ -31,8 +31,6 @@ class Annotation:
         references: a reference, for -m and for `compare` afterwards; repeat for more.
         task: rank sets of corrections (default), rate single ones by grammaticality, fluency and
             meaning, or judge their edits.
-        sets_of: most corrections in a set to rank, 2 to 9.
-        hide_edits: show corrections without marking their edits.
         annotator: name of the annotator; without it the page asks for one.
         order: which item is asked next: the most informative (default with -m, and for rank), a
             random one (default otherwise), or the next in the file.
@@ -48,8 +46,6 @@ class Annotation:
     output: str = option(REQUIRED, "-o", "--output", metavar="FILE")
     references: tuple[str, ...] = option((), "-r", "--reference", metavar="REF")
     task: Task = "rank"
-    sets_of: int = option(5, metavar="N", least=2, most=9)  # each rank is one key
-    hide_edits: bool = False
     annotator: str | None = option(None, metavar="NAME")
     order: Order | None = None
     metrics: tuple[str, ...] = option((), "-m", "--metric", metavar="METRIC")

@@ -42,20 +42,13 @@ class StudyHead:
     """The first line of a journal: what is judged, and how.
 
     Attributes:
-        format: format of the file.
-        task: the annotators' task.
-        sets_of: most corrections in a set.
-        edits: whether edits are marked.
         seed: seed of all random choices.
         language: code, tokens and folding of the texts.
-        source: fingerprint of the sources.
         systems: fingerprint of each system's output.
     """
 
     format: Literal["gecjury-answers/1"] = "gecjury-answers/1"
     task: Task
-    sets_of: int
-    edits: Literal["marked", "hidden"]
     seed: int
     language: str
     source: str
@@ -68,8 +61,6 @@ class ItemAnswer:
 
     Attributes:
         key: key created by the page, so that an answer that is sent twice is saved once.
-        annotator: name of the annotator.
-        item: id of the item.
         sentence: line of the source, from 1.
         systems: for each correction shown, the systems that made it.
         values: ranks, ratings (in the order of `ASPECTS`) or verdicts (1 right, 0 wrong).
@@ -142,7 +133,6 @@ class _Step:
     """A line of the journal that is not an answer.
 
     Attributes:
-        annotator: name of the annotator.
         undo: the item whose answer is taken back.
         skip: the item that is set aside.
         again: whether the items that were set aside are asked again.
@@ -195,7 +185,6 @@ class Journal:
     Attributes:
         output: the CSV file.
         path: the journal itself.
-        task: the annotators' task.
         people: the progress of each annotator, by name.
         behind: why the last answers are not in the CSV file, such as "No space left on device";
             "" if they are.
@@ -299,8 +288,6 @@ class Journal:
         differ = ", ".join(sorted({name for name, _ in outputs}))
         for key, words in {
             "task": "--task {}",
-            "sets_of": "--sets-of {}",
-            "edits": "edits {}",
             "seed": "--seed {}",
             "language": "language {} (--lang, --tokens, --fold)",
             "source": "other sources",

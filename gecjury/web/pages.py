@@ -40,18 +40,22 @@ def _environment() -> Environment:
     return made
 
 
-def page(template: str, status: int = 200, /, **values: Any) -> Response:
-    """Return a page.
+def rendered(template: str, /, **values: Any) -> str:
+    """Return a filled template.
 
     Args:
         template: its file in `templates/`, without `.html.jinja`.
-        status: status of the response.
         **values: values of the template's variables; a string is escaped unless it is `Markup`.
     """
+    made = _environment().get_template(f"{template}.html.jinja")
+    return made.render(version=__version__, **values)
+
+
+def page(template: str, status: int = 200, /, **values: Any) -> Response:
+    """Return a page with a status; see `rendered`."""
     from starlette.responses import HTMLResponse
 
-    made = _environment().get_template(f"{template}.html.jinja")
-    return HTMLResponse(made.render(version=__version__, **values), status)
+    return HTMLResponse(rendered(template, **values), status)
 
 
 @cache
@@ -70,7 +74,6 @@ _FILES = {
     "web.css": "text/css",
     "judge.js": "text/javascript",
     "try.js": "text/javascript",
-    "replies.js": "text/javascript",
     "icon.svg": "image/svg+xml",
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -11,10 +10,9 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from stat import S_ISDIR
 
 from gecjury.benchmarks.table import BENCHMARKS
-from gecjury.core.errors import InputError, OptionError, OutputError
+from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import read_bytes, read_text, write_text
 from gecjury.corpus.corpus import Corpus
@@ -34,6 +32,7 @@ _LONGEST_NAME = 60
 HELD_SECONDS = 15.0
 """How long a window holds an annotator's name after its last request; its script sends one every
 five seconds."""
+_TABLE_HEAD = "# Written by gecjury annotate, for gecjury compare."
 
 
 def annotator_name(text: str) -> str:
@@ -86,11 +85,7 @@ class AnnotationStudy:
     """An annotation study: its items, annotators and answers so far.
 
     Attributes:
-        corpus: the texts.
         settings: what is asked, of whom and how.
-        items: all items.
-        journal: where answers are kept.
-        chooser: chooses the next item.
         watched: files that must not change.
         command: the command that evaluates the results, shown on the page; empty for none.
         clock: returns seconds, for how long windows hold names.
@@ -148,10 +143,6 @@ class AnnotationStudy:
         self._shown[name] = item
 
 
-_OURS = ("references", "language", "tokens", "fold")
-_TABLE_HEAD = "# Written by gecjury annotate, for gecjury compare.\n"
-
-
 def open_study(
     settings: Annotation,
     *,
@@ -174,7 +165,7 @@ def open_study(
     """
     runtime = runtime or Runtime()
     task, output, target = settings.task, settings.output, Path(settings.output)
-    if target.suffix != ".csv" or _is_folder(target, output):
+    if target.suffix != ".csv" or target.is_dir():
         raise OptionError(f"-o {output}: expected a .csv file, which `compare` can read")
     if settings.annotator is not None:
         settings = replace(settings, annotator=annotator_name(settings.annotator))
@@ -199,8 +190,6 @@ def open_study(
     # Only the settings that change the meaning of earlier answers.
     head = StudyHead(
         task=task,
-        sets_of=settings.sets_of if task == "rank" else 1,
-        edits="hidden" if settings.hide_edits else "marked",
         seed=settings.seed,
         language="-".join((language.code, language.tokens, language.fold)),
         source=corpus.source_print,
@@ -216,23 +205,6 @@ def open_study(
     return AnnotationStudy(corpus, settings, items, journal, choice, watched, command)
 
 
-def _is_folder(path: Path, output: str) -> bool:
-    """Return True if the output path is a folder.
-
-    Raises:
-        OutputError: no file can be written there, since symbolic links form a loop.
-    """
-    try:
-        return S_ISDIR(path.stat().st_mode)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise OutputError(
-                f"-o {output}: cannot be written ({error.strerror}); remove the link, or give "
-                "another file"
-            ) from None
-        return False
-
-
 def _write_table(
     target: Path,
     task: Task,
@@ -243,7 +215,7 @@ def _write_table(
 ) -> str:
     """Write the table with which `compare` finds texts and judgments, and return the command.
 
-    A table that was not written by this program is left as it is.
+    A table that is there already is left as it is.
     """
     table = target.with_suffix(".toml")
     named = [_named(path, table.parent) for path in files]
@@ -266,21 +238,12 @@ def _write_table(
         values |= {"language": language.code, "tokens": tokens, "fold": fold}
     # JSON strings and lists of strings are valid TOML, except that TOML requires DEL to be escaped.
     lines = [f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in values.items()]
-    lines = [line.replace("\x7f", "\\u007f") for line in lines]
-    before = read_text(table) if table.exists() else _TABLE_HEAD
-    if not before.startswith(_TABLE_HEAD):
-        tell(
-            f"{table} was not written by gecjury and is left as it is: check whether it names "
-            f"{target.name}"
-        )
+    text = "\n".join((_TABLE_HEAD, *lines, "")).replace("\x7f", "\\u007f")
+    if not table.exists():
+        write_text(table, text)
+    elif read_text(table) != text:
+        tell(f"{table} is left as it is: check whether it names {target.name} and the same texts")
         return ""
-    # Entries that were added by hand (verdicts, a citation) are kept.
-    more = [
-        line
-        for line in before.removeprefix(_TABLE_HEAD).splitlines()
-        if line.partition("=")[0].strip() not in (*values, *_OURS)
-    ]
-    write_text(table, _TABLE_HEAD + "".join(f"{line}\n" for line in (*lines, *more)))
     return f"gecjury compare {table.name} -m METRIC"
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gecjury.report.page.browser import Part
 
 _MOST_ITEMS = 500_000
+_TOGETHER = 5  # corrections in a set to rank, as in SEEDA
 
 _Scale = tuple[tuple[int, str], ...]
 
@@ -86,7 +87,7 @@ def task_items(corpus: Corpus, settings: Annotation, runtime: Runtime) -> tuple[
     """
     task = settings.task
     if task == "rank":
-        items = tuple(_sets(corpus, settings.sets_of, settings.seed))
+        items = tuple(_sets(corpus, settings.seed))
     else:
         items = tuple(_single(corpus) if task == "rate" else _edited(corpus, runtime))
     if not items:
@@ -103,10 +104,10 @@ def task_items(corpus: Corpus, settings: Annotation, runtime: Runtime) -> tuple[
     return items
 
 
-def _sets(corpus: Corpus, sets_of: int, seed: int) -> Iterator[Item]:
+def _sets(corpus: Corpus, seed: int) -> Iterator[Item]:
     number = 0
     row = -1
-    for group in distinct_groups(corpus, sets_of, seed):
+    for group in distinct_groups(corpus, _TOGETHER, seed):
         # Numbered within a sentence, including groups of one correction, so that names are stable.
         number = 1 if group.sentence != row else number + 1
         row = group.sentence
@@ -198,26 +199,15 @@ def questions(
         ]
     ranks = tuple((rank, "best" if rank == 1 else "") for rank in range(1, len(item.texts) + 1))
     return [
-        FormQuestion(place, chr(ord("A") + at), marked(corpus, item, place, settings), ranks)
+        FormQuestion(place, chr(ord("A") + at), marked(corpus, item, place), ranks)
         for at, place in enumerate(shown_order(item, annotator, settings.seed))
     ]
 
 
-def marked(corpus: Corpus, item: Item, place: int, settings: Annotation) -> Sequence[Part]:
-    """Return a correction in parts, with deletions and insertions unless edits are hidden.
+def marked(corpus: Corpus, item: Item, place: int) -> Sequence[Part]:
+    """Return the correction at a place of an item in parts, with deletions and insertions."""
+    from gecjury.report.page.browser import mark_edits
 
-    Args:
-        corpus: the corpus of the item.
-        item: the judged item.
-        place: index of the correction in the item.
-        settings: they say whether edits are hidden; the correction is then shown as written.
-    """
-    from gecjury.report.page.browser import Part, mark_edits
-
-    # Shown as written: without spaces between words, tokens would reveal the word boundaries.
-    if settings.hide_edits:
-        written = corpus.systems[item.systems[place][0]].as_text(corpus.language)
-        return [Part("equal", written.lines[item.row])]
     return mark_edits(corpus.sources[item.row], item.texts[place], corpus.language)
 
 

@@ -12,7 +12,6 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from gecjury.core.errors import GecjuryError, InputError, MissingExtraError, OptionError
 from gecjury.core.runtime import Runtime
@@ -30,7 +29,7 @@ from gecjury.studies.score import one_line
 from gecjury.studies.study import Work
 from gecjury.web.guards import Form, PageGuard, Refused, new_token, read_form
 from gecjury.web.pages import application, page
-from gecjury.web.stored import Filters, StoredComparison, StoredFile, leaderboards
+from gecjury.web.stored import COMPARISON, StoredFile, leaderboards, shown_comparison
 from gecjury.web.tasks import distinct_texts
 
 if TYPE_CHECKING:
@@ -61,14 +60,12 @@ class Desk:
 
     Attributes:
         metrics: names with options, as on the command line.
-        comparisons: files of comparisons.
         scores: a folder of score files; None for none.
         runtime: for scoring; its disk caches are not used, so that pasted texts are not stored.
-        language: language of pasted texts.
     """
 
     metrics: Sequence[str]
-    comparisons: Sequence[StoredComparison] = ()
+    comparisons: Sequence[StoredFile] = ()
     scores: Path | None = None
     runtime: Runtime = field(default_factory=Runtime)
     language: Language = ENGLISH
@@ -127,12 +124,12 @@ def open_desk(
             )
         if scorer.fixed:
             scorer.check_new_texts("the page")
-    stored = [StoredComparison(Path(path)) for path in comparisons]
+    stored = [StoredFile(Path(path), COMPARISON) for path in comparisons]
     for comparison in stored:
-        comparison.shown(Filters())
+        shown_comparison(comparison)
     folder = None if scores is None else Path(scores)
     if folder is not None:
-        leaderboards(folder, "", {})
+        leaderboards(folder, {})
     every = list(dict.fromkeys([*offered_metrics(), *metrics]))
     return Desk(every, stored, folder, runtime, language)
 
@@ -140,7 +137,7 @@ def open_desk(
 def trying_app(desk: Desk) -> PageGuard:
     """Return the application: pages and the handlers of their forms, behind the guard."""
     pages = _Pages(desk)
-    first = {"": pages.start, "progress": pages.progress, "leaderboard": pages.leaderboard}
+    first = {"": pages.start, "leaderboard": pages.leaderboard}
     shown = first | {
         f"comparison/{place}": partial(pages.comparison, place)
         for place in range(len(desk.comparisons))
@@ -166,16 +163,10 @@ class _Patience:
 
     Attributes:
         left: True if the browser has disconnected, so that nobody waits for the result.
-        stage: what is being done, without any of the texts.
-        done: finished steps of the stage.
-        total: number of its steps; None if not known.
     """
 
     def __init__(self) -> None:
         self.left = False
-        self.stage = "waiting"
-        self.done = 0.0
-        self.total: float | None = None
         self._ends = time.monotonic() + _MOST_SCORING
 
     def check(self) -> None:
@@ -193,22 +184,15 @@ class _Patience:
                 422,
             )
 
-    def begin(self, stage: str, total: float | None = None) -> None:
-        """Check, and begin the next stage of the work."""
-        self.check()
-        self.stage, self.done, self.total = stage, 0.0, total
-
     @contextmanager
     def task(self, description: str, total: float | None = None) -> Iterator[_Patience]:
         """Check at the beginning of a task; this object also serves as its progress bar."""
         self.check()
-        self.done, self.total = 0.0, total
         yield self
 
     def advance(self, steps: float = 1) -> None:
         """Check after a step."""
         self.check()
-        self.done += steps
 
     def note(self, text: str) -> None:
         """Ignore the note."""
@@ -219,7 +203,6 @@ class _Pages:
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
-        self._work = _Patience()
         # Models and parsers are loaded once and used by one request at a time.
         self._lock = asyncio.Lock()
 
@@ -263,13 +246,6 @@ class _Pages:
             return self._page(_example(chosen))
         return self._page(_Pasted("", (), (), chosen))
 
-    async def progress(self, request: Request) -> Response:
-        """Report the progress of scoring to the page's script, without any of the texts."""
-        from starlette.responses import JSONResponse
-
-        work = self._work
-        return JSONResponse({"stage": work.stage, "done": work.done, "total": work.total})
-
     async def score(self, request: Request) -> Response:
         """Score and explain pasted texts; an error is shown above the form with these texts."""
         form = _pasted(read_form(await request.body(), self.desk.token))
@@ -292,7 +268,7 @@ class _Pages:
         self, request: Request, corpus: Corpus, metrics: Sequence[str]
     ) -> dict[str, Any]:
         """Score in a thread, as long as the browser waits for the result."""
-        patience = self._work = _Patience()
+        patience = _Patience()
         runtime = replace(self.desk.runtime, progress=patience)
         # A browser that disconnected while others were served is not served at all.
         patience.left = await request.is_disconnected()
@@ -306,15 +282,12 @@ class _Pages:
         return work.result()
 
     async def comparison(self, place: int, request: Request) -> Response:
-        """Show a stored comparison, or the part that passes the filters."""
-        query = request.query_params
-        filters = Filters(*(query.get(key, "")[:100] for key in ("family", "metric", "view")))
+        """Show a stored comparison."""
         stored = self.desk.comparisons[place]
         return page(
             "comparison",
             title=stored.path.name,
-            filters=filters,
-            **stored.shown(filters),
+            **shown_comparison(stored),
             **self._common(f"/comparison/{place}"),
         )
 
@@ -322,15 +295,13 @@ class _Pages:
         """Show the score files that are in the folder now."""
         if self.desk.scores is None:
             raise Refused("no folder was given: start `gecjury serve --scores FOLDER`", 404)
-        by = request.query_params.get("by", "")[:200]
-        boards, left_out = leaderboards(self.desk.scores, by, self.desk.files)
+        boards, left_out = leaderboards(self.desk.scores, self.desk.files)
         return page(
             "leaderboard",
             title="Leaderboard",
             folder=str(self.desk.scores),
             boards=boards,
             left_out=left_out,
-            address=lambda name: "/leaderboard?" + urlencode({"by": name}),
             **self._common("/leaderboard"),
         )
 
@@ -433,17 +404,15 @@ def _result(
     """Return the scores of all metrics by sentence, with explanations of edits."""
     scorers = load_all(list(metrics))
     tables: list[ScoreTable] = []
-    for place, scorer in enumerate(scorers, 1):
-        patience.begin(f"{scorer.name} (metric {place} of {len(scorers)})")
+    for scorer in scorers:
+        patience.check()
         tables += Work(corpus, (scorer,), runtime).scores()
     # A table is scored once; explanations, which may score again, have separate limits.
     explained = left_out = 0
     last = time.monotonic() + _MOST_EXPLAINING
     blocks = []
     written = corpus.as_text()
-    patience.begin("explaining edits", len(corpus))
     for row, source in enumerate(corpus.sources):
-        patience.done = row
         corrections = []
         # Systems that agree are shown as one, and explained once.
         for text, systems in distinct_texts(corpus, row).items():

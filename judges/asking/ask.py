@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from gecjury.core.errors import GecjuryError, IncompleteError, OptionError
 from gecjury.core.runtime import Bar, Runtime, SilentBar
 from gecjury.judges.asking.exchange import THOUGHTS, TOO_LONG, Attempt, Model, Reply, Request
-from gecjury.judges.asking.models import FREE, model_table, reasoning_range
+from gecjury.judges.asking.models import FREE, PRICES_VARIABLE, model_table, reasoning_range
 from gecjury.judges.asking.store import Identity, Replies, Store, read_store, store_path
 from gecjury.judges.asking.tokens import TokenCounter, counter_for
 from gecjury.judges.backends.backend import Assignment, Backend, connect
@@ -55,8 +55,6 @@ class Question:
         read: returns the verdict in a reply, or what is wrong with the reply.
         set: number of the candidate set.
         texts: index in the set of the correction at each position.
-        order: number of the permutation.
-        reasoned: whether a reason is asked for.
     """
 
     request: Request
@@ -64,7 +62,6 @@ class Question:
     set: int = 0
     texts: tuple[int, ...] = (0,)
     order: int = 0
-    reasoned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +167,7 @@ def ask(
         raise OptionError(
             f"--max-cost: no price is known for {model.name!r}: give it with --price IN,OUT "
             f"({run.table.currency} per million tokens read and written), or name a price table "
-            f"with --prices FILE (the table in use is {Path(run.table.path).name}, "
+            f"in ${PRICES_VARIABLE} (the table in use is {Path(run.table.path).name}, "
             f"{run.table.date})"
         )
     identity = Identity.of(questions[0].request)
@@ -196,7 +193,6 @@ class _Run:
         retries: further tries of a question whose reply cannot be read.
         price: of the model's tokens; None where unknown.
         store: the store of the replies.
-        bar: shows the progress.
         fresh: replies of this run, counted by key.
         verdicts: by key, the verdict on the last reply.
         unfit: by key, prompts that do not fit the model.
@@ -314,7 +310,7 @@ class _Run:
         key = question.request.key
         if key not in self.verdicts:
             kept = verdict_from_json(self.store.read_as(key), len(question.texts))
-            # Old stores contain only replies.
+            # A run that ended with an error stored the reply without a verdict.
             self.verdicts[key] = read_reply(question, replies[-1]) if kept is None else kept
         return self.verdicts[key]
 

@@ -19,13 +19,8 @@ Message = Mapping[str, str]
 
 NOTHING: Mapping[str, Any] = {}
 """No settings that differ from a request: one mapping for the many replies to which it applies."""
-CONTEXT_WORDS = (32, 16, 8, 0)
-"""Numbers of words on each side to which the context is cut, in turn, until a prompt fits."""
-CUT, WINDOW = "context_words", "window"
-"""Names under which a reply stores how many words its context was cut to, and for which window."""
 TOO_LONG: Literal["too-long"] = "too-long"
-"""The finish reason of a reply that replaces a missing one: the prompt does not fit the model, even
-without context."""
+"""The finish reason of a reply that replaces a missing one: the prompt does not fit the model."""
 THOUGHTS: Literal["reasoning"] = "reasoning"
 """The finish reason of a reply that stops in its reasoning, which the server sends separately."""
 
@@ -46,20 +41,13 @@ class Rendered(Sequence[Message]):
 
     __slots__ = ("_render", "_turns")
 
-    def __init__(
-        self, render: Callable[[int | None], str], turns: tuple[Message, ...] = ()
-    ) -> None:
-        """Set the renderer of the prompt, which is given the number of words of context to keep.
-
-        Args:
-            render: returns the last message.
-            turns: the conversation before it.
-        """
+    def __init__(self, render: Callable[[], str], turns: tuple[Message, ...] = ()) -> None:
+        """Set the renderer of the last message, and the conversation before it."""
         self._render, self._turns = render, turns
 
     @functools.lru_cache(maxsize=1024)  # noqa: B019  # no more than these are kept alive
     def _messages(self) -> tuple[Message, ...]:
-        return (*self._turns, {"role": "user", "content": self._render(None)})
+        return (*self._turns, {"role": "user", "content": self._render()})
 
     def __getitem__(self, index: Any) -> Any:
         """Return the message, or a slice of one."""
@@ -80,11 +68,8 @@ class Request:
         messages: what is sent.
         schema: JSON schema of the answer; None if the model is not given one.
         sampling: temperature, seed, token cap and all other settings that affect the answer.
-        repeat: number of the repetition.
         prompt: name, version and digest of the wording.
         expect: text of a typical answer, for estimates; not part of the key.
-        cut: returns the prompt with at most this many words of context on each side, for a model
-            whose window is too short for all of it; not part of the key.
     """
 
     backend: str
@@ -96,7 +81,6 @@ class Request:
     repeat: int = 0
     prompt: str = ""
     expect: str = field(default="", compare=False)
-    cut: Callable[[int], str] | None = field(default=None, compare=False, repr=False)
     # There may be a hundred thousand, and a slot needs less memory than a cached property's
     # dictionary.
     _key: str = field(default="", init=False, compare=False, repr=False)
@@ -121,7 +105,7 @@ text and the natural logarithm of its probability."""
 
 _LATER_COUNTS = ("reasoning_tokens", "cached_tokens")
 # The settings of a reply that are numbers.
-_NUMBERS = ("max_tokens", "seed", "temperature", CUT, WINDOW)
+_NUMBERS = ("max_tokens", "seed", "temperature")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +124,7 @@ class Reply:
         cost: in the price table's currency; None if the price is unknown. If the tokens are not
             `counted`, this is the most that the reply may cost.
         latency: seconds from sending the request to having the whole answer.
-        sent: settings that differed from the request, e.g. a raised token cap on a retry, or
-            context that was cut (`CUT`) to fit the model (`WINDOW`).
+        sent: settings that differed from the request, e.g. a raised token cap on a retry.
     """
 
     text: str
@@ -206,9 +189,8 @@ class Attempt:
     """One try at a request.
 
     Attributes:
-        request: the question.
         number: 0 for the first time it is asked, counted over all runs.
-        overrides: sampling settings changed for a retry, and how far the context was cut.
+        overrides: sampling settings changed for a retry, or to fit the model's window.
     """
 
     request: Request
@@ -224,16 +206,6 @@ class Attempt:
     def sampling(self) -> dict[str, Any]:
         """Sampling settings in effect."""
         return {**self.request.sampling, **self.overrides}
-
-    @property
-    def messages(self) -> Sequence[Message]:
-        """The messages to send, with their context cut if necessary."""
-        words = self.overrides.get(CUT)
-        if words is None or self.request.cut is None:
-            return self.request.messages
-        # The messages before the question, such as examples, have no context.
-        before = self.request.messages[:-1]
-        return (*before, {"role": "user", "content": self.request.cut(int(words))})
 
 
 Deliver = Callable[[Attempt, Reply], Attempt | None]

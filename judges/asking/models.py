@@ -1,12 +1,16 @@
-"""Known models: prices, traits and shut-down dates, in a dated file that a user may override."""
+"""Known models: prices, traits and shut-down dates, in a dated file that a user may override.
+
+The user's file has the form of `models.json`. It is the one that `$GECJURY_PRICES` names, or else
+`prices.json` in the cache folder.
+"""
 
 from __future__ import annotations
 
 import datetime
 import functools
+import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -19,12 +23,13 @@ from gecjury.core.textfiles import parse_json, read_text
 from gecjury.core.wording import visible
 from gecjury.judges.asking.exchange import Effort, Model
 
+PRICES_VARIABLE = "GECJURY_PRICES"
+"""Environment variable with the path of the user's table."""
+
 _TABLE = Path(__file__).with_name("models.json")
 _MOST_BYTES = 4_000_000
 # A dated snapshot costs what its model costs: gpt-4o-2024-08-06, gpt-4-0613.
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{4})$")
-_OLD_DAYS = 120
-_SOON_DAYS = 90
 
 Reasoning = Literal["never", "optional", "always"]
 """When a model spends hidden tokens before it answers; `optional` can be turned off."""
@@ -42,11 +47,6 @@ THINKING_ROOM = 8192
 """Room for a model that thinks because its chat template says so (`thinking=true`)."""
 # Dry runs assume that an effort uses at least a sixteenth of its room; a default may use none.
 _LEAST_SHARE = 16
-
-
-def today() -> datetime.date:
-    """Return the current date."""
-    return datetime.date.today()
 
 
 @dataclass(frozen=True)
@@ -133,10 +133,8 @@ class ModelTable:
     Attributes:
         date: when the prices and shut-down dates were recorded.
         currency: e.g. `USD`.
-        models: by name.
         families: properties of models by the beginning of their names.
         batch_factor: cost of a batch as a share of the price.
-        path: the file.
         fixed: the price that the user gave for every model, if any.
     """
 
@@ -180,13 +178,6 @@ class ModelTable:
         """The source of prices: the table's date, or the option that gave the price."""
         return self.date if self.fixed is None else "--price"
 
-    def end(self, model: str) -> datetime.date | None:
-        """Return the date on which OpenAI shuts a model down; None where none is known."""
-        for name in (model, _SNAPSHOT.sub("", _tuned_from(model))):
-            if name in self.models and (end := self.models[name].ends):
-                return datetime.date.fromisoformat(end)
-        return None
-
     def traits_of(self, model: str) -> Traits | None:
         """Return the properties of a model's family; None where the family is unknown."""
         name = f"{_tuned_from(model)}-"
@@ -194,36 +185,13 @@ class ModelTable:
         return self.families[max(near, key=len)] if near else None
 
     def suggestion(self) -> str:
-        """Name the cheapest model without a shut-down date, with its price; for errors."""
+        """Return the cheapest model without a shut-down date, with its price; for errors."""
         lasting = {name: model for name, model in self.models.items() if not model.ends}
         if not lasting:
             return "model=NAME"
         name = min(lasting, key=lambda name: lasting[name].output)
         price = lasting[name].price
         return f"model={name} ({price}, {self.currency} per million tokens, prices of {self.date})"
-
-    def notes(self, models: list[str]) -> list[str]:
-        """Say what may be out of date: the table itself, or models that end soon.
-
-        Args:
-            models: names of models that OpenAI serves.
-        """
-        notes = []
-        # A user's table may write its date in any form.
-        with suppress(ValueError):
-            if (age := (today() - datetime.date.fromisoformat(self.date)).days) > _OLD_DAYS:
-                notes.append(
-                    f"prices and shut-down dates of models are from {self.date}, {age} days ago: "
-                    "check them, or name a newer table with --prices FILE"
-                )
-        for model in models:
-            end = self.end(model)
-            if end is not None and 0 <= (days := (end - today()).days) <= _SOON_DAYS:
-                notes.append(
-                    f"{model} is shut down on {end}, {days} days from now; replies that are "
-                    f"stored by then stay readable. For later runs: {self.suggestion()}"
-                )
-        return notes
 
 
 def _tuned_from(model: str) -> str:
@@ -249,7 +217,10 @@ def model_table(runtime: Runtime) -> ModelTable:
     Raises:
         InputError: the user's file is not such a table.
     """
-    table = read_models(runtime.prices)
+    own: str | Path | None = os.environ.get(PRICES_VARIABLE)
+    if not own and (kept := runtime.cache_folder("prices.json")).exists():
+        own = kept
+    table = read_models(own or None)
     if runtime.price is None:
         return table
     read, written = (number / 1e6 for number in runtime.price)

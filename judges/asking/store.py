@@ -70,18 +70,6 @@ def is_store(path: Path) -> bool:
         return file.read(len(head)) == head
 
 
-def content_key(record: Mapping[str, Any]) -> str:
-    """Return the key of a record's question.
-
-    Earlier versions included the number of the permutation (`order`) in the key parts, although the
-    prompt determines it: the same prompt with another number is the same question.
-    """
-    parts: Mapping[str, Any] = record["parts"]
-    if "order" not in parts:
-        return str(record["key"])
-    return key_of({name: value for name, value in parts.items() if name != "order"})
-
-
 @dataclass(frozen=True)
 class Damage:
     """A line that cannot be read.
@@ -105,14 +93,11 @@ class StoredLine:
 
     Attributes:
         line: its number, from 1.
-        start: its first byte.
         end: where the next line begins.
-        identity: identity of its store.
         record: a reply with the parts of its key; None for the head of a store.
     """
 
     line: int
-    start: int
     end: int
     identity: Identity
     record: dict[str, Any] | None
@@ -209,12 +194,12 @@ def stored_lines(path: Path) -> Iterator[StoredLine | Damage]:
                     f"{path}, line {first_bad}: damaged before the head of the store, so the file "
                     "is not changed; restore it, or move it away to ask everything again"
                 )
-            yield StoredLine(number, start, end, identity, None)
+            yield StoredLine(number, end, identity, None)
         elif record is not None and identity is not None:
             if reason := _fault(path, number, identity, record):
                 record = None
             else:
-                yield StoredLine(number, start, end, identity, record)
+                yield StoredLine(number, end, identity, record)
         if record is None and line.strip():
             first_bad = first_bad or (number if identity is None else 0)
             yield Damage(number, start, end, reason)
@@ -245,29 +230,6 @@ def _lines(path: Path) -> Iterator[bytes]:
         yield from io.BytesIO(read_bytes(path))
 
 
-def record_at(path: Path, line: int, start: int, end: int) -> dict[str, Any]:
-    """Return the record of a line that `stored_lines` has read.
-
-    Args:
-        path: a plain file; see `is_plain`.
-        line: number of the line.
-        start: its first byte.
-        end: where the next line begins.
-
-    Raises:
-        InputError: the file is gone, or the line has changed.
-    """
-    try:
-        with path.open("rb") as file:
-            file.seek(start)
-            record = _record(file.read(end - start)[:-1])
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    if record is None or "reply" not in record:
-        raise InputError(f"{path}, line {line}: has been changed since it was read; start again")
-    return record
-
-
 def is_plain(path: Path) -> bool:
     """Return whether a file can be read from any byte on: readable, no pipe, not compressed."""
     try:
@@ -284,7 +246,6 @@ def _record(line: bytes) -> dict[str, Any] | None:
     if not line.strip():
         return None
     try:
-        # Lone surrogates are allowed: old stores contain them if a model wrote them.
         record = parse_json(line.decode(), "the line", "a reply", halves=True)
     except ValueError:
         return None
@@ -428,17 +389,13 @@ class Replies:
 
     def _keep(self, record: Mapping[str, Any], reply: Reply) -> None:
         """Add a record, given its parsed reply."""
-        key = content_key(record)
+        key = str(record["key"])
         self._replies.setdefault(key, []).append(reply)
         self._read[key] = record.get("read")
 
 
 class Store(Replies, AbstractContextManager["Store"]):
-    """The replies of one identity in a file, open for reading and appending.
-
-    Attributes:
-        path: the file.
-    """
+    """The replies of one identity in a file, open for reading and appending."""
 
     def __init__(self, path: Path, identity: Identity) -> None:
         """Open or create a store and lock it.

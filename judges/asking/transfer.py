@@ -17,8 +17,6 @@ from gecjury.judges.asking.store import (
     Identity,
     Store,
     StoredLine,
-    content_key,
-    is_plain,
     read_store,
     read_stores,
     store_path,
@@ -44,7 +42,7 @@ def list_stores(folder: Path) -> list[dict[str, Any]]:
 
 
 def find_stores(names: Sequence[str], folder: Path) -> list[Path]:
-    """Return the files of the named stores, after checking their heads.
+    """Return the files of the named stores.
 
     Args:
         names: files, folders of stores, names as `list_stores` gives them, models, or prompts
@@ -52,12 +50,12 @@ def find_stores(names: Sequence[str], folder: Path) -> list[Path]:
         folder: where names are looked up.
 
     Raises:
-        InputError: there is no such store, or none at all, or a file is not a store.
+        InputError: there is no such store, or none at all.
     """
     paths: list[Path] = []
     for name in names or (str(folder),):
         path = Path(name)
-        if path.is_dir():
+        if path.is_dir() or not names:
             # A cache folder contains other things as well.
             below = path / "judgments" if (path / "judgments").is_dir() else path
             inside = sorted(below.glob("*.jsonl"))
@@ -68,12 +66,6 @@ def find_stores(names: Sequence[str], folder: Path) -> list[Path]:
             paths.append(path)
         else:
             paths += _named_stores(name, folder)
-    for path in paths:
-        if not is_plain(path):
-            raise InputError(
-                f"{path}: cannot be read, is compressed, or is not a file; decompress it first"
-            )
-        _first_identity(path)
     return list(dict.fromkeys(paths))
 
 
@@ -101,7 +93,7 @@ def export_stores(folder: Path, file: Path, names: Sequence[str] = ()) -> int:
     Args:
         folder: the stores' folder.
         file: the file to write, whole or not at all.
-        names: names of the stores; all by default.
+        names: see `find_stores`; all by default.
 
     Returns:
         How many replies the file contains.
@@ -109,15 +101,8 @@ def export_stores(folder: Path, file: Path, names: Sequence[str] = ()) -> int:
     Raises:
         InputError: there is no such store, or none at all, or a line of one cannot be read.
     """
-    stores = {path.stem: path for path in sorted(folder.glob("*.jsonl"))}
-    for name in names:
-        if name not in stores:
-            raise InputError(f"no store {name!r} in {folder}: {nearest(name, stores)}")
-    chosen = [stores[name] for name in names or stores]
-    if not chosen:
-        raise InputError(f"{folder}: no stored judgments; score something with a judge first")
     parts, count = [], 0
-    for path in chosen:
+    for path in find_stores(names, folder):
         store = read_store(path)
         if store.damaged:
             first = store.damaged[0]
@@ -155,10 +140,10 @@ def import_stores(file: Path, folder: Path) -> tuple[int, int]:
     for identity, records in lines.stores:
         with Store(store_path(folder, identity), identity) as store:
             # For each key, the replies beyond the number that the store already has are new.
-            have = {key: len(store.replies(key)) for key in map(content_key, records)}
+            have = {key: len(store.replies(key)) for key in {record["key"] for record in records}}
             seen: Counter[str] = Counter()
             for record in records:
-                key = content_key(record)
+                key = record["key"]
                 seen[key] += 1
                 if seen[key] > have[key]:
                     store.append_record(record)

@@ -5,7 +5,8 @@ those that end in a rate limit, a server error, a broken connection or a body th
 not those with a wrong key, an unknown model or an error that calls the request invalid. It does not
 use tenacity: a complaint slows all requests down before its own place is free, all requests wait at
 a common entrance, and the number of tries depends on whether the server ever answered, so that
-every part of the loop would be custom code.
+every part of the loop would be custom code. Nor does it use aiolimiter, whose rate is fixed in
+advance: here one limit, shared by all requests, follows the server's answers.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from email.utils import parsedate_to_datetime
 from typing import Any, NoReturn
 
 from gecjury.core.addresses import (
@@ -51,16 +53,103 @@ from gecjury.judges.backends.completion import (
     error_status,
     read_completion,
 )
-from gecjury.judges.backends.pacing import Pace, backoff, retry_after
 from gecjury.judges.backends.window import (
+    capped,
     listed_models,
-    listed_window,
-    narrower,
     said_window,
     says_too_long,
     too_long,
 )
 from gecjury.judges.replies.reply import ignores_schema
+
+_LONGEST_WAIT = 120.0
+
+
+class Pace:
+    """A limit on concurrent requests: halved when the server complains, raised when it does not.
+
+    It works by additive increase and multiplicative decrease. A Retry-After delays all requests,
+    since it applies to the account, not to one request.
+
+    Attributes:
+        limit: requests allowed at once now.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.limit = float(most)
+        self._most = most
+        self._under_way = 0
+        self._not_before = 0.0
+        self._last_cut = float("-inf")
+        self._changed = asyncio.Condition()
+        self._over = asyncio.Event()
+
+    async def enter(self) -> None:
+        """Wait for a place and for the end of any pause."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._under_way < int(self.limit))
+            self._under_way += 1
+        while self.pause > 0 and not self._over.is_set():
+            await self.rest(self.pause)
+
+    async def rest(self, seconds: float) -> None:
+        """Wait, or return earlier if the run ends."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._over.wait()
+
+    def end(self) -> None:
+        """Wake all waiting requests: the run is over."""
+        self._over.set()
+
+    @property
+    def pause(self) -> float:
+        """Seconds for which nothing may be sent."""
+        return self._not_before - time.monotonic()
+
+    async def leave(self, *, answered: bool) -> None:
+        """Free the place; as many good answers as the limit raise it by about one."""
+        async with self._changed:
+            self._under_way -= 1
+            if answered:
+                self.limit = min(self._most, self.limit + 1 / self.limit)
+            self._changed.notify_all()
+
+    def slow_down(self, wait: float) -> None:
+        """Lower the limit, as the server wants it, and send nothing for `wait` seconds."""
+        now = time.monotonic()
+        self._not_before = max(self._not_before, now + wait)
+        # Requests sent together are refused together: that is one reason to slow down, not many.
+        if now >= self._last_cut + 0.5:
+            self._last_cut = now + wait
+            self.limit = max(1.0, self.limit / 2)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return how many seconds a server asks to wait; None if its headers do not say."""
+    with suppress(KeyError, ValueError):
+        return max(0.0, float(headers["retry-after-ms"]) / 1000)
+    value = headers.get("retry-after", "")
+    with suppress(ValueError):
+        return max(0.0, float(value))
+    # A value that is neither a number nor a valid date is ignored.
+    with suppress(ValueError, TypeError, OverflowError, OSError):
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    return None
+
+
+def backoff(attempt: int, asked: float | None, source: random.Random) -> float:
+    """Return how many seconds to wait before a retry.
+
+    Args:
+        attempt: 0 for the first retry.
+        asked: the wait that the server asked for, which is honoured in full, plus up to a tenth.
+        source: random source of the jitter.
+    """
+    if asked is not None:
+        return asked * (1 + 0.1 * source.random())
+    return min(_LONGEST_WAIT, 0.5 * 2.0**attempt) * (0.5 + 0.5 * source.random())
+
 
 _TRIES = 8
 # A server that has never answered is probably not there: say so soon.
@@ -262,10 +351,9 @@ class OpenAIBackend(ServerBackend):
                 # A refusal is an answer: the server is there, and no slowdown is needed.
                 answered = True
                 self._answered += 1
-                window = error.window or listed_window(await self._listed(client), self.model.name)
-                less = narrower(attempt, window)
+                less = capped(attempt)
                 if less is None:
-                    return too_long(attempt, window)
+                    return too_long(error.window)
                 attempt = less
                 continue
             except _Unknown as error:
@@ -275,8 +363,8 @@ class OpenAIBackend(ServerBackend):
                 # The user decides whether to wait for hours.
                 if error.wait is not None and error.wait > self.limits.wait:
                     raise IncompleteError(
-                        f"{self._server()} asks to wait {_time(error.wait)} ({error}), which is "
-                        f"longer than the limit of {_time(self.limits.wait)}: the run stops here. "
+                        f"{self._server()} asks to wait {error.wait / 60:.0f} minutes ({error}), "
+                        f"more than {self.limits.wait / 60:.0f}: the run stops here. "
                         "Replies so far are kept; run the same command again later to continue"
                     ) from None
                 if tries >= (_TRIES if self._answered else _FIRST_TRIES) and not (
@@ -459,13 +547,6 @@ def limits_for(limits: Limits, attempts: Iterable[Attempt]) -> Limits:
     return replace(limits, reply_bytes=limits.reply_bytes + min(more, limits.file_bytes))
 
 
-def _time(seconds: float) -> str:
-    """Return a time in words."""
-    if not seconds < 172_800:
-        return "more than two days"
-    return f"{seconds / 60:.0f} minutes" if seconds < 7_200 else f"{seconds / 3600:.0f} hours"
-
-
 def make_client(url: str, named: str | None = None, limits: Limits | None = None) -> Any:
     """Return the official client for a server; the key comes only from the environment.
 
@@ -528,7 +609,7 @@ def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str
     cap = "max_completion_tokens" if "max_tokens" in left_out else able.cap
     body: dict[str, Any] = {
         "model": model.name,
-        "messages": [dict(message) for message in attempt.messages],
+        "messages": [dict(message) for message in attempt.request.messages],
         "temperature": sampling.get("temperature"),
         "seed": sampling.get("seed"),
         cap: sampling["max_tokens"],

@@ -11,20 +11,34 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gecjury.core.errors import InputError, MissingExtraError, OptionError, install_hint
-from gecjury.core.textfiles import parse_json
+from gecjury.core.errors import InputError, MissingExtraError, OptionError, install_hint, nearest
+from gecjury.core.textfiles import read_toml
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.backends.backend import Assignment, no_template
-from gecjury.judges.backends.window import fitted, less_context, too_long
+from gecjury.judges.backends.window import fitted, too_long
 from gecjury.models.checkpoints import refuse_code
 
-OPTIONS_VARIABLE = "GECJURY_VLLM"
-"""Environment variable with more arguments of `vllm.LLM`, as a JSON object."""
-
+# Settings of `vllm.LLM` that a user's file may give. A jury or a study that somebody sent may name
+# the file, so these load no code, read and write no files, and open no connections.
+_SETTINGS = frozenset(
+    (
+        "async_scheduling", "block_size", "cpu_offload_gb", "data_parallel_size",
+        "disable_cascade_attn", "disable_custom_all_reduce", "disable_sliding_window",
+        "distributed_executor_backend", "dtype", "enable_chunked_prefill",
+        "enable_expert_parallel", "enable_prefix_caching", "enforce_eager",
+        "gpu_memory_utilization", "kv_cache_dtype", "kv_cache_memory_bytes",
+        "max_model_len", "max_num_batched_tokens", "max_num_seqs",
+        "max_parallel_loading_workers", "num_gpu_blocks_override", "pipeline_parallel_size",
+        "quantization", "seed", "tensor_parallel_size",
+    )
+)  # fmt: skip
+# Without dots and slashes: vLLM imports a class by its dotted name, and opens a path.
+_WORD = re.compile(r"[A-Za-z0-9_-]{1,40}")
 # Tokens that a template may need besides those of the messages.
 _ROOM = 64
 # One engine at a time: two models seldom fit into one machine's memory.
@@ -46,13 +60,13 @@ class VLLMBackend:
         while waiting:
             fitting, unfit = engine.fit(waiting)
             for attempt in unfit:
-                work.deliver(attempt, too_long(attempt, engine.window))
+                work.deliver(attempt, too_long(engine.window))
             following = (work.deliver(attempt, reply) for attempt, reply in engine.answer(fitting))
             waiting = [attempt for attempt in following if attempt is not None]
 
 
 def _engine(model: Model) -> _Engine:
-    key = (model.name, model.options, os.environ.get(OPTIONS_VARIABLE))
+    key = (model.name, model.options)
     if key not in _loaded:
         _unload()
         _loaded[key] = _Engine(model)
@@ -90,7 +104,6 @@ class _Engine:
             # Set for the engine as well as for each request; only xgrammar respects both.
             "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True},
             **dict(model.options),
-            **_more_arguments(),
             "trust_remote_code": False,
         }
         refuse_code(model.name)
@@ -118,7 +131,7 @@ class _Engine:
             shutdown()
 
     def fit(self, attempts: Sequence[Attempt]) -> tuple[list[Attempt], list[Attempt]]:
-        """Return the attempts that fit the window, cut if necessary, and those that do not fit.
+        """Return the attempts that fit the window, and those that do not.
 
         A prompt that is too long would end the whole batch, so tokens are counted first.
         """
@@ -128,17 +141,11 @@ class _Engine:
         around = self._tokens(attempts[0], empty=True) + _ROOM
         for attempt in attempts:
             # A token has at least one byte, so most prompts need not be counted.
-            most = sum(len(m["content"].encode()) for m in attempt.messages)
-            if around + most + attempt.sampling["max_tokens"] <= self.window:
+            most = around + sum(len(m["content"].encode()) for m in attempt.request.messages)
+            if most + attempt.sampling["max_tokens"] <= self.window:
                 fitting.append(attempt)
-                continue
-            now: Attempt | None = attempt
-            while now is not None:
-                attempt = now
-                if (fit := fitted(attempt, self._tokens(attempt), self.window)) is not None:
-                    fitting.append(fit)
-                    break
-                now = less_context(attempt, self.window)
+            elif (fit := fitted(attempt, self._tokens(attempt), self.window)) is not None:
+                fitting.append(fit)
             else:
                 unfit.append(attempt)
         return fitting, unfit
@@ -146,7 +153,7 @@ class _Engine:
     def _tokens(self, attempt: Attempt, *, empty: bool = False) -> int:
         """Count the tokens of a prompt as the model reads it, or of the template around it."""
         options = _template(attempt.sampling)["chat_template_kwargs"]
-        messages = [dict(m, content="") if empty else dict(m) for m in attempt.messages]
+        messages = [dict(m, content="") if empty else dict(m) for m in attempt.request.messages]
         text = self.tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True, **options
         )
@@ -160,7 +167,7 @@ class _Engine:
         """
         if not attempts:
             return
-        conversations = [[dict(m) for m in attempt.messages] for attempt in attempts]
+        conversations = [[dict(m) for m in attempt.request.messages] for attempt in attempts]
         params = [self._params(attempt.sampling, attempt.request.schema) for attempt in attempts]
         template = _template(attempts[0].sampling)
         start = time.perf_counter()
@@ -217,17 +224,29 @@ def _template(sampling: Mapping[str, Any]) -> dict[str, Any]:
     return {"chat_template_kwargs": options}
 
 
-def _more_arguments() -> dict[str, Any]:
-    text = os.environ.get(OPTIONS_VARIABLE, "")
-    if not text:
-        return {}
-    try:
-        record = parse_json(text, f"${OPTIONS_VARIABLE}", "a JSON object")
-    except InputError as error:
-        raise OptionError(str(error)) from None
-    if not isinstance(record, dict):
-        raise OptionError(f"${OPTIONS_VARIABLE} must be a JSON object with arguments of vllm.LLM")
-    return record
+def read_engine(path: str) -> tuple[tuple[str, Any], ...]:
+    """Return the settings in a file, by the names of vLLM's `EngineArgs`.
+
+    Raises:
+        InputError: the file is not TOML.
+        OptionError: a setting is unknown or not allowed in a file; names it and what is expected.
+    """
+    table = read_toml(path, "settings of vLLM's engine, such as max_model_len = 4096")
+    for name, value in table.items():
+        if name not in _SETTINGS:
+            raise OptionError(
+                f"{path}: {name!r:.60} is not a setting that a file may give vLLM: "
+                f"{nearest(name, _SETTINGS)}"
+            )
+        if not (isinstance(value, int | float) or _is_word(value)):
+            raise OptionError(
+                f"{path}: {name} is {value!r:.60}; expected a number, a truth value or a word"
+            )
+    return tuple(sorted(table.items()))
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and _WORD.fullmatch(value) is not None
 
 
 def _reply(output: Any, seconds: float, attempt: Attempt, thoughts_end: int | None) -> Reply:
@@ -275,8 +294,8 @@ def _memory_hint(error: str, arguments: Mapping[str, Any]) -> str:
     share = arguments.get("gpu_memory_utilization", 1)
     less = 0.3 if share > 0.3 else round(share / 2, 3)
     return (
-        f"; if memory is short, use a smaller share of it: gpu_memory={less} (also on a CPU), or "
-        "a shorter context: max_model_len=4096"
+        "; if memory is short, name a file with less of it (engine=FILE.toml), also on a CPU: "
+        f"gpu_memory_utilization = {less}, or a shorter context: max_model_len = 4096"
     )
 
 

@@ -1,8 +1,7 @@
-"""Prompts and a model's window: what is cut when a prompt does not fit, and how that is recorded.
+"""Prompts and a model's window: what is done when a prompt and its answer do not fit.
 
-First the token cap is lowered to what an answer of the requested form can need, then the context of
-the source is cut step by step. The texts to be judged are never cut: a prompt that does not fit
-without any context is not sent, and the verdict on its question is missing only in this run.
+The token cap is lowered to what an answer of the requested form can need. Texts are never cut: a
+prompt that does not fit is not sent, and the verdict on its question is missing only in this run.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gecjury.judges.asking.exchange import CONTEXT_WORDS, CUT, TOO_LONG, WINDOW, Attempt, Reply
+from gecjury.judges.asking.exchange import TOO_LONG, Attempt, Reply
 
 # With fewer tokens a model that thinks would be cut off in the middle of its thoughts.
 _LEAST_THINKING = 1024
@@ -29,8 +28,6 @@ _SAID_WINDOW = re.compile(
     r"(?:context (?:length|window|size)|model length)(?: is only| is| of only| of)? \(?(\d{2,9})"
 )
 _MOST_ENTRIES = 1_000
-# Keys of the window in listings of models: vLLM, hosted services, llama.cpp (as it was started).
-_LISTED = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
 
 
 def least_tokens(attempt: Attempt) -> int:
@@ -57,40 +54,21 @@ def fitted(attempt: Attempt, tokens: int, window: int) -> Attempt | None:
     return replace(attempt, overrides={**attempt.overrides, "max_tokens": room})
 
 
-def narrower(attempt: Attempt, window: int | None) -> Attempt | None:
-    """Return what to send instead of a refused attempt; None if nothing can be cut.
+def capped(attempt: Attempt) -> Attempt | None:
+    """Return what to send instead of a refused attempt; None if its cap is at its minimum.
 
     The number of its tokens is not known here, so the cap is lowered to its minimum at once.
     """
     least = least_tokens(attempt)
-    if attempt.sampling["max_tokens"] > least:
-        return replace(attempt, overrides={**attempt.overrides, "max_tokens": least})
-    return less_context(attempt, window)
+    if attempt.sampling["max_tokens"] <= least:
+        return None
+    return replace(attempt, overrides={**attempt.overrides, "max_tokens": least})
 
 
-def less_context(attempt: Attempt, window: int | None) -> Attempt | None:
-    """Return an attempt with less context; None if nothing is left to cut.
-
-    Args:
-        attempt: the attempt that did not fit.
-        window: tokens, if known; stored with the reply.
-    """
-    now = attempt.overrides.get(CUT)
-    kept = {} if window is None else {WINDOW: window}
-    for words in CONTEXT_WORDS:
-        if attempt.request.cut is not None and (now is None or words < now):
-            less = replace(attempt, overrides={**attempt.overrides, CUT: words, **kept})
-            # This does not cut a context that is shorter already.
-            if less.messages != attempt.messages:
-                return less
-    return None
-
-
-def too_long(attempt: Attempt, window: int | None) -> Reply:
+def too_long(window: int | None) -> Reply:
     """Return the reply that is used for a prompt that cannot be sent."""
     shown = "the model's window" if window is None else f"the window of {window} tokens"
-    context = "without any context" if attempt.overrides.get(CUT) == 0 else "as it is"
-    return Reply(f"the prompt does not fit {shown} {context}", TOO_LONG)
+    return Reply(f"the prompt does not fit {shown}", TOO_LONG)
 
 
 def says_too_long(status: int, error: Mapping[str, Any], text: str) -> bool:
@@ -118,27 +96,10 @@ def said_window(error: Mapping[str, Any], text: str) -> int | None:
 
 def listed_models(listing: Any) -> list[str]:
     """Return the names in a server's list of models (`/v1/models`), sorted."""
-    names = [entry.get("id") for entry in _entries(listing)]
-    return sorted({name for name in names if isinstance(name, str) and name.strip()})
-
-
-def listed_window(listing: Any, model: str) -> int | None:
-    """Return the window that a list of models (`/v1/models`) names for a model, if any."""
-    entries = _entries(listing)
-    named = [entry for entry in entries if entry.get("id") == model]
-    # A server with one model answers under any name.
-    chosen = named or (entries if len(entries) == 1 else [])
-    places = [place for entry in chosen for place in (entry, entry.get("meta"))]
-    tables = [place for place in places if isinstance(place, Mapping)]
-    counts = (_count(table.get(name)) for table in tables for name in _LISTED)
-    return next(filter(None, counts), None)
-
-
-def _entries(listing: Any) -> list[Mapping[str, Any]]:
     data = listing.get("data") if isinstance(listing, Mapping) else None
-    if not isinstance(data, list):
-        return []
-    return [entry for entry in data[:_MOST_ENTRIES] if isinstance(entry, Mapping)]
+    entries = data[:_MOST_ENTRIES] if isinstance(data, list) else []
+    names = [entry.get("id") for entry in entries if isinstance(entry, Mapping)]
+    return sorted({name for name in names if isinstance(name, str) and name.strip()})
 
 
 def _count(value: Any) -> int | None:

@@ -98,7 +98,6 @@ class _Container:
     Attributes:
         start: position of its opening bracket.
         end: position after the closing bracket.
-        value: its content.
         levels: levels of nesting, including its own.
         key: the key of an object that was read last.
     """

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import gecjury
 from gecjury.cli import main
 from tests.docs import material
 from tests.documented import PAGES, Block, blocks_of, variants
@@ -81,10 +82,10 @@ RULES = (
 )
 """No other commands are left out; the first rule that matches gives the reason."""
 
-SERVER = Rule(
-    r"^gecjury (serve|annotate|judgments show)\b", When.NEVER, "a server that waits for a browser"
-)
+SERVER = Rule(r"^gecjury (serve|annotate)\b", When.NEVER, "a server that waits for a browser")
 """Separate from `RULES`: it may match nothing, and a server started here would never end."""
+
+SAMPLE_REPLIES = Path(gecjury.__file__).parent / "benchmarks" / "sample" / "judgments"
 
 # Replacements for what a reader has to fill in, and options that keep a command short: the tests
 # check that a command is parsed, finds its files and metrics and succeeds, not its figures.
@@ -101,6 +102,7 @@ PUT_IN = (
     (r"-m uot-errant(?!\S)", "-m uot-errant:encoder=tiny-encoder"),
     (r"-m scribendi(?!\S)", "-m scribendi:model=tiny-lm"),
     (r"-m impara(?!\S)", "-m impara:model=my-impara"),
+    (r"judgments show smollm2-135m-instruct", f"judgments show {SAMPLE_REPLIES}"),
     (r"^((?!judgments ).*\b(llm-[se]|edit-verdict)\b.*)", r"\1 --dry-run"),
     (r"^(compare .*)", r"\1 --resample none"),
     (r"^(attack seeda(?!.*--attack).*)", r"\1 --attack generic"),

@@ -80,12 +80,12 @@ def _key(parts: Any) -> str:
 
 def prices(box: Box) -> Case:
     """13: price tables."""
-    files = {**texts(), "prices.json": Seed(fixtures.PRICES, "json")}
-    box.lay(files, likely=("prices.json",) * 5)
+    files = {**texts(), "cache/prices.json": Seed(fixtures.PRICES, "json")}
+    box.lay(files, likely=("cache/prices.json",) * 5)
     url = box.shelf.server("judge").url
     model = box.rng.choice(("m", "m", "gpt-4o", "gpt-4o-2024-08-06", "unknown"))
     argv = ["score", "source.txt", "a.txt", "b.txt", "-m", f"llm-s:model={model},base_url={url}",
-            "--dry-run", "--prices", "prices.json"]  # fmt: skip
+            "--dry-run"]  # fmt: skip
     argv += box.rng.choice(([], ["--batch"], ["--max-cost", "1"], ["--max-cost", "nan"],
                             ["--price", "1,2"], ["--price", "1,x"]))  # fmt: skip
     asked = box.shelf.server("judge")
@@ -109,8 +109,8 @@ def replies(box: Box) -> Case:
     metric = f"{name}:model=m,base_url={server.url},tries=1{options}"
     argv = ["score", "source.txt", "a.txt", "b.txt", "-m", metric, "--concurrency", "2",
             "--api-key-env", "OPENAI_API_KEY"]  # fmt: skip
-    argv += box.rng.choice(([], [], ["--sentences"], ["--max-cost", "0.001", "--prices", "p.json"]))
-    box.put("p.json", dumps(fixtures.PRICES))
+    argv += box.rng.choice(([], [], ["--sentences"], ["--max-cost", "0.001"]))
+    box.put("cache/prices.json", dumps(fixtures.PRICES))
     return Case(box.tail(*argv))
 
 

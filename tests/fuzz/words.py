@@ -93,7 +93,7 @@ _OPTIONS = (
     ["--base-url", "http://["], ["--base-url", "x:99999"],
     ["--tagger", ""], ["--tagger", "../x"], ["--tagger", "x" * 300], ["--m2", "-"], ["-r", "-"],
     ["-r", ""], ["-r", "own"], ["-r", "x=ref.txt"], ["-r", "=ref.txt"], ["-r", "x="], ["--m2", ""],
-    ["--figure", "x.svg"], ["--figure", "x.exe"], ["--prices", ""], ["--api-key-env", ""],
+    ["--figure", "x.svg"], ["--figure", "x.exe"], ["--api-key-env", ""],
     ["--api-key-env", "NO SUCH\nVAR"], ["--base-url", "http://127.0.0.1:99999/v1"],
     ["--references", ""], ["--references", "-"], ["--systems", ""], ["--attack", ""],
     ["--scale", "1:1"], ["--scale", "nan:nan"], ["--column", "="],

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from datetime import date
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.edit_verdicts import HumanVerdict
+from gecjury.benchmarks.judgments import RankedItem
+from gecjury.core.arrays import FloatArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.judges import judge as judge_module
-from gecjury.judges.asking import models
+from gecjury.judges import Judge
+from gecjury.judges.asking.exchange import Attempt, Reply
+from gecjury.judges.backends.backend import Assignment
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
-from tests.judges.faultserver import Behaviour, FaultServer
+from gecjury.scoring.scores import ScoreTable
+from tests.judges.faultserver import Behaviour, FaultServer, score_of, sound_reply
 
 SOURCES = ("She go to school .", "I likes cats .", "He is here .")
 SYSTEMS = {
@@ -25,16 +34,37 @@ SYSTEMS = {
 }
 
 
+SOURCE = "She go home ."
+A, B, C = "She goes home .", "She go home .", "She went  to home ."
+
+
+@pytest.fixture
+def judged() -> Benchmark:
+    """A is preferred to B twice, C to A once; B and C were compared once and tied."""
+    groups = (("a",), ("b", "b2"), ("c",))
+    items = (
+        RankedItem("1", 0, "anna", groups[:2], (1, 2)),
+        RankedItem("2", 0, "bert", groups[:2], (2, 3)),
+        RankedItem("3", 0, "anna", groups[::2], (2, 1)),
+        RankedItem("4", 0, "anna", groups[1:], (1, 1)),
+    )
+    texts = {"a": A, "b": B, "b2": B, "c": C}
+    verdicts = [
+        HumanVerdict(who, SOURCE, A, 1, 2, "goes", valid)
+        for who, valid in (("anna", True), ("bert", True), ("carl", False))
+    ]
+    return Benchmark(
+        name="own", rankings={"sentence": items}, human={"sentence": {}}, view="sentence",
+        corpus=Corpus((SOURCE,), {name: Version((text,)) for name, text in texts.items()}),
+        systems="all", system_sets={}, references="", sentence_ids=(0,), citation="",
+        segment_scores=np.array([[4.5], [2.0], [2.0], [np.nan]]),
+        _verdicts=lambda: (tuple(verdicts), (), ()),
+    )  # fmt: skip
+
+
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-key-of-nobody")
-
-
-@pytest.fixture(autouse=True)
-def _today(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fix the date, so that the model table is recent and its notes never change."""
-    for module in (models, judge_module):
-        monkeypatch.setattr(module, "today", lambda: date(2026, 11, 20))
 
 
 @pytest.fixture
@@ -69,3 +99,112 @@ def judge() -> Callable[..., Scorer]:
         return load(name, **{"base_url": server.url, "model": "tiny", **options})
 
     return make
+
+
+def expected(corpus: Corpus) -> FloatArray:
+    """Return the score of every text by the server's rule."""
+    return np.array([[score_of(x) for x in v.lines] for v in corpus.systems.values()], dtype=float)
+
+
+def member(table: ScoreTable) -> dict[str, Any]:
+    """Return the audit of a judge's only model."""
+    audit: dict[str, Any] = table.statistics.details["audit"]["members"][0]
+    return audit
+
+
+class Bench:
+    """The small corpus, a judge that scores it, and the server that the judge asks."""
+
+    def __init__(
+        self,
+        serve: Callable[..., FaultServer],
+        judge: Callable[..., Scorer],
+        corpus: Corpus,
+        runtime: Runtime,
+    ) -> None:
+        self.judge, self.corpus, self.runtime = judge, corpus, runtime
+        self._serve = serve
+        self.server: FaultServer = serve()
+
+    def start(self, behave: Behaviour | None = None, latency: float = 0.0) -> FaultServer:
+        """Start another server, which is asked from now on."""
+        self.server = self._serve(behave, latency)
+        return self.server
+
+    def score(self, connect: Any = None, **options: Any) -> ScoreTable:
+        """Score the corpus; `runtime` or its fields are options, too."""
+        names = ("concurrency", "cache", "max_cost", "price", "spending", "api_key_env", "batch")
+        fields = {name: options.pop(name) for name in names if name in options}
+        scorer: Any = self.judge(self.server, **options)
+        scorer = scorer if connect is None else scorer.asking(connect)
+        table: ScoreTable = scorer.score_corpus(self.corpus, replace(self.runtime, **fields))
+        return table
+
+    @property
+    def store(self) -> Path:
+        """The only store."""
+        (path,) = self.runtime.cache_folder("judgments").glob("*.jsonl")
+        return path
+
+
+@pytest.fixture
+def bench(
+    serve: Callable[..., FaultServer],
+    judge: Callable[..., Scorer],
+    corpus: Corpus,
+    runtime: Runtime,
+) -> Bench:
+    """Provide a judge and a server without faults."""
+    return Bench(serve, judge, corpus, runtime)
+
+
+Say = Callable[[Attempt], Reply]
+
+
+def sound(attempt: Attempt) -> Reply:
+    """The reply of a fault server without faults."""
+    return Reply(sound_reply({"messages": attempt.request.messages}), "stop", 10, 5, None, 0.0, 0.1)
+
+
+class FakeModel:
+    """A model that answers within the process and records its questions."""
+
+    def __init__(self, runtime: Runtime | None = None) -> None:
+        self.say: Say = sound
+        self.attempts: list[Attempt] = []
+        self.runtime = runtime or Runtime(use_cache=False)
+
+    def score(self, name: str, corpus: Corpus, **options: object) -> ScoreTable:
+        """Score a corpus with a judge that asks this model; see `load`."""
+        return self.load(name, **options).score_corpus(corpus, self.runtime)
+
+    def load(self, name: str, **options: object) -> Judge:
+        """Load a judge that asks this model, by default as `m` at a separate address."""
+        if "model" not in options and "model=" not in name:
+            options["model"] = "m"
+            if not {"base_url", "backend"} & {*options} and not re.search(
+                r"base_url=|backend=", name
+            ):
+                options["base_url"] = "http://judge.example/v1"
+        judge = load(name, **options)
+        assert isinstance(judge, Judge)
+        return judge.asking(lambda model, *, batch=False: self)
+
+    def run(self, work: Assignment) -> None:
+        waiting = list(work.attempts)
+        while waiting:
+            attempt = waiting.pop(0)
+            self.attempts.append(attempt)
+            following = work.deliver(attempt, self.say(attempt))
+            if following is not None:
+                waiting.append(following)
+
+    @property
+    def prompts(self) -> list[str]:
+        return [str(attempt.request.messages[0]["content"]) for attempt in self.attempts]
+
+
+@pytest.fixture
+def model(runtime: Runtime) -> FakeModel:
+    """Provide a model without faults."""
+    return FakeModel(runtime)

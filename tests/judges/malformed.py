@@ -130,15 +130,6 @@ def _shape(source: random.Random) -> Said:
     return Said(raw=text.encode("utf-8", "surrogatepass"))
 
 
-def _usage(source: random.Random) -> Said:
-    record = _completion()
-    record["usage"] = {name: f"odd-{name}" for name in record["usage"]}
-    text = json.dumps(record)
-    for name in record["usage"]:
-        text = text.replace(f'"odd-{name}"', source.choice(ODD))
-    return Said(raw=text.encode("utf-8", "surrogatepass"))
-
-
 def _bytes(source: random.Random) -> Said:
     """A valid completion with a few bytes changed, removed or added."""
     data = bytearray(json.dumps(_completion()).encode())
@@ -238,27 +229,17 @@ def _wait(source: random.Random) -> Said:
 
 
 def _moved(source: random.Random) -> Said:
-    status = source.choice((301, 302, 303, 307, 308, 300, 304, 305))
+    """A redirect or another status without a completion."""
+    status = source.choice((301, 302, 303, 307, 308, 300, 304, 305, 201, 202, 204, 205, 206, 226))
     place = source.choice((*PLACES, None))
-    return Said(status, raw=b"", headers={} if place is None else {"location": place})
-
-
-def _empty_status(source: random.Random) -> Said:
-    return Said(source.choice((201, 202, 204, 205, 206, 226)), raw=source.choice((b"", b"{}")))
+    raw = source.choice((b"", b"{}"))
+    return Said(status, raw=raw, headers={} if place is None else {"location": place})
 
 
 def _length(source: random.Random) -> Said:
     """A declared length that is invalid or wrong."""
     length = source.choice(("abc", "-1", "5", "0", "1e3", "9" * 30, "", "10, 20", "0x10", "+5"))
     return Said(body=_completion(), length=length, close=True)
-
-
-def _cut(source: random.Random) -> Said:
-    return Said(body=_completion(), cut=True)
-
-
-def _drip(source: random.Random) -> Said:
-    return Said(body=_completion(), drip=source.choice((0.0, 0.0005)))
 
 
 def _wire(source: random.Random) -> Said:
@@ -294,7 +275,6 @@ def _wire(source: random.Random) -> Said:
 
 KINDS: dict[str, Callable[[random.Random], Said]] = {
     "shape": _shape,
-    "usage": _usage,
     "bytes": _bytes,
     "page": _page,
     "text": _said_text,
@@ -304,10 +284,9 @@ KINDS: dict[str, Callable[[random.Random], Said]] = {
     "status": _status,
     "wait": _wait,
     "moved": _moved,
-    "empty-status": _empty_status,
     "length": _length,
-    "cut": _cut,
-    "drip": _drip,
+    "cut": lambda source: Said(body=_completion(), cut=True),
+    "drip": lambda source: Said(body=_completion(), drip=source.choice((0.0, 0.0005))),
     "wire": _wire,
 }
 """Kinds of malformed replies, each created from a random source."""

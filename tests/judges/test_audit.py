@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from gecjury.judges.asking.ask import Answer, Asked, Question
@@ -13,11 +11,9 @@ from gecjury.judges.audit import (
     merge_audits,
     order_flips,
     panel_agreement,
-    position_effects,
     position_means,
     repeat_agreement,
     scored_questions,
-    system_positions,
 )
 from gecjury.judges.replies.reply import Failure
 
@@ -26,13 +22,7 @@ def scored(
     texts: tuple[int, ...], scores: tuple[float, ...], order: int = 0, repeat: int = 0
 ) -> Scored:
     request = Request(
-        backend="vllm",
-        model="m",
-        base_url="",
-        messages=(),
-        schema=None,
-        sampling={"max_tokens": 1},
-        repeat=repeat,
+        backend="vllm", model="m", base_url="", messages=(), schema=None, sampling={}, repeat=repeat
     )
     return Question(request, lambda reply: list(scores), 0, texts, order), scores
 
@@ -56,42 +46,6 @@ def test_a_repeated_permutation_is_not_another_order() -> None:
     assert order_flips(ballots) is None
     ballots.append(scored((1, 0), (5, 4), order=1))
     assert order_flips(ballots) == {"compared": 1, "flipped": 1.0, "changed": 1.0}
-
-
-def judged(orders: list[tuple[int, ...]], quality: list[float], bias: list[float]) -> list[Scored]:
-    """One set per order; the judge adds the bias of the position to each text's quality."""
-    judgments = []
-    for number, texts in enumerate(orders):
-        scores = tuple(quality[text] + bias[at] for at, text in enumerate(texts))
-        judgments.append((replace(scored(texts, scores)[0], set=number), scores))
-    return judgments
-
-
-def test_a_random_order_separates_position_from_system() -> None:
-    orders = [(0, 1, 2), (2, 0, 1), (1, 0), (0, 2), (2, 1, 0)]
-    shown = [{0: ("a",), 1: ("b", "c"), 2: ("d",)}] * len(orders)
-    items = judged(orders, [4.0, 2.0, 3.0], [0.5, 0.0, -0.5])
-    effects = position_effects(items, shown)
-    assert effects == pytest.approx([0.5, 0.0, -0.5])
-    association = system_positions([question for question, _ in items], shown)
-    assert association is not None
-    assert association["sets"] == 5
-    assert association["cramers_v"] < 0.3
-
-
-def test_a_system_that_is_always_in_one_position_is_reported() -> None:
-    items = judged([(0, 1)] * 4, [4.0, 2.0], [0.5, -0.5])
-    shown = [{0: ("mine",), 1: ("theirs",)}] * 4
-    assert system_positions([question for question, _ in items], shown) == {
-        "cramers_v": pytest.approx(1.0),
-        "sets": 4,
-    }
-    # the difference may come from the systems or from the positions
-    assert position_effects(items, shown) is None
-    # a correction shown alone has no order
-    alone = judged([(0,)] * 3, [4.0], [0.0])
-    assert system_positions([question for question, _ in alone], shown) is None
-    assert position_effects(alone, shown) is None
 
 
 def test_repeats_and_positions() -> None:

@@ -1,9 +1,10 @@
-"""Judges on the command line: score, compare, --dry-run, judgments export and import."""
+"""Judges on the command line: score, compare, --dry-run, judgments export, import and prompt."""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from gecjury.prompts import prompt_text
 from tests.judges.faultserver import FaultServer, Said, completion
 
 Serve = Callable[..., FaultServer]
+Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -28,21 +30,24 @@ def files(tmp_path: Path) -> list[str]:
     return [str(tmp_path / name) for name in ("source.txt", "a.txt", "b.txt")]
 
 
-def call(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
-    status = main([*argv, "--quiet"])
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    """Run a command with a cache for this test only."""
+
+    def run(*argv: str, cache: str = "c") -> tuple[int, str, str]:
+        status = main([*argv, "--cache", str(tmp_path / cache), "--quiet"])
+        return status, *capsys.readouterr()
+
+    return run
 
 
 def test_a_dry_run_prints_the_contract_and_sends_nothing(
-    capsys: pytest.CaptureFixture[str], serve: Serve, files: list[str], tmp_path: Path
+    call: Call, serve: Serve, files: list[str], tmp_path: Path
 ) -> None:
     server = serve()
     metric = f"llm-s:model=gpt-4o,base_url={server.url}"
     for command in ("score", "rank"):
-        status, out, err = call(
-            capsys, command, *files, "-m", metric, "--dry-run", "--cache", str(tmp_path / "c")
-        )
+        status, out, err = call(command, *files, "-m", metric, "--dry-run")
         assert (status, err) == (0, "")
         record = json.loads(out)
         assert record["requests"] == 2
@@ -51,35 +56,28 @@ def test_a_dry_run_prints_the_contract_and_sends_nothing(
         cost = 2.5e-6 * record["tokens"]["input"] + 1e-5 * record["tokens"]["output"]
         assert record["cost"]["amount"] == pytest.approx(cost)
         assert record["cost"]["currency"] == "USD"
-        assert record["cost"]["prices"]
         assert "estimate" in record["metrics"][0]["counted"]
     assert not server.bodies
     assert not (tmp_path / "c").exists()
 
 
 def test_a_dry_run_counts_what_is_still_to_be_asked(
-    capsys: pytest.CaptureFixture[str], serve: Serve, files: list[str], tmp_path: Path
+    call: Call, serve: Serve, files: list[str]
 ) -> None:
-    server = serve()
-    argv = [*files, "-m", f"llm-s:model=m,base_url={server.url}", "--cache", str(tmp_path / "c")]
-    assert call(capsys, "score", *argv)[0] == 0
-    record = json.loads(call(capsys, "score", *argv, "--dry-run")[1])
+    metric = f"llm-s:model=m,base_url={serve().url}"
+    assert call("score", *files, "-m", metric)[0] == 0
+    record = json.loads(call("score", *files, "-m", metric, "--dry-run")[1])
     assert (record["requests"], record["metrics"][0]["stored"]) == (0, 2)
     assert record["cost"]["amount"] is None  # no price is known for the user's own server
-    status, out, _ = call(capsys, "compare", "sample", *argv[3:], "--dry-run")
-    assert status == 0
-    assert json.loads(out)["requests"] > 10
+    status, out, _ = call("compare", "sample", "-m", metric, "--dry-run")
+    assert (status, json.loads(out)["requests"] > 10) == (0, True)
 
 
 @pytest.mark.slow
-def test_compare_prints_the_audit_with_humans_and_ceiling(
-    capsys: pytest.CaptureFixture[str], serve: Serve, tmp_path: Path
-) -> None:
-    server = serve()
-    metric = f"llm-s:model=m,base_url={server.url},orders=2,repeats=2"
-    argv = ["sample", "-m", metric, "-m", "green", "--cache", str(tmp_path / "c")]
-    argv += ["--resamples", "100"]
-    status, out, err = call(capsys, "compare", *argv, "--format", "json")
+def test_compare_prints_the_audit_with_humans_and_ceiling(call: Call, serve: Serve) -> None:
+    metric = f"llm-s:model=m,base_url={serve().url},orders=2,repeats=2"
+    argv = ["compare", "sample", "-m", metric, "-m", "green", "--resamples", "100"]
+    status, out, err = call(*argv, "--format", "json")
     assert (status, err) == (0, "")
     record = json.loads(out)
     assert [row["family"] for row in record["rows"]] == ["judges", "refbased"]
@@ -92,7 +90,7 @@ def test_compare_prints_the_audit_with_humans_and_ceiling(
     assert member["repeat_agreement"]["equal"] == 1  # this model is constant
     assert audit["humans"]["edit"]["accuracy"] == record["rows"][0]["sentence"]["accuracy"]
     assert audit["humans"]["edit"]["ceiling"] == record["ceiling"]["edit"]["accuracy"]
-    _, out, _ = call(capsys, "compare", *argv)
+    _, out, _ = call(*argv)
     for what in (
         "valid replies", "refused, truncated, unparsable", "flips when reordered",
         "equal when repeated", "mean score by position", "agreement with humans (edit)",
@@ -102,52 +100,38 @@ def test_compare_prints_the_audit_with_humans_and_ceiling(
 
 
 def test_missing_verdicts_make_the_exit_status_1(
-    capsys: pytest.CaptureFixture[str], serve: Serve, files: list[str], tmp_path: Path
+    call: Call, serve: Serve, files: list[str]
 ) -> None:
     server = serve(lambda n, body: completion(body, "no") if "He go" in str(body) else None)
-    metric = f"llm-s:model=m,base_url={server.url}"
-    argv = [*files, "-m", metric, "--cache", str(tmp_path / "c"), "--sentences"]
-    status, out, _ = call(capsys, "score", *argv, "--format", "json")
+    argv = ["score", *files, "-m", f"llm-s:model=m,base_url={server.url}", "--sentences"]
+    status, out, _ = call(*argv, "--format", "json")
     assert status == 1
     assert [row["sentences"][1] for row in json.loads(out)["rows"]] == [None, None]
-    assert "1 verdicts are missing after all" in call(capsys, "score", *argv)[1]
+    assert "1 verdicts are missing after all" in call(*argv)[1]
 
 
 def test_judgments_replay_offline_bit_for_bit(
-    capsys: pytest.CaptureFixture[str],
-    serve: Serve,
-    files: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    call: Call, serve: Serve, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = serve()
     metric = f"llm-s:model=m,base_url={server.url}"
-    here, there = str(tmp_path / "here"), str(tmp_path / "there")
     score = ["score", *files, "-m", metric, "--format", "json", "--sentences"]
-    status, first, _ = call(capsys, *score, "--cache", here)
+    status, first, _ = call(*score, cache="here")
     assert status == 0
-    export = str(tmp_path / "export.jsonl")
-    status, out, _ = call(
-        capsys, "judgments", "export", export, "--cache", here, "--format", "json"
-    )
-    assert (status, json.loads(out)) == (0, [{"file": export, "replies": 2}])
-    status, out, _ = call(
-        capsys, "judgments", "import", export, "--cache", there, "--format", "json"
-    )
+    export, as_json = str(tmp_path / "export.jsonl"), ("--format", "json")
+    _, out, _ = call("judgments", "export", export, *as_json, cache="here")
+    assert json.loads(out) == [{"file": export, "replies": 2}]
+    _, out, _ = call("judgments", "import", export, *as_json, cache="there")
     assert json.loads(out) == [{"file": export, "added": 2, "known": 0}]
-    status, out, _ = call(capsys, "judgments", "list", "--cache", there, "--format", "json")
+    _, out, _ = call("judgments", "list", *as_json, cache="there")
     assert [row["replies"] for row in json.loads(out)] == [2]
-    # offline: there is no key, and opening a connection fails
+    # Offline: there is no key, and opening a connection fails.
     monkeypatch.delenv("OPENAI_API_KEY")
-    monkeypatch.setattr("socket.socket.connect", _fail)
-    status, second, _ = call(capsys, *score, "--cache", there)
+    monkeypatch.setattr("socket.socket.connect", None)
+    status, second, _ = call(*score, cache="there")
     assert status == 0
     assert _timeless(first) == _timeless(second)
     assert len(server.bodies) == 2
-
-
-def _fail(*arguments: Any) -> None:
-    raise AssertionError("a connection was opened")
 
 
 def _timeless(text: str) -> Any:
@@ -160,98 +144,60 @@ def _timeless(text: str) -> Any:
 
 
 def test_clear_lines_for_bad_input(
-    capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    call: Call, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("openai")
-    cache = ["--cache", str(tmp_path / "c")]
-    monkeypatch.delenv("OPENAI_API_KEY")
-    status, out, err = call(capsys, "score", *files, "-m", "llm-s:model=gpt-6-luna", *cache)
-    assert (status, out) == (2, "")
-    assert err.count("\n") == 1
+    metric = ("-m", "llm-s:model=gpt-6-luna")
+    with monkeypatch.context() as patch:
+        patch.delenv("OPENAI_API_KEY")
+        status, out, err = call("score", *files, *metric)
+    assert (status, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("gecjury: no key for OpenAI: set $OPENAI_API_KEY")
-    none = ["--cache", str(tmp_path / "none")]
-    status, _, err = call(capsys, "judgments", "export", str(tmp_path / "x"), *none)
-    assert (status, err.count("\n")) == (2, 1)
-    assert "no stored judgments" in err
-    # the failed run left no store without replies
+    # The failed run left no store without replies.
     assert not list((tmp_path / "c" / "judgments").iterdir())
-    prompt = load_wording("sentence").id
-    identity = Identity("openai", "gpt-6-luna", "", prompt)
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "openai", None)
+        status, _, err = call("score", *files, *metric)
+    assert (status, err.count("\n"), install_hint("judges") in err) == (2, 1, True)
+    status, _, err = call("judgments", "export", str(tmp_path / "x"), cache="none")
+    assert (status, err.count("\n"), "no stored judgments" in err) == (2, 1, True)
+    identity = Identity("openai", "gpt-6-luna", "", load_wording("sentence").id)
     store_path(tmp_path / "c" / "judgments", identity).write_text("{}\n")
-    status, _, err = call(capsys, "score", *files, "-m", "llm-s:model=gpt-6-luna", *cache)
-    assert status == 2
-    assert "not a store of judgments" in err
+    status, _, err = call("score", *files, *metric)
+    assert (status, "not a store of judgments" in err) == (2, True)
 
 
-def test_a_judge_without_a_model_is_refused_before_anything_else(
-    capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
-) -> None:
-    cache = ["--cache", str(tmp_path / "c")]
-    for command in (["score", *files], ["rank", *files], ["compare", "sample"]):
-        for more in ([], ["--dry-run"]):
-            status, out, err = call(capsys, *command, "-m", "llm-s", *more, *cache)
-            assert (status, out, err.count("\n")) == (2, "", 1)
-            assert "name the model to ask, e.g. -m llm-s:model=gpt-6-luna" in err
-            assert "--dry-run" in err
-    assert not (tmp_path / "c").exists()
-    assert "needs model (model=…)" in " ".join(call(capsys, "metrics", "llm-s")[1].split())
-
-
-def test_a_price_on_the_command_line(
-    capsys: pytest.CaptureFixture[str], serve: Serve, files: list[str], tmp_path: Path
-) -> None:
+def test_a_price_on_the_command_line(call: Call, serve: Serve, files: list[str]) -> None:
     server = serve()
-    argv = ["score", *files, "-m", f"llm-s:model=m,base_url={server.url}"]
-    argv += ["--cache", str(tmp_path / "c"), "--price", "2,8"]
-    record = json.loads(call(capsys, *argv, "--dry-run")[1])
+    argv = ["score", *files, "-m", f"llm-s:model=m,base_url={server.url}", "--price", "2,8"]
+    record = json.loads(call(*argv, "--dry-run")[1])
     cost = 2e-6 * record["tokens"]["input"] + 8e-6 * record["tokens"]["output"]
     assert record["cost"]["amount"] == pytest.approx(cost)
-    status, _, err = call(capsys, *argv, "--max-cost", "0.0000001")
-    assert status == 1
-    assert "stopped before --max-cost" in err
+    status, _, err = call(*argv, "--max-cost", "0.0000001")
+    assert (status, "stopped before --max-cost" in err) == (1, True)
     assert not server.bodies
-    status, out, _ = call(capsys, *argv, "--max-cost", "1")
-    assert status == 0
-    assert "USD (prices: --price)" in out
+    status, out, _ = call(*argv, "--max-cost", "1")
+    assert (status, "USD (prices: --price)" in out) == (0, True)
     assert len(server.bodies) == 2
     for wrong in ("2", "2,8,1", "a,b", "-1,2", "nan,1", "", "2;8"):
-        status, out, err = call(capsys, *argv[:-2], f"--price={wrong}")
+        status, out, err = call(*argv[:-2], f"--price={wrong}")
         assert (status, out) == (2, "")
         assert err.startswith("gecjury: --price")
 
 
-def test_a_missing_client_names_the_extra(
-    capsys: pytest.CaptureFixture[str],
-    files: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "openai", None)
-    argv = ["score", *files, "-m", "llm-s:model=gpt-6-luna", "--cache", str(tmp_path / "c")]
-    status, _, err = call(capsys, *argv)
-    assert status == 2
-    assert install_hint("judges") in err
-    assert err.count("\n") == 1
-
-
 @pytest.mark.security
 def test_server_messages_cannot_control_the_terminal(
-    capsys: pytest.CaptureFixture[str], serve: Serve, files: list[str], tmp_path: Path
+    call: Call, serve: Serve, files: list[str]
 ) -> None:
     said = "no \x1b]0;owned\x07 such\r\ngecjury: all is well \x9b31m \u202e model"
     server = serve(lambda number, body: Said(400, {"error": {"message": said}}))
-    argv = [*files, "-m", f"llm-s:model=m\x1b[2J,base_url={server.url}", "--cache", str(tmp_path)]
-    status, out, err = call(capsys, "score", *argv)
+    status, out, err = call("score", *files, "-m", f"llm-s:model=m\x1b[2J,base_url={server.url}")
     assert status != 0
     assert "owned" in err
     assert not any(c in out + err for c in "\x1b\x07\x9b\u202e\r")
     assert not any(line.startswith("gecjury: all is well") for line in err.splitlines())
     server = serve(lambda number, body: completion(body, said))
-    argv = [*files, "-m", f"llm-s:model=m,base_url={server.url},tries=1", "--cache"]
-    status, out, err = call(capsys, "score", *argv, str(tmp_path / "second"))
+    _, out, err = call("score", *files, "-m", f"llm-s:model=m,base_url={server.url},tries=1")
     assert server.bodies
     assert not any(c in out + err for c in "\x1b\x07\x9b\u202e\r")
 
@@ -267,13 +213,11 @@ def longer(number: int, body: dict[str, Any]) -> Said:
 
 
 @pytest.mark.slow
-def test_a_planted_bias_and_invalid_replies_are_shown(
-    capsys: pytest.CaptureFixture[str], serve: Serve, tmp_path: Path
-) -> None:
+def test_a_planted_bias_and_invalid_replies_are_shown(call: Call, serve: Serve) -> None:
     metric = f"llm-s:model=gpt-4o,protocol=pairwise,orders=2,tries=1,base_url={serve(longer).url}"
     argv = ["compare", "sample", "-m", metric, "--limit", "15", "--level", "sentence"]
-    argv += ["--resample", "sentences", "--resamples", "200", "--cache", str(tmp_path / "c")]
-    status, out, err = call(capsys, *argv, "--format", "json")
+    argv += ["--resample", "sentences", "--resamples", "200"]
+    status, out, err = call(*argv, "--format", "json")
     assert (status, err) == (1, "")
     record = json.loads(out)
     (audit,) = record["audits"].values()
@@ -294,32 +238,28 @@ def test_a_planted_bias_and_invalid_replies_are_shown(
     assert "of the questions invalid" in said
 
 
-def test_a_panel_says_how_far_its_models_agree(
-    capsys: pytest.CaptureFixture[str], serve: Serve, files: list[str], tmp_path: Path
-) -> None:
+def test_a_panel_says_how_far_its_models_agree(call: Call, serve: Serve, files: list[str]) -> None:
     def graded(number: int, body: dict[str, Any]) -> Said:
         # One model gives 4 for "goes" and 2 otherwise, the other always 1 more.
         target = re.findall(r"# correction\n.*\n(.*)\n", body["messages"][0]["content"])[0]
         score = (4 if "goes" in target else 2) + (body["model"] == "b")
         return completion(body, json.dumps({"score": score}))
 
-    url = serve(graded).url
-    metric = f"llm-s:model=a+b,protocol=pointwise,base_url={url}"
+    metric = f"llm-s:model=a+b,protocol=pointwise,base_url={serve(graded).url}"
     # Units (4, 5), (2, 3), (4, 5) and (2, 3): observed 8 · 1 over 8 values; expected, over
     # 4 5 2 3 4 5 2 3, twice the squares of its 28 pairs, 2 · (64 · 1.25) = 160, over 8 · 7:
     # α = 1 − (8 / 8) / (160 / 56) = .65. Mid-ranks 5 7 1 3: the same, four times as large.
-    argv = ["score", *files, "-m", metric, "--cache", str(tmp_path / "c")]
-    status, out, err = call(capsys, *argv)
+    status, out, err = call("score", *files, "-m", metric)
     assert (status, err) == (0, "")
     assert re.search(r"panel\s+Krippendorff's α\s+ordinal 0.650, interval 0.650 over 4", out)
 
 
 def test_a_prompt_is_printed_as_a_starting_point(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["judgments", "prompt", "llm-s:protocol=pointwise"]) == 0
-    assert capsys.readouterr().out == prompt_text("pointwise")
-    assert main(["judgments", "prompt", "edit-verdict:criterion=Judge the grammar."]) == 0
-    assert capsys.readouterr().out == prompt_text("edit-verdict", 3)
+    for metric, prompt in (
+        ("llm-s:protocol=pointwise", prompt_text("pointwise")),
+        ("edit-verdict:criterion=Judge the grammar.", prompt_text("edit-verdict", 3)),
+    ):
+        assert main(["judgments", "prompt", metric]) == 0
+        assert capsys.readouterr().out == prompt
     assert main(["judgments", "prompt", "gleu"]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert "gleu does not ask a model; name a judge" in captured.err
+    assert "gleu does not ask a model; name a judge" in capsys.readouterr().err

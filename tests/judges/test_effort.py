@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,12 +17,9 @@ from gecjury.judges.backends.completion import read_completion
 from gecjury.judges.backends.openai import request_body
 from gecjury.judges.judge import Judge
 from gecjury.scoring.registry import load
-from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
-from tests.judges.faultserver import FaultServer, Said, completion, sound_reply
-
-Serve = Callable[..., FaultServer]
-Make = Callable[..., Scorer]
+from tests.judges.conftest import Bench, member
+from tests.judges.faultserver import Said, completion, sound_reply
 
 OWN = "llm-s:model=qwen3,base_url=http://judge.example/v1"
 
@@ -61,6 +57,8 @@ def test_without_an_effort_keys_and_signatures_are_as_before(
         ("llm-s:model=gpt-6-luna", {}, 4096, True),
         ("llm-s:model=gpt-6-luna,effort=none", {"reasoning_effort": "none"}, 0, True),
         ("llm-s:model=gpt-6-luna,effort=minimal", {"reasoning_effort": "minimal"}, 1024, True),
+        ("llm-s:model=gpt-6-luna,scoring=expected",
+         {"reasoning_effort": "none", "logprobs": 20}, 0, True),
         ("llm-s:model=gpt-5,effort=high", {"reasoning_effort": "high"}, 16384, True),
         ("llm-s:model=unheard-of,effort=medium", {"reasoning_effort": "medium"}, 8192, True),
         ("llm-s:model=gpt-4o,effort=none", {}, 0, True),
@@ -126,13 +124,11 @@ def test_requests_state_the_effort_as_servers_expect_it(corpus: Corpus, runtime:
         '"tiny" does not support thinking',
     ],
 )
-def test_a_refused_effort_ends_the_run_unpaid(
-    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, message: str
-) -> None:
-    server = serve(lambda n, body: Said(400, {"error": {"message": message}}))
+def test_a_refused_effort_ends_the_run_unpaid(bench: Bench, message: str) -> None:
+    bench.start(lambda n, body: Said(400, {"error": {"message": message}}))
     with pytest.raises(OptionError, match=r"refuses effort=low for tiny \(400\): .*leave it out"):
-        judge(server, effort="low").score_corpus(corpus, runtime)
-    assert not list(runtime.cache_folder("judgments").glob("*.jsonl"))
+        bench.score(effort="low")
+    assert not list(bench.runtime.cache_folder("judgments").glob("*.jsonl"))
 
 
 @pytest.mark.parametrize(
@@ -169,9 +165,7 @@ def test_reasoning_and_cached_tokens_are_counted_and_paid(
     assert reply.cost == cost
 
 
-def test_reasoning_without_an_answer_is_asked_again_with_twice_the_cap(
-    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
-) -> None:
+def test_reasoning_without_an_answer_is_asked_again_with_twice_the_cap(bench: Bench) -> None:
     def behave(number: int, body: dict[str, Any]) -> Said:
         text = sound_reply(body)
         if number == 0:
@@ -183,14 +177,13 @@ def test_reasoning_without_an_answer_is_asked_again_with_twice_the_cap(
         said.body["usage"] |= {"completion_tokens_details": {"reasoning_tokens": 4}}
         return said
 
-    server = serve(behave)
-    scorer = judge(server, effort="low")
-    table = scorer.score_corpus(corpus, replace(runtime, concurrency=1))
+    server = bench.start(behave)
+    table = bench.score(effort="low", concurrency=1)
     assert table.missing == 0
     first, again = server.bodies[0], server.bodies[1]
     assert again["messages"] == first["messages"]
     assert again["max_tokens"] == 2 * first["max_tokens"]
-    audit = table.statistics.details["audit"]["members"][0]
+    audit = member(table)
     assert audit["settings"]["reasoning"] == {
         "effort": "low", "replies": 4, "of": 4, "ran_out": 1
     }  # fmt: skip
@@ -199,12 +192,11 @@ def test_reasoning_without_an_answer_is_asked_again_with_twice_the_cap(
         "tiny: reasoning used up the token cap of 1 of 4 replies, whose questions are asked again "
         "with twice the cap; a lower effort (effort=low) costs less"
     ]
-    (store,) = runtime.cache_folder("judgments").glob("*.jsonl")
-    record = json.loads(store.read_text().splitlines()[1])
+    record = json.loads(bench.store.read_text().splitlines()[1])
     assert record["read"] == {"detail": "reasoning used up the token cap", "failure": "truncated"}
     assert record["reply"]["reasoning_tokens"] == first["max_tokens"]
     # The counts come from the store, and nothing is asked again.
-    assert scorer.score_corpus(corpus, runtime).statistics.notes == table.statistics.notes
+    assert bench.score(effort="low").statistics.notes == table.statistics.notes
     assert len(server.bodies) == 4
 
 
@@ -212,19 +204,12 @@ def test_reasoning_without_an_answer_is_asked_again_with_twice_the_cap(
     ("effort", "thoughts", "message"),
     [
         ("none", 7, "ignores effort=none (3 of 3 replies spent tokens on reasoning)"),
-        ("high", 0, "reports no reasoning at effort=high, which it may ignore"),
         ("none", 0, ""),
         ("high", 7, ""),
     ],
 )
 def test_an_effort_without_effect_is_reported(
-    serve: Serve,
-    judge: Make,
-    corpus: Corpus,
-    runtime: Runtime,
-    effort: str,
-    thoughts: int,
-    message: str,
+    bench: Bench, effort: str, thoughts: int, message: str
 ) -> None:
     def behave(number: int, body: dict[str, Any]) -> Said:
         said = completion(body, sound_reply(body))
@@ -232,7 +217,8 @@ def test_an_effort_without_effect_is_reported(
         said.body["usage"] |= {"completion_tokens": 20, "completion_tokens_details": details}
         return said
 
-    table = judge(serve(behave), effort=effort).score_corpus(corpus, runtime)
+    bench.start(behave)
+    table = bench.score(effort=effort)
     assert [message in note for note in table.statistics.notes] == ([True] if message else [])
 
 

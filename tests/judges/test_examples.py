@@ -11,19 +11,15 @@ import pytest
 from gecjury.core.errors import GecjuryError, InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group, Version
-from gecjury.judges.asking.exchange import CUT, Reply
-from gecjury.judges.examples import read_examples
+from gecjury.judges.asking.exchange import Reply
+from gecjury.judges.asking.items import judged_items
+from gecjury.judges.own_wording import read_examples
 from gecjury.prompts import prompt_text
-from tests.judges.test_llm import FakeModel
+from tests.judges.conftest import FakeModel
 
 SCORED = "source,correction,score\nHe go .,He goes .,5\nHe go .,He going .,2\nA b .,A c .,1\n"
 COMPARED = "source\tfirst\tsecond\tbetter\nHe go .\tHe goes .\tHe going .\tA\nX .\tY .\tZ .\ttie\n"
 VALID = '{"source": "He go .", "correction": "He goes .", "valid": true}\n'
-
-
-@pytest.fixture
-def model() -> FakeModel:
-    return FakeModel()
 
 
 def write(tmp_path: Path, text: str, name: str = "examples.csv") -> str:
@@ -55,16 +51,16 @@ def test_examples_are_earlier_turns_in_the_form_of_the_answer(
     table = judge.score_corpus(corpus, runtime)
     assert table.missing == 0
     plain = FakeModel()
-    plain.load(name).score_corpus(corpus, runtime)
+    plain.score(name, corpus)
     for attempt, same in zip(model.attempts, plain.attempts, strict=True):
-        *turns, question = attempt.messages
+        *turns, question = attempt.request.messages
         assert [turn["role"] for turn in turns] == ["user", "assistant"] * questions
         said = [turn["content"].strip("`").removeprefix("json") for turn in turns[1::2]]
         assert [json.loads(answer) for answer in said] == answers
         assert "He goes ." in turns[0]["content"] or "[go→goes]" in turns[0]["content"]
         # The turns are the same for all questions, which are themselves unchanged.
-        assert turns == list(model.attempts[0].messages[:-1])
-        assert (question,) == tuple(same.messages)
+        assert turns == list(model.attempts[0].request.messages[:-1])
+        assert (question,) == tuple(same.request.messages)
     # Stores and signatures depend on the examples.
     extra = table.signature.extra["prompt"]
     assert f"+examples:{read_examples(str(judge.examples), judge.example_verdict).digest}" in extra
@@ -72,28 +68,16 @@ def test_examples_are_earlier_turns_in_the_form_of_the_answer(
 
 
 def test_pairs_are_answered_in_the_order_of_their_question(
-    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path
+    model: FakeModel, corpus: Corpus, tmp_path: Path
 ) -> None:
     path = write(tmp_path, COMPARED, "examples.tsv")
-    model.load("llm-s:protocol=pairwise", examples=path).score_corpus(corpus, runtime)
-    *turns, _ = model.attempts[0].messages
+    model.score("llm-s:protocol=pairwise", corpus, examples=path)
+    *turns, _ = model.attempts[0].request.messages
     first, second = (turn["content"] for turn in turns[1::2])
     a, _, b = turns[0]["content"].partition("# correction B")
     assert ("He goes ." in a) is ('"A"' in first)
     assert ("He goes ." in b) is ('"B"' in first)
     assert '"tie"' in second
-
-
-def test_context_is_cut_in_the_question_only(
-    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path
-) -> None:
-    judge = model.load("llm-s:context=neighbours", examples=write(tmp_path, SCORED))
-    judge.score_corpus(corpus, runtime)
-    attempt = model.attempts[1]
-    cut = replace(attempt, overrides={CUT: 0})
-    assert cut.messages[:-1] == attempt.messages[:-1]
-    assert "She go to school ." in attempt.messages[-1]["content"]
-    assert "She go to school ." not in cut.messages[-1]["content"]
 
 
 @pytest.mark.parametrize(
@@ -118,18 +102,18 @@ def test_a_table_that_cannot_be_used(tmp_path: Path, verdict: str, text: str, me
 
 
 def test_an_edit_verdict_is_about_one_edit(
-    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path
+    model: FakeModel, corpus: Corpus, tmp_path: Path
 ) -> None:
     path = write(tmp_path, VALID + VALID.replace("He goes .", "He go ."))
     with pytest.raises(
         InputError, match="line 2: the correction has 0 edits; expected exactly one"
     ):
-        model.load("edit-verdict", examples=path).score_corpus(corpus, runtime)
+        model.score("edit-verdict", corpus, examples=path)
 
 
 @pytest.mark.parametrize("changed", ["I likes cats .", "i likes cats.", "He was here ."])
 def test_examples_that_are_to_be_judged_are_refused(
-    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path, changed: str
+    model: FakeModel, corpus: Corpus, tmp_path: Path, changed: str
 ) -> None:
     text = SCORED + f"{changed},Other .,3\nMore .,{changed},3\n"
     judge = model.load("llm-s", examples=write(tmp_path, text))
@@ -153,15 +137,15 @@ def test_corrections_that_annotators_saw_are_judged_too(model: FakeModel, tmp_pa
 
 @pytest.mark.parametrize("name", ["llm-s", "llm-e", "edit-verdict"])
 def test_a_criterion_in_words_or_in_a_file(
-    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path, name: str
+    model: FakeModel, corpus: Corpus, tmp_path: Path, name: str
 ) -> None:
     words = "Judge how natural it sounds, and nothing else."
-    table = model.load(name, criterion=words).score_corpus(corpus, runtime)
+    table = model.score(name, corpus, criterion=words)
     assert all(words in prompt.partition("# context")[0] for prompt in model.prompts)
     request_count = len(model.attempts)
     # The same words in a file give the same questions.
     path = write(tmp_path, f"{words}\n", "criterion.txt")
-    same = model.load(name, criterion=path).score_corpus(corpus, runtime)
+    same = model.score(name, corpus, criterion=path)
     assert len(model.attempts) == request_count
     assert same.signature.extra["prompt"] == table.signature.extra["prompt"]
     assert "+criterion-own.v1:" in table.signature.extra["prompt"]
@@ -181,7 +165,8 @@ def test_a_misspelt_name_is_not_a_criterion(model: FakeModel, value: str) -> Non
 def test_a_custom_prompt(
     model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path, name: str
 ) -> None:
-    ours = model.load(name).wording_file
+    wording = model.load(name).wording()
+    ours = prompt_text(wording.name, wording.version)
     for line in ("{{criterion}}", "Everything between"):
         ours = "\n".join(row for row in ours.split("\n") if not row.startswith(line))
     ours = ours.replace(" criterion,", "").replace(" {{subject}}", " it").replace(" subject,", "")
@@ -203,58 +188,29 @@ def test_a_prompt_of_another_protocol_is_refused(model: FakeModel, tmp_path: Pat
     assert "unknown placeholder {{first}}; llm-s:protocol=pointwise needs {{context}}, {{fence}}, " in str(error.value)  # fmt: skip  # noqa: E501
 
 
-def test_sections_in_another_order(model: FakeModel, corpus: Corpus, runtime: Runtime) -> None:
-    table = model.load("llm-s:sections=3+1+2").score_corpus(corpus, runtime)
-    plain = FakeModel()
-    usual = plain.load("llm-s:sections=1+2+3").score_corpus(corpus, runtime)
-    for ours, theirs in zip(model.prompts, plain.prompts, strict=True):
-        places = [ours.index(f"# {title}") for title in ("output format", "context", "targets")]
-        assert places == sorted(places)
-        assert sorted(ours.split("\n")) == sorted(theirs.split("\n"))
-        assert ours.startswith(theirs.partition("\n\n# context")[0])
-    assert table.signature.extra["prompt"] == f"{usual.signature.extra['prompt']}+sections:3-1-2"
-    assert usual.signature.extra["prompt"] == "sentence.v1:be562fded1f01065"
-
-
-@pytest.mark.parametrize("sections", ["2+1", "1+1+2", "a", "1+2+3+4"])
-def test_an_order_names_each_section_once(model: FakeModel, sections: str) -> None:
-    with pytest.raises(OptionError, match="joined by \\+: 1 context, 2 targets, 3 output format"):
-        model.load("llm-s", sections=sections)
-
-
 def reasoned(attempt: object) -> Reply:
     """Return a reply whose reason looks like an answer."""
     reason = 'because {"target1_score": 1, "score": 1}'
     return Reply(json.dumps({"reason": reason, "target1_score": 4, "target2_score": 2}))
 
 
-def test_reasons_are_asked_for_and_returned_with_their_verdicts(
-    model: FakeModel, corpus: Corpus, runtime: Runtime
+def test_reasons_are_asked_for_and_stored_with_their_verdicts(
+    model: FakeModel, corpus: Corpus
 ) -> None:
     model.say = reasoned
-    table = model.load("llm-s:reason=true,structured=schema").score_corpus(corpus, runtime)
+    table = model.score("llm-s:reason=true,structured=schema", corpus)
     request, plain = model.attempts[0].request, FakeModel()
-    plain.load("llm-s:structured=schema").score_corpus(corpus, runtime)
+    plain.score("llm-s:structured=schema", corpus)
     before = plain.attempts[0].request
     assert request.messages[-1]["content"].startswith(before.messages[-1]["content"])
     assert 'Write "reason" as the first key' in request.messages[-1]["content"]
     # A token has at least one character: 300 for the reason, plus key, quotation marks and room.
     assert request.sampling["max_tokens"] >= before.sampling["max_tokens"] + 300
-    (member,) = table.statistics.details["audit"]["members"]
-    assert {verdict["reason"] for verdict in member["verdicts"]} == {
+    assert set(table.sentences.ravel()) == {4.0, 2.0}
+    (store,) = model.runtime.cache_folder("judgments").glob("*.jsonl")
+    assert {item.reason for item in judged_items(store)} == {
         'because {"target1_score": 1, "score": 1}'
     }
-    assert [verdict["scores"] for verdict in member["verdicts"]] == [[4.0, 2.0]] * 3
-    assert [verdict["line"] for verdict in member["verdicts"]] == [1, 2, 3]
-    assert all(len(verdict["systems"]) == 2 for verdict in member["verdicts"])
-    (other,) = plain_audit(plain, corpus, runtime)
-    assert "verdicts" not in other
-
-
-def plain_audit(model: FakeModel, corpus: Corpus, runtime: Runtime) -> list[dict[str, object]]:
-    table = model.load("llm-s:structured=schema").score_corpus(corpus, runtime)
-    members: list[dict[str, object]] = table.statistics.details["audit"]["members"]
-    return members
 
 
 def test_examples_have_reasons_where_they_are_asked_for(
@@ -269,13 +225,13 @@ def test_examples_have_reasons_where_they_are_asked_for(
     path = write(tmp_path, text.replace("1,\n", "1,Wrong.\n"))
     judge = model.load("llm-s:reason=true,structured=schema,protocol=pointwise", examples=path)
     judge.score_corpus(corpus, runtime)
-    assert model.attempts[0].messages[1]["content"] == '{"reason":"Right.","score":5}'
+    assert model.attempts[0].request.messages[1]["content"] == '{"reason":"Right.","score":5}'
 
 
 def test_the_defaults_leave_signature_and_key_as_they_were(
-    model: FakeModel, corpus: Corpus, runtime: Runtime
+    model: FakeModel, corpus: Corpus
 ) -> None:
-    table = model.load("llm-s").score_corpus(corpus, runtime)
+    table = model.score("llm-s", corpus)
     assert not {"prompt", "examples", "reason"} & set(table.signature.settings)
     assert model.attempts[0].request.prompt == "sentence.v1:be562fded1f01065"
     verdict = model.load("edit-verdict")

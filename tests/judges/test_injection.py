@@ -15,10 +15,11 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.judges.judge import load_wording, render_fenced
-from gecjury.judges.llm import LLMS
-from gecjury.judges.protocols import render_listwise
+from gecjury.judges.llm import LLMS, render_listwise
 from gecjury.judges.showing import mark_safe, marked, nonce, one_line
 from tests.judges.attacks import ATTACKS
+from tests.judges.conftest import FakeModel
+from tests.judges.faultserver import score_of
 
 HEADINGS = ["# context", "# targets", "# output format"]
 
@@ -84,17 +85,11 @@ def test_every_line_of_the_benchmark_is_shown_as_it_is(data_dir: Path) -> None:
     assert [line for line in lines if one_line(line) != line.strip()] == []
 
 
-def test_attacks_do_not_change_how_an_honest_model_scores_the_others(
-    tmp_path: Path,
-) -> None:
-    from tests.judges.faultserver import score_of
-    from tests.judges.test_llm import FakeModel
-
+def test_attacks_do_not_change_how_an_honest_model_scores_the_others() -> None:
     fake = FakeModel()
-    for number, attack in enumerate(ATTACKS):
+    for attack in ATTACKS:
         corpus = Corpus(("She go .",), {"a": Version(("She goes .",)), "b": Version((attack,))})
-        runtime = Runtime(cache=tmp_path / str(number))
-        table = fake.load("llm-s").score_corpus(corpus, runtime)
+        table = fake.score("llm-s", corpus)
         assert table.missing == 0
         assert table.sentences[0, 0] == score_of("She goes .")
         schema = fake.attempts[-1].request.schema

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -21,63 +20,12 @@ from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.language import language_of
 from gecjury.corpus.tokens import in_language
-from gecjury.judges import Judge
-from gecjury.judges import judge as judge_module
-from gecjury.judges.asking import models
-from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Attempt, Reply, TokenLogprob
-from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.judge import load_wording
 from gecjury.judges.replies.forms import CHOICE
-from gecjury.judges.showing import cut_context
 from gecjury.scoring.registry import load
-from tests.judges.faultserver import score_of, sound_reply, targets_of
-
-Say = Callable[[Attempt], Reply]
-
-
-def sound(attempt: Attempt) -> Reply:
-    """The reply of a fault server without faults."""
-    return Reply(sound_reply({"messages": attempt.request.messages}), "stop", 10, 5, None, 0.0, 0.1)
-
-
-class FakeModel:
-    """A model that answers within the process and records its questions."""
-
-    def __init__(self) -> None:
-        self.say: Say = sound
-        self.attempts: list[Attempt] = []
-
-    def load(self, name: str, **options: object) -> Judge:
-        """Load a judge that asks this model, by default as `m` at a separate address."""
-        if "model" not in options and "model=" not in name:
-            options["model"] = "m"
-            if not {"base_url", "backend"} & {*options} and not re.search(
-                r"base_url=|backend=", name
-            ):
-                options["base_url"] = "http://judge.example/v1"
-        judge = load(name, **options)
-        assert isinstance(judge, Judge)
-        return judge.asking(lambda model, *, batch=False: self)
-
-    def run(self, work: Assignment) -> None:
-        waiting = list(work.attempts)
-        while waiting:
-            attempt = waiting.pop(0)
-            self.attempts.append(attempt)
-            following = work.deliver(attempt, self.say(attempt))
-            if following is not None:
-                waiting.append(following)
-
-    @property
-    def prompts(self) -> list[str]:
-        return [str(attempt.request.messages[0]["content"]) for attempt in self.attempts]
-
-
-@pytest.fixture
-def model() -> FakeModel:
-    return FakeModel()
-
+from tests.judges.conftest import FakeModel
+from tests.judges.faultserver import score_of, targets_of
 
 # --- what is asked ------------------------------------------------------------------------------
 
@@ -97,9 +45,9 @@ def model() -> FakeModel:
     ],
 )
 def test_a_criterion_is_in_every_prompt(
-    model: FakeModel, marked_corpus: Corpus, runtime: Runtime, name: str, sentence: str
+    model: FakeModel, marked_corpus: Corpus, name: str, sentence: str
 ) -> None:
-    model.load(name).score_corpus(marked_corpus, runtime)
+    model.score(name, marked_corpus)
     assert model.prompts
     for prompt in model.prompts:
         assert prompt.count("Please evaluate") == bool(sentence)
@@ -151,9 +99,9 @@ def marked_corpus() -> Corpus:
 
 
 def test_llm_e_shows_edits_in_brackets_with_the_context(
-    model: FakeModel, marked_corpus: Corpus, runtime: Runtime
+    model: FakeModel, marked_corpus: Corpus
 ) -> None:
-    model.load("llm-e").score_corpus(marked_corpus, runtime)
+    model.score("llm-e", marked_corpus)
     assert [sorted(targets_of(prompt)) for prompt in model.prompts] == [
         ["She [go→goes] to school .", "She go to [→the] school ."],
         # an arrow in the text itself is not an edit
@@ -170,9 +118,9 @@ def test_llm_e_shows_edits_in_brackets_with_the_context(
 def test_contexts_by_option(
     model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path
 ) -> None:
-    model.load("llm-s").score_corpus(corpus, runtime)
+    model.score("llm-s", corpus)
     assert "# context\nI likes cats .\n\n# targets" in model.prompts[1]
-    model.load("llm-s:context=neighbours").score_corpus(corpus, runtime)
+    model.score("llm-s:context=neighbours", corpus)
     block = "# context\nShe go to school .\nI likes cats .\nHe is here .\n\n"
     assert block in model.prompts[4]
     file = tmp_path / "context.txt"
@@ -184,7 +132,7 @@ def test_contexts_by_option(
     file.write_text("p0\tn0\np1\tn1\np2\tother\n")
     assert scorer.signature(corpus, runtime).key != first.key
     with_contexts = replace(corpus, contexts=(("", "x"), ("y", "z"), ("w", "")))
-    model.load("llm-s:context=none").score_corpus(with_contexts, runtime)
+    model.score("llm-s:context=none", with_contexts)
     assert len(model.attempts) == 9  # the first run's answers are reused
 
 
@@ -202,12 +150,12 @@ def test_bad_context_files(
         load("llm-s:model=m", context="nowhere").plan(corpus, runtime)
 
 
-def test_more_than_five_are_split_and_all_are_judged(model: FakeModel, runtime: Runtime) -> None:
+def test_more_than_five_are_split_and_all_are_judged(model: FakeModel) -> None:
     texts = [f"Version {number} ." for number in range(13)]
     corpus = Corpus(
         ("Source .",), {f"s{n}": Version((text,)) for n, text in enumerate([*texts, texts[0]])}
     )
-    table = model.load("llm-s").score_corpus(corpus, runtime)
+    table = model.score("llm-s", corpus)
     shown = [targets_of(prompt) for prompt in model.prompts]
     assert all(len(targets) <= 5 for targets in shown)
     assert {text for targets in shown for text in targets} == set(texts)
@@ -217,8 +165,8 @@ def test_more_than_five_are_split_and_all_are_judged(model: FakeModel, runtime: 
 
 
 def drawn_corpus(*names: str) -> Corpus:
-    """Forty sources, with one text per system and source."""
-    count = range(40)
+    """Twenty sources, with one text per system and source."""
+    count = range(20)
     return Corpus(
         tuple(f"Source {row} ." for row in count),
         {name: Version(tuple(f"{name} {row} ." for row in count)) for name in names},
@@ -227,56 +175,26 @@ def drawn_corpus(*names: str) -> Corpus:
 
 @pytest.mark.parametrize("protocol", ["listwise", "pairwise"])
 @pytest.mark.parametrize("names", [("mine", "theirs"), tuple("abcdefg")])
-def test_no_system_owns_a_position(
-    model: FakeModel, runtime: Runtime, protocol: str, names: tuple[str, ...]
-) -> None:
+def test_no_system_owns_a_position(model: FakeModel, protocol: str, names: tuple[str, ...]) -> None:
     name = f"llm-s:protocol={protocol}"
     corpus = drawn_corpus(*names)
-    table = model.load(name).score_corpus(corpus, runtime)
+    table = model.score(name, corpus)
     request_count = len(model.attempts)
     if protocol == "listwise":
         first = {targets_of(prompt)[0].split()[0] for prompt in model.prompts}
         assert first == set(names)
-    association = table.statistics.details["audit"]["members"][0]["system_positions"]
-    assert association["cramers_v"] < 0.35
-    assert association["sets"] == len(corpus) * (1 if len(names) < 6 else 2)
     # The order of the names and the place in the corpus change no question; the seed does.
-    swapped = model.load(name).score_corpus(drawn_corpus(*names[::-1]), runtime)
+    swapped = model.score(name, drawn_corpus(*names[::-1]))
     assert len(model.attempts) == request_count
     assert np.array_equal(swapped.sentences[::-1], table.sentences)
     part = Corpus(corpus.sources[7:9], {name: v.take([7, 8]) for name, v in corpus.systems.items()})
-    model.load(name).score_corpus(part, runtime)
+    model.score(name, part)
     assert len(model.attempts) == request_count
     if protocol == "listwise":
         order = [targets_of(prompt) for prompt in model.prompts]
         model.attempts.clear()
-        model.load(name, seed=1).score_corpus(corpus, runtime)
+        model.score(name, corpus, seed=1)
         assert [targets_of(prompt) for prompt in model.prompts] != order
-
-
-def test_a_position_preference_benefits_no_system(model: FakeModel, runtime: Runtime) -> None:
-    model.say = positional
-    table = model.load("llm-s").score_corpus(drawn_corpus("mine", "theirs"), runtime)
-    mine, theirs = table.sentences.mean(axis=1)
-    assert abs(mine - theirs) < 0.5  # it would be 1 in the order of the files
-    audit = table.statistics.details["audit"]
-    assert audit["members"][0]["position_effects"] == pytest.approx([0.5, -0.5])
-    said = {row["what"]: row["value"] for row in audit["rows"]}
-    assert said["position effect, systems held equal"] == "1: +0.50  2: -0.50"
-    assert said["position and system coincide"].startswith("Cramér's V 0.")
-
-
-def test_the_annotators_order_is_kept_and_reported_if_it_coincides_with_the_systems(
-    model: FakeModel, runtime: Runtime
-) -> None:
-    corpus = drawn_corpus("theirs", "mine")
-    groups = tuple(Group(str(row), row, (("theirs",), ("mine",))) for row in range(len(corpus)))
-    table = model.load("llm-s").score_corpus(replace(corpus, groups=groups), runtime)
-    assert {targets_of(prompt)[0].split()[0] for prompt in model.prompts} == {"theirs"}
-    assert any("position and its system coincide" in note for note in table.statistics.notes)
-    member = table.statistics.details["audit"]["members"][0]
-    assert member["system_positions"] == {"cramers_v": pytest.approx(1.0), "sets": 40}
-    assert member["position_effects"] is None
 
 
 def test_a_judge_without_a_model_is_refused_with_an_example(corpus: Corpus) -> None:
@@ -295,72 +213,8 @@ def test_a_judge_without_a_model_is_refused_with_an_example(corpus: Corpus) -> N
                 work(corpus)
 
 
-@pytest.mark.parametrize("name", ["llm-s", "edit-verdict", "llm-s:scoring=expected"])
-def test_only_stored_replies_of_a_shut_down_model_are_used(
-    model: FakeModel,
-    marked_corpus: Corpus,
-    runtime: Runtime,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-) -> None:
-    if "expected" in name:
-        text = '{"target1_score":4,"target2_score":2}'
-        model.say = lambda attempt: Reply(text, "stop", 1, 1, tokens_with(text, {}))
-    judge = model.load(name, model="gpt-4o")
-    answered = judge.score_corpus(marked_corpus, runtime)
-    request_count = len(model.attempts)
-    assert request_count
-    note = "gpt-4o is shut down on 2027-01-14, 55 days from now"
-    assert [n for n in answered.statistics.notes if note in n]
-    for module in (models, judge_module):
-        monkeypatch.setattr(module, "today", lambda: date(2027, 1, 15))
-    again = judge.score_corpus(marked_corpus, runtime)
-    assert np.array_equal(again.sentences, answered.sentences, equal_nan=True)
-    empty = replace(runtime, cache=runtime.cache_folder("other"))
-    panel = model.load(name, model="gpt-6-luna+gpt-4o")
-    for refused in (judge, panel):
-        with pytest.raises(OptionError, match=r"OpenAI shut gpt-4o down on 2027-01-14.*gpt-6-luna"):
-            refused.score_corpus(marked_corpus, empty)
-        with pytest.raises(OptionError, match="shut gpt-4o down"):
-            refused.plan(marked_corpus, replace(empty, dry_run=True))
-    assert len(model.attempts) == request_count
-    # The same name at another address is that server's own model.
-    own = model.load(name, model="gpt-4o", base_url="http://judge.example/v1")
-    own.score_corpus(marked_corpus, empty)
-    assert len(model.attempts) == 2 * request_count
-
-
-def test_hidden_reasoning_has_room_and_is_turned_off_for_probabilities(
-    model: FakeModel, corpus: Corpus, runtime: Runtime
-) -> None:
-    usual = model.load("llm-s:model=gpt-4o")
-    (answer_cap,) = {q.request.sampling["max_tokens"] for q in posed(usual, corpus, runtime)}
-    assert answer_cap < 200
-    for name in ("gpt-6-luna", "gpt-6.1-terra", "unheard-of"):
-        judge = model.load("llm-s", model=name)
-        for question in posed(judge, corpus, runtime):
-            assert question.request.sampling["max_tokens"] > 4_000
-            assert not {"temperature", "reasoning_effort"} & set(question.request.sampling)
-        plan = judge.plan(corpus, runtime)
-        assert any("hidden tokens are paid for" in note for note in plan.details["notes"])
-        for question in posed(replace(judge, scoring="expected"), corpus, runtime):
-            assert question.request.sampling == {
-                "max_tokens": answer_cap,
-                "temperature": 0.0,
-                "seed": 0,
-                "reasoning_effort": "none",
-                "logprobs": 20,
-            }
-
-
-def posed(judge: Judge, corpus: Corpus, runtime: Runtime) -> list[Question]:
-    """Return the questions of a judge with one model."""
-    (model,) = judge.models()
-    return judge.questions(corpus, model, runtime)
-
-
 def test_identical_sets_are_asked_once_whatever_their_order(
-    model: FakeModel, corpus: Corpus, runtime: Runtime
+    model: FakeModel, corpus: Corpus
 ) -> None:
     groups = (
         Group("1", 0, (("a", "c"), ("b",))),
@@ -368,7 +222,7 @@ def test_identical_sets_are_asked_once_whatever_their_order(
         Group("3", 0, (("a",),)),
         Group("4", 1, (("a", "b"), ("c",))),
     )
-    table = model.load("llm-s").score_corpus(replace(corpus, groups=groups), runtime)
+    table = model.score("llm-s", replace(corpus, groups=groups))
     assert len(model.attempts) == 3
     items = table.statistics.items
     assert items is not None
@@ -378,22 +232,20 @@ def test_identical_sets_are_asked_once_whatever_their_order(
     assert np.isnan(items[2, 1])
 
 
-def test_scorers_leave_the_corpus_as_it_is(
-    model: FakeModel, marked_corpus: Corpus, runtime: Runtime
-) -> None:
+def test_scorers_leave_the_corpus_as_it_is(model: FakeModel, marked_corpus: Corpus) -> None:
     # Another package rearranges the stored hypotheses, so its next metric judges other texts.
-    before = json.dumps([v.lines for v in marked_corpus.systems.values()])
-    prints = dict(marked_corpus.system_prints)
-    alone = model.load("llm-e").score_corpus(marked_corpus, replace(runtime, use_cache=False))
-    prompts = list(model.prompts)
-    for name in ("llm-s:orders=3", "llm-s:protocol=pairwise", "edit-verdict", "llm-s"):
-        model.load(name).score_corpus(marked_corpus, runtime)
-    model.attempts.clear()
-    again = model.load("llm-e").score_corpus(marked_corpus, replace(runtime, use_cache=False))
-    assert model.prompts == prompts
-    assert np.array_equal(alone.sentences, again.sentences)
-    assert json.dumps([v.lines for v in marked_corpus.systems.values()]) == before
+    before, prints = repr(marked_corpus.systems), dict(marked_corpus.system_prints)
+    for name in ("llm-s:orders=3", "llm-s:protocol=pairwise", "edit-verdict", "llm-e"):
+        model.score(name, marked_corpus)
+    assert repr(marked_corpus.systems) == before
     assert prints == dict(replace(marked_corpus).system_prints)
+
+
+def test_the_annotators_order_is_kept(model: FakeModel) -> None:
+    corpus = drawn_corpus("theirs", "mine")
+    groups = tuple(Group(str(row), row, (("theirs",), ("mine",))) for row in range(len(corpus)))
+    model.score("llm-s", replace(corpus, groups=groups))
+    assert {targets_of(prompt)[0].split()[0] for prompt in model.prompts} == {"theirs"}
 
 
 # --- orders, repeats, protocols, scoring, panels ------------------------------------------------
@@ -406,14 +258,12 @@ def positional(attempt: Attempt) -> Reply:
     return Reply(json.dumps(scores), "stop", 1, 1)
 
 
-def test_an_even_number_of_orders_cancels_a_linear_position_bias(
-    model: FakeModel, runtime: Runtime
-) -> None:
+def test_an_even_number_of_orders_cancels_a_linear_position_bias(model: FakeModel) -> None:
     corpus = Corpus(("S .",), {f"s{n}": Version((f"v {n}",)) for n in range(5)})
     model.say = positional
-    one = model.load("llm-s").score_corpus(corpus, runtime)
+    one = model.score("llm-s", corpus)
     assert sorted(one.sentences[:, 0]) == [1, 2, 3, 4, 5]
-    four = model.load("llm-s:orders=4").score_corpus(corpus, runtime)
+    four = model.score("llm-s:orders=4", corpus)
     assert four.sentences[:, 0].tolist() == [3.0] * 5
     assert len(model.attempts) == 4  # order 0 was known from the first run
     audit = four.statistics.details["audit"]["members"][0]
@@ -424,7 +274,7 @@ def test_an_even_number_of_orders_cancels_a_linear_position_bias(
     assert [row["distance"] for row in audit["positions"]] == [2, 1, 0, -1, -2]
 
 
-def test_repeats_have_separate_seeds_and_are_averaged(model: FakeModel, runtime: Runtime) -> None:
+def test_repeats_have_separate_seeds_and_are_averaged(model: FakeModel) -> None:
     corpus = Corpus(("S .",), {"x": Version(("v 1",)), "y": Version(("v 2",))})
 
     def say(attempt: Attempt) -> Reply:
@@ -433,7 +283,7 @@ def test_repeats_have_separate_seeds_and_are_averaged(model: FakeModel, runtime:
         return Reply(json.dumps({f"target{n}_score": scores[t] for n, t in enumerate(targets, 1)}))
 
     model.say = say
-    table = model.load("llm-s:repeats=3,temperature=0.7").score_corpus(corpus, runtime)
+    table = model.score("llm-s:repeats=3,temperature=0.7", corpus)
     assert [p.sampling["seed"] for p in model.attempts] == [0, 1, 2]
     assert table.sentences[:, 0].tolist() == [3.0, 1.0]  # (2 + 3 + 4) / 3, 1
     audit = table.statistics.details["audit"]["members"][0]
@@ -441,10 +291,8 @@ def test_repeats_have_separate_seeds_and_are_averaged(model: FakeModel, runtime:
     assert audit["histogram"] == {"1": 3, "2": 1, "3": 1, "4": 1}
 
 
-def test_pointwise_asks_each_correction_once(
-    model: FakeModel, corpus: Corpus, runtime: Runtime
-) -> None:
-    table = model.load("llm-s:protocol=pointwise").score_corpus(corpus, runtime)
+def test_pointwise_asks_each_correction_once(model: FakeModel, corpus: Corpus) -> None:
+    table = model.score("llm-s:protocol=pointwise", corpus)
     assert len(model.attempts) == 6  # 2 distinct corrections of each source
     assert table.sentences.tolist() == [
         [float(score_of(text)) for text in version.lines] for version in corpus.systems.values()
@@ -452,11 +300,11 @@ def test_pointwise_asks_each_correction_once(
 
 
 def test_pairwise_counts_points_and_leaves_out_sentences_without_comparisons(
-    model: FakeModel, runtime: Runtime
+    model: FakeModel,
 ) -> None:
     texts = ["v a", "v b", "v c"]
     corpus = Corpus(("S .", "T ."), {t: Version((t, "same")) for t in texts})
-    table = model.load("llm-s:protocol=pairwise,orders=2").score_corpus(corpus, runtime)
+    table = model.score("llm-s:protocol=pairwise,orders=2", corpus)
     assert len(model.attempts) == 2 * 3
     ranks = {text: score_of(text) for text in texts}
 
@@ -480,7 +328,7 @@ def tokens_with(
     )
 
 
-def test_expected_scores_weigh_the_score_tokens(model: FakeModel, runtime: Runtime) -> None:
+def test_expected_scores_weigh_the_score_tokens(model: FakeModel) -> None:
     text = '{"target1_score":4,"target2_score":2}'
     # 4 with .5, 5 with .25, and .25 on something else: (4·.5 + 5·.25) / .75 = 13/3
     places = {
@@ -489,7 +337,7 @@ def test_expected_scores_weigh_the_score_tokens(model: FakeModel, runtime: Runti
     }
     model.say = lambda attempt: Reply(text, "stop", 1, 1, tokens_with(text, places))
     corpus = Corpus(("S .",), {"x": Version(("v 1",)), "y": Version(("v 2",))})
-    table = model.load("llm-s:scoring=expected").score_corpus(corpus, runtime)
+    table = model.score("llm-s:scoring=expected", corpus)
     shown = targets_of(model.prompts[0])
     scores = dict(zip(("v 1", "v 2"), table.sentences[:, 0], strict=True))
     assert scores[shown[0]] == pytest.approx(13 / 3, abs=1e-12)
@@ -520,7 +368,7 @@ def test_expected_points_of_a_pair_weigh_its_answers(tokens: tuple[str, ...], at
         assert verdict == pytest.approx([0.8125, 0.1875])
 
 
-def test_expected_pairwise_averages_both_orders(model: FakeModel, runtime: Runtime) -> None:
+def test_expected_pairwise_averages_both_orders(model: FakeModel) -> None:
     def say(attempt: Attempt) -> Reply:
         # The text shown first is better with .7, a tie has .2; "v 1" itself adds .1.
         prompt = str(attempt.request.messages[0]["content"])
@@ -533,7 +381,7 @@ def test_expected_pairwise_averages_both_orders(model: FakeModel, runtime: Runti
     model.say = say
     corpus = Corpus(("S .",), {"x": Version(("v 1",)), "y": Version(("v 2",))})
     name = "llm-s:protocol=pairwise,scoring=expected,orders=2"
-    table = model.load(name).score_corpus(corpus, runtime)
+    table = model.score(name, corpus)
     assert len(model.attempts) == 2
     # "v 1" first: .8 + ½ · .2 = .9; second: .2 + ½ · .2 = .3; the mean of both orders is .6
     assert table.sentences[:, 0].tolist() == pytest.approx([0.6, 0.4])
@@ -545,7 +393,7 @@ def test_expected_scores_without_probabilities_are_refused(
     model: FakeModel, corpus: Corpus, runtime: Runtime
 ) -> None:
     with pytest.raises(OptionError, match="the backend returned none"):
-        model.load("llm-s:scoring=expected").score_corpus(corpus, runtime)
+        model.score("llm-s:scoring=expected", corpus)
     with pytest.raises(OptionError, match="returns no token probabilities"):
         model.load("llm-s:scoring=expected,model=gpt-5").plan(corpus, runtime)
 
@@ -557,29 +405,24 @@ def test_a_panel_is_one_scorer(
     said = {"a": 1, "b": 4, "c": 4, "d": 3}
     model.say = lambda attempt: Reply(json.dumps({"target1_score": said[attempt.request.model]}))
     corpus = Corpus(("S .",), {"x": Version(("v 1",))})
-    table = model.load(f"llm-s:model=a+b+c+d,panel={panel}").score_corpus(corpus, runtime)
+    table = model.score(f"llm-s:model=a+b+c+d,panel={panel}", corpus)
     assert table.sentences.tolist() == [[score]]
     assert len(table.statistics.details["audit"]["members"]) == 4
     # each model has its own store, so that replies are never mixed
     assert len(list(runtime.cache_folder("judgments").glob("*.jsonl"))) == 4
-
-
-def test_half_a_panel_gives_no_score(model: FakeModel, runtime: Runtime) -> None:
-    model.say = lambda attempt: Reply(
-        '{"target1_score": 4}' if attempt.request.model == "a" else "no"
+    # half a panel gives no score
+    model.say = lambda attempt: (
+        Reply("no") if attempt.request.model == "d" else Reply('{"target1_score": 4}')
     )
-    corpus = Corpus(("S .",), {"x": Version(("v 1",))})
-    table = model.load("llm-s:model=a+b,tries=1").score_corpus(corpus, runtime)
-    assert table.missing == 1
+    other = replace(corpus, sources=("T .",))
+    assert model.score(f"llm-s:model=a+d,tries=1,panel={panel}", other).missing == 1
 
 
-def test_edit_verdict_is_the_share_of_valid_edits(
-    model: FakeModel, marked_corpus: Corpus, runtime: Runtime
-) -> None:
+def test_edit_verdict_is_the_share_of_valid_edits(model: FakeModel, marked_corpus: Corpus) -> None:
     model.say = lambda attempt: Reply(
         json.dumps({"valid": "[→the]" in model_edit(attempt) or "goes" in model_edit(attempt)})
     )
-    table = model.load("edit-verdict").score_corpus(marked_corpus, runtime)
+    table = model.score("edit-verdict", marked_corpus)
     # a: "goes" is valid, "like" is not, no edit; b: "the" is valid, the other edits are not
     assert table.sentences.tolist() == [[1.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     shown = [p.partition("# correction, with")[2].split("\n")[2] for p in model.prompts]
@@ -605,7 +448,10 @@ def seeda(data_dir: Path) -> Any:
 def test_seeda_groups_are_the_human_ranking_items(
     model: FakeModel, seeda: Any, runtime: Runtime
 ) -> None:
-    table = model.load("llm-s").score_corpus(seeda.corpus, runtime)
+    judge = model.load("llm-s")
+    plan = judge.plan(seeda.corpus, runtime)
+    assert (plan.details["posed"], plan.requests) == (600, 555)
+    table = judge.score_corpus(seeda.corpus, runtime)
     items = seeda.rankings["edit"]
     everything = load_benchmark("seeda", systems="all", data=_root()).corpus
     shown: dict[str, frozenset[str]] = {}
@@ -634,14 +480,6 @@ def _root() -> Path:
 
     named = os.environ.get("GECJURY_DATA")
     return Path(named) if named else Path(__file__).resolve().parents[3] / "shared" / "data"
-
-
-def test_requests_on_seeda_before_and_after_removing_duplicates(
-    seeda: Any, runtime: Runtime
-) -> None:
-    plan = load("llm-s:model=m").plan(seeda.corpus, runtime)
-    assert plan is not None
-    assert (plan.details["posed"], plan.requests) == (600, 555)
 
 
 @pytest.mark.slow
@@ -687,47 +525,35 @@ def filled(figure: str, benchmark: Any, group: Group, shown: Sequence[str], adde
     return f"{head}\n{added}{heading}{rest}" if added else text
 
 
-@pytest.mark.parametrize("name", ["llm-s", "llm-s:criterion=fluency"])
+@pytest.mark.parametrize(
+    ("name", "criterion"),
+    [("llm-s", None), ("llm-s", "fluency"), ("llm-e", None), ("llm-e", "impact")],
+)
 def test_a_seeda_item_is_the_published_figure_filled_in(
-    model: FakeModel, seeda: Any, runtime: Runtime, name: str
+    model: FakeModel, seeda: Any, name: str, criterion: str | None
 ) -> None:
-    from tests.prompts.test_prompts import FIGURE_3, SENTENCES
+    from tests.prompts.test_prompts import FIGURE_2, FIGURE_3, SENTENCES
 
+    if name == "llm-e":
+        pytest.importorskip("errant")
     group = seeda.corpus.groups[0]
-    model.load(name).score_corpus(replace(seeda.corpus, groups=(group,)), runtime)
-    added = SENTENCES["fluency"] if "fluency" in name else ""
-    texts = seeda.corpus.group_texts(group)
-    assert model.prompts == [filled(FIGURE_3, seeda, group, texts, added)]
-
-
-@pytest.mark.parametrize("name", ["llm-e", "llm-e:criterion=impact"])
-def test_a_seeda_item_with_its_edits_is_the_published_figure_filled_in(
-    model: FakeModel, seeda: Any, runtime: Runtime, name: str
-) -> None:
-    pytest.importorskip("errant")
-    from tests.prompts.test_prompts import FIGURE_2, SENTENCES
-
-    group = seeda.corpus.groups[0]
-    model.load(name).score_corpus(replace(seeda.corpus, groups=(group,)), runtime)
-    added = SENTENCES["impact"] if "impact" in name else ""
+    model.score(name, replace(seeda.corpus, groups=(group,)), criterion=criterion)
     (prompt,) = model.prompts
-    shown = targets_of(prompt)
-    assert prompt == filled(FIGURE_2, seeda, group, shown, added)
+    shown, texts = targets_of(prompt), seeda.corpus.group_texts(group)
+    figure = FIGURE_3 if name == "llm-s" else FIGURE_2
+    assert prompt == filled(figure, seeda, group, shown, SENTENCES[criterion] if criterion else "")
     # replacing every edit by its new side gives the corrections again
-    for line, text in zip(shown, seeda.corpus.group_texts(group), strict=True):
-        corrected = re.sub(r"\[([^\[\]]*)→([^\[\]]*)\]", r"\2", line)
-        assert corrected.split() == text.split()
+    for line, text in zip(shown, texts, strict=True):
+        assert re.sub(r"\[([^\[\]]*)→([^\[\]]*)\]", r"\2", line).split() == text.split()
 
 
-def test_thinking_is_off_unless_asked_for_and_then_cut_from_the_answer(
-    model: FakeModel, runtime: Runtime
-) -> None:
+def test_thinking_is_off_unless_asked_for_and_then_cut_from_the_answer(model: FakeModel) -> None:
     corpus = Corpus(("S .",), {"x": Version(("v 1",))})
-    model.load("llm-s:backend=vllm").score_corpus(corpus, runtime)
+    model.score("llm-s:backend=vllm", corpus)
     assert model.attempts[0].sampling["thinking"] is False
     assert model.attempts[0].request.schema is not None
     model.say = lambda attempt: Reply('<think>{"target1_score": 1}</think>{"target1_score": 4}')
-    table = model.load("llm-s:backend=vllm,thinking=true").score_corpus(corpus, runtime)
+    table = model.score("llm-s:backend=vllm,thinking=true", corpus)
     request = model.attempts[1].request
     assert request.sampling["thinking"] is True
     assert request.sampling["max_tokens"] > 8_000
@@ -741,16 +567,16 @@ def test_thinking_is_off_unless_asked_for_and_then_cut_from_the_answer(
      "structured=text", "base_url=http://x/v1", "context=neighbours"],
 )  # fmt: skip
 def test_each_setting_that_affects_an_answer_has_separate_answers(
-    model: FakeModel, runtime: Runtime, options: str
+    model: FakeModel, options: str
 ) -> None:
     # Another package's cache used only the prompt as its key.
     corpus = Corpus(("S .", "T ."), {"x": Version(("v 1", "v 2"))})
     base = "llm-s:structured=schema" if options != "structured=text" else "llm-s:model=gpt-4o"
-    model.load(base).score_corpus(corpus, runtime)
+    model.score(base, corpus)
     joined = f"{base},{options}"
-    model.load(joined).score_corpus(corpus, runtime)
+    model.score(joined, corpus)
     assert len(model.attempts) == 4
-    model.load(joined).score_corpus(corpus, runtime)
+    model.score(joined, corpus)
     assert len(model.attempts) == 4
 
 
@@ -824,26 +650,19 @@ def test_chinese_is_named_and_has_no_blanks(model: FakeModel, runtime: Runtime) 
     assert "\n我[渴→喝]咖啡。\n" in prompt
 
 
-@pytest.mark.parametrize("protocol", ["listwise", "pointwise", "pairwise"])
-def test_edits_are_marked_without_blanks(model: FakeModel, runtime: Runtime, protocol: str) -> None:
-    judge = model.load("llm-e", model="m", protocol=protocol)
-    judge.statistics(japanese(edits=True), runtime)
+@pytest.mark.parametrize(
+    "name",
+    ["llm-e", "llm-e:protocol=pointwise", "llm-e:protocol=pairwise", "edit-verdict"],
+)
+def test_edits_are_marked_without_blanks(model: FakeModel, runtime: Runtime, name: str) -> None:
+    model.load(name, model="m").statistics(japanese(edits=True), runtime)
     prompt = "\n".join(model.prompts)
     assert "a learner of Japanese. All sentences are in Japanese." in prompt
     assert "\n彼女[は→が]毎朝コーヒーを飲む。\n" in prompt
     assert "\n彼女は毎朝コーヒーを[飲む→飲みます]。\n" in prompt
+    assert ("\n[は→が]\n" in prompt) is (name == "edit-verdict")
     assert f"\n{SOURCE_JA}\n" in prompt
     assert '"the"' not in prompt
-
-
-def test_single_edits_of_other_languages(model: FakeModel, runtime: Runtime) -> None:
-    model.say = lambda attempt: Reply('{"valid": true}', "stop", 10, 5, None, 0.0, 0.1)
-    model.load("edit-verdict", model="m").statistics(japanese(edits=True), runtime)
-    assert len(model.prompts) == 2
-    assert all("a learner of Japanese. All sentences are in Japanese." in p for p in model.prompts)
-    assert "\n彼女[は→が]毎朝コーヒーを飲む。\n" in model.prompts[0]
-    assert "\n[は→が]\n" in model.prompts[0]
-    assert "\n[飲む→飲みます]\n" in model.prompts[1]
 
 
 def test_english_questions_are_unchanged(model: FakeModel, runtime: Runtime) -> None:
@@ -855,9 +674,3 @@ def test_english_questions_are_unchanged(model: FakeModel, runtime: Runtime) -> 
     swedish = replace(english, language=language_of("sv"))
     assert judge.signature(swedish, runtime) != signature
     assert judge.wording(language_of("und")).language == "an undetermined language"
-
-
-def test_context_without_blanks_is_cut_by_letters() -> None:
-    long = "あ" * 40 + "い" * 40
-    assert cut_context((long, long), 5) == ("…" + "い" * 10, "あ" * 10 + "…")
-    assert cut_context(("a b c", "猫 d e"), 2) == ("… b c", "猫 d …")

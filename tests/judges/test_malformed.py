@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,11 +25,10 @@ from gecjury.judges.replies.reply import (
 )
 from gecjury.scoring.scorer import Scorer
 from tests.judges.faultserver import FaultServer, Said
-from tests.judges.malformed import KINDS, malformed, malformed_text, of_kind
+from tests.judges.malformed import KINDS, malformed_text, of_kind
 
 Serve = Callable[..., FaultServer]
 Make = Callable[..., Scorer]
-REPLIES = int(os.environ.get("GECJURY_REPLIES", "250"))
 LIMITS = Limits(seconds=5.0)
 
 
@@ -72,34 +69,20 @@ def attacked(
 
 @pytest.mark.security
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("lasting", [False, True])
 def test_every_kind_ends_in_a_result_or_one_line(
-    serve: Serve, judge: Make, tmp_path: Path, kind: str, lasting: bool
+    serve: Serve, judge: Make, tmp_path: Path, kind: str
 ) -> None:
-    for seed in range(3):
+    for seed, lasting in enumerate((False, True, False)):
         start = time.monotonic()
         said = of_kind(kind, seed)
 
-        def answer(number: int, said: Said = said) -> Said | None:
+        def answer(number: int, said: Said = said, lasting: bool = lasting) -> Said | None:
             return said if lasting or not number else None
 
         ended = attacked(serve, judge, tmp_path, seed, answer)
         assert time.monotonic() - start < 20
         if kind in ("oversized", "bomb", "cut", "wire") and not lasting:
             assert ended in ("scored", "OptionError")  # asked again
-
-
-@pytest.mark.slow
-def test_a_thousand_malformed_replies(serve: Serve, judge: Make, tmp_path: Path) -> None:
-    ends: Counter[str] = Counter()
-    slowest = 0.0
-    for seed in range(REPLIES):
-        start = time.monotonic()
-        ended = attacked(serve, judge, tmp_path, seed, lambda n, seed=seed: malformed(seed + n))
-        ends[ended] += 1
-        slowest = max(slowest, time.monotonic() - start)
-        assert slowest < 30, seed
-    print(f"{REPLIES} runs against malformed replies: {dict(ends)}, slowest {slowest:.1f} s")
 
 
 READERS: dict[str, Callable[[str], Any]] = {
@@ -129,26 +112,15 @@ WRAPPED = (
 def test_readers_take_time_proportional_to_the_length(pattern: str) -> None:
     # A reader with quadratic work took 1.5 seconds for 10,000 characters.
     for form in WRAPPED:
-        text = form.format((pattern * 10_000)[:10_000])
+        text = form.format((pattern * 5_000)[:10_000])
         start = time.process_time()
         read_scores(text, 3)
         assert time.process_time() - start < 1.0, form
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_readers_of_long_texts(pattern: str) -> None:
-    for form in WRAPPED[:2]:
-        text = form.format((pattern * 200_000)[:200_000])
-        start = time.process_time()
-        read_scores(text, 3)
-        assert time.process_time() - start < 15, form
-
-
 @pytest.mark.security
 @pytest.mark.parametrize("pattern", ["target1", "score", "target ", "score: ", "target1:\n", "x"])
 def test_expected_scores_take_time_proportional_to_the_length(pattern: str) -> None:
-
     text = '{"target1_score": 3} ' + (pattern * 100_000)[:100_000]
     token = (text, (("3", -0.1),))
     start = time.process_time()
@@ -157,16 +129,15 @@ def test_expected_scores_take_time_proportional_to_the_length(pattern: str) -> N
 
 
 @pytest.mark.security
-@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 300), marks=pytest.mark.slow)])
-def test_malicious_texts_raise_nothing(seeds: range) -> None:
-    for seed in seeds:
+def test_malicious_texts_raise_nothing() -> None:
+    for seed in range(15):
         text = malformed_text(seed)
         for read in READERS.values():
             read(text)
 
 
 @pytest.mark.security
-@pytest.mark.parametrize("digits", [300, 400, 4_000, 5_000, 100_000])
+@pytest.mark.parametrize("digits", [300, 5_000, 100_000])
 def test_numbers_of_many_digits(digits: int) -> None:
     number = "9" * digits
     for text in (

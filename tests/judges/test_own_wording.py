@@ -57,7 +57,6 @@ def test_a_packaged_prompt_is_a_valid_starting_point(tmp_path: Path) -> None:
         ("{{target}}\n", "", ": lacks {{target}}; llm-s:protocol=pointwise needs {{context}}, "),
         ("Grade", "Grade {{first}}", ", line 5: unknown placeholder {{first}}; llm-s:protocol"),
         ("{{target}}", "{{target}}\n{{second}}", ", line 9: unknown placeholder {{second}}"),
-        ("context, fence", "context", ": its head declares the placeholders context, target and"),
         ("Grade", "\x00", "mine.v3:"),
     ],
 )

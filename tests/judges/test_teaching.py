@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from gecjury.benchmarks.load import load_benchmark
+from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.core.errors import InputError
 from gecjury.corpus.language import ENGLISH
 from gecjury.judges.asking.items import judged_items
@@ -20,9 +19,9 @@ from gecjury.judges.teaching import (
     rated_in_store,
     taught_questions,
 )
+from tests.judges.conftest import SOURCE, A, B, C
 
-SOURCE = "He go home ."
-OUTPUTS = ("He goes home .", "He go to home .")
+OUTPUTS = (A, "She go to home .")
 STORE = Path(__file__).parents[2] / "gecjury" / "benchmarks" / "sample" / "judgments"
 
 
@@ -84,30 +83,13 @@ def test_every_answer_can_be_read_by_the_judge() -> None:
             assert verdict[0] == worth
 
 
-def test_rankings_become_shares_of_comparisons_won() -> None:
-    """Points are 1 + 4 · (wins + ties / 2) / comparisons, over all annotators."""
-    benchmark = load_benchmark("sample", systems="all")
-    rated = list(rated_in_benchmark(benchmark))
-    points = {(source, text): value for source, text, value in rated}
-    assert len(points) == len(rated)
-    item = benchmark.rankings[benchmark.view][0]
-    assert all(1 <= value <= 5 for value in points.values())
-    texts = [benchmark.corpus.systems[group[0]].lines[item.sentence] for group in item.groups]
-    source = benchmark.corpus.sources[item.sentence]
-    wins: dict[str, list[float]] = {text: [] for text in texts}
-    for other in benchmark.rankings[benchmark.view]:
-        if other.sentence != item.sentence:
-            continue
-        shown = [benchmark.corpus.systems[group[0]].lines[other.sentence] for group in other.groups]
-        for correction, rank in zip(shown, other.ranks, strict=True):
-            for rival_text, rival_rank in zip(shown, other.ranks, strict=True):
-                if correction != rival_text:
-                    wins.setdefault(correction, []).append(
-                        (rank < rival_rank) + 0.5 * (rank == rival_rank)
-                    )
-    expected = {text: 1 + 4 * float(np.mean(won)) for text, won in wins.items() if won}
-    assert {text: points[source, text] for text in texts} == pytest.approx(
-        {text: expected[text] for text in texts}
+def test_ratings_and_rankings_become_points(judged: Benchmark) -> None:
+    # The highest rating, 4.5, and the lowest, 2; C has none.
+    assert {text: points for _, text, points in rated_in_benchmark(judged)} == {A: 5, B: 1}
+    # A won two of its three comparisons, B none with one tie, C one with one tie of two.
+    ranked = rated_in_benchmark(replace(judged, segment_scores=None))
+    assert {text: points for _, text, points in ranked} == pytest.approx(
+        {A: 1 + 4 * 2 / 3, B: 1 + 4 * 0.5 / 3, C: 1 + 4 * 1.5 / 2}
     )
 
 

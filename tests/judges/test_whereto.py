@@ -124,14 +124,11 @@ def test_stores_made_for_openai_are_found(
     path = store_path(Path(), Identity.of(question.request))
     assert question.request.base_url == ""
     assert path.name == "sentence.v1-gpt-4o-23d29ddcc28e.jsonl"
-
-
-def test_an_empty_address_is_always_openai(monkeypatch: pytest.MonkeyPatch) -> None:
+    # An empty address is always OpenAI's, whatever the client's own variable says.
     pytest.importorskip("openai")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-key-of-somebody")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://own.example/v1")
-    client = make_client("", None)
-    assert str(client.base_url) == "https://api.openai.com/v1/"
+    assert str(make_client("", None).base_url) == "https://api.openai.com/v1/"
 
 
 @pytest.mark.parametrize("named", [None, "MY_KEY"])
@@ -162,6 +159,18 @@ def test_a_server_that_wants_a_key(serve: Serve, corpus: Corpus, runtime: Runtim
         load(f"llm-s:model=tiny,base_url={server.url}").score_corpus(corpus, named)
 
 
+def test_a_model_whose_encoder_is_on_the_hub_needs_consent(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    encoders = dict.fromkeys(("encoder", "base"), "owner/encoder")
+    manifest = {"format": BUNDLE_FORMAT, "scale": [1, 4], "max_length": 9, "members": []}
+    manifest["kernel"] = {"aspects": ["fluency"], "paired": False, **encoders}
+    (folder / "gecjury.json").write_text(json.dumps(manifest))
+    file = jury(tmp_path / "x.json", f"some:model={folder}")
+    with pytest.raises(OptionError, match=r"need your consent: .*fetches owner/encoder if"):
+        load("jury", file=str(file))
+
+
 def test_a_jury_does_not_choose_the_server(serve: Serve, corpus: Corpus, tmp_path: Path) -> None:
     server = serve()
     hostile = f"llm-s:model=tiny,base_url={server.url}"
@@ -169,26 +178,12 @@ def test_a_jury_does_not_choose_the_server(serve: Serve, corpus: Corpus, tmp_pat
     for allow in (False, True):
         with pytest.raises(OptionError, match=r"names a server .*--base-url"):
             load("jury", file=str(file), allow_judges=allow)
-    assert not server.bodies
-
-
-def test_a_jury_does_not_choose_a_file_whose_lines_are_sent(serve: Serve, tmp_path: Path) -> None:
     private = tmp_path / "private.tsv"
     private.write_text("a\tsecret\tb\n")
-    server = serve()
-    file = jury(tmp_path / "x.json", f"llm-s:model=tiny,context={private}", "llm-s:model=tiny")
+    file = jury(tmp_path / "y.json", f"llm-s:model=tiny,context={private}", "llm-s:model=tiny")
     with pytest.raises(OptionError, match=r"names a file whose lines would be sent"):
         load("jury", file=str(file), allow_judges=True, base_url=server.url)
-
-
-@pytest.mark.parametrize("option", ["criterion", "prompt", "examples"])
-def test_a_jury_names_the_files_that_a_judge_sends(tmp_path: Path, option: str) -> None:
-    (tmp_path / "secret.txt").write_text("Judge by the secret word.\n")
-    (tmp_path / "sent").mkdir()
-    metric = f"llm-s:model=tiny,{option}={tmp_path}/secret.txt"
-    file = jury(tmp_path / "sent" / "x.json", metric, "llm-s:model=tiny")
-    with pytest.raises(OptionError, match=r"need your consent: .*sends .*secret\.txt, outside"):
-        load("jury", file=str(file))
+    assert not server.bodies
 
 
 def test_a_judge_needs_consent_and_then_asks_the_named_server(
@@ -208,71 +203,6 @@ def test_a_judge_needs_consent_and_then_asks_the_named_server(
     assert not hostile.bodies
 
 
-def test_consent_on_the_command_line(
-    serve: Serve, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    server = serve()
-    file = jury(tmp_path / "x.json", "llm-s:model=tiny")
-    source = tmp_path / "source.txt"
-    source.write_text("I likes cats .\n")
-    argv = ["score", str(source), str(source), "--cache", str(tmp_path / "cache")]
-    argv += ["-m", f"jury:file={file}"]
-    assert main(argv) == 2
-    assert "need your consent" in capsys.readouterr().err
-    assert not server.bodies
-    assert main([*argv, "--allow-judges", "--base-url", server.url]) == 0
-    assert len(server.bodies) == 1
-    # The address also applies to a judge given on the command line.
-    argv[-1] = "llm-s:model=tiny"
-    assert main([*argv, "--base-url", server.url]) == 0
-    assert len(server.bodies) == 1
-
-
-@pytest.mark.parametrize(
-    "metric", ["some:model=nobody/x", "impara:model=nobody/x", "scribendi:model=nobody/x"]
-)
-def test_a_model_from_the_hub_needs_consent(tmp_path: Path, metric: str) -> None:
-    file = jury(tmp_path / "x.json", metric)
-    with pytest.raises(OptionError, match=r"need your consent: .*fetches nobody"):
-        load("jury", file=str(file))
-    assert load("jury", file=str(file), allow_judges=True).name == "jury"
-
-
-@pytest.mark.parametrize(
-    ("metric", "model"),
-    [
-        ("scribendi", "openai-community/gpt2"),
-        ("uot-errant", "google/electra-base-discriminator"),
-        ("pt-errant", "google-bert/bert-base-uncased"),
-        ("asano:model=FOLDER", "openai-community/gpt2"),
-        ("impara:model=FOLDER", "bert-base-cased"),
-        ("some:model=FOLDER", "owner/encoder"),
-    ],
-)
-def test_a_hub_model_that_the_file_does_not_name_needs_consent(
-    tmp_path: Path, metric: str, model: str
-) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    if metric.startswith("some"):
-        encoders = dict.fromkeys(("encoder", "base"), "owner/encoder")
-        manifest = {"format": BUNDLE_FORMAT, "scale": [1, 4], "max_length": 9, "members": []}
-        manifest["kernel"] = {"aspects": ["fluency"], "paired": False, **encoders}
-        (folder / "gecjury.json").write_text(json.dumps(manifest))
-    file = jury(tmp_path / "x.json", metric.replace("FOLDER", str(folder)))
-    with pytest.raises(OptionError, match=rf"need your consent: .*fetches {model} if"):
-        load("jury", file=str(file))
-
-
-@pytest.mark.parametrize("tagger", ["a_package", "spacy:a_package"])
-def test_a_spacy_pipeline_that_is_a_package_needs_consent(tmp_path: Path, tagger: str) -> None:
-    file = jury(tmp_path / "x.json", f"errant:tagger={tagger}")
-    with pytest.raises(
-        OptionError, match=r"need your consent: .*runs the installed package a_package"
-    ):
-        load("jury", file=str(file))
-
-
 def test_scores_outside_the_folder_need_consent_and_no_error_quotes_them(
     tmp_path: Path, corpus: Corpus
 ) -> None:
@@ -289,16 +219,6 @@ def test_scores_outside_the_folder_need_consent_and_no_error_quotes_them(
             scorer.score_corpus(corpus)
         assert "x:0:0" not in str(refused.value)
         assert "another" not in str(refused.value)
-
-
-def test_plain_members_and_folders_need_no_consent(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    for number, metric in enumerate(("green", "gleu", "changes", f"some:model={tmp_path}/mine")):
-        file = jury(tmp_path / f"{number}.json", metric)
-        scorer = load("jury", file=str(file))
-        notes = scorer._folder_notes()  # type: ignore[attr-defined]
-        assert [note for note in notes if "mine" in note] == notes
-        assert len(notes) == ("mine" in metric)
 
 
 def test_a_jury_that_was_trained_with_a_server_keeps_no_address(tmp_path: Path) -> None:
@@ -329,16 +249,3 @@ def test_tuning_asks_the_server_named_and_shows_no_key(
     argv[1] = f"llm-s:model=tiny,base_url={server.url},temperature=0:1:1"
     assert main([*argv, "--base-url", "http://127.0.0.1:9/v1"]) == 0
     assert len(server.bodies) == request_count
-
-
-def test_tuning_a_jury_needs_consent(
-    serve: Serve, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    server = serve()
-    file = jury(tmp_path / "x.json", "llm-s:model=tiny")
-    argv = ["tune", f"jury:file={file},bogus=0:1:1", "sample", "--base-url", server.url]
-    assert main(argv) == 2
-    assert "need your consent" in capsys.readouterr().err
-    assert main([*argv, "--allow-judges"]) == 2
-    assert "bogus" in capsys.readouterr().err
-    assert not server.bodies

@@ -13,7 +13,7 @@ from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa, 
 from gecjury.benchmarks.judgments import judged_entries
 from gecjury.benchmarks.own_judgments import read_judgments
 from gecjury.core.wording import number
-from gecjury.web.agreement import agreement
+from gecjury.web.annotate import agreement
 from tests.gecjury.web.conftest import Browser
 
 Open = Callable[..., Browser]

@@ -32,22 +32,7 @@ def test_sets_contain_the_distinct_corrections_without_system_names(browser: Ope
     text = page.page()
     assert not [name for name in OUTPUTS if name in text]
     assert SOURCES[page.study.by_name[page.item()].row] in text
-
-
-def test_large_sets_are_split(browser: Open) -> None:
-    page = browser(sets_of=3)
-    assert [item.id for item in page.study.items] == ["1.1", "2.1", "2.2", "3.1", "4.1", "4.2"]
-    assert max(len(item.texts) for item in page.study.items) == 3
-
-
-def test_edits_are_marked_or_hidden(browser: Open, folder: Path) -> None:
-    text = browser(order="file").page()
-    assert re.search(r"He <del>go</del> <ins>goes</ins> home \.", text)
-    (folder / "j.answers.jsonl").unlink()
-    (folder / "j.csv").unlink()
-    text = browser(order="file", hide_edits=True).page()
-    assert "He goes home ." in text
-    assert "<del>" not in text
+    assert re.search(r"<del>\w+</del> <ins>\w+</ins>", text)
 
 
 def test_annotators_see_different_orders_and_each_always_the_same(browser: Open) -> None:
@@ -190,15 +175,12 @@ def test_the_page_can_be_restricted_to_one_annotator(browser: Open) -> None:
     "name", ["", "  ", "=1+1", "-x", "@x", "+x", "a\x1b[2Jb", "x" * 61, "\u202e"]
 )
 def test_invalid_annotator_names_are_refused(browser: Open, name: str) -> None:
+    assert annotator_name("  Zoe\u0308 \u00a0 B ") == "Zoë B"
     with pytest.raises(OptionError):
         annotator_name(name)
     page = Browser(browser().study, name)
     assert page.client.get("/judge", params={"as": name}).status_code == 422
     assert page.answer().status_code == 422
-
-
-def test_annotator_names_are_normalised() -> None:
-    assert annotator_name("  Zoe\u0308 \u00a0 B ") == "Zoë B"
 
 
 @pytest.mark.security
@@ -247,5 +229,3 @@ def test_nothing_to_judge(folder: Path, browser: Open) -> None:
         (folder / f"{name}.txt").write_text((folder / "source.txt").read_text())
     with pytest.raises(InputError, match="no source has two different corrections"):
         browser()
-    with pytest.raises(OptionError, match="--sets-of 1"):
-        browser(sets_of=1)

@@ -1,4 +1,4 @@
-"""Pages in a real browser: keyboard use, phones, and a program that is killed repeatedly."""
+"""Pages in a real browser: the secret, keyboard use, a killed program, phones and contrast."""
 
 from __future__ import annotations
 
@@ -8,36 +8,25 @@ import importlib.resources
 import io
 import json
 import random
-import re
 import shutil
 import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa
-from gecjury.benchmarks.judgments import judged_entries
-from gecjury.benchmarks.own_judgments import read_judgments
 from gecjury.cli import main
-from gecjury.core.wording import number
-from gecjury.web import Annotation
-from gecjury.web.study import open_study
 from tests import chromium
-from tests.gecjury.web.conftest import Browser
 from tests.shell import REPOSITORY
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(chromium.program() is None, reason="there is no chromium"),
 ]
-
-ITEMS, KILLS = 50, 20
 
 
 @pytest.fixture(scope="module")
@@ -56,25 +45,15 @@ def sample(tmp_path: Path) -> Path:
 
 
 class Server:
-    """`gecjury annotate` in a separate process, always on the same port."""
+    """A page in a separate process, which can be killed and started on the same port."""
 
-    def __init__(self, folder: Path, *options: str, command: str = "annotate") -> None:
+    def __init__(self, folder: Path, *argv: str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        outputs = sorted(f"outputs/{path.name}" for path in (folder / "outputs").iterdir())
-        files = ["source.txt", *outputs, "-r", "reference0.txt", "-o", "j.csv"]
-        self._argv = [
-            *(sys.executable, "-m", "gecjury", command, *options),
-            *(files if command == "annotate" else []),
-            *("--no-browser", "--port", str(self.port)),
-        ]
+            self.address = f"http://127.0.0.1:{free.getsockname()[1]}"
+        port = self.address.rpartition(":")[2]
+        self._argv = [sys.executable, "-m", "gecjury", *argv, "--no-browser", "--port", port]
         self._folder = folder
-        self.process: subprocess.Popen[str] | None = None
-        self.entrance = ""
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        self.start()
 
     def start(self) -> None:
         """Start, and read the printed address with its secret into `entrance`."""
@@ -88,36 +67,32 @@ class Server:
         assert self.entrance.startswith(f"{self.address}/?secret=")
 
     def kill(self) -> None:
-        if self.process is not None:
+        if self.process.poll() is None:
             self.process.kill()
             self.process.communicate()
-            self.process = None
 
 
 @pytest.fixture
 def serve(sample: Path) -> Iterator[Callable[..., Server]]:
-    started: list[Server] = []
+    with contextlib.ExitStack() as started:
 
-    def begin(*options: str, command: str = "annotate") -> Server:
-        started.append(Server(sample, *options, command=command))
-        started[-1].start()
-        return started[-1]
+        def begin(*argv: str) -> Server:
+            server = Server(sample, *argv)
+            started.callback(server.kill)
+            return server
 
-    yield begin
-    for server in started:
-        server.kill()
+        yield begin
+
+
+def annotate(folder: Path, *options: str) -> list[str]:
+    outputs = sorted(f"outputs/{path.name}" for path in (folder / "outputs").iterdir())
+    return ["annotate", "source.txt", *outputs, "-r", "reference0.txt", "-o", "j.csv", *options]
 
 
 def enter(tab: chromium.Page, server: Server) -> None:
     """Open the printed address, as every user has to."""
     tab.visit(server.entrance)
     assert "secret" not in tab.run("location.href")
-
-
-def enter_elsewhere(tab: chromium.Page, server: Server) -> None:
-    """Open the printed address in another tab; all tabs share the cookie."""
-    path = server.entrance.removeprefix(server.address)
-    until(lambda: tab.run(f"fetch('{path}').then((answer) => answer.ok)"))
 
 
 def until(done: Callable[[], Any], seconds: float = 20) -> Any:
@@ -148,7 +123,7 @@ def choose(tab: chromium.Page, rng: random.Random) -> list[int]:
     count = tab.run("document.querySelectorAll('.question').length")
     for _ in range(count):
         tab.press(str(rng.randint(1, count)))
-    chosen = tab.run("[...document.querySelectorAll('input:checked')].map(i => [i.name, i.value])")
+    chosen = tab.run(CHOSEN)
     assert len(chosen) == count
     return [int(value) for _, value in sorted(chosen)]
 
@@ -167,176 +142,88 @@ def save(tab: chromium.Page, item: str) -> None:
     until(gone)
 
 
-def test_fifty_items_and_twenty_kills_lose_nothing(
+CHOSEN = "[...document.querySelectorAll('input:checked')].map(i => [i.name, i.value])"
+QUESTION = (
+    "[...document.querySelectorAll('.question')].findIndex(q => q.contains(document.activeElement))"
+)
+
+
+def test_a_study_with_the_keyboard_and_a_program_that_is_killed(
     tab: chromium.Page, serve: Callable[..., Server], sample: Path
 ) -> None:
-    server = serve()
+    server = serve(*annotate(sample, "--order", "file"))
     tab.size(1180)
-    enter(tab, server)
-    address = f"{server.address}/judge?as=anna&window=w1"
-    tab.visit(address)
-    rng = random.Random(7)
-    kills = dict.fromkeys(rng.sample(range(ITEMS), KILLS))
-    for place, at in enumerate(kills):
-        kills[at] = ("before", "during", "after")[place % 3]
-    given: dict[str, list[int]] = {}
-    in_time = 0
-    for turn in range(ITEMS):
+    tab.visit(f"{server.address}/")
+    assert "open the address that the program printed" in tab.run("document.body.innerText")
+    # A link on another site, here localhost: a strict cookie is not sent with redirects.
+    tab.visit(f"{server.address.replace('127.0.0.1', 'localhost')}/")
+    tab.run(f"void (location.href = '{server.entrance}')")
+    until(lambda: tab.run("document.querySelector('#name') && location.href"))
+    assert tab.run("location.href") == f"{server.address}/"
+    assert tab.run("document.cookie") == ""  # no script can read it
+    tab.visit(f"{server.address}/judge?as=anna&window=w1")
+    assert tab.run(QUESTION) == 0
+    # Each key, the question that has the focus afterwards, and the value or name of its field.
+    for key, question in (("ArrowDown", 1), ("2", 2), ("ArrowUp", 1)):
+        tab.press(key)
+        assert tab.run(QUESTION) == question
+    assert tab.run("document.activeElement.value") == "2"
+    first = state(tab)["item"]
+    tab.press("Enter")  # some questions have no choice yet
+    until(lambda: "Make a choice for A first" in state(tab)["told"])
+    assert tab.run(QUESTION) == 0
+    tab.press("c")
+    assert tab.run("document.activeElement.name") == "comment"
+    tab.press("1")  # in a text field it is a character
+    assert tab.run("document.activeElement.value") == "1"
+    tab.press("Escape")
+    assert tab.run(QUESTION) == 0
+    tab.press("s")
+    until(lambda: state(tab)["item"] != first)
+    assert state(tab)["told"] == "Set aside."
+    rng = random.Random(1)
+    second = state(tab)["item"]
+    given = {second: choose(tab, rng)}
+    save(tab, second)
+    assert state(tab)["told"] == "Saved."
+    tab.press("u")
+    until(lambda: state(tab)["item"] == second)
+    assert "Taken back" in state(tab)["told"]
+    assert [int(value) for _, value in sorted(tab.run(CHOSEN))] == given[second]
+    save(tab, second)
+    # Killed before an answer is sent, and while it is: the choices stay on the page.
+    for when in ("before", "during", "before", "during"):
         item = state(tab)["item"]
         assert item not in given
         given[item] = choose(tab, rng)
-        kind = kills.get(turn)
-        if kind == "before":
+        if when == "before":
             server.kill()
             tab.press("Enter")
             until(lambda: "Not saved" in state(tab)["told"])
             server.start()
             tab.press("Enter")
             until(lambda: "open the address that the program printed" in state(tab)["told"])
-            enter_elsewhere(tab, server)
-        elif kind == "during":
+            # In another tab; all tabs share the cookie.
+            path = server.entrance.removeprefix(server.address)
+            until(lambda path=path: tab.run(f"fetch('{path}').then((answer) => answer.ok)"))
+        else:
             tab.press("Enter")
             time.sleep(rng.random() * 0.03)
             server.kill()
             server.start()
             enter(tab, server)
-            tab.visit(address)  # it may have been loading the next page
+            tab.visit(f"{server.address}/judge?as=anna&window=w1")
             if state(tab)["item"] != item:
-                in_time += 1
                 continue
-            restored = tab.run("document.querySelectorAll('input:checked').length")
-            assert restored == len(given[item])
+            assert len(tab.run(CHOSEN)) == len(given[item])
         save(tab, item)
-        if kind == "after":
-            server.kill()
-            server.start()
-            enter_elsewhere(tab, server)
     server.kill()
-    kept = {}
-    for line in (sample / "j.answers.jsonl").read_text().splitlines()[1:]:
-        record = json.loads(line)
-        assert record["item"] not in kept
-        kept[record["item"]] = record["values"]
-    assert kept == given
+    records = [json.loads(x) for x in (sample / "j.answers.jsonl").read_text().splitlines()[1:]]
+    kept = [(record["item"], record["values"]) for record in records if "values" in record]
+    assert dict(kept) == given
+    assert len(kept) == len(given) + 1  # one was taken back and given again
     with (sample / "j.csv").open(newline="") as file:
         assert {row["item"] for row in csv.DictReader(file)} == set(given)
-    print(f"{len(given)} items, {len(kills)} kills, {len(set(given) - set(kept))} lost;")
-    print(f"{in_time} of {list(kills.values()).count('during')} saved as the program was killed")
-    _agreement_and_compare(sample)
-
-
-def _agreement_and_compare(folder: Path) -> None:
-    """Add a second annotator, and check the overview and the result of `compare` on the file."""
-    settings = Annotation(
-        source=str(folder / "source.txt"),
-        outputs=tuple(sorted(str(path) for path in (folder / "outputs").iterdir())),
-        output=str(folder / "j.csv"),
-        references=(str(folder / "reference0.txt"),),
-    )
-    study = open_study(settings)
-    ben = Browser(study, "ben", "w2")
-    rng = random.Random(8)
-    for _ in range(30):
-        size = study.by_name[ben.item()].values
-        ben.answer(*(rng.randint(1, size) for _ in range(size)))
-    text = ben.client.get("/overview").text
-    study.journal.close()
-    items = read_judgments(folder / "j.csv", study.corpus).items
-    pairs = annotator_agreement(judged_entries(items, study.corpus.names))
-    assert pairs.pairs > 50
-    row = re.search(r'<tr data-what="ranking">.*?</tr>', text, re.DOTALL)
-    assert row is not None
-    expected = [pairs.pairs, pairs.with_ties, pairs.accuracy, annotator_kappa(items).mean]
-    assert re.findall(r'"n">([^<]*)<', row[0]) == [number(value) for value in expected]
-    out = io.StringIO()
-    argv = ["compare", str(folder / "j.toml"), "-m", "green", "--resamples", "20"]
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
-        assert main([*argv, "--format", "json"]) == 0
-    document = json.loads(out.getvalue())
-    assert len(document["systems"]) == len(settings.outputs)
-    assert document["ceiling"]["sentence"]["pairs"] == pairs.pairs
-    print(f"agreement {expected}; green r {document['rows'][0]['system']['pearson']:.3f}")
-
-
-def test_the_secret_opens_the_page_and_is_removed_from_the_address(
-    tab: chromium.Page, serve: Callable[..., Server]
-) -> None:
-    server = serve()
-    tab.visit(f"{server.address}/")
-    assert "open the address that the program printed" in tab.run("document.body.innerText")
-    # A link on another site, here localhost: a strict cookie is not sent with redirects.
-    tab.visit(f"http://localhost:{server.port}/")
-    tab.run(f"void (location.href = '{server.entrance}')")
-    until(lambda: tab.run("document.querySelector('#name') && location.href"))
-    assert tab.run("location.href") == f"{server.address}/"
-    assert tab.run("document.cookie") == ""  # no script can read it
-    other = serve(command="serve")  # another port has a separate cookie
-    enter(tab, other)
-    for each, title in ((server, "Which corrections"), (other, "Score texts")):
-        tab.visit(f"{each.address}/")
-        assert title in tab.run("document.querySelector('h1').textContent")
-
-
-def test_keys_and_focus(tab: chromium.Page, serve: Callable[..., Server]) -> None:
-    server = serve("--order", "file")
-    tab.size(1180)
-    enter(tab, server)
-    tab.visit(f"{server.address}/judge?as=anna&window=w1")
-    questions = "[...document.querySelectorAll('.question')]"
-    place = f"{questions}.findIndex(q => q.contains(document.activeElement))"
-    assert tab.run(place) == 0
-    tab.press("ArrowDown")
-    assert tab.run(place) == 1
-    tab.press("2")
-    assert tab.run(place) == 2
-    tab.press("ArrowUp")
-    assert tab.run(place) == 1
-    assert tab.run("document.activeElement.value") == "2"
-    first = state(tab)["item"]
-    tab.press("Enter")  # some questions have no choice yet
-    until(lambda: "Make a choice for A first" in state(tab)["told"])
-    assert tab.run(place) == 0
-    tab.press("c")
-    assert tab.run("document.activeElement.name") == "comment"
-    tab.press("1")  # in a text field it is a character
-    assert tab.run("document.activeElement.value") == "1"
-    tab.press("Escape")
-    assert tab.run(place) == 0
-    tab.press("s")
-    until(lambda: state(tab)["item"] != first)
-    assert state(tab)["told"] == "Set aside."
-    second = state(tab)["item"]
-    given = choose(tab, random.Random(1))
-    save(tab, second)
-    assert state(tab)["told"] == "Saved."
-    tab.press("u")
-    until(lambda: state(tab)["item"] == second)
-    assert "Taken back" in state(tab)["told"]
-    chosen = tab.run("[...document.querySelectorAll('input:checked')].map(i => [i.name, i.value])")
-    assert [int(value) for _, value in sorted(chosen)] == given
-
-
-@pytest.mark.parametrize("task", ["rank", "rate"])
-@pytest.mark.parametrize(("width", "phone"), [(360, True), (390, True), (1180, False)])
-def test_pages_fit_the_screen_and_targets_are_large_enough(
-    tab: chromium.Page, serve: Callable[..., Server], task: str, width: int, phone: bool
-) -> None:
-    server = serve("--task", task)
-    tab.size(width, 800, phone)
-    enter(tab, server)
-    for scheme in ("light", "dark"):
-        tab.media(scheme)
-        for address in ("/judge?as=anna&window=w1", "/", "/overview"):
-            tab.problems.clear()
-            tab.visit(server.address + address)
-            assert tab.problems == []
-            assert tab.run("document.documentElement.scrollWidth") == width
-            sizes = tab.run(
-                "[...document.querySelectorAll('button, .choice')].map(e => "
-                "e.getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
-            )
-            assert min(sizes, default=44) >= 40
-            assert tab.run(CONTRAST) >= 4.5
 
 
 # The lowest contrast of any text with its background (WCAG 2).
@@ -364,151 +251,53 @@ CONTRAST = """
 """
 
 
-def test_use_in_another_window_is_reported(
-    tab: chromium.Page, serve: Callable[..., Server]
-) -> None:
-    server = serve()
-    tab.size(1180)
-    enter(tab, server)
-    tab.visit(f"{server.address}/judge?as=anna&window=w1")
-    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-    with opener.open(server.entrance, timeout=5) as response:
-        token = re.search(r'name="token" value="([\w-]+)"', response.read().decode())
-    assert token is not None
-    data = f"token={token[1]}&as=anna&window=w2".encode()
-    opener.open(f"{server.address}/take", data, timeout=5)
-    item = state(tab)["item"]
-    choose(tab, random.Random(2))
-    tab.press("Enter")
-    until(lambda: "in use in another window" in state(tab)["told"])
-    assert state(tab)["item"] == item
-    until(lambda: "nothing is saved here" in state(tab)["told"])  # also without pressing a key
+SIZES = (
+    "[...document.querySelectorAll('button, .choice')].map(e => e.getBoundingClientRect())"
+    ".map(r => Math.min(r.width, r.height))"
+)
 
 
-def test_the_policy_blocks_scripts_and_foreign_requests(
-    tab: chromium.Page, serve: Callable[..., Server]
-) -> None:
-    server = serve()
-    enter(tab, server)
-    tab.requests.clear()
-    tab.visit(f"{server.address}/judge?as=anna&window=w1")
-    tab.run(
-        "{ const s = document.createElement('script'); s.textContent = 'window.hacked = 1';"
-        "document.body.append(s); document.body.insertAdjacentHTML('beforeend',"
-        "'<b onclick=\"window.hacked = 1\">x</b>'); document.body.lastChild.click(); }"
-    )
-    assert tab.run("typeof window.hacked") == "undefined"
-    failed = tab.run("fetch('http://127.0.0.1:9/').then(() => 'loaded', () => 'refused')")
-    assert failed == "refused"
-    assert any("Content Security Policy" in problem for problem in tab.problems)
-    asked = {address.split("/")[2] for address in tab.requests}
-    assert asked - {"127.0.0.1:9"} == {f"127.0.0.1:{server.port}"}
+def looked_at(tab: chromium.Page, address: str, width: int, scheme: str) -> None:
+    """Visit a page and check that it fits the screen and that its text has enough contrast."""
+    tab.size(width, 800, width < 500)
+    tab.media(scheme)
+    tab.problems.clear()
+    tab.visit(address)
+    tab.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert tab.problems == []
+    assert tab.run("document.documentElement.scrollWidth") == width
+    assert tab.run(CONTRAST) >= 4.5, (address, scheme)
 
 
-def test_the_page_to_try_metrics(
+def test_pages_fit_the_screen_and_have_enough_contrast(
     tab: chromium.Page, serve: Callable[..., Server], sample: Path
 ) -> None:
+    for task, width, scheme in (("rank", 360, "light"), ("rate", 390, "dark")):
+        server = serve(*annotate(sample, "--task", task, "-o", f"{task}.csv"))
+        enter(tab, server)
+        for path in ("/judge?as=anna&window=w1", "/", "/overview"):
+            looked_at(tab, server.address + path, width, scheme)
+            assert min(tab.run(SIZES), default=44) >= 40
     out = io.StringIO()
     argv = ["compare", "sample", "-m", "green", "-m", "gleu", "--format", "json"]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         assert main([*argv, "--resamples", "10", "-o", str(sample / "scores")]) == 0
     (sample / "c.json").write_text(out.getvalue())
-    server = serve("--compare", "c.json", "--scores", "scores", command="serve")
+    server = serve("serve", "--compare", "c.json", "--scores", "scores")
     enter(tab, server)
     for width, scheme in ((360, "light"), (1180, "dark")):
-        tab.size(width, 800, width < 500)
-        tab.media(scheme)
-        tab.problems.clear()
-        tab.visit(f"{server.address}/")
-        tab.run("document.querySelector('.another').click()")
-        assert tab.run("document.querySelectorAll('[name=output]').length") == 3
-        tab.run(
-            "(() => { const form = document.querySelector('form.score');"
-            "form.elements.source.value = 'He go home .';"
-            "form.querySelectorAll('[name=output]')[2].value = 'He goes home .';"
-            "form.querySelector('[name=reference]').value = 'He goes home .';"
-            "form.querySelectorAll('[name=metric]').forEach(m => m.checked = m.value === 'green');"
-            "form.requestSubmit(); })()"
-        )
-        shown = until(lambda: tab.run("document.querySelector('#result tbody td')?.textContent"))
-        assert shown.startswith("1.0000")
-        until(lambda: tab.run("document.readyState === 'complete'"))
-        tab.run("document.querySelectorAll('details').forEach(d => d.open = true)")
-        for address in ("", "/comparison/0", "/comparison/0?metric=gleu", "/leaderboard"):
-            if address:
-                tab.visit(server.address + address)
-            assert tab.problems == []
-            assert tab.run("document.documentElement.scrollWidth") == width
-            assert tab.run(CONTRAST) >= 4.5, (address, scheme)
-
-
-def test_progress_is_shown_while_an_example_is_scored(
-    tab: chromium.Page, serve: Callable[..., Server]
-) -> None:
-    server = serve(command="serve")
-    tab.size(390, 800, True)
-    enter(tab, server)
-    tab.visit(f"{server.address}/?example=1")
-    # The response replaces the page, so its messages are copied to the session storage.
-    tab.run(
-        "void new MutationObserver(() => sessionStorage.setItem('told', (sessionStorage.told || '')"
-        " + document.getElementById('status').textContent + '\\n'))"
-        ".observe(document.getElementById('status'), {childList: true})"
-    )
-    tab.run("document.querySelector('form.score').requestSubmit()")
-    until(lambda: tab.run("!!document.getElementById('result')"))
-    messages = tab.run("sessionStorage.told").splitlines()
-    assert messages[0].startswith("Scoring; ")
-    assert re.search(r"(waiting|\(metric \d of \d\)|explaining edits).*, \d+ s$", messages[1])
-    assert tab.run("document.documentElement.scrollWidth <= innerWidth")
-
-
-@pytest.mark.parametrize(
-    ("width", "phone", "scheme"), [(390, True, "dark"), (1280, False, "light")]
-)
-def test_keys_on_the_page_of_stored_replies(
-    tab: chromium.Page, serve: Callable[..., Server], width: int, phone: bool, scheme: str
-) -> None:
-    server = serve("show", "judgments", "--benchmark", "sample", command="judgments")
-    tab.size(width, 800, phone)
-    tab.media(scheme)
-    enter(tab, server)
-    until(lambda: tab.run("document.getElementById('matching')?.textContent.startsWith('51 ')"))
-    tab.problems.clear()
-
-    def shown(pattern: str) -> None:
-        until(
-            lambda: (
-                tab.run(f"/{pattern}/.test(location.search) && document.readyState") == "complete"
-            )
-        )
-        assert tab.problems == []
-        assert tab.run("document.documentElement.scrollWidth") == width
-        assert tab.run(CONTRAST) >= 4.5
-
+        for path in ("/", "/comparison/0", "/leaderboard"):
+            looked_at(tab, server.address + path, width, scheme)
     tab.visit(f"{server.address}/")
-    shown("^$")
-    tab.press("n")
-    shown("page=2")
-    for key in "jjk":
-        tab.press(key)
-    address = tab.run("document.activeElement.dataset.address")
-    assert address == tab.run("document.querySelector('.reply').dataset.address")
-    tab.press("Enter")
-    shown("line=22")
-    tab.run("document.querySelectorAll('details').forEach(d => d.open = true)")
-    tab.press("p")
-    shown("line=21")
-    tab.press("u")
-    shown("^$")
-    tab.press("/")
-    for key in "hens":
-        tab.press(key)
-    tab.press("Enter")
-    shown("q=hens")
-    assert tab.run("document.querySelectorAll('.reply').length") == 2
+    tab.run("document.querySelector('.another').click()")
+    assert tab.run("document.querySelectorAll('[name=output]').length") == 3
     tab.run(
-        "(() => { const list = document.querySelector('[name=show]'); list.value = 'people';"
-        "list.dispatchEvent(new Event('change')); })()"
+        "(() => { const form = document.querySelector('form.score');"
+        "form.elements.source.value = 'He go home .';"
+        "form.querySelectorAll('[name=output]')[2].value = 'He goes home .';"
+        "form.querySelector('[name=reference]').value = 'He goes home .';"
+        "form.querySelectorAll('[name=metric]').forEach(m => m.checked = m.value === 'green');"
+        "form.requestSubmit(); })()"
     )
-    shown("show=people")
+    shown = until(lambda: tab.run("document.querySelector('#result tbody td')?.textContent"))
+    assert shown.startswith("1.0000")

@@ -23,13 +23,13 @@ JAPANESE = language_of("ja", tokens="char")
 SOURCE, GOOD, BAD = "私は学校え行く。", "私は学校へ行く。", "私わ学校え行く。"
 
 
-def study(folder: Path, task: str = "rank", **options: object) -> AnnotationStudy:
+def study(folder: Path, task: str = "rank") -> AnnotationStudy:
     for name, line in (("source", SOURCE), ("good", GOOD), ("bad", BAD)):
         (folder / f"{name}.txt").write_text(f"{line}\n")
     files = [str(folder / f"{name}.txt") for name in ("source", "good", "bad", "j")]
     settings = Annotation(
         source=files[0], outputs=tuple(files[1:3]), output=str(folder / f"{task}.csv"),
-        references=tuple(files[1:2]), task=task, **options,  # type: ignore[arg-type]
+        references=tuple(files[1:2]), task=task,  # type: ignore[arg-type]
     )  # fmt: skip
     return open_study(settings, language=JAPANESE)
 
@@ -39,12 +39,6 @@ def test_a_language_without_spaces_is_shown_without_spaces(tmp_path: Path) -> No
     text = page.page()
     assert f'lang="ja">{SOURCE}</p>' in text
     assert 'lang="ja">私は学校<del>え</del><ins>へ</ins>行く。</span>' in text
-    page.study.journal.close()
-
-
-def test_with_hidden_edits_the_text_is_shown_as_written(tmp_path: Path) -> None:
-    page = Browser(study(tmp_path, hide_edits=True))
-    assert f">{GOOD}</span>" in page.page()
     page.study.journal.close()
 
 

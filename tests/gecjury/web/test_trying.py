@@ -20,8 +20,6 @@ from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.language import language_of
 from gecjury.scoring.registry import load
-from gecjury.scoring.scores import ScoreTable
-from gecjury.studies.study import Work
 from gecjury.web import trying
 from gecjury.web.trying import Desk, offered_metrics, open_desk, pasted, trying_app
 from tests.gecjury.web.conftest import admitted
@@ -83,30 +81,6 @@ def test_the_example_fills_the_form_and_can_be_scored(desk: Desk) -> None:
     # The sample is English, so another language has no example.
     swedish = page_of(Desk(["green"], language=language_of("sv")))
     assert "example" not in swedish.get("/").text
-
-
-def test_progress_shows_the_stage_and_no_text(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    client = page_of(desk)
-    assert client.get("/progress").json() == {"stage": "waiting", "done": 0, "total": None}
-    stages = []
-
-    def scores(work: Work) -> tuple[ScoreTable, ...]:
-        stages.append(client.get("/progress").json()["stage"])
-        return plain(work)
-
-    plain = Work.scores
-    monkeypatch.setattr(Work, "scores", scores)
-    fields = {"token": desk.token, "source": SOURCE, "output": GOOD, "system": "a"}
-    data = {**fields, "reference": GOOD, "metric": ["green", "gleu"]}
-    assert client.post("/score", data=data).status_code == 200
-    assert stages == ["green (metric 1 of 2)", "gleu (metric 2 of 2)"]
-    assert client.get("/progress").json()["stage"] == "explaining edits"
-
-
-def test_a_heading_is_not_repeated_in_tabs(desk: Desk) -> None:
-    text = page_of(desk).get("/").text
-    assert text.count("Score texts") == 2  # the title and the heading
-    assert "<nav" not in text
 
 
 def test_pasted_texts_are_scored_like_files(desk: Desk) -> None:
@@ -177,11 +151,6 @@ def test_very_long_texts_are_refused(desk: Desk) -> None:
     assert send(desk, token="other").status_code == 403
 
 
-def test_crlf_line_ends_and_empty_lines(desk: Desk) -> None:
-    corpus = pasted("a  b\r\n\r\nc\r\n\r\n", [("", "a b\n\nc")], [])
-    assert corpus.sources == ("a b", "", "c")
-
-
 @pytest.mark.security
 def test_pasted_texts_are_not_stored(tmp_path: Path) -> None:
     pytest.importorskip("errant")
@@ -215,13 +184,6 @@ def test_long_results_state_how_much_is_explained(
     monkeypatch.setattr(trying, "_MOST_EXPLAINED", 1)
     text = send(desk, source="a b\nc d", output=["a x\nc y"], system=[""], reference=["a x\nc y"])
     assert "only the first 1 corrections" in text.text
-
-
-def test_explanations_have_a_time_limit(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trying, "_MOST_EXPLAINING", 0.0)
-    response = send(desk)
-    assert "only the first 0 corrections" in response.text
-    assert "He <del>go</del> <ins>goes</ins> home ." in response.text
 
 
 @pytest.mark.security

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,8 @@ from gecjury.corpus.language import language_of
 from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.asking.items import JudgedItem, judged_items, unmarked
 from gecjury.judges.asking.store import Identity, Store
-from gecjury.judges.replies.reply import read_reason
 from gecjury.prompts import Prompt, read
-from tests.judges.test_llm import FakeModel
+from tests.judges.conftest import FakeModel
 
 
 @pytest.fixture
@@ -54,12 +52,11 @@ A, B = "I like [ sic ] cats .", "I likes cats ! ."
     ],
 )
 def test_texts_and_scores_come_back(
-    edited: Corpus, runtime: Runtime, name: str, protocol: str, corrections: list[Any], lang: str
+    edited: Corpus, model: FakeModel, name: str, protocol: str, corrections: list[Any], lang: str
 ) -> None:
-    model = FakeModel()
     corpus = replace(edited, language=language_of(lang))
-    model.load(name).score_corpus(corpus, runtime)
-    items = items_of(runtime)
+    model.score(name, corpus)
+    items = items_of(model.runtime)
     assert sorted(item.corrections for item in items) == sorted(corrections)
     for item in items:
         assert (item.source, item.context) == ("I likes [ sic ] cats .", ("Before .", ""))
@@ -79,31 +76,22 @@ def test_texts_and_scores_come_back(
 
 
 @pytest.mark.parametrize("protocol", ["listwise", "pointwise", "pairwise"])
-def test_marks_of_edits_are_taken_out(edited: Corpus, runtime: Runtime, protocol: str) -> None:
-    FakeModel().load(f"llm-e:protocol={protocol}").score_corpus(edited, runtime)
+def test_marks_of_edits_are_taken_out(edited: Corpus, model: FakeModel, protocol: str) -> None:
+    model.score(f"llm-e:protocol={protocol}", edited)
     pairs = {
         pair
-        for item in items_of(runtime)
+        for item in items_of(model.runtime)
         for pair in zip(item.shown, item.corrections, strict=True)
     }
     assert ("I [likes→like] [ sic ] cats .", A) in pairs
     assert ("I likes [[ sic ]→] cats [→!] .", B) in pairs
 
 
-def test_an_edit_comes_back_with_its_verdict(edited: Corpus, runtime: Runtime) -> None:
-    FakeModel().load("edit-verdict").score_corpus(edited, runtime)
-    first = next(item for item in items_of(runtime) if item.edit == "[likes→like]")
+def test_an_edit_comes_back_with_its_verdict(edited: Corpus, model: FakeModel) -> None:
+    model.score("edit-verdict", edited)
+    first = next(item for item in items_of(model.runtime) if item.edit == "[likes→like]")
     assert (first.protocol, first.corrections) == ("edit-verdict", (A,))
     assert first.scores in ((0.0,), (1.0,))
-
-
-def test_stores_of_earlier_versions_are_read(runtime: Runtime) -> None:
-    """Replies stored without verdicts, with retries and a question that was given up."""
-    (path,) = (Path(__file__).parent / "written").glob("*.jsonl")
-    items = list(judged_items(path))
-    replies = [json.loads(line) for line in path.read_text().splitlines()[1:]]
-    assert len(items) == len({reply["key"] for reply in replies}) - 1
-    assert all(1 <= score <= 5 for item in items for score in item.scores)
 
 
 OWN = Prompt(
@@ -116,7 +104,7 @@ OWN = Prompt(
 )
 
 
-def store_of(tmp_path: Path, prompt: str, *contents: str, text: str = '{"score": 4}') -> Path:
+def store_of(tmp_path: Path, prompt: str, *contents: str, read: bool = True) -> Path:
     """Write a store of questions that all have the same reply."""
     file = tmp_path / "own.jsonl"
     requests = [
@@ -137,7 +125,7 @@ def store_of(tmp_path: Path, prompt: str, *contents: str, text: str = '{"score":
     ]
     with Store(file, Identity.of(requests[0])) as store:
         for request in requests:
-            store.append(request, Reply(text))
+            store.append(request, Reply("{}"), {"scores": [4.0]} if read else None)
     return file
 
 
@@ -167,26 +155,7 @@ def test_replies_without_a_verdict_are_skipped(tmp_path: Path) -> None:
     content = read("pointwise").render(
         subject="x", criterion="", context="s", fence="=== f ===", target="t"
     )
-    assert not list(judged_items(store_of(tmp_path, read("pointwise").id, content, text="no")))
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ('{"reason": " It reads well. ", "score": 4}', "It reads well."),
-        (
-            '<think>{"reason": "no"}</think>```json\n{"reason": "a \\"b\\"", "score": 2}\n```',
-            'a "b"',
-        ),
-        ('{"score": 4}', ""),
-        ('{"reason": 5, "score": 4}', ""),
-        ("no reason at all", ""),
-        ("<think>a reason that never ends", ""),
-        ("{" * 20_000 + '"reason"', ""),
-    ],
-)
-def test_a_reason_is_read_out_of_the_object(text: str, reason: str) -> None:
-    assert read_reason(text) == reason
+    assert not list(judged_items(store_of(tmp_path, read("pointwise").id, content, read=False)))
 
 
 def test_marks_are_read_as_the_judges_write_them() -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import date
 from pathlib import Path
 
 import pytest
 
 from gecjury.core.errors import InputError
-from gecjury.judges.asking import models
 from gecjury.judges.asking.exchange import Model
 from gecjury.judges.asking.models import capabilities, read_models
 
@@ -28,142 +25,91 @@ def test_prices() -> None:
     assert half.cost(2_000_000, 0) == 2.5
 
 
-@pytest.mark.parametrize(
-    ("model", "prices"),
-    [
+def test_current_models_have_prices_and_no_shut_down_date() -> None:
+    table = read_models()
+    for model, prices in (
         ("gpt-6-luna", (0.1, 0.5)),
         ("gpt-6.1-terra", (1, 5)),
         ("gpt-6.1-sol", (2, 10)),
         ("gpt-6-astra", (10, 50)),
-    ],
-)
-def test_current_models_have_prices_and_no_shut_down_date(
-    model: str, prices: tuple[float, float]
-) -> None:
-    table = read_models()
-    price = table.price(model)
-    assert price is not None
-    assert (price.cost(1e6, 0), price.cost(0, 1e6)) == pytest.approx(prices)
-    assert table.end(model) is None
+    ):
+        price = table.price(model)
+        assert price is not None
+        assert (price.cost(1e6, 0), price.cost(0, 1e6)) == pytest.approx(prices)
+        assert table.models[model].ends is None
 
 
-def test_shut_down_dates_hold_for_snapshots_and_fine_tuned_models() -> None:
-    table = read_models()
-    assert table.end("gpt-4-1106-preview") == date(2026, 10, 23)
-    assert table.end("gpt-5-2025-08-07") == table.end("gpt-5") == date(2026, 12, 11)
-    assert table.end("ft:gpt-4o-mini-2024-07-18:me::x") == date(2027, 1, 14)
-    ends = {name: table.end(name) for name in table.models}
-    ended = [name for name, end in ends.items() if end and end < date.fromisoformat(table.date)]
-    assert {"gpt-4", "gpt-4-turbo", "gpt-4.1-nano", "o4-mini"} <= set(ended)
-
-
-def test_a_table_is_old_after_120_days(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = replace(read_models(), date="2026-11-05")
-    for day, reported in ((date(2027, 3, 5), False), (date(2027, 3, 6), True)):
-        monkeypatch.setattr(models, "today", lambda day=day: day)
-        assert [note for note in table.notes(["gpt-6-luna"]) if "2026-11-05" in note] == (
-            [
-                "prices and shut-down dates of models are from 2026-11-05, 121 days ago: check "
-                "them, or name a newer table with --prices FILE"
-            ]
-            if reported
-            else []
-        )
-    assert replace(table, date="some day").notes([]) == []
-
-
-def test_a_model_that_is_shut_down_soon_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    (note,) = read_models().notes(["gpt-5", "gpt-6-luna", "unheard-of", "gpt-4"])
-    assert note.startswith("gpt-5 is shut down on 2026-12-11, 21 days from now")
-    assert "model=gpt-6-luna (0.10 in, 0.50 out" in note
-    monkeypatch.setattr(models, "today", lambda: date(2026, 8, 1))
-    assert read_models().notes(["gpt-5"]) == []
+MODEL = '{"date": "d", "currency": "c", "models": {"m": {"input": 1, "output": 1}}}'
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("old", "new"),
     [
-        "",
-        "[]",
-        "{}",
-        '{"date": "d", "currency": "c", "models": {"m": {"input": -1, "output": 1}}}',
-        '{"date": "d", "currency": "c", "models": {"m": {"input": "1", "output": 1}}}',
-        '{"date": "d", "currency": "c", "models": {}, "batch_factor": NaN}',
-        "[" * 100_000,
-        '{"models": ' + '{"a":' * 300 + "1" + "}" * 301,
-        '{"date": "d", "currency": "c", "models": {"m": {"input": ' + "9" * 5_000 + "}}}",
-        '{"date": "\\ud800", "currency": "c", "models": {}}',
-        '{"date": ["d"], "currency": "c", "models": {}}',
-        '{"date": "d", "currency": "\\u001b[2J", "models": {}}',
-        '{"date": "d", "currency": "c", "models": [1]}',
-        '{"date": "d", "currency": "c", "models": {"m": 5}}',
-        '{"date": "d", "currency": "c", "models": {"m": {"input": 1e300, "output": 1}}}',
-        '{"date": "d", "currency": "c", "models": {"m": {"input": NaN, "output": 1}}}',
-        '{"date": "d", "currency": "c", "models": {"m": {"input": [[[]]], "output": 1}}}',
-        '{"date": "d", "currency": "c", "models": {}, "batch_factor": {}}',
-        '{"date": "d", "currency": "c", "models": {"m": {"input": 1, "output": 1, "ends": "x"}}}',
-        '{"date": "d", "currency": "c", "models": {}, "families": {"m": {"reasoning": "x"}}}',
+        (MODEL, ""),
+        (MODEL, "[]"),
+        (MODEL, "{}"),
+        (MODEL, "[" * 100_000),
+        (MODEL, '{"models": ' + '{"a":' * 300 + "1" + "}" * 301),
+        *(('"input": 1', f'"input": {value}')
+          for value in ("-1", '"1"', "NaN", "1e300", "[[[]]]", "9" * 5_000)),
+        ('"output": 1', '"output": 1, "ends": "x"'),
+        ('"date": "d"', '"date": "\\ud800"'),
+        ('"date": "d"', '"date": ["d"]'),
+        ('"currency": "c"', '"currency": "\\u001b[2J"'),
+        ('{"m": {"input": 1, "output": 1}}', '{"m": 5}'),
+        ('"models"', '"batch_factor": NaN, "models"'),
+        ('"models"', '"families": {"m": {"reasoning": "x"}}, "models"'),
     ],
-)
-def test_bad_price_tables(tmp_path: Path, text: str) -> None:
-    (tmp_path / "p.json").write_text(text)
+)  # fmt: skip
+def test_bad_price_tables(tmp_path: Path, old: str, new: str) -> None:
+    file = tmp_path / "p.json"
+    with pytest.raises(InputError, match="cannot be read"):
+        read_models(file)
+    file.write_text(MODEL)
+    assert read_models(file).date == "d"
+    file.write_text(MODEL.replace(old, new))
     with pytest.raises(InputError, match=r"p\.json: not a price table") as caught:
-        read_models(tmp_path / "p.json")
+        read_models(file)
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 500
-
-
-def test_a_missing_price_table(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
-        read_models(tmp_path / "none.json")
 
 
 OWN = "http://localhost:8000/v1"
 
 
 @pytest.mark.parametrize(
-    ("model", "url", "schema", "sampling", "cap", "reasons"),
+    ("model", "url", "schema", "sampling", "reasons"),
     [
-        ("gpt-4-1106-preview", "", False, True, "max_completion_tokens", False),
-        ("gpt-4o-2024-08-06", "", True, True, "max_completion_tokens", False),
-        ("gpt-4o-2024-05-13", "", False, True, "max_completion_tokens", False),
-        ("gpt-4o", "https://api.openai.com/v1", True, True, "max_completion_tokens", False),
-        ("ft:gpt-4o-mini-2024-07-18:me::x", "", True, True, "max_completion_tokens", False),
-        ("gpt-4.1-mini", "", True, True, "max_completion_tokens", False),
-        ("o4-mini", "", True, False, "max_completion_tokens", True),
-        ("gpt-5", "", True, False, "max_completion_tokens", True),
-        ("gpt-5.1", "", True, False, "max_completion_tokens", True),
-        ("gpt-6-luna", "", True, False, "max_completion_tokens", True),
-        ("gpt-6.1-terra", "", True, False, "max_completion_tokens", True),
-        ("unheard-of", "", True, False, "max_completion_tokens", True),
-        ("gpt-5", OWN, True, True, "max_tokens", True),
-        ("openai/gpt-6-luna", OWN, True, True, "max_tokens", True),
-        ("gpt-4o", OWN, True, True, "max_tokens", False),
-        ("Qwen/Qwen3-8B", OWN, True, True, "max_tokens", False),
+        ("gpt-4-1106-preview", "", False, True, False),
+        ("gpt-4o-2024-08-06", "", True, True, False),
+        ("gpt-4o-2024-05-13", "", False, True, False),
+        ("gpt-4o", "https://api.openai.com/v1", True, True, False),
+        ("ft:gpt-4o-mini-2024-07-18:me::x", "", True, True, False),
+        ("o4-mini", "", True, False, True),
+        ("gpt-5.1", "", True, False, True),
+        ("gpt-6.1-terra", "", True, False, True),
+        ("unheard-of", "", True, False, True),
+        ("openai/gpt-6-luna", OWN, True, True, True),
+        ("gpt-4o", OWN, True, True, False),
+        ("Qwen/Qwen3-8B", OWN, True, True, False),
     ],
 )
-def test_capabilities(
-    model: str, url: str, schema: bool, sampling: bool, cap: str, reasons: bool
-) -> None:
+def test_capabilities(model: str, url: str, schema: bool, sampling: bool, reasons: bool) -> None:
     features = capabilities(Model(backend="openai", name=model, base_url=url))
-    assert (features.schema, features.sampling, features.cap, features.reasons) == (
-        schema, sampling, cap, reasons,
-    )  # fmt: skip
+    assert (features.schema, features.sampling, features.reasons) == (schema, sampling, reasons)
+    assert features.cap == ("max_tokens" if url == OWN else "max_completion_tokens")
 
 
 @pytest.mark.parametrize(
     ("model", "effort"),
-    [("gpt-5.1", "none"), ("gpt-5.6-luna", "none"), ("gpt-6-luna", "none"), ("gpt-7", "none"),
-     ("gpt-4o", "")],
+    [("gpt-5.1", "none"), ("gpt-6-luna", "none"), ("gpt-7", "none"), ("gpt-4o", ""),
+     # These always reason.
+     ("gpt-5-mini", None), ("o3", None), ("gpt-6-astra", None)],
 )  # fmt: skip
 def test_probabilities_are_available_where_reasoning_can_be_turned_off(
-    model: str, effort: str
+    model: str, effort: str | None
 ) -> None:
     features = capabilities(Model(backend="openai", name=model, logprobs=True))
-    assert (features.logprobs, features.sampling, features.reasons) == (True, True, False)
-    assert features.effort == effort
-
-
-@pytest.mark.parametrize("model", ["gpt-5", "gpt-5-mini", "o3", "gpt-6-astra"])
-def test_models_that_always_reason_give_no_probabilities(model: str) -> None:
-    assert not capabilities(Model(backend="openai", name=model, logprobs=True)).logprobs
+    off = effort is not None
+    assert (features.logprobs, features.sampling, features.reasons) == (off, off, not off)
+    assert features.effort == (effort or "")

@@ -63,14 +63,6 @@ def with_template(folder: Path, template: str) -> str:
     return str(folder)
 
 
-def test_a_tokenizer_in_a_folder_is_used(tmp_path: Path) -> None:
-    template = "{% for message in messages %}{{ message['content'] }} {% endfor %}"
-    counter = counter_for(with_template(tmp_path, template))
-    assert counter.exact
-    assert counter.prompt([{"role": "user", "content": "a b c"}]) == 3
-    assert counter.text("a a") == 2
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no such signal here")
 def test_a_tokenizer_that_waits_for_the_processor_is_not_refused(
@@ -96,12 +88,12 @@ HOSTILE = """
 {%- elif asked == 'memory' -%} {{ 'a' * 10 ** 11 }}
 {%- elif asked == 'time' -%}
 {%- for i in range(99999) -%}{%- for j in range(99999) -%}{%- endfor -%}{%- endfor -%}
-{%- else -%} a a {%- endif -%}
+{%- else -%} {{ asked }} {%- endif -%}
 """
 
 
 @pytest.mark.security
-def test_a_chat_template_that_fails_or_does_not_end_is_an_error(
+def test_a_tokenizer_in_a_folder_is_used_unless_its_chat_template_fails_or_does_not_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counter = counter_for(with_template(tmp_path, HOSTILE))
@@ -109,6 +101,9 @@ def test_a_chat_template_that_fails_or_does_not_end_is_an_error(
     def tokens(content: str) -> int:
         return counter.prompt([{"role": "user", "content": content}])
 
+    assert counter.exact
+    assert counter.text("a a") == 2
+    assert tokens("a b c") == 3
     for content, message in (
         ("code", r"cannot be used \(SecurityError: .*files again"),
         ("role", r"cannot be used \(TemplateError: no such role\)"),
@@ -116,7 +111,7 @@ def test_a_chat_template_that_fails_or_does_not_end_is_an_error(
     ):
         with pytest.raises(InputError, match=message):
             tokens(content)
-    assert tokens("other") == 2
+    assert tokens("a b c") == 3
     monkeypatch.setattr("gecjury.judges.asking.tokens._PROMPT_SECONDS", 0.5)
     for _ in range(2):
         with pytest.raises(InputError, match=r"template did not finish within 0\.5 seconds of"):

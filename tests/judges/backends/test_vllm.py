@@ -28,13 +28,20 @@ from tests.judges.tinymodel import make_tiny_model
 pytestmark = [pytest.mark.vllm, pytest.mark.filterwarnings("default")]
 
 os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
-os.environ["GECJURY_VLLM"] = '{"enforce_eager": true}'
 
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("vllm")
-    return make_tiny_model(tmp_path_factory.mktemp("model") / "tiny-qwen3")
+    folder = tmp_path_factory.mktemp("model")
+    (folder / "engine.toml").write_text("enforce_eager = true\n")
+    return make_tiny_model(folder / "tiny-qwen3")
+
+
+def in_process(folder: Path) -> dict[str, str]:
+    """Return the options of a judge that runs the model in this process."""
+    engine = str(folder.parent / "engine.toml")
+    return {"backend": "vllm", "model": str(folder), "engine": engine}
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +83,7 @@ def test_in_process_every_reply_is_valid_and_tokens_are_as_estimated(
 ) -> None:
     corpus = load_benchmark("sample").corpus
     runtime = Runtime(cache=cache)
-    scorer = load("llm-s", backend="vllm", model=str(tiny))
+    scorer = load("llm-s", **in_process(tiny))
     plan = scorer.plan(corpus, runtime)
     assert plan is not None
     audit = audit_of(scorer.score_corpus(corpus, runtime))
@@ -94,7 +101,7 @@ def test_expected_scores_come_from_probabilities_within_the_grammar(
     tiny: Path, cache: Path
 ) -> None:
     corpus = load_benchmark("sample").corpus
-    scorer = load("llm-s", backend="vllm", model=str(tiny), scoring="expected")
+    scorer = load("llm-s", **in_process(tiny), scoring="expected")
     table = scorer.score_corpus(corpus, Runtime(cache=cache))
     scores = table.sentences[~np.isnan(table.sentences)]
     assert ((scores > 1) & (scores < 5)).all()
@@ -115,7 +122,7 @@ def test_injections_change_no_structure(
             "attack": Version(tuple(texts)),
         },
     )
-    scorer = load("llm-s", backend="vllm", model=str(tiny), scoring="expected")
+    scorer = load("llm-s", **in_process(tiny), scoring="expected")
     table = scorer.score_corpus(corpus, Runtime(cache=cache))
     assert table.missing == 0
     assert audit_of(table)["valid"] == len(texts)
@@ -133,7 +140,7 @@ def test_served_and_in_process_agree(tiny: Path, served: str, cache: Path) -> No
     table = scorer.score_corpus(corpus, runtime)
     audit = audit_of(table)
     assert audit["valid"] == audit["requests"]["distinct"]
-    local = load("llm-s", backend="vllm", model=str(tiny), scoring="expected")
+    local = load("llm-s", **in_process(tiny), scoring="expected")
     other = local.score_corpus(corpus, runtime)
     scored = ~np.isnan(table.sentences)
     assert np.allclose(table.sentences[scored], other.sentences[scored], atol=0.1)
@@ -142,7 +149,12 @@ def test_served_and_in_process_agree(tiny: Path, served: str, cache: Path) -> No
 def test_three_families_in_one_table(
     tiny: Path, served: str, cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    argv = ["compare", "sample", "-m", f"llm-s:backend=vllm,model={tiny}"]
+    argv = [
+        "compare",
+        "sample",
+        "-m",
+        f"llm-s:backend=vllm,model={tiny},engine={tiny.parent}/engine.toml",
+    ]
     argv += ["-m", f"llm-s:backend=openai,base_url={served},model={tiny},criterion=fluency"]
     argv += ["-m", "green", "--cache", str(cache), "--quiet", "--format", "json"]
     assert main(argv) == 0
@@ -167,27 +179,12 @@ def test_only_a_prompt_longer_than_the_window_is_left_out(
 ) -> None:
     corpus = Corpus(("S .", "S ."), {"x": Version(("word " * 3_000, "T ."))})
     runtime = Runtime(cache=tmp_path)
-    for options in ({"base_url": served}, {"backend": "vllm"}):
-        table = load("llm-s", model=str(tiny), **options).score_corpus(corpus, runtime)
+    for options in ({"base_url": served, "model": str(tiny)}, in_process(tiny)):
+        table = load("llm-s", **options).score_corpus(corpus, runtime)
         assert np.isnan(table.sentences).tolist() == [[True, False]]
         assert audit_of(table)["failures"] == {"too-long": 1}
         (note,) = table.statistics.notes
-        assert "the window of 8192 tokens as it is" in note
-
-
-def test_context_is_cut_to_the_window(tiny: Path, served: str, tmp_path: Path) -> None:
-    texts = ("She go to school .", "I likes cats .")
-    corpus = Corpus(texts, {"x": Version(texts)}, contexts=(("b " * 5_000, "a"), ("b", "a")))
-    runtime = Runtime(cache=tmp_path)
-    for options in ({"base_url": served}, {"backend": "vllm"}):
-        table = load("llm-s", model=str(tiny), **options).score_corpus(corpus, runtime)
-        assert table.missing == 0
-        cut = {"questions": 1, "words": {"32": 1}, "window": 8192, "lines": [1]}
-        assert audit_of(table)["cut"] == cut
-    for path in (tmp_path / "judgments").glob("*.jsonl"):
-        lines = [json.loads(line) for line in path.read_text().splitlines()[1:]]
-        sent = [line["reply"]["sent"] for line in lines]
-        assert {"context_words": 32, "window": 8192}.items() <= max(sent, key=len).items()
+        assert "the window of 8192 tokens" in note
 
 
 def test_models_that_cannot_be_used(tmp_path: Path) -> None:
@@ -211,7 +208,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.scoring.registry import load
 if __name__ == "__main__":
     corpus = Corpus(("He go .",), {"a": Version(("He goes .",)), "b": Version(("He went .",))})
-    scorer = load("llm-s", backend="vllm", model=sys.argv[1])
+    scorer = load("llm-s", backend="vllm", model=sys.argv[1], engine=sys.argv[2])
     assert scorer.score_corpus(corpus, Runtime(cache=pathlib.Path(folder.name))).missing == 0
     print("scored")
 """
@@ -221,7 +218,8 @@ def test_a_program_ends_after_it_asked_a_model_in_process(tiny: Path, tmp_path: 
     program = tmp_path / "program.py"
     program.write_text(_SCORES_AND_ENDS, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, str(program), str(tiny)], capture_output=True, text=True, timeout=240,
+        [sys.executable, str(program), str(tiny), in_process(tiny)["engine"]],
+        capture_output=True, text=True, timeout=240,
         check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )  # fmt: skip
     assert done.stdout.splitlines()[-1:] == ["scored"], done.stderr[-2000:]

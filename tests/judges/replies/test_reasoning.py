@@ -12,8 +12,8 @@ from gecjury.judges.asking.ask import Question, read_reply
 from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.backends.vllm import _Engine
 from gecjury.judges.replies.forms import CHOICE, SCORE, VALIDITY, Form, scores_form
-from gecjury.judges.replies.reasoning import ENDS
 from gecjury.judges.replies.reply import (
+    ENDS,
     ONLY_REASONING,
     UNENDED,
     Failure,

@@ -1,0 +1,125 @@
+"""The vLLM backend without vLLM: what its engine is given, and what it says when it fails."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gecjury.core.errors import GecjuryError, InputError, OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.corpus.corpus import Corpus, corpus_of_texts
+from gecjury.judges.asking.exchange import Reply
+from gecjury.judges.backends.backend import Assignment
+from gecjury.judges.backends.vllm import read_engine
+from gecjury.judges.judge import Judge
+from gecjury.scoring.registry import load
+from tests.judges.conftest import expected
+from tests.judges.faultserver import sound_reply
+
+
+def test_a_schema_that_vllm_ignores_is_reported(corpus: Corpus, runtime: Runtime) -> None:
+    class Model:
+        def run(self, work: Assignment) -> None:
+            for attempt in work.attempts:
+                said = sound_reply({"messages": attempt.request.messages})
+                work.deliver(attempt, Reply(f"```json\n{said}\n```", "stop", 9, 9))
+
+    scorer = load("llm-s:backend=vllm,model=tiny")
+    assert isinstance(scorer, Judge)
+    table = scorer.asking(lambda model, *, batch=False: Model()).score_corpus(corpus, runtime)
+    assert np.array_equal(table.sentences, expected(corpus))
+    (note,) = table.statistics.notes
+    assert note.startswith("tiny: vLLM ignores JSON schemas (3 of 3 replies")
+
+
+def engine_of(tmp_path: Path, text: str) -> str:
+    (tmp_path / "engine.toml").write_text(text)
+    return str(tmp_path / "engine.toml")
+
+
+def test_an_engine_is_given_the_settings_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[dict[str, Any]] = []
+
+    def record(**arguments: Any) -> None:
+        given.append(arguments)
+        raise RuntimeError("enough")
+
+    monkeypatch.setitem(sys.modules, "vllm", SimpleNamespace(LLM=record))
+    path = engine_of(tmp_path, 'max_model_len = 512\nenforce_eager = true\ndtype = "bfloat16"\n')
+    judge = load("llm-s", backend="vllm", model="tiny", engine=path)
+    assert "engine" not in judge.settings()
+    with pytest.raises(InputError, match="enough"):
+        judge.score_corpus(corpus_of_texts(["a"], ["b"]), Runtime(cache=tmp_path / "cache"))
+    settings = {"max_model_len": 512, "enforce_eager": True, "dtype": "bfloat16"}
+    assert settings.items() <= given[0].items()
+    assert given[0]["trust_remote_code"] is False
+    # A model whose folder names code is not given to vLLM.
+    (tmp_path / "config.json").write_text(json.dumps({"auto_map": {"AutoModel": "evil.Model"}}))
+    judge = load("llm-s", backend="vllm", model=str(tmp_path))
+    with pytest.raises(InputError, match="auto_map"):
+        judge.score_corpus(corpus_of_texts(["a"], ["b"]), Runtime(cache=tmp_path / "cache"))
+    assert len(given) == 1
+
+
+@pytest.mark.security
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("max_model_lens = 1", "did you mean max_model_len"),
+        ("trust_remote_code = true", "'trust_remote_code' is not a setting"),
+        ('model = "other"', "'model' is not a setting"),
+        ('worker_cls = "evil.Worker"', "'worker_cls' is not a setting"),
+        ('distributed_executor_backend = "evil.Executor"', "expected a number, a truth value"),
+        ('quantization = "../../evil"', "expected a number, a truth value"),
+        ("dtype = [1]", "expected a number, a truth value"),
+        ("dtype = ", "engine.toml"),
+    ],
+)
+def test_a_file_gives_an_engine_no_powers(tmp_path: Path, text: str, fact: str) -> None:
+    with pytest.raises(GecjuryError, match=re.escape(fact)):
+        read_engine(engine_of(tmp_path, text))
+
+
+def test_an_engine_is_for_vllm(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="is for backend=vllm"):
+        load("llm-s:model=m", engine=engine_of(tmp_path, "seed = 1"))
+    with pytest.raises(InputError, match="no such file"):
+        load("llm-s:model=m,backend=vllm,engine=none.toml")
+
+
+FAILED = "Engine core initialization failed. See root cause above. Failed core proc(s): {}"
+
+
+@pytest.mark.parametrize(
+    ("error", "settings", "remedy"),
+    [
+        (FAILED, "", "gpu_memory_utilization = 0.3, or a shorter context: max_model_len = 4096"),
+        (
+            "No available memory for the cache blocks",
+            "gpu_memory_utilization = 0.2",
+            "gpu_memory_utilization = 0.1, or",
+        ),
+        ("no such model", "", ""),
+    ],
+)
+def test_an_engine_without_memory_is_reported_with_the_remedy(
+    error: str, settings: str, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**arguments: Any) -> None:
+        raise RuntimeError(error)
+
+    monkeypatch.setitem(sys.modules, "vllm", SimpleNamespace(LLM=fail))
+    judge = load("llm-s", backend="vllm", model="tiny", engine=engine_of(tmp_path, settings))
+    pattern = "vLLM cannot load tiny: " + re.escape(error)
+    pattern += f"; .*{re.escape(remedy)}" if remedy else "$"
+    with pytest.raises(InputError, match=pattern):
+        judge.score_corpus(corpus_of_texts(["a"], ["b"]), Runtime(cache=tmp_path))
