@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from gecjury.benchmarks import load_benchmark
     from gecjury.core.runtime import Runtime
     from gecjury.corpus.corpus import Corpus, corpus_of_texts
-    from gecjury.corpus.language import language_of
-    from gecjury.corpus.reading import read_corpus
+    from gecjury.corpus.files.reading import read_corpus
+    from gecjury.corpus.languages.language import language_of
     from gecjury.corpus.tokens import in_language
     from gecjury.datasets.run import score_dataset
     from gecjury.integrations.reward import reward
@@ -96,8 +96,8 @@ _HOMES = {
     for module, names in {
         "gecjury.benchmarks": ("load_benchmark",),
         "gecjury.corpus.corpus": ("Corpus", "corpus_of_texts"),
-        "gecjury.corpus.language": ("language_of",),
-        "gecjury.corpus.reading": ("read_corpus",),
+        "gecjury.corpus.languages.language": ("language_of",),
+        "gecjury.corpus.files.reading": ("read_corpus",),
         "gecjury.corpus.tokens": ("in_language",),
         "gecjury.datasets.run": ("score_dataset",),
         "gecjury.metaeval": ("Comparison",),

@@ -15,7 +15,7 @@ from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits
-from gecjury.corpus.language import Language
+from gecjury.corpus.languages.language import Language
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
 from gecjury.judges.judge import Judge, Render, render_fenced

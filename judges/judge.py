@@ -20,7 +20,7 @@ from gecjury.core.addresses import SERVER_VARIABLE, default_server, public_addre
 from gecjury.core.errors import OptionError, known_name
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.leakage import corpus_texts
 from gecjury.judges.asking.ask import Connect, Question, ask, plan_work
 from gecjury.judges.asking.exchange import Effort, Message, Model, Rendered, Request

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Literal
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group
-from gecjury.corpus.language import Language
+from gecjury.corpus.languages.language import Language
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
 from gecjury.judges.judge import Judge, Render, context_lines, render_fenced

@@ -23,9 +23,9 @@ from gecjury.core.errors import InputError, OptionError, nearest_of
 from gecjury.core.textfiles import read_text
 from gecjury.core.wording import named_lines
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.language import Language
+from gecjury.corpus.files.rows import Row, read_table
+from gecjury.corpus.languages.language import Language
 from gecjury.corpus.leakage import find_leaks
-from gecjury.corpus.rows import Row, read_table
 from gecjury.corpus.tokens import in_language
 from gecjury.judges.replies.reply import REASON, REASON_CHARACTERS
 from gecjury.prompts import Prompt, criterion, own_criterion, parse, placeholders_of

@@ -29,7 +29,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.edits import ARROW, Edit, Edits, counted_edits, marked_edits
-from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.judges.replies.reply import MARK
 
 Context = tuple[str, str] | None

@@ -18,7 +18,7 @@ import numpy as np
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.language import Language
+from gecjury.corpus.languages.language import Language
 from gecjury.judges.asking.exchange import Message, Model
 from gecjury.judges.asking.items import judged_items
 from gecjury.judges.llm import GroupJudge

@@ -142,7 +142,7 @@ def verdicts_on(valid: str, corpus: Corpus, edits: CorpusEdits, runtime: Runtime
     else:
         # Only a file of verdicts needs the readers of benchmarks.
         from gecjury.benchmarks.edit_verdicts import read_edit_verdicts
-        from gecjury.benchmarks.own_judgments import read_own_verdicts
+        from gecjury.benchmarks.own.judgments import read_own_verdicts
 
         path = Path(valid)
         read = read_edit_verdicts(path) if path.is_dir() else read_own_verdicts(

@@ -21,7 +21,7 @@ import numpy as np
 from gecjury.core.arrays import FloatArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.reading import read_corpus
+from gecjury.corpus.files.reading import read_corpus
 from gecjury.refbased.edit_metric import BestReference
 from gecjury.refbased.references import choose_running
 from gecjury.scoring.registry import load

@@ -20,7 +20,7 @@ import numpy as np
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.reading import read_corpus
+from gecjury.corpus.files.reading import read_corpus
 from gecjury.refbased.cleme.metric import CLEME
 from gecjury.refbased.errant import ERRANT
 from gecjury.refbased.m2.metric import M2

@@ -9,7 +9,7 @@ from pathlib import Path
 from gecjury.benchmarks.benchmark import LoadRequest
 from gecjury.benchmarks.data_folder import DataFile, DataFolder
 from gecjury.benchmarks.table import benchmark_info
-from gecjury.corpus.language import Language, language_of
+from gecjury.corpus.languages.language import Language, language_of
 
 __all__ = ["data_folder", "request"]
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gecjury.core.textfiles import read_lines, write_text
-from gecjury.corpus.detection import detected_language
+from gecjury.corpus.languages.detection import detected_language
 from gecjury.corpus.lines import Layout, layout
 from gecjury.corpus.mending import repaired
 
@@ -275,8 +275,8 @@ def scores(texts: Sequence[Text], data: Path, others: Mapping[str, Sequence[str]
     """Print mean scores of clean, damaged and repaired texts, as Markdown."""
     import gecjury
     from gecjury.corpus.corpus import corpus_of_texts, gold_versions
-    from gecjury.corpus.language import language_of
-    from gecjury.corpus.reading import read_gold
+    from gecjury.corpus.files.reading import read_gold
+    from gecjury.corpus.languages.language import language_of
     from gecjury.corpus.tokens import in_language
 
     official = gold_versions(read_gold(data / "conll14/official-2014.combined.m2"))

@@ -23,7 +23,6 @@ from gecjury.benchmarks.human_scores import columns_of_rankings
 from gecjury.benchmarks.judgments import RankedItem, judged_entries
 from gecjury.benchmarks.table import BenchmarkInfo, View
 from gecjury.core.errors import DataError, InputError, OptionError
-from gecjury.corpus.aligned import aligned
 from gecjury.corpus.corpus import (
     Corpus,
     Group,
@@ -32,8 +31,9 @@ from gecjury.corpus.corpus import (
     fingerprint,
     meant_references,
 )
-from gecjury.corpus.language import ENGLISH, Language
-from gecjury.corpus.reading import read_versions
+from gecjury.corpus.files.aligned import aligned
+from gecjury.corpus.files.reading import read_versions
+from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.stats.counts import defined_mean
 
 if TYPE_CHECKING:

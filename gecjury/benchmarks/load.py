@@ -18,7 +18,7 @@ from gecjury.benchmarks.table import (
     looks_like_path,
 )
 from gecjury.core.errors import InputError, OptionError, known_name
-from gecjury.corpus.language import Language, language_of
+from gecjury.corpus.languages.language import Language, language_of
 from gecjury.corpus.tokens import runs_pipeline
 
 
@@ -42,7 +42,7 @@ def load_benchmark(
 
     Args:
         name: one of `BENCHMARKS`, or the path of your own: a folder or a `.toml` file, see
-            `gecjury.benchmarks.loaders.own`; or a table, see `own_table` there.
+            `gecjury.benchmarks.own.folder`; or a table, see `own_table` there.
         systems: a system set of the benchmark: `base`, `fluency`, `input`, `all` for SEEDA;
             `base`, `all` for GJG15, JFLEG and TMU-GFM; `base`, `paper`, `all` for GMEG; `base`,
             `input` for the sample.
@@ -60,7 +60,7 @@ def load_benchmark(
         tokens: tokenisation of the texts, if not the benchmark's or language's; see
             `gecjury.corpus.tokens`.
         fold: folding of the texts, if not the benchmark's or language's; one of
-            `gecjury.corpus.language.FOLDS`.
+            `gecjury.corpus.languages.language.FOLDS`.
         tagger: tagger that edits are extracted with, if not the language's.
         quiet: show no progress bars for downloads.
 
@@ -129,8 +129,8 @@ def _info(name: str) -> BenchmarkInfo:
     """Return the table row of a name, or that of a user's own benchmark."""
     if name.lower() in BENCHMARKS or not looks_like_path(name):
         return benchmark_info(name)
-    from gecjury.benchmarks.loaders.own import own_info
-    from gecjury.benchmarks.loaders.own_table import table_info
+    from gecjury.benchmarks.own.csv_table import table_info
+    from gecjury.benchmarks.own.folder import own_info
 
     path = Path(name)
     one_table = path.is_file() and path.suffix.lower() not in (".toml", ".xml")

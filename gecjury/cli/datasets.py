@@ -81,7 +81,7 @@ def _refuse_text_options(args: argparse.Namespace) -> None:
 
 def run_dataset(args: argparse.Namespace) -> int:
     """Score a dataset into its folder, and print what `score` prints."""
-    from gecjury.corpus.language import language_of
+    from gecjury.corpus.languages.language import language_of
     from gecjury.datasets.run import score_dataset
     from gecjury.scoring.registry import load_all
 

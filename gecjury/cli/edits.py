@@ -36,8 +36,8 @@ def run(args: argparse.Namespace) -> int:
     from collections import Counter
 
     from gecjury.cli.inputs import language_from, runtime_from
+    from gecjury.corpus.files.reading import read_corpus, system_name
     from gecjury.corpus.m2 import M2Sentence, format_m2, m2_annotations
-    from gecjury.corpus.reading import read_corpus, system_name
     from gecjury.extraction.extract import corpus_edits
     from gecjury.extraction.taggers import extraction_signature
     from gecjury.report.tables import print_table

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.core.runtime import Runtime
     from gecjury.corpus.corpus import Corpus, Version
-    from gecjury.corpus.language import Language
+    from gecjury.corpus.languages.language import Language
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import Plan
 
@@ -241,7 +241,7 @@ def read_files(args: argparse.Namespace, *, on_disk: bool = False) -> Corpus:
     Args:
         on_disk: leave large plain-text files on disk.
     """
-    from gecjury.corpus.reading import read_corpus
+    from gecjury.corpus.files.reading import read_corpus
 
     if not args.hypotheses:  # a dataset does not need them
         args.parser.error("the following arguments are required: HYP")
@@ -259,7 +259,7 @@ def read_two_outputs(args: argparse.Namespace) -> Corpus:
     from pathlib import Path
 
     from gecjury.core.errors import InputError
-    from gecjury.corpus.reading import read_corpus, system_name
+    from gecjury.corpus.files.reading import read_corpus, system_name
 
     old, new = Path(args.old), Path(args.new)
     # A file compared with itself has no gains or losses and would pass a gate.
@@ -282,9 +282,9 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
     """
     from gecjury.core.errors import InputError
     from gecjury.core.textfiles import shown_path
-    from gecjury.corpus.aligned import aligned
     from gecjury.corpus.corpus import Corpus, Version, filled_references
-    from gecjury.corpus.reading import (
+    from gecjury.corpus.files.aligned import aligned
+    from gecjury.corpus.files.reading import (
         align_reference,
         read_corpus,
         read_source,
@@ -353,7 +353,7 @@ def language_from(args: argparse.Namespace) -> Language:
 
     Whatever is not named is `auto`, which is decided by the texts.
     """
-    from gecjury.corpus.language import language_of
+    from gecjury.corpus.languages.language import language_of
 
     return language_of(args.lang or "en", args.tokens or "auto", args.fold or "auto", args.tagger)
 
@@ -406,8 +406,8 @@ def benchmark_or_files(args: argparse.Namespace) -> Corpus | Benchmark:
     from pathlib import Path
 
     from gecjury.core.errors import OptionError
-    from gecjury.corpus.reading import read_corpus
-    from gecjury.corpus.rows import is_table
+    from gecjury.corpus.files.reading import read_corpus
+    from gecjury.corpus.files.rows import is_table
 
     source, *outputs = args.inputs
     if outputs:

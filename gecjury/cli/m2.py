@@ -89,7 +89,7 @@ def _converted(args: argparse.Namespace) -> str:
     from dataclasses import replace
 
     from gecjury.core.textfiles import read_text
-    from gecjury.corpus.gold import join_annotators
+    from gecjury.corpus.files.gold import join_annotators
     from gecjury.corpus.m2 import format_m2, read_m2
 
     files = [read_m2(path, overlaps="keep") for path in args.files]

@@ -98,7 +98,7 @@ def _incomplete(compared: TaskComparison) -> list[str]:
 
 def _require_consent(args: argparse.Namespace, record: Mapping[str, Any]) -> None:
     """Refuse what the file's metrics, benchmarks and settings do without the user's consent."""
-    from gecjury.benchmarks.loaders.own import outside_of
+    from gecjury.benchmarks.own.folder import outside_of
     from gecjury.scoring.consent import Power, home_of, is_outside, powers_of, require_consent
 
     home = home_of(args.file)

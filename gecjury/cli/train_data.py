@@ -13,7 +13,7 @@ from gecjury.core.settings import option
 if TYPE_CHECKING:
     from gecjury.benchmarks.data_folder import DataFolder
     from gecjury.corpus.corpus import Corpus
-    from gecjury.corpus.language import Language
+    from gecjury.corpus.languages.language import Language
     from gecjury.refless.data.annotations import Annotations
     from gecjury.refless.data.labelled import LabelledSentence, LabelledText
 
@@ -66,7 +66,7 @@ def training_language(args: argparse.Namespace, languages: Mapping[str, str | No
         OptionError: inputs have several languages, or another one than --lang.
     """
     from gecjury.core.errors import OptionError
-    from gecjury.corpus.language import language_of
+    from gecjury.corpus.languages.language import language_of
 
     named = {name: code for name, code in languages.items() if code is not None}
     chosen = language_of(args.lang, fold=args.fold).code if args.lang else None

@@ -13,7 +13,7 @@ from gecjury.cli.train_data import RatedData, read_rated, training_language, war
 from gecjury.refless.training.recipe import JudgeRecipe
 
 if TYPE_CHECKING:
-    from gecjury.corpus.language import Language
+    from gecjury.corpus.languages.language import Language
     from gecjury.judges.llm import GroupJudge
     from gecjury.judges.teaching import Rated
     from gecjury.refless.data.annotations import Annotations

@@ -96,8 +96,8 @@ def _excluded(args: argparse.Namespace, names: Sequence[str]) -> frozenset[str]:
 
     from gecjury.benchmarks.load import load_benchmark
     from gecjury.benchmarks.table import BENCHMARKS
+    from gecjury.corpus.files.reading import read_sources
     from gecjury.corpus.leakage import sentence_key
-    from gecjury.corpus.reading import read_sources
 
     texts: list[str] = []
     for name in names:

@@ -23,7 +23,7 @@ from gecjury.core.settings import option
 from gecjury.refless.training.recipe import Recipe
 
 if TYPE_CHECKING:
-    from gecjury.corpus.language import Language
+    from gecjury.corpus.languages.language import Language
     from gecjury.corpus.splits import Split
     from gecjury.refless.data.annotations import Annotations
     from gecjury.refless.training.detection import DetectionData

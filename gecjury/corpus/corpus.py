@@ -20,9 +20,9 @@ from gecjury.core.arrays import blocks
 from gecjury.core.errors import InputError, nearest
 from gecjury.core.textfiles import FileLines, shown_path
 from gecjury.core.wording import named_lines
-from gecjury.corpus.detection import language_note
 from gecjury.corpus.edits import Edit, differing_spans, marked_edits, overlapping_edits
-from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.languages.detection import language_note
+from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.lines import layout, misfit
 from gecjury.corpus.m2 import M2Sentence
 

@@ -13,15 +13,12 @@ from typing import Literal, get_args
 from gecjury.core.errors import GecjuryError, InputError
 from gecjury.core.textfiles import read_text, standard_input_kept
 from gecjury.core.wording import listed, named_lines
-from gecjury.corpus.aligned import aligned
 from gecjury.corpus.corpus import NO_REFERENCE, Version, filled_references
 from gecjury.corpus.edits import overlapping_edits
-from gecjury.corpus.gold import have_types, named_types, other_types
-from gecjury.corpus.language import unparted_note
-from gecjury.corpus.lines import Layout, layout
-from gecjury.corpus.matches import looks_like_matches
-from gecjury.corpus.mending import CHANGES, Repair, repaired, write_repairs
-from gecjury.corpus.reading import (
+from gecjury.corpus.files.aligned import aligned
+from gecjury.corpus.files.gold import have_types, named_types, other_types
+from gecjury.corpus.files.matches import looks_like_matches
+from gecjury.corpus.files.reading import (
     align_reference,
     read_content,
     read_corpus,
@@ -30,6 +27,9 @@ from gecjury.corpus.reading import (
     read_versions,
     system_name,
 )
+from gecjury.corpus.languages.language import unparted_note
+from gecjury.corpus.lines import Layout, layout
+from gecjury.corpus.mending import CHANGES, Repair, repaired, write_repairs
 from gecjury.corpus.signs import differing, fold_signs, kinds_of
 from gecjury.corpus.tokens import looks_raw
 

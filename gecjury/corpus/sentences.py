@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gecjury.core.errors import InputError
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.english import keeps_stop
+from gecjury.corpus.languages.english import keeps_stop
 from gecjury.corpus.lines import layout
 from gecjury.corpus.mending import cut_line, joined_lines
 

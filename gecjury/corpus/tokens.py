@@ -3,7 +3,7 @@
     auto        the language's own; where that is `space`, raw texts (`looks_raw`) are tokenised and
                 others are read as they are
     space       tokens are separated by white space (for texts that are already tokenised)
-    en          English by the rules of `gecjury.corpus.english`
+    en          English by the rules of `gecjury.corpus.languages.english`
     char        every grapheme is a token
     intl        punctuation and symbols are separate tokens, as in sacreBLEU's `intl` (mteval-v14's
                 international tokenisation): not between digits, nor after one at a line's end
@@ -29,9 +29,9 @@ from typing import Any
 from gecjury.core.errors import InputError, MissingExtraError, OptionError, install_hint
 from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus, Group, Version
-from gecjury.corpus.detection import detected_language
-from gecjury.corpus.english import english_tokens
-from gecjury.corpus.language import RAW_TOKENS, Language, language_of
+from gecjury.corpus.languages.detection import detected_language
+from gecjury.corpus.languages.english import english_tokens
+from gecjury.corpus.languages.language import RAW_TOKENS, Language, language_of
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.corpus.signs import differing, fold_signs, kinds_of
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gecjury.core.errors import InputError, MissingExtraError, install_hint, nearest
 from gecjury.core.textfiles import parse_json
-from gecjury.corpus.hub import hub_dataset
+from gecjury.corpus.files.hub import hub_dataset
 from gecjury.datasets.shards import InputFile
 
 if TYPE_CHECKING:

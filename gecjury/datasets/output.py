@@ -13,7 +13,7 @@ import numpy as np
 from gecjury.core.arrays import FloatArray
 from gecjury.core.durable import whole_file
 from gecjury.core.errors import InputError
-from gecjury.corpus.rows import pyarrow
+from gecjury.corpus.files.rows import pyarrow
 from gecjury.datasets.shards import Job, Shard, ShardSummary
 from gecjury.scoring.result_folder import SIDES
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gecjury.core.errors import InputError, OptionError
-from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.languages.language import ENGLISH, Language
 
 if TYPE_CHECKING:
     # `gecjury score --help` needs none of these.

@@ -11,7 +11,7 @@ from gecjury.core.errors import InputError, OptionError, nearest
 from gecjury.core.records import from_record
 from gecjury.core.textfiles import parse_json
 from gecjury.core.wording import listed
-from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.scoring.signature import Signature
 
 ROLES = ("id", "source", "hypothesis", "references")

@@ -22,7 +22,7 @@ from gecjury.core.caches import text_key
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import DETECTED_TYPES, Edit, Edits
-from gecjury.corpus.gold import (
+from gecjury.corpus.files.gold import (
     has_type_of,
     have_types,
     named_types,

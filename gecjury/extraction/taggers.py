@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from gecjury.corpus.gold import scheme_of
+from gecjury.corpus.files.gold import scheme_of
 from gecjury.extraction import plain, universal
 from gecjury.extraction.pipeline import Extractor, errant_extractor
 from gecjury.extraction.tagger import EMBEDDED, load_tagger

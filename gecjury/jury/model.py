@@ -21,7 +21,7 @@ from gecjury.core.records import read_record
 from gecjury.core.textfiles import write_text
 from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.language import LANGUAGES
+from gecjury.corpus.languages.language import LANGUAGES
 from gecjury.corpus.leakage import sentence_key
 from gecjury.scoring.options import parse, split_name
 from gecjury.scoring.registry import load

@@ -21,10 +21,10 @@ from gecjury.core.runtime import Runtime
 from gecjury.core.settings import check, option
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import sentence_key
+from gecjury.jury.logistic import equal_weights, fit_preferences, folds_of, impute, pair_agreement
 from gecjury.jury.metric import member_scores
 from gecjury.jury.model import JuryModel, Member, TrainedMember, identity
 from gecjury.report.tables import plain
-from gecjury.stats.logistic import equal_weights, fit_preferences, folds_of, impute, pair_agreement
 
 STRENGTHS = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 """Strengths of the pull towards equal weights, from which one is chosen; 0 would be no pull."""

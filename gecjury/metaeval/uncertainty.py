@@ -40,6 +40,7 @@ from gecjury.stats.preferences import (
     sums_by_sentence,
     swapped_accuracies,
 )
+from gecjury.stats.ranking import Wins, resampled_wins, win_rates
 from gecjury.stats.resampling import Over, Resampling
 from gecjury.stats.soft_accuracy import (
     ScoreDifferences,
@@ -47,7 +48,6 @@ from gecjury.stats.soft_accuracy import (
     perm_both_spa,
     resampled_soft_accuracy,
 )
-from gecjury.stats.wins import Wins, resampled_wins, win_rates
 
 DrawnLevel = Literal["system", "sentence"]
 """The levels whose statistics are resampled here; other levels resample their own."""

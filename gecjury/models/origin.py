@@ -9,7 +9,7 @@ from gecjury.core.errors import InputError
 from gecjury.core.records import from_record
 from gecjury.core.textfiles import read_json, read_text, user_path
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.language import LANGUAGES
+from gecjury.corpus.languages.language import LANGUAGES
 from gecjury.corpus.leakage import corpus_texts, sentence_key
 from gecjury.models.checkpoints import inside
 

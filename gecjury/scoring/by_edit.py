@@ -10,7 +10,7 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.scoring.scores import Statistics
 from gecjury.scoring.signature import Signature
 

@@ -25,7 +25,7 @@ from gecjury.core.records import from_record
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import parse_json, read_bytes, read_text
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.rows import (
+from gecjury.corpus.files.rows import (
     check_names,
     csv_rows,
     refuse,

@@ -11,9 +11,8 @@ import numpy as np
 from gecjury.core.arrays import FloatArray, IntArray, draw_weights
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, ScoreTable
-from gecjury.stats.ranking import Aggregate
+from gecjury.stats.ranking import Aggregate, resampled_wins, score_wins
 from gecjury.stats.trueskill import Game, meetings, rate_resampled, score_waves
-from gecjury.stats.wins import resampled_wins, score_wins
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 from gecjury.core.errors import InputError, OptionError, nearest
 from gecjury.core.records import from_record, read_record
 from gecjury.core.textfiles import refuse_special_files
-from gecjury.corpus.rows import pyarrow
+from gecjury.corpus.files.rows import pyarrow
 
 _MANIFEST = "dataset.json"
 SIDES = ".sides"

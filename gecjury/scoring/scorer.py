@@ -36,7 +36,7 @@ from gecjury.core.errors import GecjuryError, InputError, OptionError, failure_i
 from gecjury.core.runtime import Runtime, SilentProgress
 from gecjury.corpus.corpus import Corpus, Group, corpus_of_texts, distinct_groups
 from gecjury.corpus.edits import Edit
-from gecjury.corpus.language import ENGLISH
+from gecjury.corpus.languages.language import ENGLISH
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.corpus.tokens import language_signature
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation

@@ -26,9 +26,8 @@ from gecjury.stats.permutation import (
     tail_p,
     wmt_clusters,
 )
-from gecjury.stats.ranking import Aggregate, aggregate_scores
+from gecjury.stats.ranking import Aggregate, aggregate_scores, win_rates
 from gecjury.stats.resampling import Resampling
-from gecjury.stats.wins import win_rates
 
 _TOGETHER = 15  # groups of systems whose statistics are in memory at once
 _ALONE = 32  # corpora without one sentence that are scored at once

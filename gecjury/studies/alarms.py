@@ -15,7 +15,7 @@ from gecjury.core.settings import option
 from gecjury.core.wording import listed, number, percent
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import ARROW, Edit, counted_edits, marked_edits
-from gecjury.corpus.groups import Groups, read_groups
+from gecjury.corpus.files.groups import Groups, read_groups
 from gecjury.extraction.extract import corpus_edits
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.words import certainty

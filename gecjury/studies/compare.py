@@ -33,7 +33,7 @@ from gecjury.studies.study import Data, Need, Read, Study, Takes, Work, function
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
-    from gecjury.corpus.language import Language
+    from gecjury.corpus.languages.language import Language
 
 _REFERENCE_BASED = ("green", "gleu")
 _EDIT_METRICS = ("errant", "cleme")

@@ -13,7 +13,7 @@ from gecjury.core.settings import option
 from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import MISSED, RIGHT, WRONG, Edits, marked_edits, nearest_reference
-from gecjury.corpus.language import Language
+from gecjury.corpus.languages.language import Language
 from gecjury.metaeval.edits.attribution import Attribution, Method, attribute
 from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.by_edit import Explanation, HeatMap, edit_label

@@ -26,7 +26,7 @@ from gecjury.scoring.scores import Plan, ScoreTable
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.benchmarks.table import View
-    from gecjury.corpus.language import Language
+    from gecjury.corpus.languages.language import Language
 
 Data: TypeAlias = "Corpus | Benchmark | str | Sequence[str | Benchmark]"
 """The data of a study: texts, a benchmark, or the names of benchmarks or files."""

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from gecjury.core.wording import number, visible
-from gecjury.corpus.language import LANGUAGES
+from gecjury.corpus.languages.language import LANGUAGES
 from gecjury.report.page.browser import Part, mark_edits
 from gecjury.report.page.markup import lang_attribute
 from gecjury.web.pages import rendered, static_file

@@ -16,9 +16,9 @@ from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import read_bytes, read_text, write_text
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.language import ENGLISH, Language
-from gecjury.corpus.reading import read_corpus
-from gecjury.corpus.rows import check_system_name
+from gecjury.corpus.files.reading import read_corpus
+from gecjury.corpus.files.rows import check_system_name
+from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.scoring.registry import load_all
 from gecjury.studies.study import Work
 from gecjury.web import Annotation, Task

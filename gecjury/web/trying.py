@@ -17,7 +17,7 @@ from gecjury.core.errors import GecjuryError, InputError, MissingExtraError, Opt
 from gecjury.core.runtime import Runtime
 from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
-from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.tokens import in_language
 from gecjury.report.page.browser import mark_edits
 from gecjury.report.page.markup import lang_attribute

@@ -13,10 +13,10 @@ import numpy as np
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import fingerprint
-from gecjury.corpus.hub import hub_dataset
-from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.files.hub import hub_dataset
+from gecjury.corpus.files.rows import Row, read_table
+from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.leakage import normalise
-from gecjury.corpus.rows import Row, read_table
 from gecjury.corpus.tokens import folded
 
 ASPECTS = ("grammaticality", "fluency", "meaning")
@@ -221,7 +221,7 @@ def read_annotations(
     scale: Scale | None = None,
     language: Language = ENGLISH,
 ) -> Annotations:
-    """Read ratings from a table (see `gecjury.corpus.rows`) or from a Hugging Face dataset.
+    """Read ratings from a table (see `gecjury.corpus.files.rows`) or from a Hugging Face dataset.
 
     Args:
         path: a file, or `hf:NAME`, `hf:NAME:SPLIT` for a dataset

@@ -12,7 +12,7 @@ from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.loaders.rated import AUTOJQE_FILES
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import read_lines
-from gecjury.corpus.language import language_of
+from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.splits import Split, split_sources
 from gecjury.refless.data.annotations import Annotations, joined, read_annotations
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from gecjury.core.arrays import FloatArray, IntArray, settled
 from gecjury.core.errors import MissingExtraError
-from gecjury.corpus.language import language_of
+from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.leakage import normalise
 from gecjury.corpus.tokens import tokenised
 from gecjury.refless.data.annotations import Annotations

@@ -18,7 +18,7 @@ from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit
-from gecjury.corpus.language import language_of
+from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.tokens import in_language
 from gecjury.judges.asking.exchange import Attempt, Reply, TokenLogprob
 from gecjury.judges.judge import load_wording

@@ -9,7 +9,7 @@ import pytest
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.core.errors import InputError
-from gecjury.corpus.language import ENGLISH
+from gecjury.corpus.languages.language import ENGLISH
 from gecjury.judges.asking.items import judged_items
 from gecjury.judges.llm import LLMS
 from gecjury.judges.teaching import (

@@ -12,7 +12,7 @@ pytest.importorskip("rapidfuzz")
 
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.language import language_of
+from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.tokens import in_language
 from gecjury.refbased.green import GREEN
 from gecjury.scoring.registry import load

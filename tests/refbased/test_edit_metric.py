@@ -12,8 +12,8 @@ from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.files.reading import read_corpus
 from gecjury.corpus.m2 import M2Annotation, M2Sentence
-from gecjury.corpus.reading import read_corpus
 from gecjury.refbased.cleme.metric import CLEME
 from gecjury.refbased.errant import ERRANT
 from gecjury.refbased.gotoscorer import GoToScorer

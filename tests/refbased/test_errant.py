@@ -9,7 +9,7 @@ import pytest
 
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
-from gecjury.corpus.reading import read_corpus
+from gecjury.corpus.files.reading import read_corpus
 from gecjury.refbased.errant import ERRANT, SentenceERRANT, edit_keys
 from gecjury.refbased.references import choose_running
 from gecjury.scoring.registry import load

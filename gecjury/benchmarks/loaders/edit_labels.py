@@ -26,7 +26,7 @@ from gecjury.benchmarks.places import Layout, lay_out, placed_benchmark, placed_
 from gecjury.core.textfiles import read_json
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
-from gecjury.corpus.rows import read_table
+from gecjury.corpus.files.rows import read_table
 
 _AQUA = {"aqua-en": "AQUA/data/eval/gold_en.csv", "aqua-uk": "AQUA/data/eval/gold_ua.csv"}
 AQUA_COLUMNS = ("src", "tgt", "label", "alignment_labels", "alignment_labels_detailed")

@@ -20,7 +20,7 @@ from gecjury.benchmarks.judgments import rank_ratings
 from gecjury.core.errors import DataError, InputError
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Version
-from gecjury.corpus.rows import Row, read_table
+from gecjury.corpus.files.rows import Row, read_table
 
 _T = TypeVar("_T")
 _MOST = 100.0

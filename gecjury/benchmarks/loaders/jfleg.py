@@ -18,7 +18,7 @@ from gecjury.benchmarks.judgments import RankedItem
 from gecjury.core.errors import DataError
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Version
-from gecjury.corpus.rows import read_table
+from gecjury.corpus.files.rows import read_table
 
 _PAIRS = "jfleg/EACL_exp/mturk/pairwise.csv"
 _SENTENCES = "gug-data/gug_annotations.tsv"

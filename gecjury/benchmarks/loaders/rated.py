@@ -33,8 +33,8 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import OptionError
 from gecjury.core.textfiles import read_json
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.files.rows import Row, read_table
 from gecjury.corpus.leakage import normalise
-from gecjury.corpus.rows import Row, read_table
 from gecjury.corpus.splits import split_sources
 from gecjury.corpus.tokens import in_language
 from gecjury.stats.counts import defined_mean

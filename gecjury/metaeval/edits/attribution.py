@@ -26,7 +26,7 @@ from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.scoring.scorer import Scorer
 

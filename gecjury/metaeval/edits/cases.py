@@ -18,7 +18,7 @@ from gecjury.benchmarks.edit_verdicts import HumanVerdict
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.scoring.by_edit import EditCase
 
 

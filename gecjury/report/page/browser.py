@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from gecjury.core.wording import number
 from gecjury.corpus.edits import differing_spans
-from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.metaeval.disagreement import SentenceView, ShownCorrection
 from gecjury.report.page.markup import lang_attribute, render
 from gecjury.report.page.tables import headings

@@ -19,7 +19,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.core.wording import number, p_value
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.groups import Groups, read_groups
+from gecjury.corpus.files.groups import Groups, read_groups
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.tables import audit_tables
 from gecjury.scoring.by_edit import TypeLevel, whole_counts

@@ -10,13 +10,13 @@ import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
-from gecjury.benchmarks.own_judgments import read_judgments
+from gecjury.benchmarks.own.judgments import read_judgments
 from gecjury.benchmarks.table import View
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus
 from gecjury.stats.counts import defined_mean, ratio
-from gecjury.stats.wins import win_rates
+from gecjury.stats.ranking import win_rates
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def labels_of_benchmark(benchmark: Benchmark, view: View | None = None) -> Label
     """Return a benchmark's own judgments as labels.
 
     Ratings are means over raters and aspects. A ranking gives each output the share of the other
-    ranked systems that it beats, see `gecjury.stats.wins.win_rates`, averaged over the
+    ranked systems that it beats, see `gecjury.stats.ranking.win_rates`, averaged over the
     rankings of its source.
 
     Args:

@@ -12,9 +12,9 @@ from gecjury.core.errors import InputError, OptionError, known_name
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.corpus.language import ENGLISH, Language, language_of
+from gecjury.corpus.files.reading import read_versions
+from gecjury.corpus.languages.language import ENGLISH, Language, language_of
 from gecjury.corpus.m2 import M2Sentence, m2_annotations, read_m2
-from gecjury.corpus.reading import read_versions
 from gecjury.corpus.tokens import in_language
 from gecjury.studies.maege.chains import Annotated, count_annotators
 

@@ -11,7 +11,7 @@ import numpy as np
 from gecjury.core.arrays import FloatArray, IntArray, settled
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer

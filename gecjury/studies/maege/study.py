@@ -14,7 +14,7 @@ from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.language import Language
+from gecjury.corpus.languages.language import Language
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.scoring.score_files import check_writable
 from gecjury.scoring.scorer import Scorer

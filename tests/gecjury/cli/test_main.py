@@ -253,7 +253,7 @@ def test_running_out_of_memory_is_reported(shell: Shell, monkeypatch: pytest.Mon
     def full(*args: object, **named: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("gecjury.corpus.reading.read_corpus", full)
+    monkeypatch.setattr("gecjury.corpus.files.reading.read_corpus", full)
     status, out, err = shell(*command())
     assert (status, out) == (2, "")
     assert err == "gecjury: out of memory; score fewer files at once\n"

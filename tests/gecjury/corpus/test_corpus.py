@@ -12,8 +12,14 @@ import pytest
 from gecjury.core.errors import InputError
 from gecjury.corpus.corpus import Corpus, Group, Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
-from gecjury.corpus.gold import have_types
-from gecjury.corpus.reading import read_corpus, read_gold, read_sources, read_versions, system_name
+from gecjury.corpus.files.gold import have_types
+from gecjury.corpus.files.reading import (
+    read_corpus,
+    read_gold,
+    read_sources,
+    read_versions,
+    system_name,
+)
 
 M2 = """\
 S a b c

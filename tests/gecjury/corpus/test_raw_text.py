@@ -7,9 +7,9 @@ import pytest
 import gecjury
 from gecjury.core.errors import OptionError
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.detection import detected_language, language_note
-from gecjury.corpus.language import language_of
-from gecjury.corpus.reading import read_corpus
+from gecjury.corpus.files.reading import read_corpus
+from gecjury.corpus.languages.detection import detected_language, language_note
+from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.tokens import in_language, looks_raw
 
 AUTO = language_of("en", "auto", "auto")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gecjury.core.errors import InputError
-from gecjury.corpus.reading import read_corpus
+from gecjury.corpus.files.reading import read_corpus
 from gecjury.corpus.sentences import aligned_sentences, sentences
 
 SOURCE = ["I has a dog.", "It bark at Mr. Smith.", "We is happy!"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.corpus.language import Language
+from gecjury.corpus.languages.language import Language
 from gecjury.datasets.shards import InputFile, Job, Kept, Shard, ShardSummary, Total, shards_of
 from gecjury.scoring.signature import Signature
 

@@ -17,7 +17,7 @@ pytest.importorskip("rapidfuzz")
 
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.edits import apply_edits
-from gecjury.corpus.gold import has_type_of
+from gecjury.corpus.files.gold import has_type_of
 from gecjury.extraction import alignment
 from gecjury.extraction.extract import extract
 from gecjury.extraction.plain import (

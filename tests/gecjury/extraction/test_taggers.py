@@ -12,7 +12,7 @@ from gecjury.core.errors import MissingExtraError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
-from gecjury.corpus.gold import has_type_of, have_types, scheme_of
+from gecjury.corpus.files.gold import has_type_of, have_types, scheme_of
 from gecjury.corpus.m2 import read_m2
 from gecjury.extraction.retyping import (
     GoldTypes,

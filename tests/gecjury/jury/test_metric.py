@@ -14,9 +14,9 @@ from gecjury.cli import main
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.language import language_of
+from gecjury.corpus.files.reading import read_corpus
+from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.leakage import sentence_key
-from gecjury.corpus.reading import read_corpus
 from gecjury.corpus.tokens import in_language
 from gecjury.jury.metric import Jury
 from gecjury.jury.model import (

@@ -21,9 +21,9 @@ from gecjury.stats.bootstrap import interval
 from gecjury.stats.correlation import pearson
 from gecjury.stats.permutation import SystemStatistic, holm_matrix, perm_both, perm_systems
 from gecjury.stats.preferences import preference_agreement
+from gecjury.stats.ranking import win_rates
 from gecjury.stats.resampling import Resampling
 from gecjury.stats.soft_accuracy import perm_both_spa
-from gecjury.stats.wins import win_rates
 
 RULES = ("half", "official", "loss", "drop", "calibrated")
 

@@ -23,7 +23,7 @@ from gecjury.stats.preferences import (
     pair_table,
     preference_agreement,
 )
-from gecjury.stats.ranking import trueskill
+from gecjury.stats.ranking import resampled_wins, score_wins, trueskill
 from gecjury.stats.resampling import check_resamples
 from gecjury.stats.soft_accuracy import (
     JudgedDifferences,
@@ -35,7 +35,6 @@ from gecjury.stats.soft_accuracy import (
     soft_signs,
 )
 from gecjury.stats.trueskill import ComparedWaves, Game, rate_resampled, score_waves
-from gecjury.stats.wins import resampled_wins, score_wins
 
 NAN = float("nan")
 

@@ -10,7 +10,7 @@ import pytest
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
-from gecjury.corpus.language import language_of
+from gecjury.corpus.languages.language import language_of
 from gecjury.scoring.registry import load
 from gecjury.studies.score import costly_sentences, costly_types
 from tests.shell import Shell

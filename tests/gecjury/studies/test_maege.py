@@ -20,7 +20,7 @@ from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.corpus.language import language_of
+from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.m2 import parse_m2
 from gecjury.report.tables import to_json
 from gecjury.stats.correlation import pearson

@@ -7,7 +7,7 @@ import json
 import gecjury
 from gecjury import Rank, Resampling
 from gecjury.corpus.corpus import corpus_of_texts
-from gecjury.corpus.reading import read_corpus
+from gecjury.corpus.files.reading import read_corpus
 from gecjury.report.tables import to_json
 from gecjury.scoring.system_tests import compare_systems
 from tests.shell import FIXED, SOURCE, Shell

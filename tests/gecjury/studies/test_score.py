@@ -12,7 +12,7 @@ from gecjury import Score
 from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
-from gecjury.corpus.reading import read_corpus
+from gecjury.corpus.files.reading import read_corpus
 from gecjury.report.tables import to_json
 from gecjury.studies.score import type_records
 from tests.shell import FIXED, SOURCE, Shell

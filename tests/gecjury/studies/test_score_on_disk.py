@@ -15,7 +15,7 @@ from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import FileLines
 from gecjury.corpus.corpus import Mark
-from gecjury.corpus.reading import read_corpus
+from gecjury.corpus.files.reading import read_corpus
 from gecjury.report.tables import to_json
 from gecjury.scoring import scorer
 from tests.shell import Shell

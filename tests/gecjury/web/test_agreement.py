@@ -11,7 +11,7 @@ import pytest
 
 from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa, cohen_kappa
 from gecjury.benchmarks.judgments import judged_entries
-from gecjury.benchmarks.own_judgments import read_judgments
+from gecjury.benchmarks.own.judgments import read_judgments
 from gecjury.core.wording import number
 from gecjury.web.annotate import agreement
 from tests.gecjury.web.conftest import Browser

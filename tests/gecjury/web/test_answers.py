@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.benchmarks.own_judgments import read_judgments, read_own_verdicts
+from gecjury.benchmarks.own.judgments import read_judgments, read_own_verdicts
 from gecjury.core.errors import InputError, OptionError, OutputError
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.rows import check_system_name
+from gecjury.corpus.files.rows import check_system_name
 from gecjury.web import Annotation, answers
 from gecjury.web.answers import COLUMNS, ItemAnswer, _csv
 from gecjury.web.study import AnnotationStudy, annotator_name, open_study

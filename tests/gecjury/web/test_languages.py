@@ -12,7 +12,7 @@ import pytest
 
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.language import language_of
+from gecjury.corpus.languages.language import language_of
 from gecjury.web import Annotation
 from gecjury.web.study import AnnotationStudy, open_study
 from gecjury.web.trying import open_desk, trying_app

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.language import language_of
+from gecjury.corpus.languages.language import language_of
 from gecjury.scoring.registry import load
 from gecjury.web import trying
 from gecjury.web.trying import Desk, offered_metrics, open_desk, pasted, trying_app

@@ -12,7 +12,7 @@ from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
-from gecjury.corpus.language import language_of
+from gecjury.corpus.languages.language import language_of
 from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.asking.items import JudgedItem, judged_items, unmarked
 from gecjury.judges.asking.store import Identity, Store

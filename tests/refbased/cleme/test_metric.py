@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.reading import read_corpus
+from gecjury.corpus.files.reading import read_corpus
 from gecjury.refbased.cleme.metric import CLEME2
 
 

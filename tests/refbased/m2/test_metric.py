@@ -11,8 +11,8 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.errors import InputError
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import overlapping_edits
+from gecjury.corpus.files.reading import read_corpus, read_gold
 from gecjury.corpus.m2 import parse_m2
-from gecjury.corpus.reading import read_corpus, read_gold
 from gecjury.scoring.registry import load
 
 GOLD = """S a b c d

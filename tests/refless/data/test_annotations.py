@@ -11,7 +11,7 @@ import pytest
 from gecjury.benchmarks.data_folder import open_data
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.errors import DataError, InputError, OptionError
-from gecjury.corpus.language import language_of
+from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.leakage import normalise
 from gecjury.refless.data.annotations import (
     Annotations,

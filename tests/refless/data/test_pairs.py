@@ -16,7 +16,7 @@ from gecjury.benchmarks.data_folder import DataFolder, open_data
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import DataError, InputError, MissingExtraError, OptionError
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.corpus.language import language_of
+from gecjury.corpus.languages.language import language_of
 from gecjury.refless.data.noise import spoil
 from gecjury.refless.data.pairs import (
     PARALLEL_LANGUAGES,

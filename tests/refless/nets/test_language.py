@@ -11,7 +11,7 @@ from gecjury import load
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.language import language_of
+from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.tokens import in_language
 from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities
 from gecjury.refless.similarity import Meteor

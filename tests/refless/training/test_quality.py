@@ -12,7 +12,7 @@ import pytest
 from gecjury import load
 from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.language import Language, language_of
+from gecjury.corpus.languages.language import Language, language_of
 from gecjury.corpus.tokens import in_language
 from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations, read_annotations

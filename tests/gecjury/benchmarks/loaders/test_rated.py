@@ -14,7 +14,7 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.loaders.rated import load_autojqe, load_swedish
 from gecjury.cli import main
 from gecjury.core.errors import OptionError
-from gecjury.corpus.language import language_of
+from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.leakage import normalise
 from gecjury.refless.data.annotations import read_annotations
 from gecjury.refless.data.rated_sets import split_by_source

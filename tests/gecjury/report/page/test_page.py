@@ -19,7 +19,7 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.language import language_of
+from gecjury.corpus.languages.language import language_of
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.study import Study

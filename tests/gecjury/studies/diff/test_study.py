@@ -17,7 +17,7 @@ import gecjury
 from gecjury import Diff, Resampling
 from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import corpus_of_texts
-from gecjury.corpus.reading import read_corpus
+from gecjury.corpus.files.reading import read_corpus
 from gecjury.report.result import Result
 from gecjury.report.tables import to_json
 from gecjury.scoring.given_scores import given_scores

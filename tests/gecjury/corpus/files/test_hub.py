@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gecjury.core.errors import InputError
-from gecjury.corpus.hub import hub_dataset
+from gecjury.corpus.files.hub import hub_dataset
 
 datasets = pytest.importorskip("datasets")
 pytestmark = pytest.mark.security

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from gecjury.core.errors import OptionError, known_name, nearest
-from gecjury.corpus.english import english_text
+from gecjury.corpus.languages.english import english_text
 
 TOKENS = ("auto", "space", "en", "char", "intl", "ja", "jieba", "zh")
 """Ways of splitting text into tokens; see `gecjury.corpus.tokens`. `spacy:NAME` is another one."""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.benchmarks.loaders.own_table import table_info
+from gecjury.benchmarks.own.csv_table import table_info
 from gecjury.core.errors import InputError
-from gecjury.corpus.reading import read_corpus
+from gecjury.corpus.files.reading import read_corpus
 from gecjury.refless.data.pairs import read_parallel
 
 SOURCE = ["I has it .", "He go .", "All is well ."]

@@ -15,8 +15,8 @@ import re
 from collections.abc import Sequence
 
 from gecjury.core.errors import InputError
-from gecjury.corpus.aligned import ESSAY
 from gecjury.corpus.corpus import Version
+from gecjury.corpus.files.aligned import ESSAY
 
 _HEADER = re.compile(r"### essay_id = (\S.*?)\s*")
 _LIKE_A_HEADER = re.compile(r"\s*#+\s*essay_id\b")

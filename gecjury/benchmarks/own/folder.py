@@ -22,7 +22,7 @@ import numpy as np
 from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest
 from gecjury.benchmarks.human_scores import columns_of_rankings
 from gecjury.benchmarks.judgments import judged_entries, read_rankings
-from gecjury.benchmarks.own_judgments import (
+from gecjury.benchmarks.own.judgments import (
     OwnJudgments,
     left_out,
     read_judgments,
@@ -34,8 +34,8 @@ from gecjury.core.records import from_record
 from gecjury.core.textfiles import lies_in, read_toml
 from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.language import Language, language_of
-from gecjury.corpus.reading import read_corpus, system_name
+from gecjury.corpus.files.reading import read_corpus, system_name
+from gecjury.corpus.languages.language import Language, language_of
 from gecjury.corpus.tokens import in_language
 from gecjury.stats.counts import defined_mean
 
@@ -128,7 +128,7 @@ def own_info(path: Path) -> BenchmarkInfo:
     return BenchmarkInfo(
         layout.described.name,
         layout.described.citation or "judgments of your own",
-        "gecjury.benchmarks.loaders.own:load_own",
+        "gecjury.benchmarks.own.folder:load_own",
         {"base": every, **layout.described.system_sets, "all": every},
         ("official",) if layout.references or layout.gold else (),
         tuple(layout.judgments) or ("edit",),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gecjury.core.errors import InputError, MissingExtraError, OptionError
 from gecjury.corpus.corpus import Corpus, Group, Version, gold_versions
-from gecjury.corpus.language import ENGLISH, Language, language_of, unparted_note
+from gecjury.corpus.languages.language import ENGLISH, Language, language_of, unparted_note
 from gecjury.corpus.m2 import parse_m2
 from gecjury.corpus.tokens import (
     folded,

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import MOST_JSON, FileLines, parse_json, read_lines, shown_path
-from gecjury.corpus.aligned import ESSAY, aligned, row_ids
 from gecjury.corpus.corpus import (
     NO_REFERENCE,
     Corpus,
@@ -22,12 +21,13 @@ from gecjury.corpus.corpus import (
     meant_references,
     wrong_count,
 )
-from gecjury.corpus.essays import looks_like_essays, parse_essays
-from gecjury.corpus.gold import join_annotators
-from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.files.aligned import ESSAY, aligned, row_ids
+from gecjury.corpus.files.essays import looks_like_essays, parse_essays
+from gecjury.corpus.files.gold import join_annotators
+from gecjury.corpus.files.matches import corrected_version, looks_like_matches, read_matches
+from gecjury.corpus.files.rows import Table, read_table
+from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence, looks_like_m2, parse_m2
-from gecjury.corpus.matches import corrected_version, looks_like_matches, read_matches
-from gecjury.corpus.rows import Table, read_table
 from gecjury.corpus.sentences import split_corpus
 from gecjury.corpus.tokens import in_language, looks_raw
 
@@ -71,7 +71,7 @@ def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Versio
             lines on a sentence left it unchanged), JSON lines one from the strings or from the
             objects' `text` fields, or several from lists of texts under `references`. A table
             (`.csv`, `.tsv`) has columns of these names. Essays give one version with an essay per
-            line (`gecjury.corpus.essays`).
+            line (`gecjury.corpus.files.essays`).
         overlaps: a choice of `gecjury.corpus.m2.read_m2`.
 
     Raises:
@@ -139,7 +139,7 @@ def align_reference(
         versions: the versions, as `read_versions` returns them.
 
     Raises:
-        InputError: as `gecjury.corpus.aligned.aligned`.
+        InputError: as `gecjury.corpus.files.aligned.aligned`.
     """
     return [
         meant_references(version, source.lines)
@@ -181,7 +181,7 @@ def read_corpus(
 
     Edits of one annotator that overlap are kept in references and gold, and reported in the notes
     of scores (`Corpus.remarks`); in a hypothesis they are refused. Matches of a grammar checker
-    (`gecjury.corpus.matches`) are a hypothesis, too.
+    (`gecjury.corpus.files.matches`) are a hypothesis, too.
 
     Args:
         source: the sentences to correct: text, JSON lines (strings, or objects with `source`),

@@ -26,7 +26,7 @@ from gecjury.benchmarks.judgments import (
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, nearest_of
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.rows import Row, Table, read_table
+from gecjury.corpus.files.rows import Row, Table, read_table
 
 _ONE = "annotator"
 

@@ -13,8 +13,8 @@ import gecjury
 from gecjury.cli import main
 from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Mark
-from gecjury.corpus.language import language_of
-from gecjury.corpus.reading import read_version
+from gecjury.corpus.files.reading import read_version
+from gecjury.corpus.languages.language import language_of
 from gecjury.studies.score import Score
 
 PLAIN = ["This is an test, isn't it?", "He go to school every day."]

@@ -8,9 +8,9 @@ import pytest
 
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.edits import Edit
-from gecjury.corpus.gold import has_type_of, join_annotators, named_types, other_types
+from gecjury.corpus.files.gold import has_type_of, join_annotators, named_types, other_types
+from gecjury.corpus.files.reading import read_versions
 from gecjury.corpus.m2 import M2Annotation, M2Sentence
-from gecjury.corpus.reading import read_versions
 
 
 @pytest.mark.parametrize("kind", ["R:VERB:TENSE", "M:DET", "U:PUNCT", "R:WO", "R:NOUN:POSS", "UNK"])

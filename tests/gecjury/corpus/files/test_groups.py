@@ -8,7 +8,7 @@ import pytest
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.groups import read_groups
+from gecjury.corpus.files.groups import read_groups
 
 
 @pytest.fixture

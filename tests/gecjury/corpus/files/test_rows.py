@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.core.errors import InputError
-from gecjury.corpus.rows import Row, csv_rows, read_table, table_of
+from gecjury.corpus.files.rows import Row, csv_rows, read_table, table_of
 
 pytestmark = pytest.mark.security
 

@@ -9,7 +9,7 @@ import pytest
 
 from gecjury import corpus_of_texts
 from gecjury.core.errors import InputError
-from gecjury.corpus.reading import read_corpus, read_version, read_versions
+from gecjury.corpus.files.reading import read_corpus, read_version, read_versions
 from tests.shell import Shell
 
 GLEU = ["-m", "gleu"]

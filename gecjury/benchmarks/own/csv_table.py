@@ -15,15 +15,15 @@ from pathlib import Path
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.loaders.edit_labels import AQUA_COLUMNS
-from gecjury.benchmarks.loaders.own import check_overlap, check_own_name, human_of, ratings_of
-from gecjury.benchmarks.own_judgments import FORMS
+from gecjury.benchmarks.own.folder import check_overlap, check_own_name, human_of, ratings_of
+from gecjury.benchmarks.own.judgments import FORMS
 from gecjury.benchmarks.places import Layout, lay_out, placed_benchmark, placed_corpus
 from gecjury.benchmarks.table import BenchmarkInfo
 from gecjury.core.errors import InputError, OptionError
-from gecjury.corpus.aligned import NUMBERS
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.language import language_of
-from gecjury.corpus.rows import Row, read_table
+from gecjury.corpus.files.aligned import NUMBERS
+from gecjury.corpus.files.rows import Row, read_table
+from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.tokens import in_language
 
 _COLUMNS = {"score": "ratings", "rank": "rankings"}
@@ -69,7 +69,7 @@ def table_info(path: Path) -> BenchmarkInfo:
     return BenchmarkInfo(
         name,
         "judgments of your own",
-        "gecjury.benchmarks.loaders.own_table:load_table",
+        "gecjury.benchmarks.own.csv_table:load_table",
         {"base": names, "all": names},
         path=path,
         language=_language(read.rows),

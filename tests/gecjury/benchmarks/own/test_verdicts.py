@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gecjury.benchmarks.own_judgments import read_own_verdicts
+from gecjury.benchmarks.own.judgments import read_own_verdicts
 from gecjury.core.errors import InputError
 from gecjury.corpus.corpus import corpus_of_texts
 from tests.shell import Shell

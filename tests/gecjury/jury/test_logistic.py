@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.core.errors import OptionError
-from gecjury.stats.logistic import equal_weights, fit_preferences, folds_of, impute, pair_agreement
+from gecjury.jury.logistic import equal_weights, fit_preferences, folds_of, impute, pair_agreement
 
 
 def test_one_feature_by_hand() -> None:

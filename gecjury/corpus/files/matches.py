@@ -10,7 +10,7 @@ These formats are read:
                    span is in UTF-16 code units and whose inner one is in characters
     a table        columns `line`, `offset`, `length` (in characters, from 0 in the line), and
                    optionally `replacement` and `rule`; rows that differ only in the replacement
-                   are suggestions of one match; also as JSON, see `gecjury.corpus.rows`
+                   are suggestions of one match; also as JSON, see `gecjury.corpus.files.rows`
 
 The JSON is one reply for the whole text, its lines joined by `\n`, or one reply per line.
 """
@@ -29,8 +29,8 @@ from typing import Any, NamedTuple
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import MOST_JSON, parse_json, shown_path
 from gecjury.corpus.corpus import Mark, Version
-from gecjury.corpus.language import Language
-from gecjury.corpus.rows import MOST_CELL, check_names, table_of
+from gecjury.corpus.files.rows import MOST_CELL, check_names, table_of
+from gecjury.corpus.languages.language import Language
 from gecjury.corpus.tokens import folded
 
 _NEEDED = ("line", "offset", "length")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
 
-from gecjury.corpus.language import LANGUAGES, Language, unparted_note
+from gecjury.corpus.languages.language import LANGUAGES, Language, unparted_note
 
 # The lines that are examined, and the fewest letters that a detector can tell a language by.
 _LINES = 200

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gecjury.corpus.english import english_text, english_tokens
+from gecjury.corpus.languages.english import english_text, english_tokens
 
 
 @pytest.mark.parametrize(

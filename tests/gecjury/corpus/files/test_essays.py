@@ -7,8 +7,8 @@ import json
 import pytest
 
 from gecjury.core.errors import InputError
-from gecjury.corpus.essays import parse_essays
-from gecjury.corpus.reading import read_corpus
+from gecjury.corpus.files.essays import parse_essays
+from gecjury.corpus.files.reading import read_corpus
 from tests.shell import Shell
 
 ORIG = """\

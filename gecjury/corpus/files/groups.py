@@ -7,9 +7,9 @@ from pathlib import Path
 
 from gecjury.core.errors import InputError, OptionError, nearest
 from gecjury.core.textfiles import read_lines
-from gecjury.corpus.aligned import order_by_id, row_ids
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.rows import Row, is_table, read_table
+from gecjury.corpus.files.aligned import order_by_id, row_ids
+from gecjury.corpus.files.rows import Row, is_table, read_table
 
 MOST_GROUPS = 50
 """The largest number of groups; with more, tables are unreadable and groups are too small."""
@@ -28,8 +28,8 @@ def read_groups(
 
     Args:
         named: `FILE`, with one label per line, or `FILE:COLUMN`: a table (see
-            `gecjury.corpus.rows`) with one row per sentence. Rows with ids are matched by id
-            (`gecjury.corpus.aligned`), others by line.
+            `gecjury.corpus.files.rows`) with one row per sentence. Rows with ids are matched by id
+            (`gecjury.corpus.files.aligned`), others by line.
         corpus: the sentences.
         flag: the option that names the file.
         most: the largest number of groups.

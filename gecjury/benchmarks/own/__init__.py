@@ -1,0 +1,1 @@
+"""Benchmarks from a user's own files."""

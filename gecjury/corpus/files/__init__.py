@@ -1,0 +1,1 @@
+"""Files of texts, edits and rows, read into a `Corpus`."""

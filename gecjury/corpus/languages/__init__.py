@@ -1,0 +1,1 @@
+"""The language of a text: by name, by detection, and what English needs."""
