@@ -1,4 +1,11 @@
-"""Corpora with human judgments, loaded by name; this package contains no metrics."""
+"""Corpora with human judgments, loaded by name; this package contains no metrics.
+
+Example:
+    >>> from gecjury import load_benchmark
+    >>> sample = load_benchmark("sample")
+    >>> sample.corpus.names
+    ('careful', 'cautious', 'fluent', 'hasty', 'noisy', 'spelling')
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

@@ -1,4 +1,10 @@
-"""How a run computes, never what: device, batches, workers, caches, progress."""
+"""How a run computes, never what: device, batches, workers, caches, progress.
+
+Example:
+    >>> from gecjury import Runtime
+    >>> Runtime(device="cpu", batch_size=16).batch_size
+    16
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Sources with the hypotheses and references that correct them."""
+"""Sources with the hypotheses and references that correct them.
+
+Example:
+    >>> from gecjury import corpus_of_texts
+    >>> corpus = corpus_of_texts(["He go ."], {"mine": ["He goes ."]}, [["He goes ."]])
+    >>> corpus.names, len(corpus), corpus.systems["mine"].lines
+    (('mine',), 1, ('He goes .',))
+"""
 
 from __future__ import annotations
 

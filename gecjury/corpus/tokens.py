@@ -14,6 +14,12 @@
 
 White space in a text always separates tokens. No tokeniser may change the text: if one drops or
 adds a character, the error names the line.
+
+Example:
+    >>> from gecjury import corpus_of_texts, in_language, language_of
+    >>> corpus = corpus_of_texts(["他去学校"], {"mine": ["他去了学校"]})
+    >>> in_language(corpus, language_of("zh")).sources
+    ('他 去 学 校',)
 """
 
 from __future__ import annotations

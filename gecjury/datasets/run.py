@@ -1,4 +1,15 @@
-"""Scoring of a whole dataset: planning, distribution to workers, and collection of results."""
+"""Scoring of a whole dataset: planning, distribution to workers, and collection of results.
+
+Example:
+    >>> import json, pathlib, tempfile
+    >>> from gecjury import score_dataset
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows = pathlib.Path(folder, "rows.jsonl")
+    ...     _ = rows.write_text(json.dumps({"source": "He go .", "hypothesis": "He goes ."}))
+    ...     result = score_dataset(str(rows), f"{folder}/scores", metrics="changes")
+    >>> result.results.read, result.results.bad
+    (1, 0)
+"""
 
 from __future__ import annotations
 

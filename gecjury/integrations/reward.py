@@ -3,6 +3,11 @@
 rewards = gecjury.reward("errant")
 rewards(sources, hypotheses, references)                a list of numbers
 GRPOTrainer(reward_funcs=rewards, ...)                  columns `source` and `references`
+
+Example:
+    >>> from gecjury import reward
+    >>> reward("errant")(["He go ."], ["He goes ."], [["He goes ."]])
+    [1.0]
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""Comparison of metrics with people: from score tables and a benchmark to a typed result."""
+"""Comparison of metrics with people: from score tables and a benchmark to a typed result.
+
+Example:
+    >>> from gecjury.metaeval import Settings, compare
+    >>> comparison = compare("sample", ["green"], Settings())
+    >>> comparison.rows()[0]["metric"]
+    'green'
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

@@ -1,4 +1,11 @@
-"""The interface of metrics, and the results that they leave behind."""
+"""The interface of metrics, and the results that they leave behind.
+
+Example:
+    >>> from gecjury import load
+    >>> table = load("green", beta=2.0).score(["He go ."], {"mine": ["He goes ."]}, [["He goes ."]])
+    >>> table.totals["mine"]
+    1.0
+"""
 
 from gecjury.scoring.by_edit import EditCase, EditCounts, EditJudge, Explanation, HeatMap
 from gecjury.scoring.registry import METRICS, load

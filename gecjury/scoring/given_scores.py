@@ -2,6 +2,14 @@
 
 A file or Python lists give the score of each system on each line. Nothing is computed, so the
 scores are valid only for the texts they were computed for.
+
+Example:
+    >>> from gecjury import corpus_of_texts, given_scores, rank
+    >>> systems = {"a": ["He go .", "I is ."], "b": ["He goes .", "I am ."]}
+    >>> corpus = corpus_of_texts(["He go .", "I is ."], systems)
+    >>> ranked = rank(corpus, [given_scores({"a": [0.1, 0.2], "b": [0.9, 0.8]})])
+    >>> [row["system"] for row in ranked.rows()]
+    ['b', 'a']
 """
 
 from __future__ import annotations

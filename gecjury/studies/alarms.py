@@ -1,4 +1,12 @@
-"""How often systems change text that needs no change: `gecjury alarms`."""
+"""How often systems change text that needs no change: `gecjury alarms`.
+
+Example:
+    >>> from gecjury import alarms, corpus_of_texts
+    >>> right = ["He goes home .", "It rains ."]
+    >>> result = alarms(corpus_of_texts(right, {"mine": ["He goes home .", "It rained ."]}))
+    >>> result.rows()[0]["changed"]
+    0.5
+"""
 
 from __future__ import annotations
 

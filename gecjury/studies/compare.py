@@ -1,4 +1,12 @@
-"""Compare metrics of any family with a benchmark's human judgments: `gecjury compare`."""
+"""Compare metrics of any family with a benchmark's human judgments: `gecjury compare`.
+
+Example:
+    >>> from gecjury import Compare, Resampling, compare
+    >>> settings = Compare(resampling=Resampling(over="none"))
+    >>> result = compare("sample", ["green", "changes"], settings)
+    >>> [row["metric"] for row in result.rows()][:2]
+    ['green', 'changes']
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""Which edits of a correction earned or lost its score: `gecjury explain`."""
+"""Which edits of a correction earned or lost its score: `gecjury explain`.
+
+Example:
+    >>> from gecjury import corpus_of_texts, explain
+    >>> corpus = corpus_of_texts(["He go ."], {"a": ["He goes ."]}, [["He goes ."]])
+    >>> result = explain(corpus, "errant")
+    >>> [(row["edit"], row["type"], row["verdict"]) for row in result.rows()]
+    [('[1,2] → goes', 'R:VERB:SVA', 'hit')]
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,12 @@
 """Which of several corrections of every sentence is the best: `gecjury pick`.
 
 The best one has the highest score of a metric, or is the most like the others.
+
+Example:
+    >>> from gecjury import corpus_of_texts, pick
+    >>> corpus = corpus_of_texts(["He go ."], {"a": ["He goes ."], "b": ["She go home ."]})
+    >>> pick(corpus, ["changes"]).rows()[0]["chosen"]
+    {'a': 0, 'b': 1}
 """
 
 from __future__ import annotations

@@ -2,6 +2,12 @@
 
 The data at hand show how differences vary; `gecjury.stats.sizes` has the statistics behind the
 answers.
+
+Example:
+    >>> from gecjury import power
+    >>> row = power("sample", ["green"]).rows()[0]
+    >>> row["value"], row["unit"], row["needed"]
+    (0.01, 'sentences', 1753)
 """
 
 from __future__ import annotations

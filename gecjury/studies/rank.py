@@ -1,6 +1,11 @@
 """Rank systems by their scores, and show how certain the ranking is: `gecjury rank`.
 
 Systems are scored once; `gecjury.scoring.system_tests` computes intervals and tests from that.
+
+Example:
+    >>> from gecjury import rank
+    >>> [row["system"] for row in rank("sample", ["green"]).rows()]
+    ['careful', 'cautious', 'hasty', 'fluent', 'spelling', 'noisy']
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""Score systems with any metrics: `gecjury score`."""
+"""Score systems with any metrics: `gecjury score`.
+
+Example:
+    >>> from gecjury import score
+    >>> [row] = [row for row in score("sample", ["green"]).rows() if row["system"] == "careful"]
+    >>> round(row["score"], 4)
+    0.9346
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""Readers of a user's files: sources, hypotheses, matches, references and gold edits."""
+"""Readers of a user's files: sources, hypotheses, matches, references and gold edits.
+
+Example:
+    >>> import pathlib, tempfile
+    >>> from gecjury import read_corpus
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name, text in ("source", "He go ."), ("mine", "He goes ."):
+    ...         _ = pathlib.Path(folder, f"{name}.txt").write_text(text)
+    ...     corpus = read_corpus(f"{folder}/source.txt", [f"{folder}/mine.txt"])
+    >>> corpus.sources, corpus.names
+    (('He go .',), ('mine',))
+"""
 
 from __future__ import annotations
 

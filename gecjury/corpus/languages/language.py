@@ -3,6 +3,11 @@
 A language is a property of a corpus. It sets three things, each of which a user may also set
 separately: tokens, folding and tagger. For English the tokens are those of the text (joined by
 spaces), nothing is folded, and the tagger is the embedded one, so that English texts do not change.
+
+Example:
+    >>> from gecjury import language_of
+    >>> language_of("zh").tokens
+    'char'
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""An option's best value, or the best of several candidates: `gecjury tune`."""
+"""An option's best value, or the best of several candidates: `gecjury tune`.
+
+Example:
+    >>> from gecjury import tune
+    >>> row = tune("sample", "green:beta=1:2:0.5").rows()[0]
+    >>> row["measure"], round(row["value"], 2)
+    ('pearson', 1.9)
+"""
 
 from __future__ import annotations
 
