@@ -108,6 +108,12 @@ def test_undefined_results_are_explained(folder: Path, capsys: pytest.CaptureFix
     assert "one rater" not in printed
 
 
+def test_tuning_on_two_systems_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "benchmark.toml").write_text('[system_sets]\nbase = ["good", "none"]')
+    assert main(["tune", "green:beta=1:2:1", str(folder)]) == 2
+    assert "mine (base) has fewer than three systems" in capsys.readouterr().err
+
+
 def test_judgments_of_only_unknown_systems_leave_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
