@@ -168,13 +168,13 @@ def open_data(
         # The option takes precedence over the variable, and the variable over the usual place.
         named = cache or os.environ.get("GECJURY_CACHE")
         place = Runtime(cache=Path(named) if named else None).cache_folder("data")
-        return DataFolder(place, "cache", base, quiet=quiet)
+        return DataFolder(place, "cache", base, manifest(), quiet)
     if not root.is_dir():
         raise DataError(
             f"{root}: no such folder (from {origin}); "
             "name a folder laid out like the data manifest (SEEDA/, conll14/, ...)"
         )
-    return DataFolder(root, origin, base, quiet=quiet)
+    return DataFolder(root, origin, base, manifest(), quiet)
 
 
 @dataclass(frozen=True)

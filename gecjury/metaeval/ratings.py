@@ -1,4 +1,4 @@
-"""Human ratings of corrections: how well do scores agree with them, over all and by source?
+"""Human ratings of corrections: their agreement with scores, over all and by source.
 
 The segment level compares every two corrections of one source, and averages over the sources.
 """

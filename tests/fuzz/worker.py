@@ -126,7 +126,7 @@ class Worker:
         ):  # fmt: skip
             resource.setrlimit(limit, (most, most))
         sys.addaudithook(self.sandbox)
-        from gecjury.benchmarks import data_folder, download
+        from gecjury.benchmarks import data_folder
         from gecjury.core import textfiles
         from gecjury.web import running
         from tests.fuzz.box import Shelf
@@ -136,8 +136,7 @@ class Worker:
         # Shorter timeouts, and a server of pages that returns.
         running.serve_pages = visit
         textfiles.PIPE_SECONDS = 0.3
-        download.TIMEOUT = 2.0
-        download.GRACE = 0.3
+        data_folder._TIMEOUT = 2.0
         data_folder.DataFolder.fetch.__kwdefaults__["backoff"] = 0.001
         self.kinds, self.shelf, self.textfiles = KINDS, Shelf(root / "shelf"), textfiles
 

@@ -64,7 +64,7 @@ def tiny_options(
 
     data = tmp_path / "data"
     files = write_tiny_data(data)
-    monkeypatch.setattr(data_folder, "manifest", lambda table=None: files)
+    monkeypatch.setattr(data_folder, "manifest", lambda: files)
     monkeypatch.setattr("gecjury.models.checkpoints._embedded_folder", lambda: models["mpnet"])
     for name, text in PEERS.items():
         path = tmp_path / "peers" / name

@@ -1,4 +1,6 @@
-"""Labels of whole corrections: do good corrections score above bad ones?
+"""Labels of whole corrections, compared with scores by their AUC.
+
+Do good corrections score above bad ones?
 
 The AUC of a class of bad corrections is the probability that a good correction scores above a bad
 one, ties one half. It compares corrections of different sources, so a score must have the same

@@ -249,7 +249,7 @@ def test_means_are_those_of_the_release(data_dir: Path) -> None:
 def test_the_test_part_is_never_used_in_training(data_dir: Path) -> None:
     test = load_benchmark("tmu-gfm-test", data=data_dir)
     data = read_annotations(data_dir / "TMU-GFM-Dataset/tmu-gfm-dataset.csv")
-    split = split_by_source(data, 0)
+    split = split_by_source(data)
     seen = {normalise(data.sources[row]) for row in (*split.train, *split.dev)}
     assert not seen & {normalise(source) for source in test.corpus.sources}
     assert len(test.corpus) == 142
