@@ -4,6 +4,11 @@ from __future__ import annotations
 
 _TRAINED = ("train some", "train impara", "train detector", "train judge")
 
+_FILES_OR_BENCHMARK = (
+    *("alarms", "attack", "estimate", "power", "analyse norms", "analyse map", "analyse edits"),
+    *("analyse scatter", "analyse lambda", "analyse layers"),
+)
+
 OPTIONS: dict[tuple[str, str], str] = {
     ("*", "--shuffles"): "use --aggregate expected-wins, which does not depend on the order",
     ("*", "--opponents"): "every system plays all others, or of more than 5 million games a sample",
@@ -23,7 +28,14 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("compare", "--lang"): "set language in benchmark.toml",
     ("compare", "--tokens"): "set tokens in benchmark.toml; in Python, load_benchmark takes tokens",
     ("compare", "--fold"): "set fold in benchmark.toml",
-    ("compare", "--tagger"): "name it with the metric: -m errant:tagger=NAME",
+    ("*", "--tagger"): "name it with the metric: -m errant:tagger=NAME",
+    ("alarms", "--tagger"): "edits are extracted with the language's own tagger (--lang)",
+    **{
+        (target, "--source-text"): "write the matches as M2 with `gecjury edits SOURCE MATCHES "
+        "--source-text FILE -o FILE.m2`, and name that file"
+        for target in _FILES_OR_BENCHMARK
+    },
+    ("*", "--split"): "cut the source into sentences; `gecjury check --fix` cuts outputs to match",
     ("*", "--no-cache"): "use --cache none",
     **{
         (target, flag): instead
@@ -101,8 +113,11 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("power", "--width"): "a 95% interval of width w needs (3.92 · c / w)²; c: deviation in JSON",
     ("power", "-d"): "three differences are shown; the number falls with 1/d²",
     ("score", "--address"): "set RAY_ADDRESS to auto or HOST:PORT",
+    ("score", "--macro"): "the mean of the sentences' scores (--sentences), or of the types' "
+    "(--by-type)",
     ("score", "--num-gpus"): "in Python, score_dataset(..., engine=RayEngine(num_gpus=N))",
     ("score", "--output-format"): "scores are written as Parquet",
+    ("score", "--shard-rows"): "in Python, score_dataset(..., shard_rows=N)",
     ("score", "--strict"): "bad rows get no score and are listed in bad-rows.jsonl",
 }
 """What to do instead of an option, by command and flag; `*` stands for every command."""

@@ -1,4 +1,4 @@
-"""--lang, --tokens, --fold and --tagger on commands that read texts."""
+"""--lang, --tokens and --fold on commands that read texts."""
 
 from __future__ import annotations
 
@@ -89,14 +89,6 @@ def test_m2_and_text_of_the_same_sentence_match(
     )
     scored = rows(capsys, "score", "s.txt", "a.txt", "-r", "g.m2", "-m", "gleu", "--lang", "sv")
     assert scored[0]["score"] == 1.0
-
-
-def test_the_english_tagger_is_refused_for_swedish(
-    swedish: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["score", "s.txt", "a.txt", "-r", "r.txt", "-m", "errant", "--lang", "sv",
-                 "--tagger", "embedded"]) == 2  # fmt: skip
-    assert "--tagger embedded is for English" in capsys.readouterr().err
 
 
 JAPANESE = "s.txt: looks like Japanese and is read as English: --lang ja"

@@ -293,18 +293,20 @@ class TestOnRay:
             ray.shutdown()
 
     def test_parts_equal_those_of_the_local_engine(self, data: Path, tmp_path: Path) -> None:
-        command = [sys.executable, "-m", "gecjury", "score", str(data), "-m", "green"]
-        command += ["-m", "changes", "--shard-rows", "10", "--workers", "2", "--format", "json"]
+        code = (
+            "import sys, gecjury; print(*gecjury.score_dataset(sys.argv[1], sys.argv[2], metrics="
+        )
+        code += "['green', 'changes'], shard_rows=10, engine=sys.argv[3]).rows())"
         parts = {}
         for engine in ("local", "ray"):
             folder = tmp_path / engine
             ran = subprocess.run(
-                [*command, "--quiet", "--engine", engine, "-o", str(folder)],
+                [sys.executable, "-c", code, str(data), str(folder), engine],
                 capture_output=True, text=True, timeout=300, check=False,
             )  # fmt: skip
             assert (ran.returncode, ran.stderr) == (0, "")
             parts[engine] = {path.name: path.read_bytes() for path in folder.glob("part-*")}
-            parts[engine]["scores"] = json.dumps(json.loads(ran.stdout)["rows"]).encode()
+            parts[engine]["scores"] = ran.stdout.encode()
         assert parts["local"] == parts["ray"]
         assert len(parts["ray"]) == 7
 

@@ -346,7 +346,7 @@ def test_another_run_is_refused_with_the_differences(tmp_path: Path, made: Any) 
         ({"metrics": ["changes"]}, "metrics: green then, changes now"),
         ({"keep": "green > .5"}, "--keep: none then, green > .5 now"),
         ({"columns": ["hypothesis=other"]}, "columns of hypotheses: hypothesis then, other now"),
-        ({"shard_rows": 2}, "--shard-rows: 10000 then, 2 now"),
+        ({"shard_rows": 2}, "shard_rows: 10000 then, 2 now"),
     ):
         with pytest.raises(OutputError, match=expected):
             score_dataset(path, out, **{"metrics": ["green"], **options})  # type: ignore[arg-type]
@@ -537,22 +537,30 @@ def kill_children(parent: int) -> int:
     return found
 
 
+_KEPT_IN_SHARDS_OF_80 = """
+import sys
+import gecjury
+data, folder, workers = sys.argv[1:]
+gecjury.score_dataset(data, folder, metrics=["green", "changes"], keep="changes < 3",
+                      shard_rows=80, runtime=gecjury.Runtime(workers=int(workers)))
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
 def test_killed_drivers_and_workers_lose_and_duplicate_no_rows(tmp_path: Path, made: Any) -> None:
     rows = made.rows(4000)
     rows[100]["source"] = rows[3000]["hypothesis"] = None
     path = made.write(tmp_path / "a.jsonl", rows)
-    options = ["-m", "green", "-m", "changes", "--keep", "changes < 3", "--shard-rows", "80"]
-    command = [sys.executable, "-m", "gecjury", "score", str(path), *options, "--quiet"]
+    command = [sys.executable, "-c", _KEPT_IN_SHARDS_OF_80, str(path)]
     expected = tmp_path / "whole"
-    subprocess.run([*command, "-o", str(expected)], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*command, str(expected), "1"], check=True, stdout=subprocess.DEVNULL)
     random = np.random.default_rng(3)
     out = tmp_path / "out"
     killed = 0
     for attempt in range(30):
         process = subprocess.Popen(
-            [*command, "-o", str(out), "--workers", "2"],
+            [*command, str(out), "2"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         )

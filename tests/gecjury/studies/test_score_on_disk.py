@@ -67,19 +67,19 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 OPTIONS = [
     ["-m", "green", "-m", "gleu", "-m", "gleu-official", "-m", "changes", "--sentences"],
-    ["-m", "green:unit=char", "-m", "gleu:unit=line", "-m", "green:beta=0.5,n=2", "--macro"],
+    ["-m", "green:unit=char", "-m", "gleu:unit=line", "-m", "green:beta=0.5,n=2"],
     [
         *("-m", "errant:tagger=none", "-m", "sent-errant:tagger=none", "-m", "green"),
         *("--by-type", "3", "--worst", "3"),
     ],
-    ["-m", "errant:tagger=none", "--macro", "--sentences", "--verbose"],
+    ["-m", "errant:tagger=none", "--sentences", "--verbose"],
     [
         *("-m", "errant:tagger=none,compat=official", "-m", "errant:tagger=none,mode=token"),
-        *("--sentences", "--by-type", "3", "--worst", "3", "--macro"),
+        *("--sentences", "--by-type", "3", "--worst", "3"),
     ],
     [
         *("-m", "cleme:tagger=none", "-m", "cleme:tagger=none,assumption=dependent"),
-        *("-m", "cleme:tagger=none,assumption=dependent,compat=official", "--macro"),
+        *("-m", "cleme:tagger=none,assumption=dependent,compat=official"),
         *("--sentences", "--worst", "3", "--verbose"),
     ],
     [
@@ -88,7 +88,7 @@ OPTIONS = [
     ],
     [
         *("-m", "i-measure", "-m", "gotoscorer:tagger=none"),
-        *("--macro", "--sentences", "--worst", "3", "--verbose"),
+        *("--sentences", "--worst", "3", "--verbose"),
     ],
 ]
 
