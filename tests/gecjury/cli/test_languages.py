@@ -124,15 +124,3 @@ def test_japanese_without_its_language_is_noted_below_the_scores(
     assert notes.count(JAPANESE) == 1
     assert main([*command, "--lang", "ja", "--tokens", "char", "--format", "json"]) == 0
     assert JAPANESE not in capsys.readouterr().out
-
-
-def test_japanese_rows_without_their_language_are_noted(
-    japanese: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    row = {
-        name: Path(f"{name[0]}.txt").read_text(encoding="utf-8").strip()
-        for name in ("source", "hypothesis")
-    }
-    Path("d.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-    assert main(["score", "d.jsonl", "-o", "out", "-m", "changes", "--format", "json"]) == 0
-    assert "some sources: looks like Japanese and is read as English" in capsys.readouterr().out

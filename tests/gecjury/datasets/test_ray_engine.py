@@ -134,14 +134,6 @@ def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.Monk
     RayEngine("local").finish(job_of(tmp_path), [], print)  # no shards left: Ray is not needed
 
 
-def test_an_actor_answers_with_a_summary(tmp_path: Path) -> None:
-    actor = Fake(job_of(tmp_path).to_json(), mark_of(tmp_path), str(tmp_path))
-    for shard in SHARDS:
-        record = answer_of(actor, shard)
-        assert ShardSummary.from_json(record["answer"]) == ShardSummary(shard.number, 10)
-    assert [entry.name for entry in (tmp_path / UNFINISHED).iterdir()] == ["run-m"]
-
-
 def test_an_actor_answers_with_errors(tmp_path: Path) -> None:
     class Failing(Fake):
         @staticmethod

@@ -87,16 +87,6 @@ def test_several_hypotheses_and_varying_numbers_of_references(tmp_path: Path, ma
     assert by_name["other", "green"] is not None
 
 
-def test_the_schema_records_signatures_and_summary(tmp_path: Path, made: Any) -> None:
-    path = made.write(tmp_path / "a.parquet", made.rows(3))
-    score_dataset(path, tmp_path / "out", metrics=["green"])
-    metadata = parquet.read_schema(tmp_path / "out" / "part-000000.parquet").metadata
-    signatures = json.loads(metadata[b"_signature"])
-    assert signatures["green"].startswith("green|n=4,unit=word,beta=2.0|v2|refs=column:references")
-    summary = ShardSummary.from_json(metadata[b"_summary"].decode())
-    assert (summary.rows, summary.seconds) == (3, 0.0)
-
-
 BAD = [
     ({"source": None}, "source is null"),
     ({"hypothesis": None}, "hypothesis is null"),
@@ -155,17 +145,6 @@ def test_a_file_with_a_line_that_is_not_an_object_is_refused(
         score_dataset(path, tmp_path / "out", metrics=["changes"])
 
 
-def test_values_of_other_types_are_bad_rows(tmp_path: Path, made: Any) -> None:
-    rows = made.rows(4)
-    rows[1] |= {"source": 3, "references": 1}
-    rows[2] |= {"references": "one text", "id": 7}
-    path = made.write(tmp_path / "a.jsonl", rows)
-    found = score_dataset(path, tmp_path / "out", metrics=["green"])
-    (line,) = (tmp_path / "out" / "bad-rows.jsonl").read_text(encoding="utf-8").splitlines()
-    assert json.loads(line)["reason"] == "source is a number, not text"
-    assert found.results.bad == 1
-
-
 @dataclass(frozen=True)
 class Picky(Changes):
     """Refuses sentences that contain certain numbers, as a metric may refuse a text."""
@@ -207,21 +186,6 @@ def test_rows_that_a_metric_refuses_are_found(
     lines = (tmp_path / "out" / "bad-rows.jsonl").read_text(encoding="utf-8").splitlines()
     reasons = [json.loads(line)["reason"] for line in lines]
     assert all(reason.startswith("changes: ") and "cannot be" in reason for reason in reasons)
-
-
-def test_a_metric_that_refuses_everything_ends_the_run(tmp_path: Path, made: Any) -> None:
-    path = made.write(tmp_path / "a.parquet", made.rows(60))
-
-    class Refusing(_Ending):
-        def finish(
-            self, job: Job, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
-        ) -> None:
-            worker = Worker(job)
-            worker._metrics[0].scorer = Picky(tuple(map(str, range(60))))
-            done(worker.finish(shards[0]))
-
-    with pytest.raises(InputError, match="cannot be scored"):
-        score_dataset(path, tmp_path / "out", metrics=["changes"], engine=Refusing(0))
 
 
 def test_ids_are_a_column_or_file_and_row(tmp_path: Path, made: Any) -> None:
@@ -643,21 +607,6 @@ def test_a_damaged_folder_gives_no_scores(tmp_path: Path, made: Any) -> None:
     refused(r"part-000001\.parquet: cannot be read .*again")
     part.unlink()
     refused("rows are missing")
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the platform has no named pipes")
-@pytest.mark.parametrize("name", [".lock", "part-000001.parquet"])
-def test_a_pipe_in_the_folder_is_refused(tmp_path: Path, made: Any, name: str) -> None:
-    rows = made.rows(6)
-    path, out = made.write(tmp_path / "a.jsonl", rows), tmp_path / "out"
-    score_dataset(path, out, metrics="green", shard_rows=3)
-    (out / name).unlink()
-    os.mkfifo(out / name)
-    with pytest.raises(InputError, match=rf"{re.escape(name)}: is a pipe .* delete it"):
-        score_dataset(path, out, metrics="green")
-    texts = ([row["source"] for row in rows], {"x": [row["hypothesis"] for row in rows]})
-    with pytest.raises(InputError, match=r"is a pipe .* delete it"):
-        gecjury.score(corpus_of_texts(*texts), f"scores:file={out}")
 
 
 def test_marks_and_empty_lines_among_references(tmp_path: Path, made: Any) -> None:
