@@ -35,6 +35,7 @@ OPTIONS: dict[tuple[str, str], str] = {
         "--source-text FILE -o FILE.m2`, and name that file"
         for target in _FILES_OR_BENCHMARK
     },
+    ("*", "--pos"): "parts of speech are named as in spaCy 2, as in the published scores",
     ("*", "--split"): "cut the source into sentences; `gecjury check --fix` cuts outputs to match",
     ("*", "--no-cache"): "use --cache none",
     **{
@@ -84,7 +85,6 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("attack", "--share"): "every sentence is damaged",
     ("data fetch", "--url"): "set GECJURY_DATA_URL to the address of a mirror",
     ("diff", "--permutations"): "there are 1,000; smaller p come from a normal curve",
-    ("edits", "--pos"): "parts of speech are named as in spaCy 2, as in the published scores",
     ("estimate", "--aspect"): "name a file with the ratings of one aspect (--labels FILE)",
     ("estimate", "--binary"): "the estimate needs no verdicts; for shares, rate outputs 1 or 0",
     ("estimate", "--good"): "rate good outputs 1 and others 0 (--labels FILE)",
@@ -94,11 +94,6 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("explain", "--samples"): "200 orders of edits are drawn if there are more than 10 edits",
     ("m2 apply", "--overlaps"): "remove one of two overlapping edits; the error names their line",
     ("m2 convert", "--overlaps"): "overlapping edits are kept",
-    (
-        "m2 reextract",
-        "--pos",
-    ): "parts of speech are named as in spaCy 2, as in the published scores",
-    ("m2 retype", "--pos"): "parts of speech are named as in spaCy 2, as in the published scores",
     ("m2 text", "--overlaps"): "overlapping edits are kept",
     ("judgments show", "--no-browser"): "it writes a page: --html FILE",
     ("judgments show", "--port"): "it writes a page: --html FILE",
