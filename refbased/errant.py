@@ -24,9 +24,8 @@ from gecjury.refbased.edit_metric import (
     distinct_corrections,
     words,
 )
-from gecjury.refbased.references import RunningRule, best_f
+from gecjury.refbased.references import RunningRule, best_f, wordless
 from gecjury.refbased.valid_edits import edit_judge, output_cases, verdicts_digest, verdicts_on
-from gecjury.refbased.wordless import wordless
 from gecjury.scoring.by_edit import EditCase, EditCounts, EditJudge, Explanation, edit_label
 from gecjury.scoring.scorer import Scorer, SentenceMean
 from gecjury.scoring.scores import Plan, Statistics

@@ -14,7 +14,7 @@ from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.refbased.ngrams import Unit, corpus_overlaps
-from gecjury.refbased.wordless import wordless
+from gecjury.refbased.references import wordless
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import ratio

@@ -19,7 +19,7 @@ from gecjury.refbased.bertscore import (
     edit_kinds,
 )
 from gecjury.refbased.edit_metric import TypedCounts, TypedEditMetric, Types, distinct_corrections
-from gecjury.refbased.wordless import wordless
+from gecjury.refbased.references import wordless
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scores import Statistics
 

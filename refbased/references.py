@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks
+from gecjury.corpus.corpus import Corpus
 from gecjury.stats.counts import precision_recall_f
 
 FirstBest = Callable[[FloatArray, FloatArray], Sequence[FloatArray]]
@@ -278,3 +279,22 @@ def choose_running(
         for part in blocks(len(draws), systems, _CELLS):
             _replay(choices, rule, draws[part], totals[part])
     return totals, np.empty((0, 0), dtype=np.int64)
+
+
+def wordless(corpus: Corpus) -> BoolArray:
+    """Return where an output has no word although the reference has one.
+
+    A system that deletes a whole sentence also deletes what a reference deletes, and has no n-grams
+    or edits that could be wrong. Metrics that would credit such an output count nothing of it as
+    right.
+
+    Returns:
+        Systems × sentences × references.
+    """
+    shape = len(corpus.systems), len(corpus), len(corpus.references)
+    result = np.zeros(shape, dtype=bool)
+    for of_system, version in zip(result, corpus.systems.values(), strict=True):
+        empty = [row for row, line in enumerate(map(str.strip, version.lines)) if not line]
+        for row in empty:
+            of_system[row] = [bool(r.lines[row].strip()) for r in corpus.references]
+    return result

@@ -58,14 +58,18 @@ _METRICS = ("gleu", "changes")
 def measure(options: Options) -> list[Claim]:
     """Run the simulations, and draw from SEEDA if its data is available."""
     trials = 4 if options.quick else TRIALS
+    few = _FEW[:1] if options.quick else _FEW
     claims = [
         _means(scale, labelled, r, trials)
         for scale in _SCALES
-        for labelled in _LABELLED
+        for labelled in _LABELLED[: 1 if options.quick else None]
         for r in _QUALITIES
     ]
     claims += [
-        _shares(share, few, r, 4 * trials) for share in _SHARES for few in _FEW for r in _FOLLOWED
+        _shares(share, labelled, r, 4 * trials)
+        for share in _SHARES
+        for labelled in few
+        for r in _FOLLOWED
     ]
     if options.data is not None:
         claims += [_of_seeda(str(options.data), name, trials) for name in _METRICS]

@@ -20,9 +20,9 @@ from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
 from gecjury.metaeval.uncertainty import Uncertainty
 from gecjury.scoring.registry import load
-from gecjury.scoring.resampled import Entry
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.system_tests import Entry
 from gecjury.stats.resampling import Resampling
 from speed.harness import Claim, Options, checked, peak_memory
 

@@ -91,7 +91,7 @@ def run_dataset(args: argparse.Namespace) -> int:
         args.output,
         metrics=scorers,
         # Rows are read in parts, which have to be read alike: nothing is decided by their texts.
-        language=language_of(args.lang or "en", args.tokens, args.fold, args.tagger),
+        language=language_of(args.lang or "en", args.tokens, args.fold),
         runtime=runtime,
         tell=None if args.quiet else tell,
         **_typed(args),

@@ -19,12 +19,15 @@ class Corrections:
         corrections: corrected versions; each becomes an annotator, numbered from 0.
         source_text: the text that grammar checkers read, if it is not the source: the same lines
             with other blanks.
+        tagger: embedded (English, its default), cherrant (Chinese, its default), none (the default
+            of other languages), or spacy:NAME.
         output: write M2 here instead of stdout.
     """
 
     source: str = option(REQUIRED, "SOURCE")
     corrections: tuple[str, ...] = option(REQUIRED, "HYP")
     source_text: str | None = option(None, metavar="FILE")
+    tagger: str | None = option(None, metavar="NAME")
     output: str | None = option(None, "-o", "--output", metavar="FILE.m2")
 
 
@@ -42,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.extraction.taggers import extraction_signature
     from gecjury.report.tables import print_table
 
-    language = language_from(args)
+    language = language_from(args, args.tagger)
     # An unknown tagger is refused before any file is read.
     if args.tagger:
         extraction_signature(args.tagger)

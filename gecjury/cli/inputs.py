@@ -31,13 +31,11 @@ class Gold:
         m2: gold edits in M2, and references if -r is not given.
         source_text: the text that grammar checkers read, if it is not the source: the same
             lines with other blanks.
-        split: cut paragraphs and essays into sentences, and their corrections to match.
     """
 
     references: tuple[str, ...] = option((), "-r", "--reference", metavar="REF")
     m2: str | None = option(None, metavar="GOLD")
     source_text: str | None = option(None, metavar="FILE")
-    split: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,14 +62,12 @@ class DatasetOptions:
     Attributes:
         columns: the columns of the data: id, source, hypothesis (repeat for several), references.
         keep: write the rows that satisfy a condition, e.g. 'green >= .8'.
-        shard_rows: rows per shard (default: a thousandth of all, but 10,000 to 200,000).
         engine: engine that runs the workers; ray uses the cluster of $RAY_ADDRESS, or else starts
             one on this machine.
     """
 
     columns: tuple[str, ...] = option((), "--column", metavar="ROLE=NAME")
     keep: str | None = option(None, metavar="CONDITION")
-    shard_rows: int | None = option(None, metavar="N", least=1, most=100_000_000)
     engine: Literal["local", "ray"] = "local"
 
     def __post_init__(self) -> None:
@@ -118,14 +114,11 @@ class References:
 
     Attributes:
         m2: with files: gold edits in the M2 format.
-        source_text: with files: the text that grammar checkers read, if it is not the source: the
-            same lines with other blanks.
         references: with a benchmark: a reference set, or files (default: official).
         systems: with a benchmark: base (default), fluency, input or all.
     """
 
     m2: str | None = option(None, metavar="GOLD")
-    source_text: str | None = option(None, metavar="FILE")
     references: tuple[str, ...] | None = option(None, metavar="SET", several=True)
     systems: str | None = None
 
@@ -247,7 +240,7 @@ def read_files(args: argparse.Namespace, *, on_disk: bool = False) -> Corpus:
         args.parser.error("the following arguments are required: HYP")
     files = (args.source, args.hypotheses, args.references, args.m2)
     more = (language_from(args), args.source_text)
-    return read_corpus(*files, *more, on_disk=on_disk, split=args.split)
+    return read_corpus(*files, *more, on_disk=on_disk)
 
 
 def read_two_outputs(args: argparse.Namespace) -> Corpus:
@@ -271,7 +264,7 @@ def read_two_outputs(args: argparse.Namespace) -> Corpus:
     same = system_name(old) == system_name(new)
     outputs = {path if same else system_name(path): path for path in (args.old, args.new)}
     files = (args.source, outputs, args.references, args.m2)
-    return read_corpus(*files, language_from(args), args.source_text, split=args.split)
+    return read_corpus(*files, language_from(args), args.source_text)
 
 
 def read_sentence(args: argparse.Namespace) -> Corpus:
@@ -348,14 +341,14 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
     return in_language(corpus, language)
 
 
-def language_from(args: argparse.Namespace) -> Language:
-    """Return the language of files, according to --lang, --tokens, --fold and --tagger.
+def language_from(args: argparse.Namespace, tagger: str | None = None) -> Language:
+    """Return the language of files, according to --lang, --tokens and --fold.
 
     Whatever is not named is `auto`, which is decided by the texts.
     """
     from gecjury.corpus.languages.language import language_of
 
-    return language_of(args.lang or "en", args.tokens or "auto", args.fold or "auto", args.tagger)
+    return language_of(args.lang or "en", args.tokens or "auto", args.fold or "auto", tagger)
 
 
 def named_benchmark(
@@ -389,7 +382,6 @@ def named_benchmark(
         lang=args.lang,
         tokens=args.tokens,
         fold=args.fold,
-        tagger=args.tagger,
         quiet=args.quiet,
     )
 
@@ -417,17 +409,16 @@ def benchmark_or_files(args: argparse.Namespace) -> Corpus | Benchmark:
                 "only the outputs that you want"
             )
         files = (args.reference_files, args.m2)
-        return read_corpus(source, outputs, *files, language_from(args), args.source_text)
+        return read_corpus(source, outputs, *files, language_from(args))
     # A table or a TOML file may be a benchmark; any other single file cannot be one.
     if Path(source).is_file() and not (Path(source).suffix == ".toml" or is_table(source)):
         raise OptionError(
             f"{source} is the only input: give a source file and at least one system output, or a "
             "benchmark: its name, its folder, a .toml file or a table"
         )
-    if args.reference_files or args.m2 or args.source_text:
+    if args.reference_files or args.m2:
         raise OptionError(
-            f"-r, --m2 and --source-text are for files; for the references of {source} use "
-            "--references SET|FILE"
+            f"-r and --m2 are for files; for the references of {source} use --references SET|FILE"
         )
     return named_benchmark(args, source)
 

@@ -49,8 +49,6 @@ class Shared:
             is the language's own, which in English tokenises raw texts only.
         fold: auto (default), quotes, none, nfc or nfkc; quotes writes quotation marks, apostrophes,
             dashes and ellipses as the source does, auto only in files of another kind.
-        tagger: tagger for extracting edits: embedded (only English, its default), cherrant (only
-            Chinese, its default), none (the default of other languages), or spacy:NAME.
         format: how results are printed.
         data: folder with benchmark data.
         device: auto, cpu, cuda, cuda:N or mps.
@@ -73,7 +71,6 @@ class Shared:
     lang: str | None = option(None, metavar="CODE", reader="language", heading=_TEXTS)
     tokens: str | None = option(None, metavar="HOW", reader="texts")
     fold: Literal["auto", "quotes", "none", "nfc", "nfkc"] | None = option(None, reader="language")
-    tagger: str | None = option(None, metavar="NAME", reader="texts")
     format: Literal["table", "json", "tsv", "markdown", "latex"] = option("table", heading=_GLOBAL)
     data: str | None = option(None, metavar="DIR", reader="data")
     device: str = option("auto", reader="models")

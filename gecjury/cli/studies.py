@@ -257,7 +257,7 @@ def _data(args: argparse.Namespace, study: Study) -> Read:
         name = "sample" if study.takes == "sample" else args.inputs[0]
         return named_benchmark(args, name, study.view)
     if study.takes == "m2":
-        named = args.lang or args.tokens or args.fold or args.tagger
+        named = args.lang or args.tokens or args.fold
         language = language_from(args) if named else None
         return study.read(args.inputs, runtime_from(args), language)
     return benchmark_or_files(args)

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 _TRAINED = ("train some", "train impara", "train detector", "train judge")
 
+_FILES_OR_BENCHMARK = (
+    *("alarms", "attack", "estimate", "power", "analyse norms", "analyse map", "analyse edits"),
+    *("analyse scatter", "analyse lambda", "analyse layers"),
+)
+
 OPTIONS: dict[tuple[str, str], str] = {
     ("*", "--shuffles"): "use --aggregate expected-wins, which does not depend on the order",
     ("*", "--opponents"): "every system plays all others, or of more than 5 million games a sample",
@@ -23,7 +28,15 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("compare", "--lang"): "set language in benchmark.toml",
     ("compare", "--tokens"): "set tokens in benchmark.toml; in Python, load_benchmark takes tokens",
     ("compare", "--fold"): "set fold in benchmark.toml",
-    ("compare", "--tagger"): "name it with the metric: -m errant:tagger=NAME",
+    ("*", "--tagger"): "name it with the metric: -m errant:tagger=NAME",
+    ("alarms", "--tagger"): "edits are extracted with the language's own tagger (--lang)",
+    **{
+        (target, "--source-text"): "write the matches as M2 with `gecjury edits SOURCE MATCHES "
+        "--source-text FILE -o FILE.m2`, and name that file"
+        for target in _FILES_OR_BENCHMARK
+    },
+    ("*", "--pos"): "parts of speech are named as in spaCy 2, as in the published scores",
+    ("*", "--split"): "cut the source into sentences; `gecjury check --fix` cuts outputs to match",
     ("*", "--no-cache"): "use --cache none",
     **{
         (target, flag): instead
@@ -72,7 +85,6 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("attack", "--share"): "every sentence is damaged",
     ("data fetch", "--url"): "set GECJURY_DATA_URL to the address of a mirror",
     ("diff", "--permutations"): "there are 1,000; smaller p come from a normal curve",
-    ("edits", "--pos"): "parts of speech are named as in spaCy 2, as in the published scores",
     ("estimate", "--aspect"): "name a file with the ratings of one aspect (--labels FILE)",
     ("estimate", "--binary"): "the estimate needs no verdicts; for shares, rate outputs 1 or 0",
     ("estimate", "--good"): "rate good outputs 1 and others 0 (--labels FILE)",
@@ -82,11 +94,6 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("explain", "--samples"): "200 orders of edits are drawn if there are more than 10 edits",
     ("m2 apply", "--overlaps"): "remove one of two overlapping edits; the error names their line",
     ("m2 convert", "--overlaps"): "overlapping edits are kept",
-    (
-        "m2 reextract",
-        "--pos",
-    ): "parts of speech are named as in spaCy 2, as in the published scores",
-    ("m2 retype", "--pos"): "parts of speech are named as in spaCy 2, as in the published scores",
     ("m2 text", "--overlaps"): "overlapping edits are kept",
     ("judgments show", "--no-browser"): "it writes a page: --html FILE",
     ("judgments show", "--port"): "it writes a page: --html FILE",
@@ -101,8 +108,11 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("power", "--width"): "a 95% interval of width w needs (3.92 · c / w)²; c: deviation in JSON",
     ("power", "-d"): "three differences are shown; the number falls with 1/d²",
     ("score", "--address"): "set RAY_ADDRESS to auto or HOST:PORT",
+    ("score", "--macro"): "the mean of the sentences' scores (--sentences), or of the types' "
+    "(--by-type)",
     ("score", "--num-gpus"): "in Python, score_dataset(..., engine=RayEngine(num_gpus=N))",
     ("score", "--output-format"): "scores are written as Parquet",
+    ("score", "--shard-rows"): "in Python, score_dataset(..., shard_rows=N)",
     ("score", "--strict"): "bad rows get no score and are listed in bad-rows.jsonl",
 }
 """What to do instead of an option, by command and flag; `*` stands for every command."""

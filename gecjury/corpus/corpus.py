@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gecjury.core.arrays import blocks
 from gecjury.core.errors import InputError, nearest
 from gecjury.core.textfiles import FileLines, shown_path
 from gecjury.core.wording import named_lines
@@ -771,8 +770,8 @@ def _versions_print(versions: Iterable[Version]) -> str:
 
 def _json_pieces(version: Version) -> Iterator[bytes]:
     before = b"[["
-    for rows in blocks(len(version.lines), 1, _HASHED):
-        part = version.lines[rows]
+    for start in range(0, len(version.lines), _HASHED):
+        part = version.lines[start : start + _HASHED]
         data = "\n".join(part).encode("utf-8", "surrogatepass")
         # Where only quotation marks need escaping, joining the lines is four times as fast.
         if len(data.translate(None, _ESCAPED)) == len(data) - len(part) + 1:

@@ -16,8 +16,8 @@ from gecjury.core.wording import listed, named_lines
 from gecjury.corpus.corpus import NO_REFERENCE, Version, filled_references
 from gecjury.corpus.edits import overlapping_edits
 from gecjury.corpus.files.aligned import aligned
+from gecjury.corpus.files.forms import looks_like_matches
 from gecjury.corpus.files.gold import have_types, named_types, other_types
-from gecjury.corpus.files.matches import looks_like_matches
 from gecjury.corpus.files.reading import (
     align_reference,
     read_content,

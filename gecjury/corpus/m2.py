@@ -26,6 +26,7 @@ from gecjury.core.errors import InputError
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.edits import NOOP, Edit, apply_edits, counted_edits, overlapping_edits
 
+TARGET = re.compile(r"T\d+(?:-A(\d{1,9}))? ")
 _DIGITS = 18
 """Most digits of an annotator's number: it is a name, but files and tables also use its value."""
 
@@ -135,25 +136,6 @@ def m2_annotations(
     return tuple(lines) or (M2Annotation(-1, -1, NOOP, "-NONE-", annotator=annotator),)
 
 
-def looks_like_m2(lines: Sequence[str]) -> bool:
-    """Return True if the content is M2: the first line is an S line, and A lines follow.
-
-    A file whose blocks have no A line is M2 if it has S lines and blank lines only. A broken file
-    is still M2, so that its reader can name the line at fault.
-    """
-    if not lines or not (lines[0] == "S" or lines[0].startswith("S ")):
-        return False
-    # A text may have a sentence that begins with "S ", but not edits or blank lines after it.
-    head = lines[:200]
-    if any(line.startswith("A ") and "|||" in line for line in head):
-        return True
-    blank = [not line.strip() for line in head]
-    return any(blank) and all(
-        empty or line == "S" or line.startswith("S ") or _TARGET.match(line)
-        for empty, line in zip(blank, head, strict=True)
-    )
-
-
 def read_m2(path: str | Path, *, overlaps: str = "reject") -> tuple[M2Sentence, ...]:
     """Read an M2 file (also gzip).
 
@@ -207,7 +189,7 @@ def parse_m2(
             if overlaps == "reject":
                 _check_order(annotations, annotation, where)
             annotations.append(annotation)
-        elif source is not None and (target := _TARGET.match(line)):
+        elif source is not None and (target := TARGET.match(line)):
             alignment, ragged = int(target[1] or 0), True
         elif line.strip():
             raise InputError(
@@ -223,7 +205,6 @@ def parse_m2(
 
 
 # ChERRANT's line above the edits of an annotator, with the number of the alignment.
-_TARGET = re.compile(r"T\d+(?:-A(\d{1,9}))? ")
 
 
 def format_m2(sentences: Iterable[M2Sentence]) -> str:

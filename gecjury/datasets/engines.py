@@ -34,7 +34,7 @@ def workers_died(job: Job, shard: Shard, times: str) -> IncompleteError:
     """Return the error for a shard that kills its workers; it names file and rows."""
     return IncompleteError(
         f"{job.files[shard.file].path}, rows {shard.start + 1} to {shard.stop}: the worker died "
-        f"{times}: use fewer workers or smaller shards (--shard-rows), and run the command again"
+        f"{times}: use fewer workers or smaller shards (shard_rows), and run the command again"
     )
 
 

@@ -115,7 +115,7 @@ def begin(job: Job, old: Job | None) -> None:
 def _differences(old: Job, new: Job) -> list[str]:
     """Return the differences between two jobs, a line each."""
     names = {"id": "column of ids", "source": "column of sources", "keep": "--keep",
-             "references": "column of references", "shard_rows": "--shard-rows"}  # fmt: skip
+             "references": "column of references", "shard_rows": "shard_rows"}  # fmt: skip
     then, now = (
         {what: getattr(job, field) for field, what in names.items()}
         | {"columns of hypotheses": ", ".join(job.hypotheses.values())}

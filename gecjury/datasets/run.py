@@ -128,7 +128,7 @@ def score_dataset(
     scorers = _scorers(metrics)
     _check_runtime(runtime, engine)
     if shard_rows is not None and shard_rows < 1:
-        raise OptionError(f"--shard-rows {shard_rows}: expected 1 or more")
+        raise OptionError(f"shard_rows = {shard_rows}: expected 1 or more")
     paths = dataset_files(inputs)
     target = Path(folder).absolute()
     _check_apart(target, inputs, paths)
@@ -199,7 +199,7 @@ def _typed(scorer: Scorer) -> str:
     """Return a metric as given on the command line, with every option that is not the default."""
     from dataclasses import MISSING, fields
 
-    from gecjury.scoring.own_code import name_elsewhere
+    from gecjury.scoring.registry import name_elsewhere
 
     options = []
     for field in fields(scorer):

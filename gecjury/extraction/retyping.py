@@ -27,7 +27,6 @@ from gecjury.corpus.files.gold import (
     have_types,
     named_types,
     other_types,
-    scheme_of,
 )
 from gecjury.corpus.m2 import M2Annotation, M2Sentence, m2_annotations
 from gecjury.extraction.extract import (
@@ -39,7 +38,7 @@ from gecjury.extraction.extract import (
 from gecjury.extraction.merging import Span
 from gecjury.extraction.parsing import Parsed
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor
-from gecjury.extraction.taggers import extractor_of
+from gecjury.extraction.taggers import extractor_of, scheme_of
 
 GoldTypes = Literal["auto", "gold", "errant"]
 """How the types of gold edits are treated: `auto` replaces types that are not ERRANT's if
@@ -57,10 +56,17 @@ def is_retyped(corpus: Corpus, types: GoldTypes, tagger: str = "embedded") -> bo
     """Return True if any gold edit of a corpus is retyped; nothing is parsed."""
     if types == "errant":
         return any(any(version.edits or ()) for version in corpus.references)
+    if not _has_gold(corpus):
+        return False
     scheme = scheme_of(corpus.language.tagger_for(tagger))
     # `UNK` and `noop` are in every scheme, and so never need new types.
     foreign = types == "auto" and other_types(corpus.references, scheme)
     return bool(foreign) and have_types(corpus.hypotheses, scheme)
+
+
+def _has_gold(corpus: Corpus) -> bool:
+    """Return True if a reference has edits, which need not be extracted."""
+    return any(version.edits is not None for version in corpus.references)
 
 
 def typed_corpus_edits(
@@ -82,6 +88,8 @@ def typed_corpus_edits(
     """
     tagger = corpus.language.tagger_for(tagger)
     original = corpus_edits(corpus, tagger, runtime)
+    if not _has_gold(corpus):
+        return original
     scheme = scheme_of(tagger)
     owner = "ERRANT's" if scheme == "errant" else f"those of tagger={tagger}"
     other = other_types(corpus.references, scheme)

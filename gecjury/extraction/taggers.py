@@ -14,12 +14,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from gecjury.corpus.files.gold import scheme_of
+from gecjury.corpus.files.gold import Scheme
 from gecjury.extraction import plain, universal
 from gecjury.extraction.pipeline import Extractor, errant_extractor
 from gecjury.extraction.tagger import EMBEDDED, load_tagger
 from gecjury.extraction.tagger.fast import Embedded
 from gecjury.extraction.tagger.importing import installed_version, tested_version
+
+
+def scheme_of(tagger: str) -> Scheme:
+    """Return the scheme of the types that a tagger's edits have."""
+    if tagger == "none":
+        return "plain"
+    if tagger == "cherrant":
+        return "cherrant"
+    return "universal" if tagger.startswith("spacy:") else "errant"
 
 
 def extractor_of(tagger: str) -> Extractor:

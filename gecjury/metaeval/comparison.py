@@ -57,10 +57,10 @@ from gecjury.metaeval.uncertainty import (
 )
 from gecjury.scoring import registry
 from gecjury.scoring.options import short_names
-from gecjury.scoring.resampled import Entry
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
+from gecjury.scoring.system_tests import Entry
 from gecjury.stats.resampling import Over, check_resamples
 
 _SIZES = (4, 8)  # of windows, in systems

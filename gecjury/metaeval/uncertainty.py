@@ -18,7 +18,7 @@ from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.benchmarks.table import View
 from gecjury.core.arrays import BLOCK, FloatArray, IntArray, blocks, draw_weights
 from gecjury.metaeval.study import LEAST_SENTENCES, Study
-from gecjury.scoring.resampled import Entry, resampled_system_scores
+from gecjury.scoring.system_tests import Entry, resampled_system_scores
 from gecjury.stats.bootstrap import Interval, Resampled, interval, make_resampled
 from gecjury.stats.correlation import correlations
 from gecjury.stats.counts import ratio

@@ -69,7 +69,7 @@ def _is_address(line: str) -> bool:
 
 
 _LATEX = str.maketrans(
-    {c: f"\\{c}" for c in "&%$#_{}"}
+    {"&": "\\&", "%": "\\%", "$": "\\$", "#": "\\#", "_": "\\_", "{": "\\{", "}": "\\}"}
     | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
     | {"–": "--", "α": "$\\alpha$", "β": "$\\beta$", "γ": "$\\gamma$", "ε": "$\\varepsilon$"}
     | {"κ": "$\\kappa$", "λ": "$\\lambda$", "ρ": "$\\rho$", "τ": "$\\tau$", "∅": "$\\emptyset$"}
@@ -78,7 +78,9 @@ _LATEX = str.maketrans(
 )
 # In a comment only the end of the line has an effect. The characters of commands are escaped in
 # case somebody uncomments the line; the others are kept, so that signatures can be copied.
-_LATEX_COMMENT = str.maketrans({sign: _LATEX[ord(sign)] for sign in "\\{}^"})
+_LATEX_COMMENT = str.maketrans(
+    {"\\": "\\textbackslash{}", "{": "\\{", "}": "\\}", "^": "\\textasciicircum{}"}
+)
 
 
 def latex(text: str) -> str:

@@ -162,10 +162,11 @@ class Work:
         Raises:
             OutputError: the folder cannot be written; raised before anything is scored.
         """
-        if self.folder:
-            check_writable(self.folder)
+        if not self.folder:
+            return tuple(s.score_corpus(self.corpus, self.runtime) for s in self.scorers)
+        check_writable(self.folder)
         return tuple(
-            score_with_files(scorer, self.corpus, self.folder or None, self.runtime)
+            score_with_files(scorer, self.corpus, self.folder, self.runtime)
             for scorer in self.scorers
         )
 

@@ -32,8 +32,7 @@ from gecjury.refbased.edit_metric import (
     ScoreLevel,
     distinct_corrections,
 )
-from gecjury.refbased.references import FirstBest, RunningRule, f_rule
-from gecjury.refbased.wordless import wordless
+from gecjury.refbased.references import FirstBest, RunningRule, f_rule, wordless
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics

@@ -32,8 +32,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.core.wording import named_lines
 from gecjury.corpus.corpus import Corpus
 from gecjury.refbased.imeasure.alignment import AlignedColumn, align_many
-from gecjury.refbased.references import choose_best
-from gecjury.refbased.wordless import wordless
+from gecjury.refbased.references import choose_best, wordless
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import ratio

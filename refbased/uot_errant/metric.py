@@ -23,7 +23,7 @@ from gecjury.refbased.edit_metric import (
     distinct_corrections,
     words,
 )
-from gecjury.refbased.references import FirstBest, f_rule
+from gecjury.refbased.references import FirstBest, f_rule, wordless
 from gecjury.refbased.uot_errant.transport import (
     Penalties,
     Problem,
@@ -47,7 +47,6 @@ from gecjury.refbased.uot_errant.vectors import (
     edit_vectors,
     masses,
 )
-from gecjury.refbased.wordless import wordless
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, HeatMap, edit_label
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f

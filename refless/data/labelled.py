@@ -18,7 +18,8 @@ from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import fingerprint
-from gecjury.corpus.m2 import looks_like_m2, parse_m2
+from gecjury.corpus.files.forms import looks_like_m2
+from gecjury.corpus.m2 import parse_m2
 from gecjury.refless.data.pairs import Correction, detection_labels
 
 LABELLED_SETS = {

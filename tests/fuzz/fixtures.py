@@ -136,7 +136,7 @@ def dataset_words(path: Path) -> list[str]:
     """Return the command line that scores `DATASET` in a file, without the results folder."""
     roles = ("id=id", "source=source", "hypothesis=a", "hypothesis=b", "references=references")
     columns = [word for role in roles for word in ("--column", role)]
-    return ["score", str(path), *columns, "-m", "gleu", "-m", "changes", "--shard-rows", "2"]
+    return ["score", str(path), *columns, "-m", "gleu", "-m", "changes"]
 
 
 def make_answers(task: Any) -> None:

@@ -17,16 +17,10 @@ from collections.abc import Sequence
 from gecjury.core.errors import InputError
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.files.aligned import ESSAY
+from gecjury.corpus.files.forms import LIKE_A_HEADER
 
 _HEADER = re.compile(r"### essay_id = (\S.*?)\s*")
-_LIKE_A_HEADER = re.compile(r"\s*#+\s*essay_id\b")
 _SHAPE = "`### essay_id = ID` on a line above each essay"
-
-
-def looks_like_essays(lines: Sequence[str]) -> bool:
-    """Return whether the first line that is not blank is a header of an essay."""
-    first = next((line for line in lines if line.strip()), "")
-    return bool(_LIKE_A_HEADER.match(first))
 
 
 def parse_essays(lines: Sequence[str], where: str) -> Version:
@@ -44,7 +38,7 @@ def parse_essays(lines: Sequence[str], where: str) -> Version:
     essay = ""
     for number, line in enumerate(lines, 1):
         header = _HEADER.fullmatch(line)
-        if header is None and _LIKE_A_HEADER.match(line):
+        if header is None and LIKE_A_HEADER.match(line):
             raise InputError(f"{where}, line {number}: {line!r:.60}; expected {_SHAPE}")
         if header is None:
             if line.strip():

@@ -32,21 +32,12 @@ _PARTS = {
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "CONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON"),
     *("PROPN", "SCONJ", "SYM", "VERB", "X"),
 }
-_BY_PART = _BY_FORM | _PARTS | {"MORPH"} | {f"{part}:FORM" for part in _PARTS}
+_BY_PART = _BY_FORM | _PARTS | {"MORPH"} | set(map("{}:FORM".format, _PARTS))
 _CATEGORIES: dict[Scheme, set[str]] = {
     "errant": _BY_RULES,
     "plain": _BY_FORM,
     "universal": _BY_PART,
 }
-
-
-def scheme_of(tagger: str) -> Scheme:
-    """Return the scheme of the types that a tagger's edits have."""
-    if tagger == "none":
-        return "plain"
-    if tagger == "cherrant":
-        return "cherrant"
-    return "universal" if tagger.startswith("spacy:") else "errant"
 
 
 def has_type_of(scheme: Scheme, kind: str) -> bool:

@@ -17,7 +17,6 @@ The JSON is one reply for the whole text, its lines joined by `\n`, or one reply
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -29,11 +28,11 @@ from typing import Any, NamedTuple
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import MOST_JSON, parse_json, shown_path
 from gecjury.corpus.corpus import Mark, Version
+from gecjury.corpus.files.forms import MATCH_COLUMNS, is_table, object_or_none
 from gecjury.corpus.files.rows import MOST_CELL, check_names, table_of
 from gecjury.corpus.languages.language import Language
 from gecjury.corpus.tokens import folded
 
-_NEEDED = ("line", "offset", "length")
 _FORMS = "LanguageTool's `matches`, Harper's `lints`, or columns line,offset,length,replacement"
 _WIDE = re.compile("[\U00010000-\U0010ffff]")
 
@@ -97,38 +96,6 @@ class _Raw(NamedTuple):
     quoted: str | None
 
 
-def looks_like_matches(lines: Sequence[str]) -> bool:
-    """Return True for the matches of a checker: a table's header, or JSON with their key.
-
-    JSON lines of hypotheses, objects with `text` or `hypothesis`, are not matches.
-    """
-    if lines[0].lstrip()[:1] not in ("{", "["):
-        return {cell.strip().strip('"').lower() for cell in _CELLS.split(lines[0])}.issuperset(
-            _NEEDED
-        )
-    if _is_table(lines):
-        return True
-    if not any(re.search(r'"(?:matches|lints)"\s*:\s*\[', line) for line in lines[:1000]):
-        return False
-    first = _object_or_none(lines[0])
-    return first is None or not {"text", "hypothesis"} & first.keys()
-
-
-_CELLS = re.compile(r"[,;\t]")
-
-
-def _is_table(lines: Sequence[str]) -> bool:
-    """Return True if matches are a table: not JSON, or objects with its columns."""
-    if lines[0].lstrip()[:1] not in ("{", "["):
-        return True
-    head = "\n".join(lines[:100])
-    try:
-        first, _ = json.JSONDecoder().raw_decode(head, head.index("{"))
-    except (ValueError, RecursionError):
-        return False
-    return {key.lower() for key in first}.issuperset(_NEEDED)
-
-
 def read_matches(
     path: str | Path, lines: Sequence[str], texts: Sequence[str], name: str
 ) -> Matches:
@@ -145,7 +112,7 @@ def read_matches(
             text: beyond its end, inside a surrogate pair, or with another quoted text.
     """
     where = shown_path(path)
-    if _is_table(lines):
+    if is_table(lines):
         return _of_table("\n".join(lines), where, texts, name)
     replies = _replies(lines, where)
     if len(replies) == 1:
@@ -164,17 +131,9 @@ def read_matches(
     return Matches(by_line)
 
 
-def _object_or_none(line: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
 def _replies(lines: Sequence[str], where: str) -> list[Any]:
     """Return one reply for the whole text, or one a line."""
-    if len(lines) > 1 and _object_or_none(lines[0]) is not None:
+    if len(lines) > 1 and object_or_none(lines[0]) is not None:
         # Contexts are cut at code units, so they may end in half a surrogate pair.
         return [
             parse_json(line, f"{where}, line {row}", "one reply a line", halves=True)
@@ -334,10 +293,10 @@ def _of_table(text: str, where: str, texts: Sequence[str], name: str) -> Matches
     columns = [column.strip().lower() for column in table.columns]
     check_names(columns, where)
     place = dict(zip(columns, table.columns, strict=True))
-    if lacking := [column for column in _NEEDED if column not in place]:
+    if lacking := [column for column in MATCH_COLUMNS if column not in place]:
         raise InputError(
             f"{where}: no column {lacking[0]!r} among {', '.join(columns):.300}; expected "
-            f"{', '.join(_NEEDED)} with one separator, and optionally replacement and rule"
+            f"{', '.join(MATCH_COLUMNS)} with one separator, and optionally replacement and rule"
         )
     suggestions: dict[tuple[int, int, int, str], list[tuple[str, bool]]] = {}
     ends_at: dict[tuple[int, int, int, str], str] = {}

@@ -13,7 +13,6 @@ Example:
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gecjury.core.errors import InputError
-from gecjury.core.textfiles import MOST_JSON, FileLines, parse_json, read_lines, shown_path
+from gecjury.core.textfiles import FileLines, parse_json, read_lines, shown_path
 from gecjury.corpus.corpus import (
     NO_REFERENCE,
     Corpus,
@@ -33,13 +32,21 @@ from gecjury.corpus.corpus import (
     wrong_count,
 )
 from gecjury.corpus.files.aligned import ESSAY, aligned, row_ids
-from gecjury.corpus.files.essays import looks_like_essays, parse_essays
+from gecjury.corpus.files.essays import parse_essays
+from gecjury.corpus.files.forms import (
+    BINARY_ENDINGS,
+    JSON_ENDINGS,
+    ending_of,
+    form_of,
+    looks_like_essays,
+    looks_like_m2,
+    looks_like_matches,
+)
 from gecjury.corpus.files.gold import join_annotators
-from gecjury.corpus.files.matches import corrected_version, looks_like_matches, read_matches
+from gecjury.corpus.files.matches import corrected_version, read_matches
 from gecjury.corpus.files.rows import Table, read_table
 from gecjury.corpus.languages.language import ENGLISH, Language
-from gecjury.corpus.m2 import M2Sentence, looks_like_m2, parse_m2
-from gecjury.corpus.sentences import split_corpus
+from gecjury.corpus.m2 import M2Sentence, parse_m2
 from gecjury.corpus.tokens import in_language, looks_raw
 
 _Reader = Callable[[str | Path], Sequence[str]]
@@ -64,14 +71,11 @@ _TEXT_KEYS: Mapping[_Role, tuple[str, ...]] = {
     "hypothesis": ("text", "hypothesis", "output"),
     "reference": ("text", "reference", "references", "hypothesis", "output"),
 }
-_JSON = (".jsonl", ".ndjson", ".json")
-_BINARY = (".parquet", ".pq", ".xlsx")
-_TABLES = (".csv", ".tsv", ".tab", *_BINARY)
 
 
 def read_content(path: str | Path, read: _Reader = read_lines) -> Sequence[str]:
     """Return the lines of a file by which its form is told; of binary tables, one empty line."""
-    return [""] if _ending(path) in _BINARY else read(path)
+    return [""] if ending_of(path) in BINARY_ENDINGS else read(path)
 
 
 def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Version, ...]:
@@ -122,7 +126,7 @@ def _versions_of(
         versions: tuple[Version, ...] = (Version(tuple(block.source for block in blocks)),)
         if role != "source":
             versions = gold_versions(blocks)
-        if _ending(path) == ".m2":
+        if ending_of(path) == ".m2":
             return versions, blocks
         return tuple(version.with_note("read as M2") for version in versions), blocks
     if role != "source" and looks_like_matches(lines):
@@ -154,8 +158,22 @@ def align_reference(
     """
     return [
         meant_references(version, source.lines)
-        for version in aligned(source, where, [name] * len(versions), versions, references=True)
+        for version in _in_order(source, where, [name] * len(versions), versions, references=True)
     ]
+
+
+def _in_order(
+    source: Version,
+    where: str,
+    names: Sequence[str],
+    versions: Sequence[Version],
+    *,
+    references: bool = False,
+) -> list[Version]:
+    """Return versions whose texts are in the order of the source's, by ids if there are any."""
+    if all(version.ids is None for version in (source, *versions)):
+        return [*versions]
+    return aligned(source, where, names, versions, references=references)
 
 
 def read_gold(path: str | Path, *, overlaps: str = "keep") -> tuple[M2Sentence, ...]:
@@ -186,7 +204,6 @@ def read_corpus(
     source_text: str | Path | None = None,
     *,
     on_disk: bool = False,
-    split: bool = False,
 ) -> Corpus:
     """Read the files of one evaluation and check that they belong together.
 
@@ -209,8 +226,6 @@ def read_corpus(
         source_text: the text that checkers read, if it is not `source`: the same lines and
             characters with other spaces.
         on_disk: leave large files of plain text on disk, whatever their size (`Corpus.on_disk`).
-        split: cut lines of several sentences, and essays, into sentences
-            (`gecjury.corpus.sentences`).
 
     Raises:
         InputError: a file cannot be read, a system is named twice, line counts differ, a
@@ -253,7 +268,7 @@ def read_corpus(
             systems[name] = _hypothesis(path, content)
         labels[label] = shown_path(path)
     files = [labels[f"system {name}"] for name in systems]
-    outputs_read = aligned(source_read, labels["source"], files, [*systems.values()])
+    outputs_read = _in_order(source_read, labels["source"], files, [*systems.values()])
     systems = dict(zip(systems, outputs_read, strict=True))
     lists: list[Version] = []
     named: dict[str, list[Version]] = {}
@@ -306,7 +321,7 @@ def read_corpus(
         reference_sets={name: partial(tuple, versions) for name, versions in named.items()},
         source_text=text,
     )
-    corpus = in_language(split_corpus(corpus.held()) if split else corpus, language)
+    corpus = in_language(corpus, language)
     if of_source.plain or not checkers:
         return corpus
     # Marks count the tokens of the sources after tokenisation.
@@ -361,7 +376,7 @@ def _left_on_disk(path: str | Path) -> Sequence[str]:
         looks_like_m2(lines)
         or looks_like_matches(lines)
         or looks_like_essays(lines)
-        or _form(path, lines)
+        or form_of(path, lines)
     ):
         return lines.held()
     return lines
@@ -388,7 +403,7 @@ def read_source(path: str | Path, read: _Reader = read_lines) -> Version:
 
 def _texts(path: str | Path, lines: Sequence[str], role: _Role) -> tuple[Version, ...]:
     """Return the lines of a text file, or the texts of JSON lines or of a table."""
-    where, form = shown_path(path), _form(path, lines)
+    where, form = shown_path(path), form_of(path, lines)
     if not form:
         return (Version(lines if isinstance(lines, FileLines) else tuple(lines)),)
     notes: Sequence[str] = ()
@@ -398,7 +413,7 @@ def _texts(path: str | Path, lines: Sequence[str], role: _Role) -> tuple[Version
         notes = table.notes
     else:
         values = _json_values(lines, where, form)
-        if _ending(path) not in _JSON:
+        if ending_of(path) not in JSON_ENDINGS:
             notes = ("read as JSON lines",)
     values = [(line, _lower_keys(value)) for line, value in values]
     rows = [(line, value) for line, value in values if isinstance(value, dict)]
@@ -415,48 +430,6 @@ def _lower_keys(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     return {name.lower(): cell for name, cell in value.items()}
-
-
-def _ending(path: str | Path) -> str:
-    return Path(str(path).removesuffix(".gz")).suffix.lower()
-
-
-def _form(path: str | Path, lines: Sequence[str]) -> Literal["", "lines", "list", "table"]:
-    """Return the form of a file of texts: JSON lines, a JSON list, a table, or "" for plain text.
-
-    The ending decides. Without one of these endings, a first line that is an object shows that the
-    file is JSON lines. Other lines may be JSON by chance: `" Yes . "` and `[1]` are sentences, too.
-
-    Raises:
-        InputError: the file is one JSON list of texts, and its ending does not say so.
-    """
-    ending = _ending(path)
-    if ending in _TABLES:
-        return "table"
-    whole = None
-    if lines[0].lstrip().startswith("[") and sum(map(len, lines)) <= MOST_JSON:
-        whole = _json_or_none("\n".join(lines))
-    if isinstance(whole, list) and ending == ".json":
-        return "list"
-    if isinstance(whole, list) and whole and all(isinstance(value, str | dict) for value in whole):
-        raise InputError(
-            f"{shown_path(path)}: one JSON list; expected one value a line, e.g. `jq -c '.[]'`, "
-            "or a file whose name ends in .json"
-        )
-    if ending in _JSON:
-        return "lines"
-    first = lines[0].lstrip()
-    return "lines" if first.startswith("{") and isinstance(_json_or_none(first), dict) else ""
-
-
-def _json_or_none(text: str) -> object:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return None
-    except (ValueError, RecursionError):
-        # JSON with too much nesting or too many digits, which its reader reports.
-        return {}
 
 
 def _json_values(lines: Sequence[str], where: str, form: str) -> list[tuple[int, Any]]:
@@ -477,7 +450,7 @@ def _table(path: str | Path, role: _Role) -> Table:
         raise InputError(
             f"{table.path}, line 1: no column of texts among {', '.join(table.columns):.300}; "
             f"expected {' or '.join(keys[:3])}, or plain text in a file that does not end in "
-            f"{_ending(path)}"
+            f"{ending_of(path)}"
         )
     return table
 

@@ -183,7 +183,7 @@ def language_of(
     owner = next((code for code, own in _OWN_TAGGER.items() if own == language.tagger), plain)
     if owner != plain:
         raise OptionError(
-            f"--tagger {language.tagger} is for {LANGUAGES[owner]}, and the texts are "
+            f"tagger {language.tagger} is for {LANGUAGES[owner]}, and the texts are "
             f"{language.name}; use none, or spacy:NAME for an installed spaCy pipeline"
         )
     return language

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import functools
 import http.server
-import io
 import json
 import shlex
 import threading
@@ -19,7 +18,7 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import command_parser, data
 from gecjury.cli.parsers import CommandParser
 from gecjury.core.errors import DataError, OptionError, OutputError
-from gecjury.core.textfiles import read_lines, write_text
+from gecjury.core.textfiles import read_lines
 
 
 def run(*arguments: str, data_folder: Path | None = None, form: str = "json") -> int:
@@ -98,20 +97,6 @@ def test_fetch_then_verify_list_and_path(
     assert json.loads(capsys.readouterr().out)[0]["fetched"] == 0
 
 
-def test_quiet_downloads_draw_no_bar(
-    mirror: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number, words in enumerate(([], ["-q"])):
-        terminal = io.StringIO()
-        monkeypatch.setattr(terminal, "isatty", lambda: True)
-        monkeypatch.setattr("sys.stderr", terminal)
-        monkeypatch.setenv("TERM", "xterm")
-        folder = tmp_path / str(number)
-        assert run("fetch", "gug", *words, data_folder=folder) == 0
-        assert ("\x1b[" in terminal.getvalue()) == (not words)
-        assert "gecjury: fetching 2 files" in terminal.getvalue()
-
-
 def test_fetch_into_a_new_folder(mirror: None, tmp_path: Path) -> None:
     assert run("fetch", "gug", data_folder=tmp_path / "new") == 0
     assert run("verify", "gug", data_folder=tmp_path / "new") == 0
@@ -185,26 +170,6 @@ def test_the_sample_is_never_written_over_files(
     with pytest.raises(OutputError):
         run("sample", str(tmp_path / "ref1.txt"))
     assert (tmp_path / "ref1.txt").read_text() == "mine\n"
-
-
-def test_the_sample_is_completed_after_an_interrupted_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written: list[object] = []
-
-    def fill(path: Path, text: str) -> None:
-        if len(written) == 3:
-            raise OutputError(f"{path}: cannot be written (No space left on device)")
-        written.append(path)
-        write_text(path, text)
-
-    with monkeypatch.context() as patched:
-        patched.setattr("gecjury.core.textfiles.write_text", fill)
-        with pytest.raises(OutputError, match="No space left"):
-            run("sample", str(tmp_path))
-    assert len([*tmp_path.iterdir()]) == 3
-    assert run("sample", str(tmp_path)) == 0
-    assert len([*tmp_path.iterdir()]) > 3
 
 
 @pytest.mark.parametrize(

@@ -80,20 +80,6 @@ def test_m2_apply_text_and_round_trip(capsys: pytest.CaptureFixture[str], files:
     assert scores == [1.0, 1.0]
 
 
-def test_every_real_m2_file_is_converted_unchanged(
-    capsys: pytest.CaptureFixture[str], data_dir: Path
-) -> None:
-    """Convert the official file, the ten annotators' and ERRANT's files, byte for byte."""
-    files = [
-        *sorted((data_dir / "conll14").rglob("*.m2")),
-        *sorted((data_dir / "conll14-errant").glob("*.errant")),
-    ]
-    assert len(files) == 16
-    for file in files:
-        out, _ = run(capsys, "m2", "convert", str(file))
-        assert out.encode() == file.read_bytes(), file
-
-
 BAD = {
     "outside": ("S a b\nA 1 3|||X|||c|||REQUIRED|||-NONE-|||0\n\n", ["line 2", "outside", "2"]),
     "backwards": ("S a b\nA 2 1|||X|||c|||REQUIRED|||-NONE-|||0\n\n", ["line 2", "ends before"]),
@@ -125,18 +111,6 @@ def test_malformed_m2_is_refused_with_its_line(
         capsys, "m2", "check", str(path), "--format", "json", status=0 if level == "warning" else 2
     )
     assert json.loads(out)["findings"][0]["level"] == level
-
-
-def test_different_sources_are_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    one, two = tmp_path / "one.m2", tmp_path / "two.m2"
-    one.write_text("S a b\n\nS c d\n\n")
-    two.write_text("S a b\n\nS c e\n\n")
-    _, err = run(capsys, "m2", "convert", str(one), str(two), status=2)
-    assert "sentence 2" in err
-    assert "c d" in err
-    assert "c e" in err
-    out, _ = run(capsys, "m2", "check", str(one), str(two), "--format", "json", status=2)
-    assert "sentence 2" in json.loads(out)["findings"][0]["message"]
 
 
 def test_unknown_annotator_and_tagger(capsys: pytest.CaptureFixture[str], files: Path) -> None:
@@ -171,14 +145,6 @@ def test_counts_by_type_at_every_level(capsys: pytest.CaptureFixture[str], tmp_p
         by_type = json.loads(out)["rows"][0]["by_type"]
         assert {k: (v["tp"], v["fp"], v["fn"]) for k, v in by_type.items()} == counts
         assert "NOUN" in run(capsys, *argv, "--by-type", "2")[0]
-
-
-def test_a_file_of_a_different_length_is_reported_by_name(
-    capsys: pytest.CaptureFixture[str], files: Path
-) -> None:
-    (files / "one.txt").write_text("This is a sentence .\n")
-    _, err = run(capsys, "edits", *(str(files / n) for n in ("source.txt", "one.txt")), status=2)
-    assert f"{files / 'one.txt'} has 1 lines, but {files / 'source.txt'} has 2" in err
 
 
 NUCLE = """\

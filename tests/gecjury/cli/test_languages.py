@@ -1,4 +1,4 @@
-"""--lang, --tokens, --fold and --tagger on commands that read texts."""
+"""--lang, --tokens and --fold on commands that read texts."""
 
 from __future__ import annotations
 
@@ -91,14 +91,6 @@ def test_m2_and_text_of_the_same_sentence_match(
     assert scored[0]["score"] == 1.0
 
 
-def test_the_english_tagger_is_refused_for_swedish(
-    swedish: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["score", "s.txt", "a.txt", "-r", "r.txt", "-m", "errant", "--lang", "sv",
-                 "--tagger", "embedded"]) == 2  # fmt: skip
-    assert "--tagger embedded is for English" in capsys.readouterr().err
-
-
 JAPANESE = "s.txt: looks like Japanese and is read as English: --lang ja"
 
 
@@ -132,15 +124,3 @@ def test_japanese_without_its_language_is_noted_below_the_scores(
     assert notes.count(JAPANESE) == 1
     assert main([*command, "--lang", "ja", "--tokens", "char", "--format", "json"]) == 0
     assert JAPANESE not in capsys.readouterr().out
-
-
-def test_japanese_rows_without_their_language_are_noted(
-    japanese: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    row = {
-        name: Path(f"{name[0]}.txt").read_text(encoding="utf-8").strip()
-        for name in ("source", "hypothesis")
-    }
-    Path("d.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-    assert main(["score", "d.jsonl", "-o", "out", "-m", "changes", "--format", "json"]) == 0
-    assert "some sources: looks like Japanese and is read as English" in capsys.readouterr().out

@@ -108,7 +108,7 @@ def test_odd_files_score_like_plain_ones(shell: Shell, name: str, data: str | by
         ("repeated sentences", [FIXED[0]] * 3),
         ("emoji", [FIXED[0] + " 👩🏽‍🚀 🇯🇵", "👍", FIXED[2]]),
         ("one token", ["This", "He", "All"]),
-        ("10,000 tokens", [FIXED[0], " ".join(["very"] * 10_000), FIXED[2]]),
+        ("1,000 tokens", [FIXED[0], " ".join(["very"] * 1_000), FIXED[2]]),
         ("line separators", [FIXED[0] + " \u2028 \x0b \x85", FIXED[1], FIXED[2]]),
         ("other scripts", ["私 は 学生 です 。", "Ωμέγα", "שלום"]),
     ],
@@ -121,15 +121,6 @@ def test_odd_sentences_are_legal(shell: Shell, name: str, lines: list[str]) -> N
         rows += shell.rows("score", "odd.txt", "mine.txt", "-r", "odd.txt", *metrics)
         assert all(0 <= float(str(row["score"])) <= 1 for row in rows), name
     assert shell("check", "source.txt", "odd.txt", "-r", "odd.txt")[0] == 0
-
-
-def test_a_repeated_corpus_scores_like_a_single_copy(shell: Shell) -> None:
-    for name in ("source", "mine", "ref"):
-        shell.write(f"{name}9.txt", (shell.folder / f"{name}.txt").read_text() * 9)
-    once = shell.rows("score", "source.txt", "source.txt", "-r", "ref.txt", *METRICS)
-    often = shell.rows("score", "source9.txt", "source9.txt", "-r", "ref9.txt", *METRICS)
-    for one, two in zip(once, often, strict=True):
-        assert one["score"] == pytest.approx(two["score"])
 
 
 def test_a_missing_score_gives_status_1(shell: Shell, registered: Callable[..., Path]) -> None:
@@ -294,19 +285,6 @@ def test_the_table_of_metrics_is_grouped_by_family(shell: Shell) -> None:
     assert "|v1" not in out
     signatures = shell("metrics", "--verbose")[1].removeprefix(out)
     assert "\ngreen|n=4,unit=word,beta=2.0|v2\n" in signatures
-
-
-def test_a_named_metric_has_one_table_of_options(shell: Shell) -> None:
-    _, out, _ = shell("metrics", "green")
-    assert ["beta", "2.0", "number:", "weight", "of", "recall;"] in [
-        line.split()[:6] for line in out.splitlines()
-    ]
-    for name in ("llm-s", "uot-errant"):
-        assert shell("metrics", name)[1].count(" value: meaning ") == 1
-    header = shell("metrics", "llm-s", "--format", "tsv")[1].splitlines()[0]
-    assert header.split("\t") == ["option", "default", "expected", "meaning"]
-    _, out, _ = shell("metrics", "llm-s")
-    assert "a published criterion: grammaticality, fluency or meaning." in " ".join(out.split())
 
 
 def test_check_reports_all_faults_at_once(shell: Shell) -> None:

@@ -78,14 +78,6 @@ def test_wrong_use_is_refused(
     assert expected in refused(shell, "score", *words)
 
 
-def test_options_may_be_placed_between_file_names(shell: Shell, tmp_path: Path) -> None:
-    assert json_of(shell, "score", "source.txt", "-m", "changes", "mine.txt")["rows"]
-    write(tmp_path / "a.parquet", rows(3))
-    write(tmp_path / "b.parquet", rows(4, start=3))
-    result = json_of(shell, "score", "a.parquet", "-m", "changes", "b.parquet", "-o", "out")
-    assert result["read"] == 7
-
-
 def test_a_folder_of_results_is_compared_as_scores(shell: Shell, tmp_path: Path) -> None:
     data = rows(30)
     write(tmp_path / "a.parquet", data)
@@ -106,27 +98,6 @@ def test_a_folder_of_results_is_compared_as_scores(shell: Shell, tmp_path: Path)
     (tmp_path / "out" / "results.json").unlink()
     err = refused(shell, "rank", *files, "-m", "scores:file=out,metric=green")
     assert "has not finished" in err
-
-
-def test_progress_is_a_line_a_minute_in_a_log(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from gecjury.cli import progress
-
-    now = 0.0
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
-    with progress.TerminalProgress(log=True).task("rows", 10_000) as bar:
-        bar.advance(4_000)  # done by an earlier run
-        for _ in range(10):
-            now += 20
-            bar.note("5 rows/s")
-            bar.advance(100)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines == [
-        "rows: 4,300 of 10,000 (43.0%), 19 min left, 5 rows/s",
-        "rows: 4,600 of 10,000 (46.0%), 18 min left, 5 rows/s",
-        "rows: 4,900 of 10,000 (49.0%), 17 min left, 5 rows/s",
-    ]
 
 
 def test_null_scores_of_good_rows_give_status_1(shell: Shell, tmp_path: Path) -> None:

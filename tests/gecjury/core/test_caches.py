@@ -25,27 +25,6 @@ def test_only_stored_values_are_returned(tmp_path: Path) -> None:
     assert cache.get(["key 0"]) == {"key 0": "new"}
 
 
-def test_caches_with_different_parts_are_separate(tmp_path: Path) -> None:
-    path = tmp_path / "cache.sqlite"
-    DiskCache(path, PARTS).put({"key": "value"})
-    other = DiskCache(path, PARTS | {"tagger": "two"})
-    assert other.get(["key"]) == {}
-    other.put({"key": "two's"})
-    assert DiskCache(path, PARTS).get(["key"]) == {"key": "value"}
-
-
-def test_parts_are_stored_in_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "cache.sqlite"
-    DiskCache(path, PARTS).put({"key": "value"})
-    store = sqlite3.connect(path)
-    try:
-        assert store.execute("SELECT parts FROM scopes").fetchall() == [
-            ('{"errant": "3.0.2", "tagger": "one"}',)
-        ]
-    finally:
-        store.close()
-
-
 def test_the_cache_stays_within_its_limit_and_drops_the_oldest(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     limit = 200_000

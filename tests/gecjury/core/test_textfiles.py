@@ -21,7 +21,6 @@ from gecjury.core.textfiles import (
     lies_in,
     lines_text,
     read_lines,
-    read_text,
     refuse_special_files,
     user_path,
     write_text,
@@ -134,17 +133,6 @@ def test_a_line_that_is_too_long_is_refused(
         FileLines.of(path)
 
 
-@given(lines=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"))))
-def test_written_lines_are_read_back(
-    lines: list[str], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.mktemp("lines") / "file.txt"
-    write_text(path, "".join(line + "\n" for line in lines))
-    if lines and not lines[0].startswith("\ufeff"):
-        assert read_lines(path) == lines
-        assert read_text(path) == "".join(line + "\n" for line in lines)
-
-
 @pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)])
 def test_an_empty_file_is_refused(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(InputError, match=r"file\.txt: the file is empty"):
@@ -191,14 +179,6 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
         read_lines(tmp_path)
     with pytest.raises(InputError, match="cannot be read"):
         read_lines(made(tmp_path, b"a") / "inside-a-file.txt")
-
-
-def test_writing_creates_folders_and_replaces_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "deep" / "file.txt"
-    write_text(path, "one\r\n")
-    write_text(path, "zwei é\n")
-    assert path.read_bytes() == "zwei é\n".encode()
-    assert [entry.name for entry in path.parent.iterdir()] == ["file.txt"]
 
 
 def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:

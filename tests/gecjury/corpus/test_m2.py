@@ -14,11 +14,11 @@ from gecjury.core.errors import InputError
 from gecjury.core.textfiles import read_lines, write_text
 from gecjury.corpus.corpus import gold_versions
 from gecjury.corpus.edits import Edit, marked_edits, overlapping_edits
+from gecjury.corpus.files.forms import looks_like_m2
 from gecjury.corpus.m2 import (
     M2Annotation,
     M2Sentence,
     format_m2,
-    looks_like_m2,
     m2_annotations,
     parse_m2,
     read_m2,

@@ -90,7 +90,7 @@ def test_chinese_types_are_compared_only_with_chinese_types() -> None:
     # ChERRANT adds a part of speech for words only; these types have none.
     assert not has_type_of("cherrant", "S:NOUN")
     assert not has_type_of("errant", "S")
-    with pytest.raises(OptionError, match="--tagger cherrant is for Chinese, and the texts are"):
+    with pytest.raises(OptionError, match="tagger cherrant is for Chinese, and the texts are"):
         language_of("ja", tagger="cherrant")
 
 

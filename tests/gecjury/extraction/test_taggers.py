@@ -12,7 +12,7 @@ from gecjury.core.errors import MissingExtraError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
-from gecjury.corpus.files.gold import has_type_of, have_types, scheme_of
+from gecjury.corpus.files.gold import has_type_of, have_types
 from gecjury.corpus.m2 import read_m2
 from gecjury.extraction.retyping import (
     GoldTypes,
@@ -21,7 +21,7 @@ from gecjury.extraction.retyping import (
     retyped_blocks,
     typed_corpus_edits,
 )
-from gecjury.extraction.taggers import extraction_signature
+from gecjury.extraction.taggers import extraction_signature, scheme_of
 
 FRESH = Runtime(use_cache=False)
 

@@ -14,8 +14,8 @@ from gecjury.metaeval.people import AmongPeople, among_people
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
 from gecjury.metaeval.uncertainty import Uncertainty
-from gecjury.scoring.resampled import Entry
 from gecjury.scoring.scores import Statistics
+from gecjury.scoring.system_tests import Entry
 from gecjury.stats.resampling import Resampling
 from tests.gecjury.metaeval.test_study import SYSTEMS, benchmark
 

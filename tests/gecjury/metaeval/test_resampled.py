@@ -7,7 +7,7 @@ import pytest
 
 from gecjury.core.arrays import FloatArray
 from gecjury.metaeval.chance import sentence_table
-from gecjury.scoring.resampled import Entry, resampled_system_scores
+from gecjury.scoring.system_tests import Entry, resampled_system_scores
 from gecjury.stats.bootstrap import sentence_draws
 from gecjury.stats.ranking import expected_wins, trueskill, win_rates
 from gecjury.stats.trueskill import Game, rate_resampled, score_waves

@@ -19,9 +19,9 @@ from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import RankedDifferences, Study
 from gecjury.metaeval.uncertainty import Uncertainty
 from gecjury.scoring.registry import load
-from gecjury.scoring.resampled import Entry
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
+from gecjury.scoring.system_tests import Entry
 from gecjury.stats.preferences import TieRule
 from gecjury.stats.ranking import aggregate_scores
 from gecjury.stats.resampling import Resampling

@@ -16,7 +16,7 @@ from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.settings import ClusterTest, Settings
 from gecjury.metaeval.study import Study
 from gecjury.metaeval.uncertainty import Uncertainty
-from gecjury.scoring.resampled import Entry
+from gecjury.scoring.system_tests import Entry
 from gecjury.stats.bootstrap import interval
 from gecjury.stats.correlation import pearson
 from gecjury.stats.permutation import SystemStatistic, holm_matrix, perm_both, perm_systems

@@ -97,15 +97,6 @@ def test_a_package_on_the_path_works_in_every_command(laid: Run, shell: Shell) -
     assert "copies|factor=1.0|" in page
 
 
-@pytest.mark.slow
-def test_its_credit_is_used_at_the_edit_level(laid: Run, data_dir: Path) -> None:
-    words = ("compare", "seeda", "-m", "copies", "--level", "all", "--resamples", "5")
-    done = laid("-m", "gecjury", *words, "--data", str(data_dir), "--format", "json")
-    entries = [row["edit"] for row in json.loads(done.stdout)["rows"] if "edit" in row]
-    assert {entry["credit"] for entry in entries} == {"counts"}
-    assert entries[0]["cases"] == 3021  # of the twelve systems of Base
-
-
 BROKEN = {
     "absent": ("gec_absent:Nothing", "ModuleNotFoundError: No module named 'gec_absent'"),
     "function": ("json:loads", "nor a subclass of gecjury.scoring.Scorer"),

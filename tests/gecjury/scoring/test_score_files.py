@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import gecjury
 from gecjury.core.errors import InputError, OutputError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group, Version
@@ -178,21 +177,6 @@ def test_other_settings_and_data_have_separate_files(runs: Runs) -> None:
     assert CALLS == []
 
 
-def test_scores_of_real_metrics_are_read_from_their_files(tmp_path: Path) -> None:
-    corpus = Corpus(
-        ("a b c d e", "f g"),
-        {"x": Version(("a b c d f", "f")), "y": Version(("a b c d", ""))},
-        (Version(("a b c d f", "f")), Version(("a b d e", "g f"))),
-    )
-    for name in ("green", "gleu", "gleu-official", "green:unit=char"):
-        scorer = gecjury.load(name)
-        first = score_with_files(scorer, corpus.with_systems(["y"]), tmp_path, Runtime())
-        both = score_with_files(scorer, corpus, tmp_path, Runtime())
-        same(both, scorer.score_corpus(corpus))
-        assert both.totals["y"] == first.totals["y"]
-        assert both.statistics.values.dtype == scorer.score_corpus(corpus).statistics.values.dtype
-
-
 def test_the_file_is_plain_json_for_others_to_read(runs: Runs) -> None:
     table, _ = runs(x=X, z=Z)
     record = json.loads(runs.file.read_text(encoding="utf-8"))
@@ -278,18 +262,6 @@ def test_a_joint_scorer_reuses_all_systems_or_none(tmp_path: Path) -> None:
     assert scored == [("x", "y", "z")]
     assert table.sentences[0].tolist() == [0.25, 0.5]
     assert runs(x=["aa", "a"], y=["aaaa", "aa"])[1] == []
-
-
-def test_a_joint_scorer_and_a_renamed_system(tmp_path: Path) -> None:
-    runs = Runs(tmp_path, CountedJudge())
-    runs(x=["aa", "a"], y=["aaaa", "aa"])
-    # the same texts under another name: judged with its rivals, not alone
-    table, _ = runs(renamed=["aa", "a"], y=["aaaa", "aa"])
-    assert table.systems == ("renamed", "y")
-    assert table.sentences.tolist() == [[0.5, 0.5], [1, 1]]
-    table, scored = runs(renamed=["aa", "a"], y=["aaaa", "aa"])
-    assert scored == []
-    assert table.sentences.tolist() == [[0.5, 0.5], [1, 1]]
 
 
 def test_items_of_prescribed_groups_are_read_from_the_file(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.scoring.registry import load, scorer_class
-from gecjury.scoring.scorer import MeanScorer, Scorer, SentenceMean
+from gecjury.scoring.registry import load
+from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 
 ROWS, SYSTEMS = 37, 2
@@ -116,25 +116,7 @@ def test_metrics_that_need_the_whole_corpus_say_so() -> None:
         assert load(name).needs_all(2) == ""
 
 
-def test_a_trained_jury_is_a_mean() -> None:
-    jury = scorer_class("jury")
-    assert jury.corpus_scores is SentenceMean.corpus_scores
-
-
 def test_an_outside_metric_without_totals_cannot_be_summed() -> None:
-    @dataclass(frozen=True)
-    class Longest(MeanScorer):
-        name: ClassVar[str] = "longest"
-        family: ClassVar[str] = "refless"
-
-        def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-            raise AssertionError
-
-        def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-            return Scores(statistics.values.max(axis=1))
-
-    assert Longest().totals(Statistics(np.ones((1, 3)))) is None
-
     @dataclass(frozen=True)
     class Plain(Scorer):
         name: ClassVar[str] = "plain"

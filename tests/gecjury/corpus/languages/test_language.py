@@ -57,7 +57,7 @@ def test_defaults_of_languages(code: str, expected: Language) -> None:
         (("xx",), "`und` is any other"),
         (("sv", "itnl"), "intl"),
         (("sv", None, "nfd"), "nfc"),
-        (("sv", None, None, "embedded"), "--tagger embedded is for English"),
+        (("sv", None, None, "embedded"), "tagger embedded is for English"),
     ],
 )
 def test_unknown_values_are_reported(options: tuple[str | None, ...], expected: str) -> None:

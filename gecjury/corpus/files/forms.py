@@ -1,0 +1,126 @@
+"""The form of a file of texts, told by its ending and its first lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from gecjury.core.errors import InputError
+from gecjury.core.textfiles import MOST_JSON, shown_path
+from gecjury.corpus.m2 import TARGET
+
+JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
+BINARY_ENDINGS = (".parquet", ".pq", ".xlsx")
+_TABLES = (".csv", ".tsv", ".tab", *BINARY_ENDINGS)
+LIKE_A_HEADER = re.compile(r"\s*#+\s*essay_id\b")
+MATCH_COLUMNS = ("line", "offset", "length")
+_CELLS = re.compile(r"[,;\t]")
+
+
+def looks_like_m2(lines: Sequence[str]) -> bool:
+    """Return True if the content is M2: the first line is an S line, and A lines follow.
+
+    A file whose blocks have no A line is M2 if it has S lines and blank lines only. A broken file
+    is still M2, so that its reader can name the line at fault.
+    """
+    if not lines or not (lines[0] == "S" or lines[0].startswith("S ")):
+        return False
+    # A text may have a sentence that begins with "S ", but not edits or blank lines after it.
+    head = lines[:200]
+    if any(line.startswith("A ") and "|||" in line for line in head):
+        return True
+    blank = [not line.strip() for line in head]
+    return any(blank) and all(
+        empty or line == "S" or line.startswith("S ") or TARGET.match(line)
+        for empty, line in zip(blank, head, strict=True)
+    )
+
+
+def looks_like_essays(lines: Sequence[str]) -> bool:
+    """Return whether the first line that is not blank is a header of an essay."""
+    first = next((line for line in lines if line.strip()), "")
+    return bool(LIKE_A_HEADER.match(first))
+
+
+def looks_like_matches(lines: Sequence[str]) -> bool:
+    """Return True for the matches of a checker: a table's header, or JSON with their key.
+
+    JSON lines of hypotheses, objects with `text` or `hypothesis`, are not matches.
+    """
+    if lines[0].lstrip()[:1] not in ("{", "["):
+        return {cell.strip().strip('"').lower() for cell in _CELLS.split(lines[0])}.issuperset(
+            MATCH_COLUMNS
+        )
+    if is_table(lines):
+        return True
+    if not any(re.search(r'"(?:matches|lints)"\s*:\s*\[', line) for line in lines[:1000]):
+        return False
+    first = object_or_none(lines[0])
+    return first is None or not {"text", "hypothesis"} & first.keys()
+
+
+def is_table(lines: Sequence[str]) -> bool:
+    """Return True if matches are a table: not JSON, or objects with its columns."""
+    if lines[0].lstrip()[:1] not in ("{", "["):
+        return True
+    head = "\n".join(lines[:100])
+    try:
+        first, _ = json.JSONDecoder().raw_decode(head, head.index("{"))
+    except (ValueError, RecursionError):
+        return False
+    return {key.lower() for key in first}.issuperset(MATCH_COLUMNS)
+
+
+def object_or_none(line: str) -> dict[str, Any] | None:
+    """Return the JSON object of a line, or None if it is none."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def ending_of(path: str | Path) -> str:
+    """Return a file's ending in lower case, without `.gz`."""
+    return Path(str(path).removesuffix(".gz")).suffix.lower()
+
+
+def form_of(path: str | Path, lines: Sequence[str]) -> Literal["", "lines", "list", "table"]:
+    """Return the form of a file of texts: JSON lines, a JSON list, a table, or "" for plain text.
+
+    The ending decides. Without one of these endings, a first line that is an object shows that the
+    file is JSON lines. Other lines may be JSON by chance: `" Yes . "` and `[1]` are sentences, too.
+
+    Raises:
+        InputError: the file is one JSON list of texts, and its ending does not say so.
+    """
+    ending = ending_of(path)
+    if ending in _TABLES:
+        return "table"
+    whole = None
+    if lines[0].lstrip().startswith("[") and sum(map(len, lines)) <= MOST_JSON:
+        whole = _json_or_none("\n".join(lines))
+    if isinstance(whole, list) and ending == ".json":
+        return "list"
+    if isinstance(whole, list) and whole and all(isinstance(value, str | dict) for value in whole):
+        raise InputError(
+            f"{shown_path(path)}: one JSON list; expected one value a line, e.g. `jq -c '.[]'`, "
+            "or a file whose name ends in .json"
+        )
+    if ending in JSON_ENDINGS:
+        return "lines"
+    first = lines[0].lstrip()
+    return "lines" if first.startswith("{") and isinstance(_json_or_none(first), dict) else ""
+
+
+def _json_or_none(text: str) -> object:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return None
+    except (ValueError, RecursionError):
+        # JSON with too much nesting or too many digits, which its reader reports.
+        return {}
