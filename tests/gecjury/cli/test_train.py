@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gecjury.cli import train_some
+from gecjury.cli.train import some as train_some
 from tests import tiny
 from tests.shell import Shell
 from tests.tiny import COLUMNS, ratings

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Target:
     """A kind of model that `train` creates.
 
-    Its module is gecjury.cli.train_TARGET, with `EPILOG`, the end of the help; `OPTIONS`, the
+    Its module is gecjury.cli.train.TARGET, with `EPILOG`, the end of the help; `OPTIONS`, the
     settings classes whose fields are its options; and `train`. If a target has recipes, the
     recipe's class is the last of the options, and `train(args, recipe, job)` returns a result;
     that of a jury is `train(args)`.
@@ -206,7 +206,7 @@ def _add_recipes(parser: CommandParser, recipes: Mapping[str, Mapping[str, objec
 
 
 def _module(target: str) -> ModuleType:
-    return import_module(f"gecjury.cli.train_{target}")
+    return import_module(f"gecjury.cli.train.{target}")
 
 
 def run(args: argparse.Namespace) -> int:
