@@ -31,7 +31,7 @@ from gecjury.refless.training.detection import (
 from gecjury.refless.training.detector import DetectorJob, train_detector
 from gecjury.refless.training.recipe import DetectorRecipe, TrainSettings
 from gecjury.refless.training.trainer import losses
-from gecjury.refless.training.watching import History, Ledger, Watch
+from gecjury.refless.training.watching import History, Watch
 from tests import tiny
 
 RUNTIME = Runtime(device="cpu")
@@ -243,8 +243,7 @@ def test_the_weights_of_a_step_depend_only_on_its_seed(start: str, tmp_path: Pat
     for before in (1, 2):
         torch.manual_seed(before)  # earlier draws in the process must not matter
         folder = tmp_path / str(before)
-        history = History(folder / "history.json")
-        watch = Watch(history, Ledger(None))
+        watch = Watch(History(folder / "history.json"))
         figures = run_detection(start, folder, data, SETTINGS, RUNTIME, watch)
         assert 0 <= figures["detection"] <= 1
         weights = folder / "model" / "model.safetensors"
