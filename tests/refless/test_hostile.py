@@ -158,6 +158,10 @@ def linear(**changes: object) -> dict[str, object]:
         ({"members": 3}, "members is 3; expected a list"),
         ({"members": [{"path": 3, "aspects": []}]}, r"members\[0\]\.path is 3; expected a text"),
         ({"members": [{"path": ".", "aspects": ["style"]}]}, "aspects are style"),
+        (
+            {"members": [{"path": ".", "aspects": ["quality", "fluency"]}]},
+            "aspects are fluency, quality",
+        ),
         ({"features": [1]}, r"features is \[1\]; expected an object"),
         (linear(weights=[[1.0]]), "expected a number"),
         (linear(mean=[1.0], deviation=[1.0], weights=[1.0]), "1 feature weights for fluency"),

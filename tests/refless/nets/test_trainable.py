@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.nets.bundle import open_bundle
@@ -135,55 +134,3 @@ def test_layer_options_out_of_range_are_refused(encoders: dict[str, str], tmp_pa
     assert not (tmp_path / "some").exists()
     with pytest.raises(OptionError, match="--freeze-layers -1"):
         replace(QUICK, freeze_layers=-1)
-
-
-def test_an_mpnet_whose_head_is_missing_is_refused(
-    encoders: dict[str, str], tmp_path: Path
-) -> None:
-    import shutil
-
-    folder = tmp_path / "fluency"
-    shutil.copytree(encoders["mpnet"], folder)
-    config = json.loads((folder / "config.json").read_text())
-    config |= {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}
-    (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(InputError, match="without a trained head"):
-        open_bundle(str(tmp_path))
-
-
-@pytest.mark.slow
-def test_an_interrupted_run_with_frozen_layers_resumes_to_the_same_weights(
-    encoders: dict[str, str], tmp_path: Path
-) -> None:
-    from gecjury.refless.nets.regressor import load_tokenizer
-    from gecjury.refless.training.trainer import LearningTask, fit
-
-    settings = replace(QUICK, epochs=3, patience=0, freeze_layers=1, accumulation=2)
-    tokenizer = load_tokenizer(encoders["mpnet"])
-    encoded = tokenizer(tiny.sentences(30))
-    examples = [
-        {**{key: encoded[key][row] for key in encoded}, "labels": [row / 9]} for row in range(30)
-    ]
-
-    def run(folder: Path, broken_at: int, settings: TrainSettings) -> dict[str, Any]:
-        calls = 0
-
-        def evaluate(model: Any) -> dict[str, float]:
-            nonlocal calls
-            calls += 1
-            if calls == broken_at:
-                raise RuntimeError("killed")
-            return {"score": float(output_layer(model).bias.detach().sum())}
-
-        torch.manual_seed(0)
-        model = load_model(encoders["mpnet"], ("fluency",))
-        task = LearningTask(model=model, tokenizer=tokenizer, examples=examples, evaluate=evaluate)
-        found: dict[str, Any] = fit(task, settings, folder, RUNTIME).model.state_dict()
-        return found
-
-    whole = run(tmp_path / "whole", 0, settings)
-    with pytest.raises(RuntimeError, match="killed"):
-        run(tmp_path / "broken", 2, settings)
-    # The run may resume with a setting that needs less memory.
-    resumed = run(tmp_path / "broken", 0, replace(settings, gradient_checkpointing=True))
-    assert all(torch.equal(resumed[name], value) for name, value in whole.items())

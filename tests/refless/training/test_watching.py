@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -97,66 +95,23 @@ def test_a_killed_training_keeps_curves(job: Job) -> None:
     assert len(history["losses"]) == len({entry["step"] for entry in history["losses"]}) > 2
 
 
-class Bars:
-    """Bars that record their totals and first steps, and stop a training as Ctrl-C does."""
-
-    def __init__(self, label: str = "", stop: int = 0) -> None:
-        self.label, self.stop = label, stop
-        self.totals: dict[str, float | None] = {}
-        self.first: dict[str, float] = {}
-        self.done = 0.0
-
-    @contextmanager
-    def task(self, description: str, total: float | None = None) -> Iterator[Bars]:
-        self.totals[description], self.done = total, 0.0
-        yield self
-
-    def advance(self, steps: float = 1) -> None:
-        self.done += steps
-        label = list(self.totals)[-1]
-        self.first.setdefault(label, self.done)
-        if self.stop == self.done and label == self.label:
-            raise KeyboardInterrupt
-
-    def note(self, text: str) -> None:
-        """Ignore the note of a bar."""
-
-
 @pytest.mark.slow
 def test_an_interrupt_reports_what_is_kept_and_the_next_run_where_it_resumes(job: Job) -> None:
     job = replace(job, recipe=replace(job.recipe, shared=False))
-    # 48 rows in batches of 4, three times.
     first, second = "fluency, model 1 of 2: training", "meaning, model 2 of 2: training"
 
-    def run(bars: Bars) -> list[str]:
-        lines: list[str] = []
-        train_some(replace(job, runtime=replace(job.runtime, progress=bars), told=lines.append))
-        return lines
+    def stop(history: Any) -> None:
+        if "meaning" in history["models"]:
+            raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt, match=f"{first} has no checkpoint yet, since its first"):
-        run(Bars(first, 5))
-    bars = Bars(second, 15)
+    # 48 rows in batches of 4, three times.
     with pytest.raises(
         KeyboardInterrupt, match=f"{second} is saved up to step 12 of 36. Run the same command"
     ):
-        run(bars)
-    assert [bars.totals[label] for label in (first, second)] == [36, 36]
-    bars = Bars()
-    assert run(bars) == [
-        "fluency, model 1 of 2: already trained by an earlier run",
+        train_some(replace(job, drawn=stop))
+    lines: list[str] = []
+    train_some(replace(job, told=lines.append))
+    assert lines == [
+        f"{first.removesuffix(': training')}: already trained by an earlier run",
         f"{second} resumes after step 12 of 36",
     ]
-    assert (bars.totals[second], bars.first[second]) == (36, 12)
-    assert first not in bars.totals
-
-
-def test_error_detection_has_a_curve_too(job: Job) -> None:
-    from gecjury.refless.data.pairs import Correction, token_edits
-    from gecjury.refless.training.detection import DetectionData
-
-    pairs = zip(tiny.sentences(30, 3), tiny.sentences(30, 4), strict=True)
-    text = DetectionData([Correction(a, token_edits(a.split(), b.split())) for a, b in pairs])
-    recipe = replace(job.recipe, kernel=True, shared=False)
-    train_some(replace(job, recipe=recipe, detection=text))
-    history = json.loads((job.folder / HISTORY_FILE).read_text())
-    assert len(history["models"]["detection"]["dev"]) == 1
