@@ -85,7 +85,7 @@ def test_refusals(tmp_path: Path) -> None:
 
 def test_training_ranks_unseen_pairs(tmp_path: Path) -> None:
     encoder = tiny.encoder(tmp_path / "encoder", dropout=0.0)
-    settings = TrainSettings(epochs=6, learning_rate=3e-3, patience=0, train_batch=8)
+    settings = TrainSettings(epochs=4, learning_rate=3e-3, patience=0, train_batch=8)
     data = corrections()
     job = RankerJob(
         corrections=data, recipe=RankerRecipe(str(encoder), settings=settings, pairs=160),

@@ -71,7 +71,7 @@ def test_too_little_memory_names_the_batch_that_fits(
     monkeypatch.setattr(trainer, "losses", lambda *_: {"regression": limited})
     with pytest.raises(OptionError, match="--train-batch 4: use --train-batch 2 --accumulation 2,"):
         run(start, tmp_path, lambda model: {"score": 0.0})
-    fits = replace(SETTINGS, train_batch=2, accumulation=2)
+    fits = replace(SETTINGS, epochs=1, train_batch=2, accumulation=2)
     run(start, tmp_path, lambda model: {"score": 0.0}, fits)
 
 
