@@ -89,11 +89,6 @@ def test_columns_with_the_standard_names_need_no_map(tmp_path: Path) -> None:
     assert found.outputs == ("A b .", "A c .")
     assert found.sources == ("", "")
     np.testing.assert_array_equal(found.ratings, [[1, 2], [4, 3]])
-    split = write(
-        tmp_path, "split,source,output,fluency", "dev,A .,B .,2", "test,C .,D .,3", name="s.csv"
-    )
-    assert read_annotations(split).names == ("dev", "test")
-    assert read_annotations(split).sources == ("A .", "C .")
 
 
 def test_column_maps_and_scales_are_checked() -> None:
