@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,7 @@ def _trainings(folder: Path, quick: bool, table: Path) -> Iterator[Claim]:
         model = folder / name
         command = ["train", "some", str(table), "--encoder", str(start), "--shared", "-o"]
         command += [str(model), "--epochs", "1", "--check", "-q"]
-        status, seconds, _ = timed(lambda typed=(*command, *options): main(typed))
+        status, seconds, _ = timed(partial(main, [*command, *options]))
         assert status == 0, command
         yield checked(
             f"train some --shared, BERT-base, {name}: seconds of an epoch",

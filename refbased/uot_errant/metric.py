@@ -287,7 +287,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
         return super().scores_of(np.maximum(counts, 0.0) if self.clip else counts, level)
 
     def sweep(
-        self, points: Sequence[Mapping[str, float]], corpus: Corpus, runtime: Runtime
+        self, points: Sequence[Mapping[str, Any]], corpus: Corpus, runtime: Runtime
     ) -> Iterator[FloatArray] | None:
         """Return sentence scores for several λ1 and λ2; the edits are encoded once."""
         if any(point.keys() - {"lambda1", "lambda2"} for point in points):

@@ -129,7 +129,13 @@ SOME = ["some", "r.tsv", "-o", "out"]
     [
         (["some", "r.tsv", "x.tsv", "-o", "out"], "accepts one set of ratings"),
         ([*SOME, "--column", "colour=x"], "'colour=x' is not ROLE=COLUMN"),
+        # Options that would do nothing are refused before anything is read.
         ([*SOME, "--fine-tune"], "--fine-tune would do nothing without --kernel"),
+        ([*SOME, "--read-source"], "--read-source would do nothing without --kernel"),
+        ([*SOME, "--detection", "x", "--detector", "y"], "--detector would do nothing"),
+        ([*SOME, "--kernel", "--epochs", "2"], f"--epochs {FINE_TUNED}"),
+        ([*SOME, "--kernel", "--bf16"], f"--bf16 {UNTRAINED}"),
+        (["impara", "x", "-o", "o", "--detection", "x", "--detector", "y"], "--detector would do"),
         ([*SOME, "--freeze-layers", "-1"], "--freeze-layers -1"),
         ([*SOME, "--figure", "nowhere/a.png"], "there is no folder"),
         ([*SOME, "--figure", "a.txt"], "expected a file name ending"),
@@ -272,34 +278,6 @@ def test_a_detector_serves_some_and_impara(shell: Shell, tmp_path: Path, encoder
     texts = [str(tmp_path / "s"), str(tmp_path / "t"), "--device", "cpu"]
     out, _ = shell.ended("score", *texts, "-m", metric, "--format", "json")
     assert 0 < json.loads(out)["rows"][0]["score"] < 1
-
-
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        (["some", "--detection", "x", "--detector", "y"], "--detector would do nothing"),
-        (["some", "--read-source"], "--read-source would do nothing without --kernel"),
-        *(
-            (["some", "--kernel", *words], f"{words[0]} {FINE_TUNED}")
-            for words in (["--shared"], ["--epochs", "2"])
-        ),
-        *(
-            (["some", "--kernel", *words], f"{words[0]} {UNTRAINED}")
-            for words in (["--bf16"], ["--freeze-layers", "0"])
-        ),
-        (["impara", "--detection", "x", "--detector", "y"], "--detector would do nothing with"),
-    ],
-)  # fmt: skip
-def test_options_that_would_do_nothing_are_refused(
-    shell: Shell, tmp_path: Path, argv: list[str], message: str
-) -> None:
-    # The option is refused before anything is read: the file does not exist.
-    data = str(tmp_path / "r.tsv")
-    columns = COLUMNS if argv[0] == "some" else []
-    _, err = shell.ended("train", argv[0], data, "-o", str(tmp_path / "o"), *argv[1:], *columns,
-                 status=2)  # fmt: skip
-    assert message in err
-    assert err.count("\n") == 1
 
 
 def test_columns_of_a_named_set_are_refused(shell: Shell, tmp_path: Path) -> None:
