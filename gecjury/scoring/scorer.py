@@ -190,6 +190,19 @@ class Scorer(ABC):
         both = {"precision": scores.precision, "recall": scores.recall}
         return {n: part for n, part in both.items() if n in self.part_names and part is not None}
 
+    def sweep(
+        self, points: Sequence[Mapping[str, float]], corpus: Corpus, runtime: Runtime
+    ) -> Iterator[FloatArray] | None:
+        """Return sentence scores for several values of options; optional.
+
+        Args:
+            points: values by option.
+
+        Returns:
+            For each point, systems × sentences; None if scoring them together saves no time.
+        """
+        return None
+
     def needs_all(self, systems: int) -> str:
         """Return why a sentence cannot be scored without the rest of its corpus; empty if it can.
 
@@ -578,6 +591,19 @@ class GroupScorer(MeanScorer):
             One list per group with a score for each of its places (NaN: no readable verdict), and
             optionally statistics whose details and notes are adopted.
         """
+
+    def sweep(
+        self, points: Sequence[Mapping[str, float]], corpus: Corpus, runtime: Runtime
+    ) -> Iterator[FloatArray] | None:
+        """Return sentence scores for several values of options; optional.
+
+        Args:
+            points: values by option.
+
+        Returns:
+            For each point, systems × sentences; None if scoring them together saves no time.
+        """
+        return None
 
     def needs_all(self, systems: int) -> str:
         """Return "", since a group is judged without the rest of the corpus."""

@@ -415,7 +415,9 @@ class Lambda(_Variants):
     def run(self, work: Work) -> Result:
         """Correlate the scores of every λ = λ1 = λ2 with human scores."""
         values, corpus = self.values, self.corpus(work)
-        sentences = _metric(self, work).scores_by_lambda(values, corpus, work.runtime)
+        points = [{"lambda1": value, "lambda2": value} for value in values]
+        swept = _metric(self, work).sweep(points, corpus, work.runtime)
+        sentences = np.array(list(work.runtime.track(swept, "trying λ", len(values))))
         settings = [{"lambda": value} for value in values]
         columns = [Column("lambda", "λ1 = λ2", 2)]
         return self.compared(work, settings, sentences, columns, "λ = {lambda:g}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -285,16 +285,15 @@ class UOTERRANT(BestReference, TypedEditMetric):
         """Return F, precision and recall of the mass transported and left; NaN without a plan."""
         return super().scores_of(np.maximum(counts, 0.0) if self.clip else counts, level)
 
-    def scores_by_lambda(
-        self, values: Sequence[float], corpus: Corpus, runtime: Runtime
-    ) -> FloatArray:
-        """Return sentence scores for each λ = λ1 = λ2, encoded once: λ × systems × sentences."""
-        problems, places = problems_of(self, corpus, runtime)
-        result = np.empty((len(values), len(corpus.systems), len(corpus)))
-        for number, value in enumerate(runtime.track(values, "trying λ", len(values))):
-            tried = replace(self, lambda1=value, lambda2=value)
-            result[number] = best_scores(tried, corpus, problems, places)
-        return result
+    def sweep(
+        self, points: Sequence[Mapping[str, Any]], corpus: Corpus, runtime: Runtime
+    ) -> Iterator[FloatArray] | None:
+        """Return sentence scores for several λ1 and λ2; the edits are encoded once."""
+        if any(point.keys() - {"lambda1", "lambda2"} for point in points):
+            return None
+        places, vectors = self.tally(corpus, runtime).collect(range(len(corpus)))
+        problems, cells = self.problems(list(places), vectors), list(places.values())
+        return (best_scores(replace(self, **point), corpus, problems, cells) for point in points)
 
     def vectors_of(
         self, corpus: Corpus, runtime: Runtime
@@ -435,14 +434,6 @@ def _side(
     return rows
 
 
-def problems_of(
-    scorer: UOTERRANT, corpus: Corpus, runtime: Runtime
-) -> tuple[list[Problem], list[list[Place]]]:
-    """Return all distinct transport problems of a corpus, and the cells of each."""
-    places, vectors = scorer.tally(corpus, runtime).collect(range(len(corpus)))
-    return scorer.problems(list(places), vectors), list(places.values())
-
-
 def best_scores(
     scorer: UOTERRANT, corpus: Corpus, problems: list[Problem], places: list[list[Place]]
 ) -> FloatArray:
@@ -451,7 +442,8 @@ def best_scores(
     cells = np.array([cell for where in places for cell in where]).T
     owner = np.repeat(np.arange(len(places)), [len(where) for where in places])
     moved = np.array([np.nan if plan is None else plan.sum() for plan in scorer.plans(problems)])
-    tp, fp, fn = moved, totals[:, 0] - moved, totals[:, 1] - moved
+    counts = np.array([moved, totals[:, 0] - moved, totals[:, 1] - moved])
+    tp, fp, fn = np.maximum(counts, 0.0) if scorer.clip else counts
     scores = np.empty((len(corpus.systems), len(corpus), len(corpus.references)))
     scores[tuple(cells)] = precision_recall_f(tp, fp, fn, beta=scorer.beta)[2][owner]
     scores[wordless(corpus)] = 0.0

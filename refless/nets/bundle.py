@@ -6,13 +6,12 @@
       config.json, model.safetensors, tokenizer...   the model itself, or one folder per member
       training-sentences.txt hashes of the sentences trained on, for the leakage check
 
-A member is a model whose outputs are named aspects. Several members with one aspect are averaged.
+A member is a model whose outputs are named aspects; no two members have the same aspect.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -159,7 +158,7 @@ class Bundle:
         runtime: Runtime,
         aspects: Collection[str],
     ) -> dict[str, FloatArray]:
-        """Return mean ratings of the members, including what features add."""
+        """Return the ratings of the members, including what features add."""
         if self.features_alone:
             wanted = {a: linear for a, linear in self.features.items() if a in aspects}
             tables = feature_tables(wanted, texts, pairs, None, self.origin.language, self.paired)
@@ -167,8 +166,7 @@ class Bundle:
         # If the regressions read pairs, ratings of hypotheses must also be one per pair.
         paired = self.probe is not None and self.probe.paired
         lone = pairs[1] if paired else texts
-        sums: dict[str, FloatArray] = {}
-        counts: Counter[str] = Counter()
+        ratings: dict[str, FloatArray] = {}
         for member in self.members:
             rated = [aspect for aspect in member.aspects if aspect in aspects]
             # A member with aspects of both kinds reads hypotheses alone and pairs.
@@ -177,16 +175,13 @@ class Bundle:
                 if read:
                     outputs = member.predict(first, second, runtime)
                 for aspect in read:
-                    values = outputs[:, member.aspects.index(aspect)]
-                    sums[aspect] = sums.get(aspect, 0.0) + values
-                    counts[aspect] += 1
-        means = {aspect: values / counts[aspect] for aspect, values in sums.items()}
-        added = {a: linear for a, linear in self.features.items() if a in means}
+                    ratings[aspect] = outputs[:, member.aspects.index(aspect)]
+        added = {a: linear for a, linear in self.features.items() if a in ratings}
         if added:
             count = piece_counter(self.members[0].tokenizer)
             tables = feature_tables(added, lone, pairs, count, self.origin.language)
-            means |= {a: means[a] + linear(tables[reading(a)]) for a, linear in added.items()}
-        return means
+            ratings |= {a: ratings[a] + linear(tables[reading(a)]) for a, linear in added.items()}
+        return ratings
 
 
 def open_bundle(

@@ -79,7 +79,8 @@ class SomeManifest:
     paired: bool = False
 
     def __post_init__(self) -> None:
-        named = {aspect for member in self.members for aspect in member.aspects}
+        rated = [aspect for member in self.members for aspect in member.aspects]
+        named = set(rated)
         fitted = set(self.kernel.aspects) if self.kernel else set()
         if self.features_alone:
             fitted = set(self.features)
@@ -92,6 +93,7 @@ class SomeManifest:
                 and self.scale[0] < self.scale[1]
             ),
             "no member": not self.members and self.kernel is None and not self.features,
+            "two members have the same aspect": len(named) < len(rated),
             f"aspects are {', '.join(sorted(named | fitted)):.60}": named | fitted > {QUALITY}
             or not named | fitted <= {*RATED},
             f"shares are {dict(self.shares)!s:.80}, expected 0 to 1 for aspects of two parts": (

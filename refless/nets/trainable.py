@@ -7,8 +7,6 @@ recomputing layers (gradient checkpointing) saves the activations.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from gecjury.core.errors import OptionError
@@ -91,99 +89,6 @@ def freeze_lowest(model: Any, count: int) -> None:
     for parameter in model.base_model.parameters():
         if id(parameter) not in kept:
             parameter.requires_grad_(False)
-
-
-def word_embeddings(model: Any) -> Any | None:
-    """Return the word embeddings, or None if they are frozen or also used elsewhere.
-
-    A language model often uses the same matrix as its last layer, where every row is trained.
-    """
-    from torch.nn import Embedding
-
-    try:
-        embeddings = model.base_model.get_input_embeddings()
-    except NotImplementedError:
-        return None
-    if type(embeddings) is not Embedding or not embeddings.weight.requires_grad:
-        return None
-    uses = sum(p is embeddings.weight for _, p in model.named_parameters(remove_duplicate=False))
-    return embeddings if uses == 1 else None
-
-
-class _OccurringRows:
-    """Word embeddings whose trained rows are a separate matrix.
-
-    A mixin for torch's Module, which is only imported where this class is used.
-
-    Attributes:
-        weight: all rows; not trained.
-        rows: the trained rows, sorted by id.
-        places: each id's row in `rows`, or −1.
-    """
-
-    weight: Any
-    rows: Any
-    places: Any
-
-    def forward(self, input_ids: Any) -> Any:
-        """Return the embeddings of word pieces."""
-        import torch
-        from torch.nn.functional import embedding
-
-        places = self.places[input_ids]
-        trained = embedding(places.clamp(min=0), self.rows)
-        return torch.where((places < 0).unsqueeze(-1), embedding(input_ids, self.weight), trained)
-
-    def write_back(self) -> None:
-        """Copy the trained rows into the matrix of all rows."""
-        self.weight.data[self.places >= 0] = self.rows.data
-
-
-@contextmanager
-def only_occurring(model: Any, occurring: Collection[int]) -> Iterator[None]:
-    """Train only those rows of the word embeddings that occur.
-
-    The gradients of all other rows are zero, but every step would compute them and update the rows.
-    State dicts contain the whole matrix under its usual name. On exit, the model has its usual
-    modules again.
-
-    Args:
-        model: see `word_embeddings` for models that are left unchanged.
-        occurring: ids of the word pieces in the examples.
-    """
-    import torch
-    from torch import nn
-
-    whole = word_embeddings(model)
-    if whole is None:
-        yield
-        return
-    split: Any = type("OccurringRows", (_OccurringRows, nn.Module), {})()
-    # Padding is never trained: torch's Embedding does not train it either.
-    ids = torch.tensor(sorted(set(occurring) - {whole.padding_idx}), device=whole.weight.device)
-    places = torch.full((whole.num_embeddings,), -1, device=ids.device)
-    places[ids] = torch.arange(len(ids), device=ids.device)
-    split.register_buffer("places", places, persistent=False)
-    split.weight = whole.weight.requires_grad_(False)
-    split.rows = nn.Parameter(whole.weight.data[ids])
-
-    def save(module: Any, state: dict[str, Any], prefix: str, _: Any) -> None:
-        module.write_back()
-        del state[f"{prefix}rows"]
-
-    def load(module: Any, state: dict[str, Any], prefix: str, *_: Any) -> None:
-        weight = state[f"{prefix}weight"]
-        state[f"{prefix}rows"] = weight[module.places.to(weight.device) >= 0]
-
-    split.register_state_dict_post_hook(save)
-    split.register_load_state_dict_pre_hook(load)
-    model.base_model.set_input_embeddings(split)
-    try:
-        yield
-    finally:
-        split.write_back()
-        whole.weight.requires_grad_(True)
-        model.base_model.set_input_embeddings(whole)
 
 
 def recompute_layers(model: Any) -> None:

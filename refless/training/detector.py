@@ -54,31 +54,24 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
         return dict(earlier.figures)
     watch = job.watch()
     data = DetectionData(labelled=text)
-    with watch.ledger.stage("training"):
-        result, tokenizer = learn_detection(
-            recipe.encoder, job.folder, data, settings, job.runtime, watch.of("detector")
-        )
+    result, tokenizer = learn_detection(
+        recipe.encoder, job.folder, data, settings, job.runtime, watch.of("detector")
+    )
     names = ("f0.5", "precision", "recall", "ap", "tokens")
     figures = {name: float(result.best[name]) for name in names}
     # The detector itself is in the top folder, where `train some` and `train impara` load it.
     if is_main_process():
         save_model(result.model, tokenizer, job.folder)
-        effort = watch.ledger.rounded()
         record = {"format": DETECTOR_FORMAT, "encoder": shown_name(recipe.encoder), "run": run}
         # The dev part chose the epoch, so models must not be evaluated on it either.
         texts = [sentence.text for part in (text.train, text.dev) for sentence in part]
-        card = _card(job, text, figures, effort)
-        job.finish(texts, record | {"figures": figures, "effort": effort}, card)
+        card = _card(job, text, figures)
+        job.finish(texts, record | {"figures": figures}, card)
     wait_for_all()
     return figures
 
 
-def _card(
-    job: DetectorJob,
-    text: LabelledText,
-    figures: Mapping[str, float],
-    effort: Mapping[str, Mapping[str, float]],
-) -> str:
+def _card(job: DetectorJob, text: LabelledText, figures: Mapping[str, float]) -> str:
     shown = [f"{figures[name]:.4f}" for name in ("f0.5", "precision", "recall", "ap")]
     return model_card(
         job,
@@ -99,5 +92,4 @@ def _card(
             "its label; its probability is the mean of theirs, and from .5 on it counts as wrong",
             "The figures are for the part that chose the epoch, not for unseen text",
         ],
-        effort=effort,
     )

@@ -12,7 +12,6 @@ from gecjury.refless.nets.bundle import Bundle, metric_for
 from gecjury.refless.training.detection import figures_in_words
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.model_card import Figures, figures_table, model_card
-from gecjury.refless.training.watching import Stage
 from gecjury.refless.training.worth import Worth, worth_of_ratings, worth_table
 from gecjury.stats.correlation import pearson, spearman
 
@@ -29,7 +28,6 @@ class Report:
             trained.
         shares: for each aspect, the kernel regression's share in the prediction, if both were
             trained.
-        effort: seconds and memory by stage; see `Ledger`.
         worth: the share of the test part's pairs in the right order, compared with chance and with
             counting changes; None before the evaluation.
     """
@@ -39,7 +37,6 @@ class Report:
     detection: Mapping[str, float] = field(default_factory=dict)
     alone: Mapping[str, Figures] = field(default_factory=dict)
     shares: Mapping[str, float] = field(default_factory=dict)
-    effort: Mapping[str, Stage] = field(default_factory=dict)
     worth: Worth | None = None
 
 
@@ -137,7 +134,8 @@ def some_card(job: Job, report: Report) -> str:
     ]
     results = [
         *([worth_table(report.worth)] if report.worth else []),
-        figures_table(report.figures, report.alone) + _beside(job, report),
+        figures_table(report.figures, report.alone),
+        *([_shares(report.shares)] if report.shares else []),
         *figures_in_words(report.detection),
     ]
     return model_card(
@@ -153,31 +151,18 @@ def some_card(job: Job, report: Report) -> str:
         usage=f"gecjury score SOURCE HYP -m {metric_for(job.folder.name, job.data.aspects)}",
         notes=notes,
         about=_ABOUT,
-        figures=report.figures,
-        effort=report.effort,
         citation=_CITATION,
         extra="" if job.recipe.features_alone else "refless",
     )
 
 
-def _beside(job: Job, report: Report) -> str:
-    """Return the parts' shares, and published figures for comparison."""
-    lines = []
-    if report.shares:
-        shares = ", ".join(f"{aspect} {share:g}" for aspect, share in report.shares.items())
-        lines.append(
-            "The kernel regression's share in the prediction, in tenths, chosen by dev Spearman: "
-            f"{shares}; the rest is the share of the fine-tuned models."
-        )
-    if job.origin.get("data") == "tmu-gfm":
-        lines.append(
-            "For comparison, test Pearson/Spearman in Yoshimura's thesis (2021, table 6.1; "
-            "bert-base-cased, another draw of the split): grammaticality .700/.719, fluency "
-            ".676/.696, meaning .639/.619. One rater's score correlates with the mean of the other "
-            "four by .364, .315 and .291; the mean of five has a reliability of .61, .55 and .51 "
-            "(Spearman-Brown), so no metric can reach more than about .78, .74 and .71."
-        )
-    return "".join(f"\n\n{line}" for line in lines)
+def _shares(shares: Mapping[str, float]) -> str:
+    """Return a line with the share of each part in the prediction."""
+    by_aspect = ", ".join(f"{aspect} {share:g}" for aspect, share in shares.items())
+    return (
+        "The kernel regression's share in the prediction, in tenths, chosen by dev Spearman: "
+        f"{by_aspect}; the rest is the share of the fine-tuned models."
+    )
 
 
 _ABOUT = """\

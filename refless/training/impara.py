@@ -36,7 +36,6 @@ from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.model_card import markdown_table, model_card
 from gecjury.refless.training.recipe import RankerPooling, RankerRecipe, TrainSettings
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
-from gecjury.refless.training.watching import Stage
 from gecjury.refless.training.worth import Worth, worth_of, worth_table
 
 _ENCODER = "encoder"
@@ -90,8 +89,7 @@ def train_impara(job: RankerJob) -> RankerReport:
         return earlier
     watch = job.watch()
     # Impacts are measured with the pretrained encoder, before anything is trained.
-    with watch.ledger.stage("weighing of edits"):
-        pairs = _make_pairs(job)
+    pairs = _make_pairs(job)
     start, detected = job.detect(_without_held_out(job), watch)
     tokenizer = load_tokenizer(start)
     pooled = recipe.pooling == "mean"
@@ -108,8 +106,7 @@ def train_impara(job: RankerJob) -> RankerReport:
         objective="ranking",
         label="impara: training",
     )
-    with watch.ledger.stage("training"):
-        result = fit(task, settings, job.work / "ranker", job.runtime, watch.of("ranker"))
+    result = fit(task, settings, job.work / "ranker", job.runtime, watch.of("ranker"))
     # Computed once for accuracy and worth, with the best epoch's model.
     reached = {part: gaps(result.model, part) for part in ("dev", "test")}
     figures = [
@@ -126,8 +123,7 @@ def train_impara(job: RankerJob) -> RankerReport:
     report = RankerReport(tuple(figures), worth)
     if is_main_process():
         (save_pooled if pooled else save_model)(result.model, tokenizer, job.folder)
-        effort = watch.ledger.rounded()
-        card = _card(job, pairs, report, detected, effort)
+        card = _card(job, pairs, report, detected)
         encoder = recipe.encoder
         if is_folder(encoder):
             # An encoder that is only on this machine is copied into the model's folder.
@@ -140,7 +136,6 @@ def train_impara(job: RankerJob) -> RankerReport:
             "run": run,
             "pooling": recipe.pooling,
             "detection": detected,
-            "effort": effort,
             **asdict(report),
         }
         texts = {text for c in job.corrections for text in (c.source, c.text())}
@@ -222,7 +217,6 @@ def _card(
     pairs: Mapping[str, Sequence[RankedPair]],
     report: RankerReport,
     detected: Mapping[str, float],
-    effort: Mapping[str, Stage],
 ) -> str:
     pooling = job.recipe.pooling
     rows = [(f["part"], f["accuracy"], f["pairs"]) for f in report.figures]
@@ -240,7 +234,6 @@ def _card(
         results="\n\n".join([worth_table(report.worth), table, *figures_in_words(detected)]),
         usage=f"gecjury score SOURCE HYP -m {ranker_metric(job.folder.name, pooling)}",
         notes=[reads_means] if pooling == "mean" else [],
-        effort=effort,
     )
 
 

@@ -23,8 +23,7 @@ from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.nets.trainable import check_layers
 from gecjury.refless.training.detection import DetectionData, detection_keys, run_detection
 from gecjury.refless.training.recipe import BaseRecipe, Recipe
-from gecjury.refless.training.trainer import is_main_process
-from gecjury.refless.training.watching import HISTORY_FILE, History, Ledger, Watch
+from gecjury.refless.training.watching import HISTORY_FILE, History, Watch
 
 _T = TypeVar("_T")
 
@@ -79,11 +78,7 @@ class TrainingJob:
         if self.recipe.settings.freeze_layers:
             config = read_config(resolve(self.recipe.encoder))
             check_layers(config, self.recipe.settings.freeze_layers)
-        return Watch(
-            History(self.folder / HISTORY_FILE, self.drawn),
-            Ledger(self.work / "effort.json" if is_main_process() else None),
-            told=self.told,
-        )
+        return Watch(History(self.folder / HISTORY_FILE, self.drawn), told=self.told)
 
     def detect(self, data: DetectionData | None, watch: Watch) -> tuple[str, dict[str, float]]:
         """Learn error detection before the main training, if there is text to learn it from.
@@ -96,10 +91,7 @@ class TrainingJob:
         if data is None:
             return start, {}
         folder, settings = self.work / "detection", self.recipe.settings
-        with watch.ledger.stage("detection"):
-            figures = run_detection(
-                start, folder, data, settings, self.runtime, watch.of("detection")
-            )
+        figures = run_detection(start, folder, data, settings, self.runtime, watch.of("detection"))
         return str(folder / "model"), figures
 
     def finished(self, run: str, report: type[_T]) -> _T | None:

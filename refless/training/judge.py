@@ -148,8 +148,7 @@ def train_judge(job: JudgeJob) -> JudgeReport:
         reached = _figures(job, scores(model, "dev"))
         return {**reached, "score": reached["spearman"]}
 
-    with watch.ledger.stage("the model before the training"):
-        before = {part: _figures(job, scores(model, part)) for part in ("dev", "test")}
+    before = {part: _figures(job, scores(model, part)) for part in ("dev", "test")}
     if recipe.lora:
         model = _with_adapter(model, recipe.lora, settings.seed)
     task = LearningTask(
@@ -161,11 +160,9 @@ def train_judge(job: JudgeJob) -> JudgeReport:
         label="judge: training",
         answers=answers,
     )
-    with watch.ledger.stage("training"):
-        result = fit(task, settings, job.work, job.runtime, watch.of("judge"))
+    result = fit(task, settings, job.work, job.runtime, watch.of("judge"))
     model = result.model.merge_and_unload() if recipe.lora else result.model
-    with watch.ledger.stage("evaluation"):
-        predicted = scores(model, "test")
+    predicted = scores(model, "test")
     # The dev part was evaluated when the best epoch was chosen.
     after = {"dev": {n: result.best[n] for n in before["dev"]}, "test": _figures(job, predicted)}
     reached, untaught = (
@@ -176,17 +173,15 @@ def train_judge(job: JudgeJob) -> JudgeReport:
     if is_main_process():
         # The weights are saved in the number format of the original model.
         save_model(model.to(stored) if stored is not None else model, tokenizer, job.folder)
-        effort = watch.ledger.rounded()
         seen = job.data.take([*job.split.train, *job.split.dev])
         record = {
             "format": JUDGE_FORMAT,
             "run": run,
             "metric": job.metric,
             "prompt": job.prompt,
-            "effort": effort,
             **asdict(report),
         }
-        job.finish({*seen.sources, *seen.outputs}, record, _card(job, report, effort))
+        job.finish({*seen.sources, *seen.outputs}, record, _card(job, report))
     wait_for_all()
     return report
 
@@ -340,7 +335,7 @@ def _with_adapter(model: Any, rank: int, seed: int) -> Any:
         return get_peft_model(model, adapter)
 
 
-def _card(job: JudgeJob, report: JudgeReport, effort: Mapping[str, Any]) -> str:
+def _card(job: JudgeJob, report: JudgeReport) -> str:
     rows = [
         (what, part, *(figures[part][QUALITY][name] for name in ("pearson", "spearman", "rmse")))
         for what, figures in (("taught", report.figures), ("untaught", report.untaught))
@@ -365,8 +360,6 @@ def _card(job: JudgeJob, report: JudgeReport, effort: Mapping[str, Any]) -> str:
             "Languages, writers and scales other than those of the ratings were not tested",
         ],
         about=_ABOUT,
-        figures=report.figures,
-        effort=effort,
         extra="judges",
         pipeline="text-generation",
     )

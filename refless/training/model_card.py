@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from gecjury.core.textfiles import read_json
 from gecjury.models.checkpoints import is_folder
-from gecjury.models.origin import KEYS_FILE, MANIFEST
-from gecjury.refless.nets.pooled import HEAD_FILE
-from gecjury.refless.nets.probe import KERNEL_FILE
 from gecjury.refless.training.job import TrainingJob
-from gecjury.refless.training.watching import HISTORY_FILE
 from gecjury.scoring.signature import package_versions
 
 _PACKAGES = ("torch", "transformers", "accelerate", "tokenizers", "numpy")
@@ -65,59 +59,12 @@ def figure_rows(figures: Figures, alone: Mapping[str, Figures]) -> list[dict[str
     ]
 
 
-def _effort_table(effort: Mapping[str, Mapping[str, float]]) -> str:
-    """Return a Markdown table of seconds and memory by stage."""
-    rows = []
-    for name, stage in effort.items():
-        memory = f"{stage['gigabytes']:.2f}" if stage["gigabytes"] else "unknown"
-        rows.append((name, f"{stage['seconds']:.0f}", f"{stage['processor']:.0f}", memory))
-    headings = ("stage", "seconds", "processor seconds", "peak memory so far, GB")
-    return markdown_table(headings, rows) + (
-        "\n\nMeasured in the main process; if a run was killed and resumed, both runs are counted, "
-        "except for work that was repeated."
-    )
-
-
 def shown_name(name: str) -> str:
     """Return a name as cards show it: for local files and folders, only the last part of the path.
 
     A name may be several, separated by commas.
     """
     return ",".join(Path(part).name if Path(part).exists() else part for part in name.split(","))
-
-
-_KNOWN = {
-    MANIFEST: "read by gecjury: the parts, the scale of the ratings, the record of the training",
-    KEYS_FILE: "hashes of the sentences trained on, which gecjury uses to warn about leakage",
-    KERNEL_FILE: "kernel regression on the encoders' hidden states",
-    HEAD_FILE: "the linear head on the mean of the encoder's last hidden states",
-    "config.json": "configuration of a transformers model",
-    "model.safetensors": "its weights",
-    HISTORY_FILE: "losses and dev scores during the training",
-}
-
-
-def _parts(folder: Path) -> str:
-    """Return a Markdown list of the files in a model's folder once it is finished."""
-    lines = []
-    paths = folder.iterdir() if folder.is_dir() else ()
-    # The card is written before the files that mark the model as complete.
-    names = {path.name for path in paths if not path.name.startswith(".")} | {MANIFEST, KEYS_FILE}
-    for name in sorted(names - {"README.md", "checkpoints"}):
-        path = folder / name
-        if not path.is_dir():
-            usual = "tokenizer" if name.startswith(("tokenizer", "vocab", "special_tok")) else ""
-            about = _KNOWN.get(name, usual)
-            lines.append(f"- `{name}`" + (f": {about}" if about else ""))
-            continue
-        if (path / "config.json").exists() and any(path.glob("*.safetensors")):
-            config = read_json(path / "config.json", "a model's configuration")
-            kinds = ", ".join(config.get("architectures") or [str(config.get("model_type"))])
-            about = f"a transformers model ({kinds}), weights in safetensors"
-        else:
-            about = ", ".join(sorted(entry.name for entry in path.iterdir()))
-        lines.append(f"- `{name}/`: {about}")
-    return "\n".join(lines)
 
 
 def model_card(
@@ -130,8 +77,6 @@ def model_card(
     usage: str,
     notes: Sequence[str] = (),
     about: str = "Trained with gecjury.",
-    figures: Figures | None = None,
-    effort: Mapping[str, Mapping[str, float]] | None = None,
     citation: str = "",
     extra: str = "refless",
     pipeline: str = "text-classification",
@@ -139,13 +84,12 @@ def model_card(
     """Return a README.md with the metadata that model hubs read.
 
     Args:
-        job: the training, whose notes, origin and language are on the card. The files in its
-            folder are listed; the encoder is named as the base model only if it is a hub name.
+        job: the training, whose notes, origin and language are on the card. The encoder is named as
+            the base model only if it is a hub name.
         metric: `some`, `impara`, `detector` or `judge`.
         data: further entries about the training data: fingerprint, split.
         notes: further limitations that users should know.
         about: what the model is and is not meant for.
-        figures: see `figures_table`; model hubs show those on test.
         citation: BibTeX of the metric's paper.
         extra: the extra of gecjury that the model needs; empty for none.
         pipeline: kind of task, as hubs name it.
@@ -162,8 +106,6 @@ def model_card(
     # A hub can only link data sets of the hub.
     if origin.startswith("hf:"):
         head.append(f"datasets: [{_quoted(origin.split(':')[1])}]")
-    if figures:
-        head += ["metrics: [pearsonr, spearmanr]", *_model_index(title, origin, figures)]
     shown = {"encoder": base, "detector": shown_name(job.recipe.detector)}
     named = {"recipe": job.recipe_name} if job.recipe_name else {}
     versions = {"python": platform.python_version(), **package_versions(_PACKAGES)}
@@ -173,9 +115,7 @@ def model_card(
         "Use": f"With gecjury{needed} installed:\n\n```\n{usage}\n```",
         "Figures": results,
         "Limits": "\n".join(f"- {note}" for note in (*job.notes, *notes)),
-        "Files": _parts(job.folder),
         "Data": "\n".join(f"- {key}: {value}" for key, value in {**job.origin, **data}.items()),
-        "Time and memory": _effort_table(effort) if effort else "",
         "Settings": "```json\n"
         + json.dumps({**named, **asdict(job.recipe), **shown}, indent=1, default=str)
         + "\n```",
@@ -189,21 +129,3 @@ def model_card(
 def _quoted(text: str) -> str:
     """Return a text quoted for YAML; a JSON string is safe there, whatever its content."""
     return json.dumps(text, ensure_ascii=True)
-
-
-def _model_index(title: str, data: str, figures: Figures) -> list[str]:
-    """Return lines of YAML with the figures on test, as hubs show them."""
-    lines = ["model-index:", f"- name: {_quoted(title)}", "  results:"]
-    for aspect, values in figures.get("test", {}).items():
-        lines += [
-            "  - task: {type: text-classification, name: " + _quoted(aspect) + "}",
-            f"    dataset: {{type: {_quoted(data or 'ratings')}, name: "
-            + f"{_quoted(data or 'ratings')}, split: test}}",
-            "    metrics:",
-        ]
-        lines += [
-            f"    - {{type: {kind}, value: {values[name]:.4f}}}"
-            for kind, name in (("pearsonr", "pearson"), ("spearmanr", "spearman"))
-            if math.isfinite(values[name])
-        ]
-    return lines

@@ -75,22 +75,19 @@ def train_some(job: Job) -> Report:
     linear: Mapping[str, Linear] = {}
     kernel = None
     if recipe.features_alone:
-        with watch.ledger.stage("ridge regression"):
-            linear, chosen = fit_features(
-                job.data, split, None, recipe.language,
-                paired=recipe.read_source, within=recipe.within,
-            )  # fmt: skip
+        linear, chosen = fit_features(
+            job.data, split, None, recipe.language,
+            paired=recipe.read_source, within=recipe.within,
+        )  # fmt: skip
         trained |= chosen
         means = job.data.ratings[split.train].mean(axis=0).tolist()
         biases = dict(zip(job.data.aspects, means, strict=True))
         linear = {aspect: replace(fit, bias=biases[aspect]) for aspect, fit in linear.items()}
     if recipe.tuned:
-        with watch.ledger.stage("fine-tuning"):
-            trained, members, linear = _fine_tune(job, watch, start)
+        trained, members, linear = _fine_tune(job, watch, start)
     if recipe.kernel:
         # Last, since it only takes seconds and a resumed run repeats it.
-        with watch.ledger.stage("kernel regression"):
-            chosen, kernel = _fit_kernel(job, start)
+        chosen, kernel = _fit_kernel(job, start)
         prefix = "kernel/" if recipe.tuned else ""
         trained |= {f"{prefix}{aspect}": figures for aspect, figures in chosen.items()}
     report = Report({}, trained, detected)
@@ -100,10 +97,8 @@ def train_some(job: Job) -> Report:
         manifest = SomeManifest(scale, length, tuple(members), linear, kernel)
         paired = recipe.features_alone and recipe.read_source
         manifest = replace(manifest, language=recipe.language, paired=paired)
-        with watch.ledger.stage("evaluation"):
-            bundle = assemble(job.folder, manifest, device=job.runtime.device)
-            report = evaluate(job, bundle, report)
-        report = replace(report, effort=watch.ledger.rounded())
+        bundle = assemble(job.folder, manifest, device=job.runtime.device)
+        report = evaluate(job, bundle, report)
         # Models may be evaluated on the test part, so its hashes are not stored.
         seen = job.data.take([*split.train, *split.dev])
         record = {"format": BUNDLE_FORMAT, "run": run, **asdict(manifest), **asdict(report)}

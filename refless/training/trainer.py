@@ -27,7 +27,6 @@ from gecjury.refless.nets.regressor import Inputs, output_errors, padded
 from gecjury.refless.nets.trainable import (
     freeze_lowest,
     keep_layers,
-    only_occurring,
     recompute_layers,
 )
 from gecjury.refless.training.recipe import TrainSettings
@@ -136,10 +135,7 @@ def fit(
     watch = watch if is_main_process() else None
     if last and watch is not None:
         watch.told(f"{task.label} resumes after {_reached(last)}")
-    with (
-        ExitStack() as open_until_trained,
-        only_occurring(task.model, word_pieces_of(task.examples)),
-    ):
+    with ExitStack() as open_until_trained:
 
         def open_bar(steps: int) -> Bar:
             return open_until_trained.enter_context(runtime.progress.task(task.label, steps))
@@ -575,13 +571,6 @@ def length_of(example: Inputs) -> int:
     if "better" in example:
         return max(len(example[side]["input_ids"]) for side in ("better", "worse"))
     return len(example["input_ids"])
-
-
-def word_pieces_of(examples: Sequence[Inputs]) -> set[int]:
-    """Return the ids of the word pieces in examples."""
-    texts = [e[side] for e in examples for side in ("better", "worse") if side in e]
-    texts += [e for e in examples if "input_ids" in e]
-    return {piece for text in texts for piece in text["input_ids"]}
 
 
 def losses(error_weight: float = 1.0) -> dict[str, Callable[[Any, Any], Any]]:

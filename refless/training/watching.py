@@ -1,4 +1,4 @@
-"""Reports of a running training: curves, seconds and memory.
+"""Reports of a running training.
 
 Nothing here affects the training, and no training text is reported.
 """
@@ -6,9 +6,7 @@ Nothing here affects the training, and no training text is reported.
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +15,6 @@ from gecjury.core.records import read_record
 from gecjury.core.textfiles import write_text
 
 HISTORY_FILE = "history.json"
-
-Stage = Mapping[str, float]
-"""`seconds` and `processor` seconds, summed over resumed runs, and `gigabytes`."""
 
 
 def kept_record(kind: Any, path: Path | None) -> Any:
@@ -96,81 +91,17 @@ def dev_figures(log: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
     ]
 
 
-def held_memory() -> float:
-    """Return the peak memory of this process so far, in gigabytes; 0 if it is unknown."""
-    import sys
-
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return 0.0
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return float(most * (1 if sys.platform == "darwin" else 1024) / 1e9)
-
-
-class Ledger:
-    """Seconds and memory of each stage of a run, summed over resumed runs.
-
-    They are written whenever a checkpoint is. Work that a killed run did after its last checkpoint
-    is repeated, and its first time is not counted.
-    """
-
-    def __init__(self, path: Path | None) -> None:
-        """Continue the ledger that an earlier run wrote.
-
-        Args:
-            path: path of the file; None writes none, as in other processes of a distributed run.
-        """
-        self.path = path
-        earlier = kept_record(Mapping[str, Mapping[str, float]], path)
-        self.stages: dict[str, dict[str, float]] = dict(earlier)
-        self._running: tuple[str, float, float] | None = None
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Count the time of the `with` block for a stage."""
-        self._running = (name, time.perf_counter(), time.process_time())
-        try:
-            yield
-            self.mark()
-        finally:
-            self._running = None
-
-    def mark(self) -> None:
-        """Write the effort so far, because the work until now will not be repeated."""
-        if self._running is None:
-            return
-        # Counting restarts here, so that a stage can be marked after every epoch.
-        name, wall, processor = self._running
-        self._running = (name, time.perf_counter(), time.process_time())
-        stage = self.stages.setdefault(name, {"seconds": 0.0, "processor": 0.0, "gigabytes": 0.0})
-        stage["seconds"] += self._running[1] - wall
-        stage["processor"] += self._running[2] - processor
-        stage["gigabytes"] = max(stage["gigabytes"], held_memory())
-        if self.path is not None:
-            write_text(self.path, json.dumps(self.stages, indent=1))
-
-    def rounded(self) -> dict[str, dict[str, float]]:
-        """Return the stages, rounded to tenths of a second and hundredths of a gigabyte."""
-        return {
-            name: {key: round(value, 2 if key == "gigabytes" else 1) for key, value in s.items()}
-            for name, s in self.stages.items()
-        }
-
-
 @dataclass(frozen=True)
 class Watch:
-    """The history and the ledger of a run, or of one model of it.
+    """The history of a run, or of one model of it.
 
     Attributes:
         history: records the curves of all models of the run.
-        ledger: records its time and memory.
         name: name of the model; empty for the run.
         told: called with a message for each part that an earlier run finished or started.
     """
 
     history: History
-    ledger: Ledger
     name: str = ""
     told: Callable[[str], None] = lambda line: None
 
@@ -180,5 +111,4 @@ class Watch:
 
     def epoch(self, log: Sequence[Mapping[str, Any]]) -> None:
         """Record that a checkpoint was written; `log` is everything logged so far."""
-        self.ledger.mark()
         self.history.note(self.name, log)

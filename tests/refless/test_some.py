@@ -172,17 +172,6 @@ def test_inputs_with_the_same_pieces_are_read_once(three: Path) -> None:
     assert pairs[0, 0] != pairs[1, 0]  # the same pieces, split at another place
 
 
-def test_sixteen_bit_precision_is_reported(three: Path) -> None:
-    plain, rough = load("some", model=str(three)), load("some", model=str(three), dtype="bfloat16")
-    one, other = plain.signature(CORPUS, RUNTIME), rough.signature(CORPUS, RUNTIME)
-    assert "dtype" not in str(one)
-    assert "dtype=bfloat16" in str(other)
-    assert one.key != other.key
-    exact = plain.score_corpus(CORPUS, RUNTIME).sentences
-    near = rough.score_corpus(CORPUS, RUNTIME).sentences
-    assert 0 < np.abs(near - exact).max() < 0.02
-
-
 def test_without_a_model_the_training_command_is_named(tmp_path: Path) -> None:
     for metric, option in (("some", ""), ("impara", ""), ("asano", "")):
         with pytest.raises(OptionError, match="gecjury train"):
@@ -230,14 +219,6 @@ def test_wrong_heads_are_refused(tmp_path: Path) -> None:
         open_bundle(str(tmp_path / "none"))
 
 
-def test_damaged_weights_are_named(tmp_path: Path) -> None:
-    folder = tiny.encoder(tmp_path / "fluency", outputs=1)
-    weights = folder / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:1000])
-    with pytest.raises(InputError, match="cannot be loaded"):
-        open_bundle(str(tmp_path))
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Annotations]:
     folder = tmp_path_factory.mktemp("trained")
@@ -279,17 +260,6 @@ def test_reported_figures_are_those_of_the_saved_model(trained: tuple[Path, Anno
     for column, aspect in enumerate(ASPECTS):
         found = pearson(test.ratings[:, column], predicted[aspect])
         assert figures[aspect]["pearson"] == pytest.approx(found, abs=1e-5)
-
-
-def test_asano_takes_the_grammaticality_of_a_some_of_three_aspects(
-    trained: tuple[Path, Annotations],
-) -> None:
-    folder, _ = trained
-    texts = Corpus(("the cat", "a dog"), {"x": Version(("a cat", "the dog"))})
-    whole = load("some", model=str(folder), alpha=1.0, beta=0.0, gamma=0.0)
-    alone = load("asano", model=str(folder), alpha=1.0, beta=0.0, gamma=0.0)
-    found = alone.score_corpus(texts, RUNTIME).sentences
-    assert found == pytest.approx(whole.score_corpus(texts, RUNTIME).sentences, abs=1e-6)
 
 
 def test_leakage_is_noted_when_scoring(trained: tuple[Path, Annotations]) -> None:

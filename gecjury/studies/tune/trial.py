@@ -243,6 +243,14 @@ def trial_of(grid: Grid, judged: Judged, runtime: Runtime) -> FloatArray:
     statistics: Statistics | None = None
     rows = []
     label = f"trying {', '.join(grid.ranges)}"
+    swept = None
+    if how.aggregate != "corpus" and runtime.scores is None:
+        # Only sentence scores are needed, and no scores are to be kept.
+        swept = grid.base.sweep([grid.values(point) for point in grid.points], corpus, runtime)
+    if swept is not None:
+        none = np.zeros(0)
+        tracked = runtime.track(swept, label, len(grid.points))
+        return np.array([judged.measures(settled(scores), none) for scores in tracked])
     for point in runtime.track(grid.points, label, len(grid.points)):
         scorer = grid.scorer(point)
         # Statistics that do not depend on the options are computed once for all values.

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from gecjury.core.errors import GecjuryError, InputError, OptionError
-from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
-from gecjury.metaeval.comparison import compare
-from gecjury.metaeval.settings import Settings
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.scoring.registry import load
-from gecjury.scoring.score_files import score_with_files
-from gecjury.stats.resampling import Resampling
 
 LINES = ("she sit .", "he sit down")
 FIXED = ("she sits .", "he sits down")
@@ -93,22 +87,3 @@ def test_wrong_members(members: str, words: str) -> None:
         load("jury", equal=members)
     with pytest.raises(OptionError, match="one of them"):
         load("jury", equal="gleu", file="x.json")
-
-
-def test_all_systems_are_scored_again_when_one_is_added(tmp_path: Path) -> None:
-    """A z-score depends on all systems, so a file with scores of fewer systems is not extended."""
-    folder = str(tmp_path)
-    texts = {"a": list(FIXED), "b": list(LINES)}
-    jury = load("jury:equal=changes")
-    both = corpus_of_texts(LINES, texts, [FIXED])
-    score_with_files(jury, both.with_systems(["a"]), folder, Runtime())
-    table = score_with_files(jury, both, folder, Runtime())
-    assert np.allclose(table.sentences, [[1, 1], [-1, -1]])
-
-
-def test_in_a_comparison() -> None:
-    comparison = compare(
-        "sample", ["jury:equal=gleu+changes"], Settings(resampling=Resampling(over="none"))
-    )
-    assert comparison.results[0].sentence is not None
-    assert comparison.results[0].sentence.accuracy > 0.5

@@ -261,9 +261,7 @@ def test_train_then_compare(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     ("argv", "words"),
     [
         (["sample", "-o", "j.json"], ["-m"]),
-        (["sample", "-m", "grene", "-o", "j.json"], ["grene", "green"]),
         (["sample", "-m", "jury", "-o", "j.json"], ["cannot be a member"]),
-        (["smple", "-m", "green", "-o", "j.json"], ["smple", "sample"]),
         (["sample", "-m", "green", "-o", "."], ["folder"]),
         (["sample", "-m", "green", "-o", "j.json", "--exclude", "sample"], ["excluded"]),
         (["sample", "-m", "green", "-o", "j.json", "--exclude", "sampel"], ["sampel", "sample"]),

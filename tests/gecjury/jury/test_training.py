@@ -14,7 +14,7 @@ from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.leakage import sentence_key
 from gecjury.jury.model import JuryModel, Member
-from gecjury.jury.training import TrainingPairs, collect_pairs, scores_of, train_jury
+from gecjury.jury.training import TrainingPairs, collect_pairs, train_jury
 
 MEMBERS = (Member("gleu"), Member("green"), Member("errant"))
 
@@ -40,7 +40,7 @@ def weights_of(jury: JuryModel) -> list[float]:
 
 def test_the_true_weights_are_recovered() -> None:
     wanted = np.array([1.5, 0.5, 0.0])
-    part = drawn(np.random.default_rng(2), wanted, 12000)
+    part = drawn(np.random.default_rng(2), wanted, 6000)
     jury = train_jury([part], MEMBERS, Runtime(), strengths=(1.0,))
     assert weights_of(jury) == pytest.approx(wanted, abs=0.1)
     assert [member.scale for member in jury.members] == pytest.approx(np.ones(3), abs=0.02)
@@ -49,12 +49,6 @@ def test_the_true_weights_are_recovered() -> None:
     assert rows["gleu"]["worth"] > 5 * rows["gleu"]["worth_error"]
     assert jury.record["accuracy"] > max(row["alone"] for row in rows.values())
     assert rows["gleu"]["without"] == pytest.approx(jury.record["accuracy"] - rows["gleu"]["worth"])
-
-
-def test_a_misleading_member_gets_no_weight() -> None:
-    part = drawn(np.random.default_rng(3), np.array([1.0, 0.0, -1.0]), 4000)
-    jury = train_jury([part], MEMBERS, Runtime(), strengths=(1.0,))
-    assert weights_of(jury)[2] == 0.0
 
 
 def test_accuracy_by_hand() -> None:
@@ -74,19 +68,19 @@ def test_accuracy_by_hand() -> None:
 
 def test_the_pull_is_the_strongest_that_costs_nothing() -> None:
     # All members are alike: equal weights are right, so the strongest pull is chosen.
-    part = drawn(np.random.default_rng(4), np.array([0.7, 0.7, 0.7]), 3000)
+    part = drawn(np.random.default_rng(4), np.array([0.7, 0.7, 0.7]), 1200)
     jury = train_jury([part], MEMBERS, Runtime())
     assert jury.record["strength"] == 10000.0
     # Only one member matters: a pull to equal weights costs much, so it is weak.
-    part = drawn(np.random.default_rng(4), np.array([3.0, 0.0, 0.0]), 3000)
+    part = drawn(np.random.default_rng(4), np.array([3.0, 0.0, 0.0]), 1200)
     assert train_jury([part], MEMBERS, Runtime()).record["strength"] <= 100.0
 
 
 def test_a_member_missing_from_one_benchmark_is_filled_in() -> None:
     rng = np.random.default_rng(6)
     wanted = np.array([1.0, 1.0, 0.5])
-    whole = drawn(rng, wanted, 4000, "whole")
-    part = drawn(rng, wanted, 4000, "part")
+    whole = drawn(rng, wanted, 2000, "whole")
+    part = drawn(rng, wanted, 2000, "part")
     part.preferred[:, 0] = part.other[:, 0] = np.nan
     jury = train_jury([whole, part], MEMBERS, Runtime(), strengths=(1.0,))
     # Scores are drawn independently: the others predict gaps of about 0 for the missing member, and
@@ -98,7 +92,7 @@ def test_a_member_missing_from_one_benchmark_is_filled_in() -> None:
     assert rows["whole"]["accuracy"] > rows["part"]["accuracy"]
     assert {"from_others"} <= set(rows["whole"])
     scored = [row["scored"] for row in jury.record["members"]]
-    assert scored == [4000, 8000, 8000]
+    assert scored == [2000, 4000, 4000]
     with pytest.raises(InputError, match=r"gleu scores none.*part: no score"):
         train_jury([part], MEMBERS, Runtime())
 
@@ -150,7 +144,7 @@ def test_seeda_and_gjg15_share_199_sources(data_dir: Path) -> None:
 
 def test_a_member_without_direction_may_count_against() -> None:
     members = (Member("gleu"), Member("green"), Member("changes"))
-    part = drawn(np.random.default_rng(3), np.array([1.0, 0.0, -1.0]), 4000)
+    part = drawn(np.random.default_rng(3), np.array([1.0, 0.0, -1.0]), 3000)
     jury = train_jury([part], members, Runtime(), strengths=(1.0,))
     assert weights_of(jury)[2] == pytest.approx(-1.0, abs=0.15)
     # The pull is towards equal weights of the members with a direction, and towards 0 for it.
@@ -158,14 +152,3 @@ def test_a_member_without_direction_may_count_against() -> None:
     assert weights_of(pulled)[0] == pytest.approx(weights_of(pulled)[1], rel=1e-3)
     assert weights_of(pulled)[0] > 0.1
     assert weights_of(pulled)[2] == pytest.approx(0.0, abs=1e-4)
-
-
-def test_scores_of_outputs_without_judgments() -> None:
-    benchmark = load_benchmark("sample", systems="all")
-    members = (Member("green"), Member("gleu", "10refs"))
-    scores, absent = scores_of(benchmark.corpus, members, Runtime())
-    assert scores.shape == (2, len(benchmark.corpus.systems), len(benchmark.corpus))
-    table = members[0].scorer().score_corpus(benchmark.corpus)
-    assert scores[0] == pytest.approx(table.sentences)
-    assert np.isnan(scores[1]).all()
-    assert list(absent) == ["gleu@10refs"]

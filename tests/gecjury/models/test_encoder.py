@@ -284,11 +284,6 @@ def test_a_model_that_cannot_pad_is_not_an_encoder(tiny_bert: Path, tmp_path: Pa
         encoder(other)
 
 
-def test_options_out_of_range(tiny_bert: Path) -> None:
-    with pytest.raises(OptionError, match=r"layer=4 is out of range.*3 layers"):
-        encoder(tiny_bert, layer=4)
-
-
 def test_token_states_are_those_of_transformers(tiny_bert: Path) -> None:
     states = encoder(tiny_bert, layer=2).token_states(TEXTS[:3])
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_bert)

@@ -112,8 +112,9 @@ class Evil:
     tuple(map(int, torch.__version__.split(".")[:2])) < (2, 10),
     reason="older versions of torch read no pickled weights",
 )
-@pytest.mark.parametrize("metric", NEURAL)
-def test_all_metrics_read_bin_files_by_weights_only_loading(
+# One metric for each kind of network.
+@pytest.mark.parametrize("metric", ["uot-errant", "some", "scribendi"])
+def test_bin_files_are_read_by_weights_only_loading(
     metric: str, models: Path, tmp_path: Path
 ) -> None:
     name = metric

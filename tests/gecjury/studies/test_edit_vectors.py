@@ -102,7 +102,9 @@ def test_short_types() -> None:
 
 def test_lambdas_equal_single_runs(tiny_bert: Path, corpus: Corpus) -> None:
     scorer = UOTERRANT(encoder=str(tiny_bert))
-    tables = scorer.scores_by_lambda([0.1, 0.7], corpus, CPU)
+    points = [{"lambda1": value, "lambda2": value} for value in (0.1, 0.7)]
+    tables = scorer.sweep(points, corpus, CPU)
+    assert tables is not None
     for value, table in zip((0.1, 0.7), tables, strict=True):
         single = UOTERRANT(encoder=str(tiny_bert), lambda1=value, lambda2=value)
         expected = single.sentence_scores(single.statistics(corpus, CPU)).score

@@ -17,7 +17,6 @@ from gecjury.refless.data.annotations import (
     Annotations,
     ColumnMap,
     Scale,
-    joined,
     read_annotations,
 )
 from gecjury.refless.data.rated_sets import (
@@ -90,11 +89,6 @@ def test_columns_with_the_standard_names_need_no_map(tmp_path: Path) -> None:
     assert found.outputs == ("A b .", "A c .")
     assert found.sources == ("", "")
     np.testing.assert_array_equal(found.ratings, [[1, 2], [4, 3]])
-    split = write(
-        tmp_path, "split,source,output,fluency", "dev,A .,B .,2", "test,C .,D .,3", name="s.csv"
-    )
-    assert read_annotations(split).names == ("dev", "test")
-    assert read_annotations(split).sources == ("A .", "C .")
 
 
 def test_column_maps_and_scales_are_checked() -> None:
@@ -192,13 +186,6 @@ def test_no_source_is_in_two_parts() -> None:
     assert all((a == b).all() for a, b in zip(split.train, again.train, strict=True))
 
 
-def test_too_few_rows_are_refused() -> None:
-    with pytest.raises(InputError, match="too few rows for a split"):
-        split_by_source(table(["one source"] * 40))
-    with pytest.raises(InputError, match="too few rows"):
-        split_by_source(table(["a", "b", "c"]))
-
-
 def test_tmu_gfm_is_read_whole(data_dir: Path) -> None:
     data = read_annotations(data_dir / "TMU-GFM-Dataset" / "tmu-gfm-dataset.csv")
     # 4,221 rows (Yoshimura et al. 2020, section 3); the means in the release also leave out zeros.
@@ -259,26 +246,6 @@ def test_quality_from_a_user_defined_column(tmp_path: Path) -> None:
     assert read_annotations(named).aspects == ("quality",)
     with pytest.raises(OptionError, match="quality is one rating of a whole correction"):
         ColumnMap.parse(["output=h", "quality=a", "fluency=b"])
-
-
-def test_aspects_come_before_quality_where_columns_are_not_named(tmp_path: Path) -> None:
-    path = write(tmp_path, "output,fluency,quality", "x,1,3", "y,2,1")
-    found = read_annotations(path)
-    assert found.aspects == ("fluency",)
-    assert "left out: quality" in found.notes[-1]
-
-
-def test_sets_are_joined_in_order(tmp_path: Path) -> None:
-    parts = [
-        read_annotations(write(tmp_path, "source,output,quality", *rows, name=name))
-        for name, rows in (
-            ("a.csv", ('x,y,"1,2"', 'x,z,"4,4"')),
-            ("b.csv", ('u,v,"3,2"', 'u,w,"1,1"')),
-        )
-    ]
-    whole = joined(parts)
-    assert whole.outputs == ("y", "z", "v", "w")
-    assert whole.ratings[:, 0].tolist() == [1.5, 4, 2.5, 1]
 
 
 def test_autojqe_is_read_if_its_data_is_installed() -> None:

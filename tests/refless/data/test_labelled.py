@@ -83,10 +83,7 @@ def test_files_of_both_kinds_are_joined(tmp_path: Path) -> None:
         (b"I\tc\nsaws\ti\tx\n", "x.tsv, line 2: 'saws\\\\ti\\\\tx'; expected TOKEN, tab"),
         (b"I am here .\n", "line 1: 'I am here .'; expected TOKEN, tab"),
         (b"I\tc\nsaws\t0\n", "line 2: 'saws\\\\t0'; expected TOKEN, tab, c .correct. or i"),
-        (b"token\tlabel\nI\tc\n", "line 1: 'token\\\\tlabel'; expected"),
-        (b"I\tC\n", "line 1: 'I\\\\tC'; expected"),
         (b"\tc\n", "line 1: '\\\\tc'; expected TOKEN"),
-        (b" \ti\n", "line 1: ' \\\\ti'; expected TOKEN"),
         (b"", "the file is empty"),
         (b"I\tc\n\xff\xfe\x00", "UTF-8"),
         (b"S a b\nA 0 9|||R|||x|||REQUIRED|||-NONE-|||0\n\n", "line 2"),
@@ -118,12 +115,6 @@ def test_one_class_is_refused() -> None:
         with pytest.raises(InputError, match=f"x: {message}"):
             refuse_one_class(sentences, "x")
     refuse_one_class([right, wrong], "x")
-
-
-def test_m2_without_edits_has_nothing_to_learn(tmp_path: Path) -> None:
-    found = read(tmp_path / "x.m2", "S a b .\n\nS c d .\n\n")
-    with pytest.raises(InputError, match="2 sentences with no error"):
-        refuse_one_class(found, "x.m2")
 
 
 def test_a_dev_part_is_found_next_to_its_train_part(tmp_path: Path) -> None:

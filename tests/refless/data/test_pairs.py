@@ -81,13 +81,6 @@ def test_only_drawn_corrections_are_encoded() -> None:
     assert len(encoded) == len(set(encoded)) == 3 * 512
 
 
-def test_draws_depend_only_on_the_generator() -> None:
-    many = [Correction(f"a b {n}", CORRECTION.edits) for n in range(20)]
-    one, two = (ranked_pairs(many, np.random.default_rng(5), 15, counts) for _ in range(2))
-    assert one == two
-    assert one != ranked_pairs(many, np.random.default_rng(6), 15, counts)
-
-
 def test_detection_marks_tokens_touched_by_edits() -> None:
     edits = (Edit(0, 0, "The"), Edit(2, 4, "z"), Edit(5, 5, "."))
     assert detection_labels(Correction("a b c d e", edits)) == [1, 0, 1, 1, 1]

@@ -67,24 +67,6 @@ def test_differences_within_groups_count_more() -> None:
     assert plain.weights.tolist() != model.weights.tolist()
 
 
-def test_it_learns_a_nonlinear_function() -> None:
-    values, ratings = made_up(600)
-    train, dev = np.arange(450), np.arange(450, 600)
-    model, chosen = fit_kernel([(values, 1.0)], ratings, train, dev)
-    line = np.linalg.lstsq(np.c_[values[train], np.ones(450)], ratings[train], rcond=None)[0]
-    straight = np.corrcoef(np.c_[values[dev], np.ones(150)] @ line, ratings[dev])[0, 1]
-    curved = np.corrcoef(model(values[dev]), ratings[dev])[0, 1]
-    assert curved > 0.9 > 0.6 > straight
-    assert chosen["score"] > 0.9
-
-
-def test_predictions_do_not_depend_on_the_batch() -> None:
-    values, ratings = made_up()
-    model, _ = fit_kernel([(values, 1.0)], ratings, ROWS[:40], ROWS[40:])
-    together = model(values)
-    assert [model(values[[row]])[0] for row in range(60)] == together.tolist()
-
-
 def test_a_model_is_restored_from_its_arrays() -> None:
     values, ratings = made_up()
     model, _ = fit_kernel([(values, 1.0)], ratings, ROWS[:40], ROWS[40:])
@@ -111,11 +93,3 @@ def test_few_points_are_fitted_by_nystroems_equations() -> None:
     target = columns.T @ weigh @ (ratings[train] - ratings[train].mean())
     # Points have 16 bits, so the equations hold to about three digits.
     assert left @ model.weights == pytest.approx(target, rel=0.02, abs=0.05)
-
-
-def test_all_points_are_kept_below_the_limit() -> None:
-    values, ratings = made_up()
-    train, dev = ROWS[:40], ROWS[40:]
-    few, _ = fit_kernel([(values, 0.4)], ratings, train, dev, most=40)
-    every, _ = fit_kernel([(values, 0.4)], ratings, train, dev)
-    assert few(values) == pytest.approx(every(values), abs=0.01)

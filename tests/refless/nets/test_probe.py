@@ -10,21 +10,18 @@ import numpy as np
 import pytest
 
 from gecjury import load
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import InputError
 from gecjury.core.runtime import Bar, Runtime, SilentProgress
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.models.encoder import forget
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.pairs import Correction, token_edits
-from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.nets.bundle import open_bundle
-from gecjury.refless.nets.kernel import TRIED
-from gecjury.refless.nets.probe import KERNEL_FILE, fit_probe, plain_text
+from gecjury.refless.nets.probe import KERNEL_FILE, plain_text
 from gecjury.refless.training.detection import DetectionData
 from gecjury.refless.training.recipe import Recipe
 from gecjury.refless.training.some import train_some
 from tests import tiny
-from tests.fakes import Steps
 from tests.refless.training.jobs import some_job
 
 ASPECTS = ("grammaticality", "fluency", "meaning")
@@ -121,24 +118,6 @@ def test_a_sentence_is_read_once_for_all_layers(
     assert again.sentences.tolist() == first.sentences.tolist()
 
 
-def test_bars_of_regressions_have_a_total(tmp_path: Path) -> None:
-    data, encoder, steps = rated(), str(tiny.encoder(tmp_path / "encoder")), Steps()
-    runtime = Runtime(device="cpu", use_cache=False, progress=steps)
-    fit_probe(data, split_by_source(data), encoder, encoder, 64, runtime)
-    assert {name: total for name, total in steps.totals.items() if "kernel" in name} == {
-        f"kernel regression: {aspect}": TRIED for aspect in ASPECTS
-    }
-    assert steps.done == steps.totals
-
-
-def test_sixteen_bit_scores_stay_close(trained: tuple[Path, Annotations]) -> None:
-    exact, rough = (
-        load("some", model=str(trained[0]), **more).score_corpus(CORPUS, RUNTIME).sentences
-        for more in ({}, {"dtype": "bfloat16"})
-    )
-    assert 0 < np.abs(exact - rough).max() < 0.02
-
-
 def test_the_source_is_read_only_on_request(tmp_path: Path) -> None:
     data = rated()
     encoder = str(tiny.encoder(tmp_path / "encoder"))
@@ -179,11 +158,6 @@ def test_a_damaged_kernel_is_refused(trained: tuple[Path, Annotations], tmp_path
     (copied / KERNEL_FILE).unlink()
     with pytest.raises(InputError, match="missing or damaged"):
         open_bundle(str(copied))
-
-
-def test_incompatible_options_are_refused() -> None:
-    with pytest.raises(OptionError, match="--within would do nothing without --kernel"):
-        Recipe(within=2.0)
 
 
 def test_both_tokenisations_are_read_the_same() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +13,7 @@ import pytest
 import torch
 
 from gecjury.core.errors import InputError, OptionError
-from gecjury.core.runtime import Bar, Runtime, SilentBar
+from gecjury.core.runtime import Runtime
 from gecjury.refless.data.labelled import LabelledSentence, LabelledText, read_labelled
 from gecjury.refless.data.pairs import Correction, token_edits
 from gecjury.refless.nets.probe import plain_text
@@ -31,7 +30,7 @@ from gecjury.refless.training.detection import (
 from gecjury.refless.training.detector import DetectorJob, train_detector
 from gecjury.refless.training.recipe import DetectorRecipe, TrainSettings
 from gecjury.refless.training.trainer import losses
-from gecjury.refless.training.watching import History, Ledger, Watch
+from gecjury.refless.training.watching import History, Watch
 from tests import tiny
 
 RUNTIME = Runtime(device="cpu")
@@ -164,26 +163,6 @@ def test_text_without_enough_labels_is_refused() -> None:
         with_dev(LabelledText(labelled(20), right), 0)
 
 
-class _Breaks:
-    """A progress that stops the run at the nth dev score."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-
-    def task(self, description: str, total: float | None = None) -> AbstractContextManager[Bar]:
-        outer = self
-
-        class Scores(SilentBar):
-            steps = 0
-
-            def advance(self, steps: float = 1) -> None:
-                self.steps += 1
-                if self.steps == outer.limit:
-                    raise RuntimeError("killed")
-
-        return nullcontext(Scores())
-
-
 def job(start: str, folder: Path) -> DetectorJob:
     return DetectorJob(
         text=LabelledText(labelled(48), labelled(12, 7)),
@@ -205,10 +184,14 @@ def test_a_detector_is_learnt_kept_and_resumed(start: str, tmp_path: Path) -> No
     card = (whole.folder / "README.md").read_text()
     assert f"| dev | {figures['f0.5']:.4f} | {figures['precision']:.4f} |" in card
     assert not (whole.folder / "checkpoints").exists()
+
     # Interrupted in the third epoch of six steps each, and run again.
+    def stop(history: object) -> None:
+        raise RuntimeError("killed")
+
     broken = job(start, tmp_path / "broken")
     with pytest.raises(RuntimeError, match="killed"):
-        train_detector(replace(broken, runtime=replace(RUNTIME, progress=_Breaks(14))))
+        train_detector(replace(broken, drawn=stop))
     assert list((broken.folder / "checkpoints").glob("checkpoint-*"))
     assert train_detector(broken) == figures
     kept = "model.safetensors"
@@ -243,8 +226,7 @@ def test_the_weights_of_a_step_depend_only_on_its_seed(start: str, tmp_path: Pat
     for before in (1, 2):
         torch.manual_seed(before)  # earlier draws in the process must not matter
         folder = tmp_path / str(before)
-        history = History(folder / "history.json")
-        watch = Watch(history, Ledger(None))
+        watch = Watch(History(folder / "history.json"))
         figures = run_detection(start, folder, data, SETTINGS, RUNTIME, watch)
         assert 0 <= figures["detection"] <= 1
         weights = folder / "model" / "model.safetensors"

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gecjury import load
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import InputError
 from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.rated_sets import split_by_source
@@ -121,11 +121,6 @@ def test_damaged_folders_are_refused(
     (folder / MANIFEST).write_text(json.dumps(record | change), encoding="utf-8")
     with pytest.raises(InputError, match=message):
         open_bundle(str(folder))
-
-
-def test_options_of_encoders_are_refused() -> None:
-    with pytest.raises(OptionError, match="would do nothing"):
-        Recipe(encoder="features", kernel=True, fine_tune=True)
 
 
 # --- the packaged model --------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Model cards: local paths, metadata for the hub, cost and figures."""
+"""Model cards: local paths, metadata for the hub, and figures."""
 
 from __future__ import annotations
 
@@ -35,10 +35,7 @@ def test_a_card_names_its_base_only_if_it_is_on_the_hub(tmp_path: Path) -> None:
 
 def bare(folder: Path, encoder: str = "b", **changes: Any) -> str:
     job = TrainingJob(recipe=BaseRecipe(encoder), folder=folder / "none", runtime=Runtime())
-    more = {name: changes.pop(name) for name in ("figures", "effort") if name in changes}
-    title = changes.pop("title", "A")
-    job = replace(job, **changes)
-    return model_card(job, title, "some", data={}, results="", usage="", **more)
+    return model_card(replace(job, **changes), "A", "some", data={}, results="", usage="")
 
 
 FIGURE = {"pearson": 0.5, "spearman": 0.25, "rmse": 0.75, "rows": 8.0}
@@ -48,26 +45,10 @@ FIGURES = {"dev": {"fluency": FIGURE}, "test": {"fluency": {**FIGURE, "pearson":
 def test_the_card_metadata_is_valid_yaml_for_any_values(tmp_path: Path) -> None:
     yaml = pytest.importorskip("yaml")
     origin = {"data": "hf:me/ratings:train"}
-    card = bare(tmp_path, "owner/encoder", title="SOME: fluency", origin=origin, figures=FIGURES)
+    card = bare(tmp_path, "owner/encoder", origin=origin)
     head = yaml.safe_load(card.split("---")[1])
     assert head["datasets"] == ["me/ratings"]
     assert head["base_model"] == "owner/encoder"
-    (model,) = head["model-index"]
-    (result,) = model["results"]
-    assert model["name"] == "SOME: fluency"
-    # Values that are not numbers are left out.
-    assert result["metrics"] == [{"type": "spearmanr", "value": 0.25}]
-    assert result["task"]["name"] == "fluency"
-
-
-def test_time_and_memory_are_in_the_card(tmp_path: Path) -> None:
-    effort = {
-        "fine-tuning": {"seconds": 61.4, "processor": 100.6, "gigabytes": 1.234},
-        "evaluation": {"seconds": 2.0, "processor": 3.0, "gigabytes": 0.0},
-    }
-    card = bare(tmp_path, effort=effort)
-    assert "| fine-tuning | 61 | 101 | 1.23 |" in card
-    assert "| evaluation | 2 | 3 | unknown |" in card
 
 
 def test_parts_have_their_own_rows() -> None:

@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from gecjury import load
@@ -58,16 +57,6 @@ def test_the_scores_are_the_scaled_ratings_of_pairs(folder: Path) -> None:
         assert table.sentences[row] == pytest.approx((predicted - 1) / 3, abs=1e-6)
 
 
-def test_another_source_gives_another_score(folder: Path) -> None:
-    outputs = tuple(tiny.japanese(6, 6))
-    scorer = load("some", model=str(folder / "some"))
-    found = [
-        scorer.score_corpus(in_language(Corpus(s, {"a": Version(outputs)}), JAPANESE), RUNTIME)
-        for s in (SOURCES, SOURCES[::-1])
-    ]
-    assert not np.allclose(found[0].sentences, found[1].sentences)
-
-
 def test_the_folder_records_language_and_aspect(folder: Path) -> None:
     record = json.loads((folder / "some" / MANIFEST).read_text())
     assert record["language"] == "ja"
@@ -78,36 +67,12 @@ def test_the_folder_records_language_and_aspect(folder: Path) -> None:
     assert "-m some:model=some\n" in card
 
 
-def test_texts_of_another_language_are_noted(folder: Path) -> None:
-    scorer = load("some", model=str(folder / "some"))
-    swedish = scorer.score_corpus(corpus(language_of("sv", tokens="space")), RUNTIME)
-    assert any(
-        "trained on Japanese, but the texts are Swedish" in n for n in swedish.statistics.notes
-    )
-    same = scorer.score_corpus(corpus(), RUNTIME)
-    unknown = scorer.score_corpus(corpus(language_of("und")), RUNTIME)
-    assert not [
-        n for table in (same, unknown) for n in table.statistics.notes if n.startswith("language")
-    ]
-
-
 def test_weights_and_asano_are_refused(folder: Path) -> None:
     model = str(folder / "some")
     with pytest.raises(OptionError, match="rates one aspect, quality, so there are no weights"):
         load("some", model=model, alpha=1.0, beta=0.0, gamma=0.0).score_corpus(corpus(), RUNTIME)
     with pytest.raises(OptionError, match="rates quality; expected a model of grammaticality"):
         load("asano", model=model, alpha=1.0, beta=0.0, gamma=0.0).score_corpus(corpus(), RUNTIME)
-
-
-def test_quality_with_other_aspects_is_a_damaged_folder(folder: Path, tmp_path: Path) -> None:
-    import shutil
-
-    place = shutil.copytree(folder / "some", tmp_path / "some")
-    record = json.loads((place / MANIFEST).read_text())
-    record["members"].append({"path": "quality", "aspects": ["fluency"]})
-    (place / MANIFEST).write_text(json.dumps(record))
-    with pytest.raises(InputError, match="aspects are fluency, quality"):
-        open_bundle(str(place))
 
 
 def test_without_sources_quality_cannot_be_learnt(folder: Path) -> None:

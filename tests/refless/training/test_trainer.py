@@ -71,7 +71,7 @@ def test_too_little_memory_names_the_batch_that_fits(
     monkeypatch.setattr(trainer, "losses", lambda *_: {"regression": limited})
     with pytest.raises(OptionError, match="--train-batch 4: use --train-batch 2 --accumulation 2,"):
         run(start, tmp_path, lambda model: {"score": 0.0})
-    fits = replace(SETTINGS, train_batch=2, accumulation=2)
+    fits = replace(SETTINGS, epochs=1, train_batch=2, accumulation=2)
     run(start, tmp_path, lambda model: {"score": 0.0}, fits)
 
 
@@ -166,6 +166,14 @@ def test_an_interrupted_run_resumes_to_the_same_weights(start: str, tmp_path: Pa
     assert curve(folder) == curve(tmp_path / "whole")
 
 
+def test_an_interrupt_before_the_first_checkpoint_says_so(start: str, tmp_path: Path) -> None:
+    def stop(model: Any) -> dict[str, float]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match="has no checkpoint yet, since its first epoch"):
+        run(start, tmp_path, stop)
+
+
 def test_checkpoints_of_another_run_are_refused(start: str, tmp_path: Path) -> None:
     settings = TrainSettings(train_batch=8, epochs=1)
     run(start, tmp_path, lambda _: {"score": 1.0}, settings)
@@ -207,9 +215,3 @@ def test_a_full_disk_is_reported(
     monkeypatch.setattr(Trainer, "_save_checkpoint", full)
     with pytest.raises(OutputError, match="no space left on the disk"):
         run(start, tmp_path, lambda _: {"score": 1.0})
-
-
-def test_settings_are_checked() -> None:
-    for bad in ({"epochs": 0}, {"train_batch": 0}, {"learning_rate": -1.0}, {"freeze_layers": -1}):
-        with pytest.raises(OptionError):
-            TrainSettings(**bad)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.train_data import TextData, labelled_code, labelled_text, told_of_reading
+from gecjury.cli.train.data import TextData, labelled_code, labelled_text, told_of_reading
 from gecjury.refless.training.recipe import DetectorRecipe
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ examples:
 
 
 def train(args: argparse.Namespace, recipe: DetectorRecipe, options: Mapping[str, Any]) -> Result:
-    """Read labelled text and train; see `gecjury.cli.train_some.train`."""
+    """Read labelled text and train; see `gecjury.cli.train.some.train`."""
     from gecjury.corpus.languages.language import language_of
     from gecjury.refless.training.detector import DetectorJob, train_detector
     from gecjury.refless.training.model_card import shown_name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.streams import tell
 from gecjury.cli.train import training_result
-from gecjury.cli.train_data import (
+from gecjury.cli.train.data import (
     TextData,
     data_folder,
     detection_origin,
@@ -48,7 +48,7 @@ examples:
 
 
 def train(args: argparse.Namespace, recipe: RankerRecipe, options: Mapping[str, Any]) -> Result:
-    """Read parallel text and train; see `gecjury.cli.train_some.train`."""
+    """Read parallel text and train; see `gecjury.cli.train.some.train`."""
     from gecjury.refless.data.pairs import PARALLEL_LANGUAGES, read_parallel
     from gecjury.refless.training.detection import DetectionData
     from gecjury.refless.training.impara import RankerJob, ranker_metric, train_impara

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.streams import tell
 from gecjury.cli.train import figure_columns, training_result
-from gecjury.cli.train_data import (
+from gecjury.cli.train.data import (
     RatedData,
     data_folder,
     detection_origin,

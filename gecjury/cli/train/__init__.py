@@ -15,7 +15,6 @@ from gecjury.cli.options import add_options
 from gecjury.cli.parsers import CommandParser, add_actions
 from gecjury.cli.streams import tell
 from gecjury.core.errors import OptionError
-from gecjury.core.settings import option
 
 if TYPE_CHECKING:
     from gecjury.refless.training.worth import Worth
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 class Target:
     """A kind of model that `train` creates.
 
-    Its module is gecjury.cli.train_TARGET, with `EPILOG`, the end of the help; `OPTIONS`, the
+    Its module is gecjury.cli.train.TARGET, with `EPILOG`, the end of the help; `OPTIONS`, the
     settings classes whose fields are its options; and `train`. If a target has recipes, the
     recipe's class is the last of the options, and `train(args, recipe, job)` returns a result;
     that of a jury is `train(args)`.
@@ -143,22 +142,6 @@ _ABOUT = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Watching:
-    """How a training is monitored and reported.
-
-    Attributes:
-        figure: draw losses and dev scores, updated after each epoch: .png, .pdf or .svg.
-    """
-
-    figure: str | None = option(
-        None,
-        metavar="FILE",
-        heading="while it trains, and afterwards",
-        needs={"kernel": ("fine_tune", "detection"), "encoder features": ()},
-    )
-
-
 def add_arguments(parser: CommandParser) -> None:
     """Declare the targets."""
     parser.epilog = _EPILOG
@@ -180,7 +163,6 @@ def _declare(parser: CommandParser) -> None:
         add_metrics(parser, target.metrics)
     add_options(parser, *module.OPTIONS)
     if name in RECIPES:
-        add_options(parser, Watching)
         _add_recipes(parser, RECIPES[name])
 
 
@@ -206,7 +188,7 @@ def _add_recipes(parser: CommandParser, recipes: Mapping[str, Mapping[str, objec
 
 
 def _module(target: str) -> ModuleType:
-    return import_module(f"gecjury.cli.train_{target}")
+    return import_module(f"gecjury.cli.train.{target}")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -224,7 +206,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         # Errors in options are reported before any file is read.
         _refuse_without_detector(args)
-        refuse_useless(args, *module.OPTIONS, Watching)
+        refuse_useless(args, *module.OPTIONS)
         recipe = settings_of(module.OPTIONS[-1], args)
         result = module.train(args, recipe, _job_options(args))
         # Only one of several processes prints, since all have the same result.

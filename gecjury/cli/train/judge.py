@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.train import figure_columns, training_result
-from gecjury.cli.train_data import RatedData, read_rated, training_language, warn_of_leaks
+from gecjury.cli.train.data import RatedData, read_rated, training_language, warn_of_leaks
 from gecjury.refless.training.recipe import JudgeRecipe
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ examples:
 
 
 def train(args: argparse.Namespace, recipe: JudgeRecipe, options: Mapping[str, Any]) -> Result:
-    """Read human or another judge's verdicts, and train; see `gecjury.cli.train_some.train`."""
+    """Read human or another judge's verdicts, and train; see `gecjury.cli.train.some.train`."""
     import numpy as np
 
     from gecjury.corpus.splits import split_sources

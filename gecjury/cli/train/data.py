@@ -20,14 +20,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TextData:
-    """Data that any training reads in addition to its own.
+    """Data that any training reads in addition to its own, and the figure of its curves.
 
     Attributes:
         check: warn if training sentences are in these benchmarks (default: seeda; none: --check).
+        figure: draw losses and dev scores, updated after each epoch: .png, .pdf or .svg.
     """
 
     check: tuple[str, ...] = option(
         ("seeda",), metavar="BENCHMARK", several=True, empty=True, heading="data"
+    )
+    figure: str | None = option(
+        None,
+        metavar="FILE",
+        needs={"kernel": ("fine_tune", "detection"), "encoder features": ()},
     )
 
 
