@@ -35,8 +35,11 @@ add_arguments = declares(Checked)
 
 def run(args: argparse.Namespace) -> int:
     """Report on all files; exit 2 if any finding makes scoring impossible."""
+    from gecjury.core.errors import OptionError
     from gecjury.corpus.doctor import examine
 
+    if args.split:
+        raise OptionError("--split is for commands that score; check looks at files as they are")
     files = (args.source, args.hypotheses, args.references, args.m2)
     refuse_useless(args, Checked)
     reports, findings = examine(*files, args.source_text, fix=args.fix, fill=args.fill)

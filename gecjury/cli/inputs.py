@@ -31,11 +31,13 @@ class Gold:
         m2: gold edits in M2, and references if -r is not given.
         source_text: the text that grammar checkers read, if it is not the source: the same
             lines with other blanks.
+        split: cut paragraphs and essays into sentences, and their corrections to match.
     """
 
     references: tuple[str, ...] = option((), "-r", "--reference", metavar="REF")
     m2: str | None = option(None, metavar="GOLD")
     source_text: str | None = option(None, metavar="FILE")
+    split: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +242,7 @@ def read_files(args: argparse.Namespace, *, on_disk: bool = False) -> Corpus:
         args.parser.error("the following arguments are required: HYP")
     files = (args.source, args.hypotheses, args.references, args.m2)
     more = (language_from(args), args.source_text)
-    return read_corpus(*files, *more, on_disk=on_disk)
+    return read_corpus(*files, *more, on_disk=on_disk, split=args.split)
 
 
 def read_two_outputs(args: argparse.Namespace) -> Corpus:
@@ -264,7 +266,7 @@ def read_two_outputs(args: argparse.Namespace) -> Corpus:
     same = system_name(old) == system_name(new)
     outputs = {path if same else system_name(path): path for path in (args.old, args.new)}
     files = (args.source, outputs, args.references, args.m2)
-    return read_corpus(*files, language_from(args), args.source_text)
+    return read_corpus(*files, language_from(args), args.source_text, split=args.split)
 
 
 def read_sentence(args: argparse.Namespace) -> Corpus:

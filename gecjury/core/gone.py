@@ -36,7 +36,6 @@ OPTIONS: dict[tuple[str, str], str] = {
         for target in _FILES_OR_BENCHMARK
     },
     ("*", "--pos"): "parts of speech are named as in spaCy 2, as in the published scores",
-    ("*", "--split"): "cut the source into sentences; `gecjury check --fix` cuts outputs to match",
     ("*", "--no-cache"): "use --cache none",
     **{
         (target, flag): instead
@@ -108,8 +107,6 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("power", "--width"): "a 95% interval of width w needs (3.92 · c / w)²; c: deviation in JSON",
     ("power", "-d"): "three differences are shown; the number falls with 1/d²",
     ("score", "--address"): "set RAY_ADDRESS to auto or HOST:PORT",
-    ("score", "--macro"): "the mean of the sentences' scores (--sentences), or of the types' "
-    "(--by-type)",
     ("score", "--num-gpus"): "in Python, score_dataset(..., engine=RayEngine(num_gpus=N))",
     ("score", "--output-format"): "scores are written as Parquet",
     ("score", "--shard-rows"): "in Python, score_dataset(..., shard_rows=N)",

@@ -27,7 +27,7 @@ from gecjury.report.tables import audit_tables, crossed
 from gecjury.scoring.by_edit import TypeLevel, merged_type, whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
-from gecjury.stats.counts import precision_recall_f
+from gecjury.stats.counts import defined_mean, precision_recall_f
 from gecjury.studies.study import Study, Takes, Work, function_of
 
 # Most metrics use no edits and should not wait for the import of the extraction.
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gecjury.extraction.extract import CorpusEdits
 
 _CANDIDATES = 200
+_MEASURES = ("precision", "recall", "score")
 _BY_TYPE = "By error type"
 _ALL_RULES = "all rules"
 # Defaults of the page.
@@ -59,6 +60,7 @@ class Score(Study):
         sentences: print every sentence's score.
         by_type: also print counts by error type: 1 operation (M, R, U), 2 category, 3 both.
         by_rule: also print counts by rule of a grammar checker: 1 category, 2 rule, 3 both.
+        macro: also print macro averages of precision, recall and F, over sentences and error types.
         worst: also print the N sentences that cost each system most.
     """
 
@@ -68,6 +70,7 @@ class Score(Study):
     sentences: bool = False
     by_type: TypeLevel | None = None
     by_rule: TypeLevel | None = None
+    macro: bool = False
     worst: int | None = option(None, metavar="N", least=1, most=10_000)
 
     def run(self, work: Work) -> Result:
@@ -75,11 +78,12 @@ class Score(Study):
 
         Table `rows` has one record per metric and system: `score`, `precision` and `recall` if the
         metric has them, and on request `sentences`, `by_type` (counts, precision, recall and F0.5
-        by error type) and `by_rule` (`rule_records`). Table `worst` has the sentences that cost
-        most.
+        by error type), `by_rule` (`rule_records`) and `macro` (`macro_records`). Table `worst` has
+        the sentences that cost most.
 
         Raises:
-            OptionError: counts by error type or rule are requested, but no metric has them.
+            OptionError: counts by error type or rule or macro averages are requested, but no
+                metric has them.
         """
         tables = work.scores()
         asked = self._asked(work.corpus, tables)
@@ -191,6 +195,9 @@ class Score(Study):
         if self.by_rule:
             tokens = sum(len(source.split()) for source in corpus.sources)
             asked["rule"] = [rule_records(table, self.by_rule, tokens) for table in tables]
+        if self.macro:
+            level = self.by_type or _USUAL_LEVEL
+            asked["over"] = [macro_records(table, level) for table in tables]
         # Checked after scoring, since only the statistics show which metrics count types.
         for name, made in asked.items():
             if not any(made):
@@ -216,7 +223,7 @@ class Score(Study):
                 if record["system"] == row["system"]
             }
             if by_name:
-                row[f"by_{name}"] = by_name
+                row["macro" if name == "over" else f"by_{name}"] = by_name
         return row
 
 
@@ -224,6 +231,7 @@ _WITHOUT = {
     "type": "--by-type: none of the metrics named counts error types; errant does",
     "rule": "--by-rule: expected the matches of a grammar checker among the hypotheses, and a "
     "metric that counts rules: errant",
+    "over": "--macro: none of the metrics named has precision and recall; errant does",
 }
 
 
@@ -303,6 +311,55 @@ def _rule_table(records: Sequence[Record]) -> Table:
     return Table(columns, records, "By rule", [note])
 
 
+def macro_records(table: ScoreTable, level: TypeLevel) -> list[dict[str, Any]]:
+    """Return macro averages of precision, recall and F, each 0 to 1, higher is better.
+
+    Over `sentences` they are means of the sentence scores. Over `types`, F is the mean of all
+    types' F. Precision is averaged over the types that the system proposes and recall over those
+    that the reference has, since they are not defined for other types.
+
+    Args:
+        table: scores of a metric; there are no records if it has no precision and recall.
+
+    Returns:
+        A record for each system and `over`, with the number of sentences or types (`units`).
+    """
+    means = table.by_sentence.mean()
+    if means.precision is None or means.recall is None:
+        return []
+    beta = float(table.signature.settings.get("beta") or 0.0)
+    label, types = table.signature.label, type_records(table, level)
+    records = []
+    for number, system in enumerate(table.systems):
+        of_system = [row for row in types if row["system"] == system]
+        values = (means.precision[number], means.recall[number], means.score[number])
+        units = int(np.count_nonzero(~np.isnan(table.sentences[number])))
+        by_unit = {"sentences": (*map(float, values), units)}
+        if of_system:
+            tp, fp, fn = (
+                np.array([row[k] for row in of_system], float) for k in ("tp", "fp", "fn")
+            )
+            precision, recall, f = precision_recall_f(tp, fp, fn, beta=beta)
+            by_unit["types"] = (
+                float(defined_mean(np.where(tp + fp != 0, precision, np.nan), 0)),
+                float(defined_mean(np.where(tp + fn != 0, recall, np.nan), 0)),
+                float(f.mean()),
+                len(of_system),
+            )
+        records += [
+            {"system": system, "metric": label, "over": over}
+            | dict(zip((*_MEASURES, "units"), averages, strict=True))
+            for over, averages in by_unit.items()
+        ]
+    return records
+
+
+def _macro_table(records: Sequence[Record]) -> Table:
+    columns = [Column(key) for key in ("system", "metric", "over")]
+    columns += [Column(key, digits=4) for key in ("score", "precision", "recall")]
+    return Table([*columns, Column("units")], records, "Macro averages", name="macro")
+
+
 def _type_table(records: Sequence[Record]) -> Table:
     columns = [Column(key) for key in records[0]]
     table = Table(columns, records, _BY_TYPE)
@@ -312,7 +369,7 @@ def _type_table(records: Sequence[Record]) -> Table:
     return replace(table, instead={"brief": replace(table, columns=brief)})
 
 
-_TABLES = {"type": _type_table, "rule": _rule_table}
+_TABLES = {"type": _type_table, "rule": _rule_table, "over": _macro_table}
 
 
 def three_counts(row: Record, before: str = "") -> str:

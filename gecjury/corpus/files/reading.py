@@ -47,6 +47,7 @@ from gecjury.corpus.files.matches import corrected_version, read_matches
 from gecjury.corpus.files.rows import Table, read_table
 from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence, parse_m2
+from gecjury.corpus.sentences import split_corpus
 from gecjury.corpus.tokens import in_language, looks_raw
 
 _Reader = Callable[[str | Path], Sequence[str]]
@@ -204,6 +205,7 @@ def read_corpus(
     source_text: str | Path | None = None,
     *,
     on_disk: bool = False,
+    split: bool = False,
 ) -> Corpus:
     """Read the files of one evaluation and check that they belong together.
 
@@ -226,6 +228,8 @@ def read_corpus(
         source_text: the text that checkers read, if it is not `source`: the same lines and
             characters with other spaces.
         on_disk: leave large files of plain text on disk, whatever their size (`Corpus.on_disk`).
+        split: cut lines of several sentences, and essays, into sentences
+            (`gecjury.corpus.sentences`).
 
     Raises:
         InputError: a file cannot be read, a system is named twice, line counts differ, a
@@ -321,7 +325,7 @@ def read_corpus(
         reference_sets={name: partial(tuple, versions) for name, versions in named.items()},
         source_text=text,
     )
-    corpus = in_language(corpus, language)
+    corpus = in_language(split_corpus(corpus.held()) if split else corpus, language)
     if of_source.plain or not checkers:
         return corpus
     # Marks count the tokens of the sources after tokenisation.

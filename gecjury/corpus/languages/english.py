@@ -60,7 +60,7 @@ def _split(piece: str) -> tuple[str, ...]:
     while not _STANDS.fullmatch(piece):
         if (sign := _CLOSING.search(piece)) and sign.start():
             after.append(sign[0])
-        elif piece.endswith(".") and len(piece) > 1 and not _ABBREVIATION.fullmatch(piece):
+        elif piece.endswith(".") and len(piece) > 1 and not keeps_stop(piece):
             after.append(".")
         elif word := _ENDS_IN_CLITIC.fullmatch(piece):
             after.append(word[2])
@@ -71,6 +71,11 @@ def _split(piece: str) -> tuple[str, ...]:
     if len(parts) > 1:
         parts = [token for part in parts for token in _split(part)]
     return (*before, *parts, *reversed(after))
+
+
+def keeps_stop(word: str) -> bool:
+    """Return True for abbreviations and initials, whose full stop ends no sentence."""
+    return bool(_ABBREVIATION.fullmatch(word))
 
 
 _ATTACHED = re.compile(

@@ -10,7 +10,8 @@ import pytest
 import gecjury
 from gecjury import Score
 from gecjury.core.errors import InputError, OptionError
-from gecjury.corpus.corpus import Corpus, corpus_of_texts
+from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
+from gecjury.corpus.edits import Edit
 from gecjury.corpus.files.reading import read_corpus
 from gecjury.report.tables import to_json
 from gecjury.studies.score import type_records
@@ -71,6 +72,31 @@ def test_error_types_by_hand() -> None:
     rows = gecjury.score(corpus, ["errant", "green"], Score(by_type=2)).rows()
     assert rows[0]["by_type"]["DET"]["precision"] == 0
     assert "by_type" not in rows[1]
+
+
+def test_macro_averages_by_hand() -> None:
+    source = ("a b c d", "a b c d")
+    hit, needless = Edit(0, 1, "A", "R:ORTH"), Edit(2, 3, "", "U:NOUN")
+    missed, other = Edit(1, 1, "x", "M:DET"), Edit(3, 4, "D", "R:NOUN")
+    made = Version(("A b d", "a b c d"), ((hit, needless), ()))
+    gold = Version(("A x b c d", "a b c D"), ((hit, missed), (other,)))
+    corpus = Corpus(source, {"mine": made}, (gold,))
+    settings = Score(macro=True, by_type=1)
+    row, even, gleu = gecjury.score(corpus, ["errant", "errant:beta=1", "gleu"], settings).rows()
+    # Sentences: P 1/2, R 1/2, F 1/2; then no edit is proposed: P 1, R 0, F 0.
+    assert row["macro"]["sentences"] == {
+        "precision": 0.75, "recall": 0.25, "score": 0.25, "units": 2,
+    }  # fmt: skip
+    # Type R has 1/0/1 (TP/FP/FN), U 0/1/0, M 0/0/1. Precision averages R and U, (1 + 0)/2, recall
+    # R and M, (1/2 + 0)/2; F0.5 of R is 1.25 · 1/2 / (1/4 + 1/2) = 5/6, of the others 0.
+    assert row["macro"]["types"] == pytest.approx(
+        {"precision": 0.5, "recall": 0.25, "score": 5 / 18, "units": 3}
+    )
+    # F1 of R is 2/3.
+    assert even["macro"]["types"]["score"] == pytest.approx(2 / 9)
+    assert "macro" not in gleu
+    with pytest.raises(OptionError, match="--macro: none of the metrics named has precision"):
+        gecjury.score(corpus, "gleu", Score(macro=True))
 
 
 def test_metrics_without_error_types_are_refused() -> None:
