@@ -13,12 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError
 from gecjury.core.wording import listed, number, percent
-from gecjury.metaeval.edits.corrections import LabelComparison
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
 from gecjury.stats.preferences import TieRule
@@ -59,28 +57,6 @@ class Caution:
 
     heading: str
     text: str
-
-
-def count_repeats(pairs: JudgmentPairs | JudgedEntries) -> tuple[int, int]:
-    """Count comparisons that one annotator made more than once; pairs of equal texts are left out.
-
-    Returns:
-        The number of combinations of annotator, sentence and pair of systems that were judged twice
-        or more, and in how many of these each system was preferred at least once.
-    """
-    if isinstance(pairs, JudgedEntries):
-        counts = [count_repeats(part) for part in pairs.repeated(within=True)]
-        return sum(repeated for repeated, _ in counts), sum(opposite for _, opposite in counts)
-    judged = pairs.select(~pairs.shared)
-    if not len(judged):
-        return 0, 0
-    # Comparisons are the same if annotator, sentence and both systems are the same.
-    keys = np.stack([judged.annotator, judged.sentence, judged.first, judged.second])
-    _, inverse, times = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
-    least, most = np.zeros((2, len(times)), dtype=np.int64)
-    np.minimum.at(least, inverse.ravel(), judged.preference)
-    np.maximum.at(most, inverse.ravel(), judged.preference)
-    return int(np.count_nonzero(times > 1)), int(np.count_nonzero((least < 0) & (most > 0)))
 
 
 def need_message(needs: frozenset[str], metric: str, benchmark: Benchmark) -> str:
@@ -165,7 +141,6 @@ def cautions(
     *,
     tested: bool = False,
     noted: Sequence[str] = (),
-    labels: LabelComparison | None = None,
 ) -> tuple[Caution, ...]:
     """Return the cautions that a comparison calls for.
 
@@ -176,7 +151,6 @@ def cautions(
         chance: the results of the chance baselines.
         tested: True if differences between metrics were tested.
         noted: remarks of the metrics on their own scores.
-        labels: the comparison with labels of whole corrections, if there are any.
     """
     settings = study.settings
     # Figures that are not shown need no caution.
@@ -191,7 +165,6 @@ def cautions(
         **_of_few_systems(study, systems),
         "Few sentences": _of_few_sentences(study),
         "Sampled games": _of_sampled_games(study) if systems else "",
-        "Few labels": _of_few_labels(labels),
         "Ties": _of_ties(study, sentences),
         "Missing scores": _of_gaps(results),
         "Undefined": _of_undefined(study, systems),
@@ -263,17 +236,6 @@ def _of_sampled_games(study: Study) -> str:
     return (
         f"TrueSkill has more than {number(MOST_GAMES)} games: on each sentence a system plays "
         f"{study.opponents} of the {number(others)} others, drawn with seed {study.settings.seed}."
-    )
-
-
-def _of_few_labels(labels: LabelComparison | None) -> str:
-    """Return a caution on classes of bad corrections that are too small for an AUC."""
-    if labels is None or not labels.few:
-        return ""
-    few = listed([f"{count} of {name}" for name, count in labels.few.items()])
-    return (
-        f"Some classes have few corrections ({few}): their AUC is only a guess, as the interval "
-        "shows."
     )
 
 
@@ -405,12 +367,6 @@ def _of_judgments(study: Study, view: View) -> list[str]:
             notes.append(
                 f"no judgment ({view}) prefers one of these systems to another: the sentence level "
                 "is not defined"
-            )
-        repeated, opposite = count_repeats(study.judged(view))
-        if repeated:
-            notes.append(
-                f"{repeated} comparisons ({view}) were made more than once by one annotator, "
-                f"{opposite} of them with opposite preferences; all count"
             )
     return notes
 

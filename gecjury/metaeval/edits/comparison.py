@@ -23,7 +23,7 @@ from gecjury.metaeval.edits.cases import (
     unused_verdicts,
 )
 from gecjury.metaeval.edits.credit import credit_edits, credit_kind, plan_credit
-from gecjury.metaeval.edits.measures import EditAgreement, edit_agreement, pooled_types
+from gecjury.metaeval.edits.measures import EditAgreement, edit_agreement
 from gecjury.metaeval.settings import Settings
 from gecjury.scoring.by_edit import EditCase, EditJudge
 from gecjury.scoring.scorer import Scorer
@@ -56,7 +56,7 @@ class EditResult:
         credit: the way its credits were computed; empty for a baseline.
         agreement: agreement over all judged edits.
         beside_ceiling: measures on the edits and verdicts from which the ceiling is computed.
-        seconds: time that the credits took; 0 if they were read from a file.
+        seconds: time that the credits took.
     """
 
     label: str
@@ -103,7 +103,6 @@ class EditComparison:
         edits: number of judged edits.
         corrections: number of corrections that contain them.
         sources: number of distinct texts that were corrected; intervals resample them.
-        typed: True if error types are known, so that there is agreement by type.
         resamples: number of resamples for the intervals.
         untried: metrics that were left out because they would cost much.
         notes: remarks for the user.
@@ -115,7 +114,6 @@ class EditComparison:
     edits: int
     corrections: int
     sources: int
-    typed: bool
     resamples: int
     untried: tuple[str, ...]
     notes: tuple[str, ...]
@@ -181,12 +179,12 @@ def compare_edits(
         benchmark: a benchmark with verdicts on edits.
         runtime: device, workers and the like.
         settings: give the seed and the number of resamples for the intervals.
-        folder: folder of the files of credits; None to store none.
+        folder: folder of score files; None for no files.
         types_of: returns the error types of judged edits; by default the language's tagger.
 
     Raises:
-        InputError: the corpus lacks what a metric needs, or a file of credits is damaged.
-        OutputError: a file of credits cannot be written.
+        InputError: the corpus lacks what a metric needs, or a score file is damaged.
+        OutputError: a score file cannot be written.
     """
     if not tasks.chosen:
         return None
@@ -202,8 +200,7 @@ def compare_edits(
         types_of = types_of or partial(edit_types, language=benchmark.corpus.language)
         types = types_of(cases, runtime)
     except MissingExtraError as error:
-        notes.append(f"no table by error type: {error}")
-    pooled = pooled_types(types, cases) if types else ()
+        notes.append(f"no baseline by error type: {error}")
     # The ceiling uses the edits that several annotators judged; metrics are measured there too.
     pairs, verdicts, place = annotator_pairs(benchmark, cases)
     seed, resamples = settings.seed, settings.resampling.resamples
@@ -214,7 +211,7 @@ def compare_edits(
         # A judge's verdict already says yes or no; other credits need a threshold.
         threshold = 0.5 if kind == "verdicts" else None
         agreement = edit_agreement(
-            cases, scores, threshold=threshold, types=pooled, resamples=resamples, seed=seed
+            cases, scores, threshold=threshold, resamples=resamples, seed=seed
         )
         there = edit_agreement(pairs, scores[place], threshold=None, seed=seed)
         beside = {key: getattr(there, key) for key in _BESIDE}
@@ -235,7 +232,6 @@ def compare_edits(
         edits=len(cases),
         corrections=len({(case.row, case.source, case.correction) for case in cases}),
         sources=len({case.source for case in cases}),
-        typed=bool(types),
         resamples=resamples,
         untried=tasks.untried,
         notes=tuple(dict.fromkeys(notes)),

@@ -39,16 +39,6 @@ def test_trueskill_of_all_draws_equals_that_of_each(
             assert found[number, row] == pytest.approx(expected, abs=2e-5)
 
 
-def test_trueskill_of_a_long_one_sided_corpus() -> None:
-    # Skills far apart, which reach the tails of the normal curve; two threads.
-    scores = np.repeat(np.arange(5.0)[:, None], 300, axis=1)
-    scores[1, ::7] = 9
-    counts = np.ones((4, 300))
-    found = rate_resampled(score_waves([scores]), counts, 5, GAME, workers=2)
-    expected = trueskill(scores)
-    assert np.abs(found[0] - expected).max() < 1e-4
-
-
 def test_splitting_does_not_change_the_ratings_of_draws() -> None:
     # In single precision, to the last bit; draws of different lengths end at different steps.
     rng = np.random.default_rng(3)

@@ -132,13 +132,6 @@ def test_annotators_are_compared_in_both_directions() -> None:
     assert found.kappa == pytest.approx(-0.2)
 
 
-def test_an_annotator_who_contradicts_themselves_has_no_verdict() -> None:
-    twice = [*VERDICTS, *said("two", 0, "X Y c", (0, "X", False))]
-    both = replace(benchmark(), _verdicts=lambda: (tuple(twice), benchmark().verdicts()[1], ()))
-    place = annotator_pairs(both, edit_cases(both))[2]
-    assert 0 not in place
-
-
 def test_baselines() -> None:
     cases = edit_cases(benchmark())
     found = baselines(cases, ["R:A", "R:B", "R:A", "R:B", "R:A"], seed=0)
@@ -174,8 +167,6 @@ def test_every_metric_is_compared_with_the_verdicts() -> None:
     assert (found.ceiling.edits, found.resamples) == (3, 20)
     assert set(found.chance) == {"constant", "random", "frequent-type", "same-edit"}
     assert found.chance["constant"].agreement.auc == 0.5
-    assert found.typed
-    assert agreement.by_type
     assert "asked" in found.notes
     assert compare_edits(EditTasks(), benchmark(), Runtime(), settings) is None
 
@@ -275,10 +266,7 @@ def test_seeda_types_and_files(
     assert (errant["cases"], errant["valid"], errant["split"]) == (4873, 4447, 90)
     assert errant["auc"] == pytest.approx(0.711, abs=5e-4)
     assert gleu["auc"] == pytest.approx(0.682, abs=5e-4)
-    kinds = {kind["type"]: kind for kind in errant["by_type"]}
-    assert kinds["ORTH"]["cases"] - kinds["ORTH"]["valid"] == 58
-    assert sum(kind["cases"] for kind in kinds.values()) == 4873
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.iterdir())) == 1
     assert main(argv) == 0
     again = json.loads(capsys.readouterr().out)
     for row in (*first["rows"], *again["rows"]):
