@@ -103,7 +103,7 @@ def test_annotators_have_kappa_in_addition_to_the_ceiling() -> None:
     assert not [n for n in tables(compared("green", level="system"))[0].notes if "κ" in n]
 
 
-@pytest.mark.parametrize("view", ["edit", "sentence"])
+@pytest.mark.parametrize("view", ["edit", pytest.param("sentence", marks=pytest.mark.slow)])
 def test_kappa_of_seeda_is_the_published_one(data_dir: Path, view: Any) -> None:
     # Kobayashi et al. 2024, table 3.
     benchmark = gecjury.load_benchmark("seeda", data=data_dir)

@@ -98,12 +98,6 @@ def test_rankings_keep_ties_and_join_equal_texts() -> None:
     assert (only.annotator, only.groups, only.ranks) == ("x", (("B",), ("C",)), (1, 2))
 
 
-def test_means_that_differ_by_rounding_are_a_tie() -> None:
-    ratings = np.array([[0.1 + 0.2, 1.0], [0.3, 2.0], [0.0, 3.0]])
-    first, _ = rank_ratings(ratings, CORPUS)
-    assert first.ranks == (1, 1, 2)
-
-
 def test_one_rater_against_the_others() -> None:
     same = np.stack([RATINGS, RATINGS, RATINGS])
     found, _ = one_rater(benchmark(RATINGS, same))["rating"]
@@ -212,12 +206,3 @@ def test_every_draw_is_the_corpus_written_out() -> None:
             assert drawn[name][number] == pytest.approx(
                 getattr(wanted, name), abs=1e-12, nan_ok=True
             )
-
-
-def test_a_draw_without_variation_has_no_value() -> None:
-    corpus = Corpus(("s", "s"), {"A": Version(("a", "a")), "B": Version(("b", "b"))})
-    ratings, scores = np.array([[1.0, 3.0], [1.0, 2.0]]), np.array([[0.1, 0.4], [0.2, 0.3]])
-    drawn = rated_points(corpus, ratings, scores).resampled(np.array([[2.0, 0.0], [0.0, 2.0]]))
-    for values in drawn.values():
-        assert math.isnan(values[0])
-        assert values[1] == pytest.approx(1.0)

@@ -98,17 +98,6 @@ def test_a_missing_score_leaves_its_pairs_out() -> None:
     assert result.sentence.accuracy == pytest.approx((2 + 2 / 2) / 4)
 
 
-def test_item_scores_replace_sentence_scores() -> None:
-    # Each item has its own scores: in the third item (annotator two) B beats A, as that annotator
-    # judged; the scores of the others follow the judgments too, so all 8 decided pairs agree.
-    items = np.array([[2, 3, 2, 1], [2, 2, 3, 1], [1, 1, 1, NAN]])
-    (result,) = Study(benchmark()).evaluate(
-        table([[0, 0, 0], [0, 0, 0], [0, 0, 0]], items), ["edit"]
-    )
-    assert result.sentence is not None
-    assert result.sentence.accuracy == 1.0
-
-
 def test_an_item_without_a_group_has_no_score() -> None:
     # The corpus lacks the group of the second item (A>B, A>C, B>C), whose three pairs must not be
     # judged by the last group's scores: 5 of the 8 decided pairs remain.

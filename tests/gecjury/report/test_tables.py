@@ -200,24 +200,6 @@ def test_a_wide_table_is_split_into_panels_on_a_terminal(monkeypatch: pytest.Mon
         assert f"{i + 0.1:.3f}".removeprefix("0") + " [.10, .90]" in "".join(drawn)
 
 
-def test_running_text_is_folded_before_the_table_is_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = {"level": "note", "file": "a.txt", "message": "many words that say one [] thing " * 5}
-    columns = [Column(key) for key in row]
-    lines = on_terminal(monkeypatch, 60, Table(columns, [row]))
-    assert sum("level" in line for line in lines) == 1
-    assert max(map(len, lines)) <= 60
-    assert " ".join(" ".join(lines).split()).count("many words") == 5
-
-
-def test_one_column_has_one_style_of_number(capsys: pytest.CaptureFixture[str]) -> None:
-    """A number without an interval is printed in the style of those that have one."""
-    rows = [{"r": 0.5, "ci": (0.25, 0.75)}, {"r": 0.25}, {"r": NAN, "ci": (NAN, NAN)}]
-    print_table([Column("r", interval="ci")], rows, "markdown")
-    assert capsys.readouterr().out.splitlines()[2:] == ["| .500 [.25, .75] |", "| .250 |", "| – |"]
-    print_table([Column("r", interval="ci")], rows[1:], "markdown")
-    assert capsys.readouterr().out.splitlines()[2:] == ["| 0.250 |", "| – |"]
-
-
 def test_records_as_text() -> None:
     rows = [
         {"name": "a", "x": 0.123456, "deep": {"b": 1}, "signature": "s|1"},

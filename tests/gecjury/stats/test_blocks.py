@@ -15,12 +15,11 @@ from gecjury.stats.permutation import perm_systems
 from gecjury.stats.preferences import (
     TieRule,
     agreement_in_parts,
-    dense_sums,
     drawn_sums,
     pair_table,
     preference_agreement,
 )
-from gecjury.stats.ranking import resampled_wins, score_wins, trueskill
+from gecjury.stats.ranking import resampled_wins, score_wins
 from gecjury.stats.soft_accuracy import (
     JudgedDifferences,
     ScoreDifferences,
@@ -151,26 +150,6 @@ def test_sums_over_judged_pairs_are_exact_in_any_order(drawn: str) -> None:
     assert whole[-1] == (weight * values).sum()
 
 
-def test_sums_of_dense_sentences_equal_those_of_single_pairs() -> None:
-    rng = np.random.default_rng(6)
-    one, two = np.triu_indices(30, 1)
-    # A sentence on which all pairs were compared, some twice, and one with few comparisons.
-    first, second = (
-        np.concatenate([one, one[:50], one[:20]]),
-        np.concatenate([two, two[:50], two[:20]]),
-    )
-    sentence = np.repeat([0, 2], [len(one) + 50, 20])
-    values = rng.integers(3, size=len(first)) / 2
-    draws = make_resampled("both", 15, 3, 30, seed=0)
-    times = draws.multiplicity
-    assert times is not None
-    rest, _ = dense_sums(values, sentence, first, second, draws.counts, times)
-    assert np.flatnonzero(rest).tolist() == list(range(len(one) + 50, len(first)))
-    weights = draws.counts[:, sentence] * times[:, first] * times[:, second]
-    found = drawn_sums(values, sentence, first, second, draws.counts, times, at_once=1000)
-    assert found.tolist() == (weights @ values).tolist()
-
-
 @pytest.mark.parametrize("ties", ["half", "official", "loss", "drop", "calibrated"])
 def test_agreement_in_parts_equals_that_of_the_whole(ties: TieRule) -> None:
     rng = np.random.default_rng(8)
@@ -189,18 +168,6 @@ def test_agreement_in_parts_equals_that_of_the_whole(ties: TieRule) -> None:
         found = pair_table(split, size=5, ties=ties)
         assert np.array_equal(found[0], whole[0], equal_nan=True)
         assert found[1].tolist() == whole[1].tolist()
-
-
-def test_a_sentence_with_many_pairs_is_processed_in_parts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from gecjury.stats import ranking
-
-    scores = table(9, 7, seed=1)
-    whole = trueskill(scores).tolist()
-    for size in (1, 20, 80):
-        monkeypatch.setattr(ranking, "_AT_ONCE", size)
-        assert trueskill(scores).tolist() == whole
 
 
 def _peak(call: Callable[[], object]) -> float:

@@ -18,7 +18,6 @@ from gecjury.stats.permutation import (
     rank_ranges,
     share_at_least,
     theil_sen,
-    within_sentences,
     wmt_clusters,
 )
 
@@ -187,16 +186,6 @@ def test_perm_systems_keeps_its_level_with_skewed_biases(quality: str) -> None:
     assert 0.02 <= rejected / 600 <= 0.09
 
 
-def test_what_has_no_correlation_has_no_p() -> None:
-    human = np.arange(5.0)
-    cells = [np.ones((5, 4)), np.random.default_rng(0).random((5, 4))]
-    values, p = perm_both(human, cells, permutations=50)
-    assert np.isnan(values[0])
-    assert np.isnan(p).all()
-    _, few = perm_both(np.arange(2.0), [np.eye(2), np.eye(2)[::-1]], permutations=50)
-    assert np.isnan(few).all()
-
-
 def test_holm_by_hand() -> None:
     # Sorted .01, .02, .03, .04: times 4, 3, 2, 1 gives .04, .06, .06, .04; made monotone: .04,
     # .06, .06, .06.
@@ -231,17 +220,6 @@ def test_clusters_do_not_depend_on_the_order() -> None:
     assert cluster_ranks(np.array([0.8, 0.8 + 1e-16, 0.9]), p[np.ix_([1, 2, 0], [1, 2, 0])]) == [
         2, 2, 1,
     ]  # fmt: skip
-
-
-def test_sentence_effects_do_not_change_system_means() -> None:
-    """Two systems: 1 2 | 3 8, sentence means 2 5: −1 −3 | 1 3, system means −2 2, rest ±1 · √2."""
-    found = within_sentences(np.array([[1.0, 2.0], [3.0, 8.0]]))
-    root = np.sqrt(2)
-    assert found == pytest.approx(np.array([[-2 + root, -2 - root], [2 - root, 2 + root]]))
-    worth = np.array([100.0, -7.0])
-    assert within_sentences(np.array([[1.0, 2.0], [3.0, 8.0]]) + worth) == pytest.approx(found)
-    holes = within_sentences(np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, 4.0]]))
-    assert np.isnan(holes).tolist() == [[False, True], [False, True], [True, False]]
 
 
 def test_rank_ranges_and_clusters_by_hand() -> None:

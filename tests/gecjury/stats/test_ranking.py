@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -20,7 +19,6 @@ from gecjury.benchmarks.human_scores import (
 )
 from gecjury.benchmarks.judgments import JudgmentPairs, RankedItem, expand_pairs, read_rankings
 from gecjury.stats.ranking import (
-    aggregate_scores,
     expected_wins,
     score_outcomes,
     trueskill,
@@ -122,21 +120,7 @@ def test_expected_wins_leaves_out_opponents_without_a_decision() -> None:
     assert np.isnan(expected_wins(np.ones((2, 3)))).all()
 
 
-def test_mean_score_ignores_missing() -> None:
-    scores = np.array([[1.0, NAN, 3.0], [NAN, NAN, NAN]])
-    found = aggregate_scores("mean", scores, np.zeros(2))
-    np.testing.assert_array_equal(found, [2.0, NAN])
-
-
-scores_of_two = arrays(np.float64, (2, 12), elements=st.integers(0, 3).map(float))
 tables = arrays(np.float64, (4, 10), elements=st.one_of(st.integers(0, 3).map(float), st.just(NAN)))
-
-
-@given(scores_of_two)
-def test_trueskill_of_two_systems_is_antisymmetric(scores: np.ndarray) -> None:
-    means = trueskill(scores)
-    assert means[0] == pytest.approx(-means[1], abs=1e-12)
-    np.testing.assert_allclose(trueskill(scores[::-1]), means[::-1], atol=1e-12)
 
 
 def seeda_pairs(data_dir: Path, kind: str) -> JudgmentPairs:

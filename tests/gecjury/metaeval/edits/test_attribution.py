@@ -82,12 +82,6 @@ def test_sampling_is_faithful_seeded_and_close_to_exact_values() -> None:
     assert not np.array_equal(found.values, other.values)
 
 
-def test_no_edits() -> None:
-    found = attribute(Toy(), "a b c", [])
-    assert found.values.shape == (0,)
-    assert found.faithful
-
-
 def test_refusals() -> None:
     @dataclass(frozen=True)
     class Joint(Toy):

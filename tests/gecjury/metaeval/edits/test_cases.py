@@ -84,16 +84,6 @@ def test_an_edit_of_a_correction_is_one_case() -> None:
     assert not replace(cases[0], edits=cases[0].edits[:1]).complete
 
 
-def test_edits_of_systems_that_are_not_compared_are_left_out() -> None:
-    whole = benchmark()
-    corpus = replace(whole.corpus, systems={"t": whole.corpus.systems["t"]})
-    cases = edit_cases(replace(whole, corpus=corpus))
-    assert [(c.row, c.correction, c.edit.correction) for c in cases] == [(0, "X b c", "X")]
-    pairs, _, place = annotator_pairs(replace(whole, corpus=corpus), cases)
-    assert not pairs  # Only one annotator judged it.
-    assert place.shape == (0,)
-
-
 def test_a_repeated_source_belongs_to_the_row_of_its_correction() -> None:
     corpus = Corpus(("a b c", "a b c"), {"s": Version(("X b c", "a Y c"))})
     verdicts = [
@@ -130,15 +120,6 @@ def test_annotators_are_compared_in_both_directions() -> None:
     assert found.auc == 2 / 5  # a single threshold: (sensitivity + specificity) / 2
     # Half of all are valid and half are called so: chance ½; κ = (.4 − .5) / .5.
     assert found.kappa == pytest.approx(-0.2)
-
-
-def test_baselines() -> None:
-    cases = edit_cases(benchmark())
-    found = baselines(cases, ["R:A", "R:B", "R:A", "R:B", "R:A"], seed=0)
-    assert found["frequent-type"].tolist() == [3, 2, 3, 2, 3]
-    # X is in both corrections of the first source, Y in one of them.
-    assert found["same-edit"].tolist() == [1, 0.5, 1, 1, 1]
-    assert "frequent-type" not in baselines(cases, (), seed=0)
 
 
 def typed(cases: Sequence[EditCase], _: Runtime) -> tuple[str, ...]:

@@ -109,23 +109,6 @@ def test_accuracy_and_balanced_accuracy_choose_different_thresholds() -> None:
     assert found.kappa == pytest.approx(32 / 56)
 
 
-def test_edits_of_a_source_stay_in_one_half() -> None:
-    cases = [case(f"s{n % 5}", 1) for n in range(40)]
-    source, first, count = source_halves(cases, seed=3)
-    assert count == 5
-    for number in range(5):
-        assert len(set(first[source == number].tolist())) == 1
-    assert len(set(source[first].tolist())) == 3  # the extra source is in the first half
-
-
-def test_one_source_leaves_nothing_to_resample() -> None:
-    cases = [case("s", 1), case("s", 0), case("s", 1)]
-    found = edit_agreement(cases, np.array([0.9, 0.5, 0.2]), resamples=50)
-    # Every resample is that source once: the interval is the value, 1 of 2 pairs right.
-    assert found.auc == 0.5
-    assert found.ci95["auc"] == (0.5, 0.5)
-
-
 def test_intervals_contain_the_value_and_depend_on_the_seed() -> None:
     rng = np.random.default_rng(5)
     cases = [case(f"s{n // 3}", float(rng.random() < 0.8)) for n in range(300)]

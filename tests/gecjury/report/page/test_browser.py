@@ -248,20 +248,6 @@ def test_contrast(tab: chromium.Page, report: Path, scheme: str) -> None:
     assert (luminance(dark) < 0.1) == (scheme == "dark")
 
 
-@pytest.mark.parametrize("width", [320, 360, 768])
-def test_a_phone_scrolls_tables_and_not_the_page(
-    tab: chromium.Page, report: Path, width: int
-) -> None:
-    opened(tab, report)
-    tab.size(width, 740, phone=True)
-    tab.run(f"{CHOSEN}[0].open = true")
-    assert tab.run("document.documentElement.scrollWidth") == width
-    assert tab.run(
-        "[...document.querySelectorAll('table')].every(t => t.closest('.scroll').clientWidth"
-        f" <= {width})"
-    )
-
-
 def test_without_a_script_all_contents_are_there(tab: chromium.Page, report: Path) -> None:
     opened(tab, report, script=False)
     assert tab.run("document.querySelectorAll('th button').length") == 0
@@ -269,27 +255,6 @@ def test_without_a_script_all_contents_are_there(tab: chromium.Page, report: Pat
     assert tab.run("getComputedStyle(document.getElementById('controls')).display") == "none"
     tab.run("document.querySelector('#browser summary').click()")
     assert tab.run("document.querySelector('#browser table').checkVisibility()")
-
-
-def test_other_scripts_are_laid_out(tab: chromium.Page, tmp_path: Path) -> None:
-    path = tmp_path / "page.html"
-    plan = HeatMap("plan", ("שלום", "日本語"), ("a", "b"), np.array([[0.5, 0.1], [0.2, 0.0]]))
-    facts = {"source": "שלום עולם 12 .", "hypothesis": "hello world ."}
-    path.write_text(plan_page(plan, facts, "he"), encoding="utf-8")
-    opened(tab, path)
-    directions = "[...document.querySelectorAll('dd')].map(e => getComputedStyle(e).direction)"
-    assert tab.run(directions) == ["rtl", "ltr"]
-    assert tab.run("document.querySelector('dd').lang") == "he"
-    path.write_text(report_page(*study_of("日本語の訂正システム第二版改" * 2)), encoding="utf-8")
-    opened(tab, path)
-    tab.size(390, phone=True)
-    assert tab.run("document.documentElement.scrollWidth") == 390
-    inside = (
-        "[...document.querySelectorAll('svg.plot text')].filter(t => { const b = t.getBBox();"
-        "return b.x < -1 || b.x + b.width > t.ownerSVGElement.viewBox.baseVal.width + 1; })"
-        ".map(t => t.textContent)"
-    )
-    assert tab.run(inside) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -23,7 +23,7 @@ from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.study import Study
 from gecjury.report.citations import address_of
 from gecjury.report.page.browser import Part, mark_edits
-from gecjury.report.page.glossary import NAMES, TERMS, metric_names
+from gecjury.report.page.glossary import TERMS
 from gecjury.report.page.markup import render
 from gecjury.report.page.page import report_page
 from gecjury.report.page.tables import PageTable, extents_of, significance_table
@@ -258,25 +258,6 @@ def test_cautions_are_visible_and_remarks_are_folded() -> None:
         "Read with care"
     )[1]
     assert card.startswith("</h3><details>")
-
-
-def test_metrics_are_listed_with_full_names_and_papers() -> None:
-    rows = [
-        {"metric": "gleu:n=3", "signature": "gleu|n=3|v1"},
-        {"metric": "gleu", "signature": "gleu|v1"},
-        {"metric": "errant"},
-        {"metric": "changes"},
-        {"metric": EVIL, "signature": EVIL},
-    ]
-    assert [(name, words, address) for name, words, _, address in metric_names(rows)] == [
-        ("gleu", "Generalized Language Evaluation Understanding", ADDRESSES["gleu"]),
-        ("errant", "Error Annotation Toolkit", ADDRESSES["errant"]),
-        ("changes", "tokens changed; not a measure of quality, a baseline to beat", ""),
-    ]
-    assert set(NAMES) <= set(METRICS)
-    assert all(
-        re.fullmatch(r"https://[a-z.]+/[\w./-]+", each) for each in ADDRESSES.values() if each
-    )
 
 
 def test_a_document_of_nulls_still_gives_a_page() -> None:
