@@ -20,7 +20,7 @@ from gecjury.core.wording import listed, number, percent
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
 from gecjury.stats.preferences import TieRule
-from gecjury.stats.trueskill import MOST_GAMES, sampled_opponents
+from gecjury.stats.trueskill import sampled_opponents
 
 _LEAST = 3  # systems, for a correlation
 _FEW_SENTENCES = 20  # draws of fewer sentences do not represent other sentences
@@ -164,7 +164,6 @@ def cautions(
         "Sample data": _SAMPLE if study.benchmark.sample else "",
         **_of_few_systems(study, systems),
         "Few sentences": _of_few_sentences(study),
-        "Sampled games": _of_sampled_games(study) if systems else "",
         "Ties": _of_ties(study, sentences),
         "Missing scores": _of_gaps(results),
         "Undefined": _of_undefined(study, systems),
@@ -226,17 +225,6 @@ def _of_few_sentences(study: Study) -> str:
     else:
         why = "with so few, figures, intervals and tests are only guesses."
     return f"Everything here is computed from {count} sentence{'s' * (count > 1)}: {why}"
-
-
-def _of_sampled_games(study: Study) -> str:
-    """Return how many of TrueSkill's games were played if there were too many for all."""
-    if study.opponents is None:
-        return ""
-    others = len(study.benchmark.corpus.names) - 1
-    return (
-        f"TrueSkill has more than {number(MOST_GAMES)} games: on each sentence a system plays "
-        f"{study.opponents} of the {number(others)} others, drawn with seed {study.settings.seed}."
-    )
 
 
 def _islands(study: Study, view: View) -> list[list[str]]:

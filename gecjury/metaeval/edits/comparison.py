@@ -6,26 +6,23 @@ and `plan_edits` can count the requests to judges.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.core.arrays import FloatArray
-from gecjury.core.errors import MissingExtraError
 from gecjury.core.runtime import Runtime
 from gecjury.metaeval.edits.cases import (
     annotator_pairs,
     baselines,
     edit_cases,
-    edit_types,
     unused_verdicts,
 )
 from gecjury.metaeval.edits.credit import credit_edits, credit_kind, plan_credit
 from gecjury.metaeval.edits.measures import EditAgreement, edit_agreement
 from gecjury.metaeval.settings import Settings
-from gecjury.scoring.by_edit import EditCase, EditJudge
+from gecjury.scoring.by_edit import EditJudge
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
 
@@ -170,7 +167,6 @@ def compare_edits(
     runtime: Runtime,
     settings: Settings,
     folder: str | Path | None = None,
-    types_of: Callable[[Sequence[EditCase], Runtime], tuple[str, ...]] | None = None,
 ) -> EditComparison | None:
     """Credit every judged edit and compare the credits with the verdicts.
 
@@ -180,7 +176,6 @@ def compare_edits(
         runtime: device, workers and the like.
         settings: give the seed and the number of resamples for the intervals.
         folder: folder of score files; None for no files.
-        types_of: returns the error types of judged edits; by default the language's tagger.
 
     Raises:
         InputError: the corpus lacks what a metric needs, or a score file is damaged.
@@ -188,7 +183,7 @@ def compare_edits(
     """
     if not tasks.chosen:
         return None
-    cases, types = edit_cases(benchmark), tuple[str, ...]()
+    cases = edit_cases(benchmark)
     notes = list(unused_verdicts(benchmark))
     short = {(c.row, c.source, c.correction) for c in cases if not c.complete}
     if short:
@@ -196,11 +191,6 @@ def compare_edits(
             f"{len(short)} corrections have an edit whose verdict cannot be read; their other "
             "edits are credited without it"
         )
-    try:
-        types_of = types_of or partial(edit_types, language=benchmark.corpus.language)
-        types = types_of(cases, runtime)
-    except MissingExtraError as error:
-        notes.append(f"no baseline by error type: {error}")
     # The ceiling uses the edits that several annotators judged; metrics are measured there too.
     pairs, verdicts, place = annotator_pairs(benchmark, cases)
     seed, resamples = settings.seed, settings.resampling.resamples
@@ -223,7 +213,7 @@ def compare_edits(
         label, kind = scorer.signature(benchmark.corpus, runtime).label, credit_kind(scorer)
         results.append(result(label, scorer.family, kind, credited.values, credited.seconds))
         notes.extend(credited.notes)
-    chance = baselines(cases, types, seed)
+    chance = baselines(cases, seed)
     ceiling = edit_agreement(pairs, verdicts, resamples=resamples, seed=seed)
     return EditComparison(
         results=tuple(results),

@@ -71,8 +71,9 @@ OFFICIAL_TIES = [
     *(
         pytest.param(*row, marks=pytest.mark.slow)
         for row in (
-            # GLEU on S was .7436 there. The GLEUs of one pair of 9,381 are means over references that
-            # differ only in the last digit: a tie here (won by the later system), and lost there.
+            # GLEU on S was .7436 there. The GLEUs of one pair of 9,381 are means over references
+            # that differ only in the last digit: a tie here (won by the later system), and lost
+            # there.
             ("10refs-um-deleted", 0.7666, 0.7437, 0.6208, 0.6334),
             ("e-minimal", 0.6197, 0.5963, 0.6335, 0.6165),
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from gecjury.metaeval.edits.cases import (
     annotator_pairs,
     baselines,
     edit_cases,
-    edit_types,
     unused_verdicts,
 )
 from gecjury.metaeval.edits.comparison import EditTasks, compare_edits, edit_tasks, plan_edits
@@ -30,7 +28,6 @@ from gecjury.metaeval.edits.measures import edit_agreement
 from gecjury.metaeval.settings import Level, Settings
 from gecjury.report.comparison import document, tables
 from gecjury.report.tables import tables_text
-from gecjury.scoring.by_edit import EditCase
 from gecjury.stats.resampling import Resampling
 from tests.gecjury.metaeval.edits.test_credit import Many, Verdict
 
@@ -101,7 +98,7 @@ def test_a_repeated_source_belongs_to_the_row_of_its_correction() -> None:
     assert [(c.row, c.correction, c.valid) for c in cases] == [(0, "X b c", 1), (1, "a Y c", 0)]
     assert annotator_pairs(twice, cases)[2].tolist() == [1, 1]
     # Each is in the only correction of its row.
-    assert baselines(cases, (), seed=0)["same-edit"].tolist() == [1, 1]
+    assert baselines(cases, seed=0)["same-edit"].tolist() == [1, 1]
     note = "verdicts on corrections that none of the systems compared made: left out: 1"
     assert unused_verdicts(twice) == (note,)
 
@@ -122,10 +119,6 @@ def test_annotators_are_compared_in_both_directions() -> None:
     assert found.kappa == pytest.approx(-0.2)
 
 
-def typed(cases: Sequence[EditCase], _: Runtime) -> tuple[str, ...]:
-    return ("R:X",) * len(cases)
-
-
 def tried(*scorers: Any, level: Level = "edit") -> list[str]:
     tasks = edit_tasks(scorers, benchmark(), Settings(level=level))
     return [scorer.name for scorer in tasks.chosen]
@@ -134,7 +127,7 @@ def tried(*scorers: Any, level: Level = "edit") -> list[str]:
 def test_every_metric_is_compared_with_the_verdicts() -> None:
     settings = Settings(level="edit", resampling=Resampling(resamples=20))
     tasks = edit_tasks([Many(), Verdict()], benchmark(), settings)
-    found = compare_edits(tasks, benchmark(), Runtime(), settings, types_of=typed)
+    found = compare_edits(tasks, benchmark(), Runtime(), settings)
     assert found is not None
     assert found.missing == 0
     many, verdict = found.results
@@ -146,7 +139,7 @@ def test_every_metric_is_compared_with_the_verdicts() -> None:
     assert (verdict.agreement.threshold, verdict.agreement.accuracy) == ("fixed", 1.0)
     assert (found.edits, found.corrections, found.sources) == (5, 4, 3)
     assert (found.ceiling.edits, found.resamples) == (3, 20)
-    assert set(found.chance) == {"constant", "random", "frequent-type", "same-edit"}
+    assert set(found.chance) == {"constant", "random", "same-edit"}
     assert found.chance["constant"].agreement.auc == 0.5
     assert "asked" in found.notes
     assert compare_edits(EditTasks(), benchmark(), Runtime(), settings) is None
@@ -234,9 +227,7 @@ def test_seeda_only_has_cases_of_the_compared_systems(data_dir: Path) -> None:
 
 
 @pytest.mark.slow
-def test_seeda_types_and_files(
-    data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_seeda_files(data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("errant")
     argv = ["compare", "seeda", "-m", "errant", "-m", "gleu", "--level", "edit", "--quiet"]
     argv += ["--systems", "all", "--references", "official-um-deleted"]
@@ -254,5 +245,3 @@ def test_seeda_types_and_files(
         row["edit"].pop("seconds")
         row.pop("edit_by_credit")
     assert again == first
-    cases = edit_cases(seeda(data_dir))
-    assert sum(not kind for kind in edit_types(cases, Runtime())) == 45
