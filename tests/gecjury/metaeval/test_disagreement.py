@@ -102,15 +102,3 @@ def test_consensus_counts_only_pairs_on_which_all_have_a_preference() -> None:
     assert (found.pairs, found.united, found.right) == (3, 2, 0.5)
     assert dict(found.split_right) == {"refbased": 0.0, "judges": 1.0}
     assert consensus(tables[:1], judged, camps(tables[:1])) is None
-
-
-def test_missing_scores_are_ignored() -> None:
-    nan = float("nan")
-    one = table("m", "refbased", [[0.2, 0], [nan, 0], [0.2, 0]])
-    two = table("j", "judges", [[0.2, 0], [0.3, 0], [0.2, 0]])
-    (found,) = sentence_views(CORPUS, [one, two], {})
-    # Only "a B" has two ranks: 0.5 (alone) and 1: variance 1/16, times 4.
-    assert found.disagreement == pytest.approx(0.25)
-    ranks = {c.text: c.ranks.tolist() for c in found.corrections}
-    assert ranks["a B"] == [1.0, 2.0]
-    assert np.isnan(ranks["A b"][0])

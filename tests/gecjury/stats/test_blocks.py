@@ -82,14 +82,6 @@ def test_soft_accuracy_in_blocks_equals_that_of_the_whole(ranked: bool, drawn: s
     assert np.isfinite(whole_draws[0]).any()
 
 
-def test_spa_tests_in_blocks_draw_the_same_permutations() -> None:
-    human, cells = judged(6, 11, seed=6), [table(6, 11, seed) for seed in (7, 8, 9)]
-    whole = perm_both_spa(human, cells, permutations=60, seed=2)
-    parts = perm_both_spa(human, cells, permutations=60, seed=2, at_once=200)
-    for one, two in zip(whole, parts, strict=True):
-        assert two == pytest.approx(one, nan_ok=True)
-
-
 def test_tests_of_swapped_systems_in_blocks_equal_those_of_the_whole() -> None:
     rng = np.random.default_rng(5)
     human, scores = rng.random(60), rng.random((3, 60))

@@ -110,24 +110,6 @@ def test_side_by_side_only_compares_within_a_group() -> None:
     assert {len(group.systems) for group in groups} <= {2, 3}
 
 
-def test_references_gold_and_contexts_stay_with_their_source() -> None:
-    from gecjury.corpus.corpus import Version
-    from gecjury.corpus.m2 import M2Sentence
-
-    gold = tuple(M2Sentence(source, ()) for source in CORPUS.sources)
-    corpus = Corpus(
-        CORPUS.sources, {}, (Version(("R a", "R d")),), gold, (("", "d"), ("a", "")), None, "mine"
-    )
-    found, _ = variant_corpus(Many(), CASES, corpus)
-    for row, source in enumerate(found.sources):
-        assert found.references[0].lines[row] == f"R {source[0]}"
-        assert found.gold is not None
-        assert found.gold[row].source == source
-        assert found.contexts is not None
-        assert found.contexts[row] == (("", "d") if source[0] == "a" else ("a", ""))
-    assert found.reference_name == "mine"
-
-
 def test_unscored_variants_and_unknown_sources_are_missing() -> None:
     @dataclass(frozen=True)
     class Gaps(Many):

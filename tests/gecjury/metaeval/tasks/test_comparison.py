@@ -162,16 +162,6 @@ def test_benchmarks_that_share_sources_are_drawn_together() -> None:
     assert (whole.sum(axis=1) == LINES).all()
 
 
-def test_soft_accuracy_without_resampling() -> None:
-    plain = Resampling(over="none")
-    with pytest.raises(OptionError, match="nothing is tested"):
-        trial([FIRST, SECOND], statistic="spa", resampling=plain)
-    compared = trial([FIRST, SECOND], statistic="spa", level="system").compare()
-    assert [task.statistic for task in compared.tasks] == ["spa"] * 2
-    none = trial([FIRST, SECOND], resampling=plain).compare()
-    assert (none.tests, none.averages[0].ci95) == ((), None)
-
-
 def test_document_and_verdict() -> None:
     compared = trial([FIRST, without_references(SECOND)]).compare()
     record = task_document(compared)

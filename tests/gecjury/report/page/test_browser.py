@@ -192,26 +192,6 @@ def test_filters_by_text_system_and_disagreeing_metric(tab: chromium.Page, repor
     assert "No sentence" in tab.run("document.getElementById('shown').textContent")
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
-def test_a_plot_is_on_the_first_screen_and_the_contents_on_every_screen(
-    tab: chromium.Page, report: Path, width: int, height: int
-) -> None:
-    opened(tab, report)
-    tab.size(width, height, phone=width < 500)
-    place = "document.querySelector('svg.plot').getBoundingClientRect()"
-    assert 0 < tab.run(f"{place}.top") < tab.run(f"{place}.bottom") <= height
-    contents = "document.querySelector('nav')"
-    assert tab.run(f"{contents}.getBoundingClientRect().bottom") < height
-    tab.run("document.getElementById('settings').scrollIntoView({behavior: 'instant'})")
-    assert tab.run(f"{contents}.getBoundingClientRect().top") == 0
-    heading = "document.querySelector('#settings h2').getBoundingClientRect().top"
-    assert tab.run(heading) >= tab.run(f"{contents}.getBoundingClientRect().bottom")
-    last = f"{contents}.querySelector('li:last-child a')"
-    tab.run(f"{last}.focus()")
-    assert tab.run(f"{last}.getBoundingClientRect().right") <= width
-    assert tab.run("document.documentElement.scrollWidth") == width
-
-
 def luminance(colour: str) -> float:
     parts = [int(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
     linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]

@@ -260,29 +260,6 @@ def test_cautions_are_visible_and_remarks_are_folded() -> None:
     assert card.startswith("</h3><details>")
 
 
-def test_a_document_of_nulls_still_gives_a_page() -> None:
-    document, material = study_of("plain")
-    for key in (
-        "significance",
-        "audits",
-        "uncertainty",
-        "ratings",
-        "caveats",
-        "ceiling",
-        "segment",
-    ):
-        del document[key]
-    row = document["rows"][0]
-    for key in ("edit", "system", "sentence", "seconds"):
-        row[key] = None
-    page = report_page(document, replace(material, cautions=()))
-    check_self_contained(page)
-    assert 'id="edits"' not in page
-    assert 'id="significance"' not in page
-    # No sentence scores at all: --level edit.
-    assert 'id="sentences"' not in report_page(document, replace(material, tables=()))
-
-
 def test_a_significant_difference_says_who_is_better() -> None:
     test = {
         "human": "edit", "level": "system", "test": "perm-both", "statistic": "pearson",
