@@ -52,7 +52,7 @@ def tasks_page(
     names = short_names(average.metric for average in compared.averages)
     sentences = [shortly(text, names) for text in tasks_verdict(compared)]
     content = {
-        "summary": _summary(compared, names, sentences),
+        "summary": _summary(compared, names),
         "tasks": _heat_map(compared, names),
         "tests": _tests(compared, names),
         "benchmarks": _benchmarks(compared),
@@ -77,7 +77,7 @@ def tasks_page(
     )
 
 
-def _summary(compared: TaskComparison, names: dict[str, str], sentences: Sequence[str]) -> Markup:
+def _summary(compared: TaskComparison, names: dict[str, str]) -> Markup:
     title = "Average over the shared tasks"
     figures = [
         Figure(
@@ -93,7 +93,7 @@ def _summary(compared: TaskComparison, names: dict[str, str], sentences: Sequenc
     ]
     words = "with intervals" if compared.tests else ""
     plots = [(title, words, intervals(figures, title))]
-    cards = [card("The answer", [Statement("Over all tasks", text) for text in sentences])]
+    cards = []
     if missing := absences(compared):
         texts = [Statement("Absent", shortly(text, names)) for text in missing]
         cards.append(card("Read with care", texts, careful=True))
