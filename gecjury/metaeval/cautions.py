@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError
@@ -57,6 +58,28 @@ class Caution:
 
     heading: str
     text: str
+
+
+def count_repeats(pairs: JudgmentPairs | JudgedEntries) -> tuple[int, int]:
+    """Count comparisons that one annotator made more than once; pairs of equal texts are left out.
+
+    Returns:
+        The number of combinations of annotator, sentence and pair of systems that were judged twice
+        or more, and in how many of these each system was preferred at least once.
+    """
+    if isinstance(pairs, JudgedEntries):
+        counts = [count_repeats(part) for part in pairs.repeated(within=True)]
+        return sum(repeated for repeated, _ in counts), sum(opposite for _, opposite in counts)
+    judged = pairs.select(~pairs.shared)
+    if not len(judged):
+        return 0, 0
+    # Comparisons are the same if annotator, sentence and both systems are the same.
+    keys = np.stack([judged.annotator, judged.sentence, judged.first, judged.second])
+    _, inverse, times = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
+    least, most = np.zeros((2, len(times)), dtype=np.int64)
+    np.minimum.at(least, inverse.ravel(), judged.preference)
+    np.maximum.at(most, inverse.ravel(), judged.preference)
+    return int(np.count_nonzero(times > 1)), int(np.count_nonzero((least < 0) & (most > 0)))
 
 
 def need_message(needs: frozenset[str], metric: str, benchmark: Benchmark) -> str:
@@ -355,6 +378,12 @@ def _of_judgments(study: Study, view: View) -> list[str]:
             notes.append(
                 f"no judgment ({view}) prefers one of these systems to another: the sentence level "
                 "is not defined"
+            )
+        repeated, opposite = count_repeats(study.judged(view))
+        if repeated:
+            notes.append(
+                f"{repeated} comparisons ({view}) were made more than once by one annotator, "
+                f"{opposite} of them with opposite preferences; all count"
             )
     return notes
 
