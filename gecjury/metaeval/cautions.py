@@ -18,11 +18,10 @@ from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError
 from gecjury.core.wording import listed, number, percent
-from gecjury.metaeval.edits.corrections import LabelComparison
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
 from gecjury.stats.preferences import TieRule
-from gecjury.stats.trueskill import MOST_GAMES, sampled_opponents
+from gecjury.stats.trueskill import sampled_opponents
 
 _LEAST = 3  # systems, for a correlation
 _FEW_SENTENCES = 20  # draws of fewer sentences do not represent other sentences
@@ -165,7 +164,6 @@ def cautions(
     *,
     tested: bool = False,
     noted: Sequence[str] = (),
-    labels: LabelComparison | None = None,
 ) -> tuple[Caution, ...]:
     """Return the cautions that a comparison calls for.
 
@@ -176,7 +174,6 @@ def cautions(
         chance: the results of the chance baselines.
         tested: True if differences between metrics were tested.
         noted: remarks of the metrics on their own scores.
-        labels: the comparison with labels of whole corrections, if there are any.
     """
     settings = study.settings
     # Figures that are not shown need no caution.
@@ -190,8 +187,6 @@ def cautions(
         "Sample data": _SAMPLE if study.benchmark.sample else "",
         **_of_few_systems(study, systems),
         "Few sentences": _of_few_sentences(study),
-        "Sampled games": _of_sampled_games(study) if systems else "",
-        "Few labels": _of_few_labels(labels),
         "Ties": _of_ties(study, sentences),
         "Missing scores": _of_gaps(results),
         "Undefined": _of_undefined(study, systems),
@@ -253,28 +248,6 @@ def _of_few_sentences(study: Study) -> str:
     else:
         why = "with so few, figures, intervals and tests are only guesses."
     return f"Everything here is computed from {count} sentence{'s' * (count > 1)}: {why}"
-
-
-def _of_sampled_games(study: Study) -> str:
-    """Return how many of TrueSkill's games were played if there were too many for all."""
-    if study.opponents is None:
-        return ""
-    others = len(study.benchmark.corpus.names) - 1
-    return (
-        f"TrueSkill has more than {number(MOST_GAMES)} games: on each sentence a system plays "
-        f"{study.opponents} of the {number(others)} others, drawn with seed {study.settings.seed}."
-    )
-
-
-def _of_few_labels(labels: LabelComparison | None) -> str:
-    """Return a caution on classes of bad corrections that are too small for an AUC."""
-    if labels is None or not labels.few:
-        return ""
-    few = listed([f"{count} of {name}" for name, count in labels.few.items()])
-    return (
-        f"Some classes have few corrections ({few}): their AUC is only a guess, as the interval "
-        "shows."
-    )
 
 
 def _islands(study: Study, view: View) -> list[list[str]]:

@@ -274,7 +274,6 @@ class Trial:
                 chance,
                 tested=uncertainty is not None and any(uncertainty.tests.values()),
                 noted=[note for table in tables for note in table.statistics.notes],
-                labels=labels,
             ),
         )
 

@@ -11,7 +11,6 @@ from gecjury.core.wording import listed, number
 from gecjury.metaeval.audit import Bias
 from gecjury.metaeval.edits.comparison import EditComparison, EditResult
 from gecjury.metaeval.edits.corrections import ANY, LabelComparison, Labelled
-from gecjury.metaeval.edits.measures import EditAgreement
 from gecjury.metaeval.people import AmongPeople
 from gecjury.metaeval.ratings import Rated, Segmented
 from gecjury.metaeval.result import (
@@ -52,8 +51,6 @@ def tables(comparison: Comparison) -> list[Table]:
     parts = [_main_table(comparison)] if comparison.tables else []
     if comparison.edits is not None:
         parts.append(_edit_table(comparison, comparison.edits))
-        if comparison.edits.typed and comparison.settings.level == "edit":
-            parts.append(_type_table(comparison.edits))
     if comparison.ratings:
         parts.append(_rating_table(comparison))
     if comparison.segments:
@@ -534,7 +531,7 @@ def _people_table(comparison: Comparison) -> Table:
 def _edit_record(edits: EditComparison) -> dict[str, Any]:
     ceiling = edits.ceiling
     return {
-        "edit_ceiling": _fields(ceiling, "edits", "pairs") | _agreement(ceiling.agreement),
+        "edit_ceiling": _fields(ceiling, "edits", "pairs") | asdict(ceiling.agreement),
         "edit_chance": {name: _credited(baseline) for name, baseline in edits.chance.items()},
         "edit_untried": edits.untried,
         "edit_notes": edits.notes,
@@ -542,16 +539,7 @@ def _edit_record(edits: EditComparison) -> dict[str, Any]:
 
 
 def _credited(result: EditResult) -> dict[str, Any]:
-    return _agreement(result.agreement) | {"ceiling_edits": result.beside_ceiling}
-
-
-def _agreement(agreement: EditAgreement) -> dict[str, Any]:
-    """Return an agreement as JSON values."""
-    # Types exist only if edits were typed; omitting the key is clearer than an empty list.
-    record = asdict(agreement)
-    if not record["by_type"]:
-        del record["by_type"]
-    return record
+    return asdict(result.agreement) | {"ceiling_edits": result.beside_ceiling}
 
 
 def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
@@ -623,21 +611,6 @@ def _untried(edits: EditComparison) -> list[str]:
         f"not compared on single edits, which costs as much as scoring again: "
         f"{', '.join(edits.untried)}; to compare them, use --level edit"
     ]
-
-
-def _type_table(edits: EditComparison) -> Table:
-    """Return a table of AUC by error type, one column per metric."""
-    pairs = [(f"{part.label} ({part.credit})", part.agreement) for part in edits.results]
-    rows: list[dict[str, Any]] = []
-    for kind in pairs[0][1].by_type:
-        row: dict[str, Any] = {"type": kind.type, "edits": kind.cases}
-        row["invalid"] = kind.cases - kind.valid
-        for name, agreement in pairs:
-            row[name] = {error.type: error.auc for error in agreement.by_type}.get(kind.type)
-        rows.append(row)
-    columns = _columns("type", "edits", "invalid")
-    columns += [Column(name, digits=2) for name, _ in pairs]
-    return Table(columns, rows, "AUC by error type (rare types together as `rest`)")
 
 
 # ---- single corrections: ratings, and the segment level

@@ -114,7 +114,7 @@ def _of_rankings(document: Mapping[str, Any]) -> Iterator[_Entry]:
         yield ("sentence", view, "two annotators", "humans"), people, people.get("decided"), 0
 
 
-def edit_entries(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _edit_entries(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Yield the name, family and record of every metric and every way to credit it.
 
     A metric's record is repeated in its row for every view of the rankings.
@@ -127,7 +127,7 @@ def edit_entries(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mappin
 
 def _of_single_things(document: Mapping[str, Any]) -> Iterator[_Entry]:
     """Yield the entries of single edits (metrics, chance, people) and of single corrections."""
-    entries = list(edit_entries(document))
+    entries = list(_edit_entries(document))
     entries += [(name, "chance", e) for name, e in (document.get("edit_chance") or {}).items()]
     if document.get("edit_ceiling"):
         entries.append(("one annotator by another", "humans", document["edit_ceiling"]))

@@ -429,32 +429,6 @@ def _floors(standing: Standing) -> dict[str, float]:
     return floors
 
 
-def headline(document: Document, views: Sequence[str]) -> str:
-    """Return a sentence for each level on who leads, and how significantly; "" without rankings."""
-    parts = []
-    for level in ("system", "sentence"):
-        leaders: dict[str, list[str]] = {}
-        for view in views:
-            standing = Standing.of(document, view, level)
-            if standing.values:
-                words = f"{next(iter(standing.values))} {_lead_verb(standing)}"
-                leaders.setdefault(words, []).append(f"by {view}s")
-        text = ", ".join(f"{words} {listed(where)}" for words, where in leaders.items())
-        if leaders:
-            # The judgments are named only if the leaders differ between them.
-            text = text if len(leaders) > 1 else next(iter(leaders))
-            parts.append(f"{level.capitalize()} level: {text}.")
-    return " ".join(parts)
-
-
-def _lead_verb(standing: Standing) -> str:
-    p = standing.p_value(*list(standing.values)[:2]) if len(standing.values) > 1 else None
-    if p is None:
-        return "leads"
-    significant = p <= significance_level(standing.document)
-    return "leads significantly" if significant else "is highest (not significantly)"
-
-
 def edit_statement(document: Document) -> Statement | None:
     """Return which metric distinguishes valid from invalid edits best; None without edits."""
     aucs = {

@@ -28,9 +28,9 @@ Intervals
     Percentiles of the bootstrap's draws (`bootstrap.interval`). Figures that compare a metric with
     people, and differences of such figures, are corrected for bias, since draws of a correlation
     are lower than the correlation itself. Scores of systems, differences of scores, shares and
-    mean changes are means or nearly so, and have plain percentiles. Correlations of MAEGE and AUC
-    by error type also have plain percentiles: they are computed from many texts, so their draws
-    are only slightly lower.
+    mean changes are means or nearly so, and have plain percentiles. Correlations of MAEGE also
+    have plain percentiles: they are computed from many texts, so their draws are only slightly
+    lower.
 
 Draws
     Whole sentences are drawn, and also systems where a figure is meant to hold for other systems

@@ -1,4 +1,4 @@
-"""Edit-level meta-evaluation: the edits that annotators judged, their types, chance, ceiling.
+"""Edit-level meta-evaluation: the edits that annotators judged, chance, ceiling.
 
 The verdicts come with the benchmark (`gecjury.benchmarks.edit_verdicts`), the credits from
 `gecjury.metaeval.edits.credit`; `gecjury.metaeval.edits.measures` compares the two.
@@ -16,9 +16,7 @@ import numpy as np
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.edit_verdicts import HumanVerdict
 from gecjury.core.arrays import FloatArray, IntArray
-from gecjury.core.runtime import Runtime
-from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.corpus.languages.language import ENGLISH, Language
+from gecjury.corpus.edits import Edit
 from gecjury.scoring.by_edit import EditCase
 
 
@@ -132,39 +130,11 @@ def annotator_pairs(
     )
 
 
-def edit_types(
-    cases: Sequence[EditCase], runtime: Runtime, language: Language = ENGLISH
-) -> tuple[str, ...]:
-    """Return the type of each judged edit; empty if extraction splits the correction differently.
+def baselines(cases: Sequence[EditCase], seed: int) -> dict[str, FloatArray]:
+    """Return scores from chance, or from an edit's frequency alone.
 
-    Types are ERRANT's for English, and those of the language's tagger for other languages.
-
-    Raises:
-        MissingExtraError: spaCy or errant is not installed.
-    """
-    from gecjury.extraction.extract import extract
-
-    # Whole corrections are typed, since the extent of an edit depends on its neighbours.
-    pairs = list(dict.fromkeys((case.source, case.edits) for case in cases))
-    texts = [" ".join(apply_edits(source.split(), edits)) for source, edits in pairs]
-    sources = [source for source, _ in pairs]
-    (extracted,) = extract(sources, [texts], language.tagger, runtime=runtime).edits
-    types = {
-        (source, edits, (edit.start, edit.end, edit.correction)): edit.type
-        for (source, edits), made in zip(pairs, extracted, strict=True)
-        for edit in made
-    }
-    return tuple(
-        types.get((c.source, c.edits, (c.edit.start, c.edit.end, c.edit.correction)), "")
-        for c in cases
-    )
-
-
-def baselines(cases: Sequence[EditCase], types: Sequence[str], seed: int) -> dict[str, FloatArray]:
-    """Return scores from chance, or from an edit's type or frequency alone.
-
-    These are `constant`; `random`; `frequent-type` (how many judged edits have the type) if types
-    are known; `same-edit` (share of the source's judged corrections that contain the edit).
+    These are `constant`; `random`; `same-edit` (share of the source's judged corrections that
+    contain the edit).
 
     Returns:
         Arrays of shape (cases,) by name.
@@ -173,9 +143,6 @@ def baselines(cases: Sequence[EditCase], types: Sequence[str], seed: int) -> dic
         "constant": np.zeros(len(cases)),
         "random": np.random.default_rng([seed, 2]).random(len(cases)),
     }
-    if types:
-        count = Counter(types)
-        scores["frequent-type"] = np.array([float(count[kind]) for kind in types])
     corrections: defaultdict[tuple[int, str], set[tuple[Edit, ...]]] = defaultdict(set)
     for case in cases:
         corrections[case.row, case.source].add(case.edits)

@@ -6,26 +6,23 @@ and `plan_edits` can count the requests to judges.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.core.arrays import FloatArray
-from gecjury.core.errors import MissingExtraError
 from gecjury.core.runtime import Runtime
 from gecjury.metaeval.edits.cases import (
     annotator_pairs,
     baselines,
     edit_cases,
-    edit_types,
     unused_verdicts,
 )
 from gecjury.metaeval.edits.credit import credit_edits, credit_kind, plan_credit
-from gecjury.metaeval.edits.measures import EditAgreement, edit_agreement, pooled_types
+from gecjury.metaeval.edits.measures import EditAgreement, edit_agreement
 from gecjury.metaeval.settings import Settings
-from gecjury.scoring.by_edit import EditCase, EditJudge
+from gecjury.scoring.by_edit import EditJudge
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
 
@@ -56,7 +53,7 @@ class EditResult:
         credit: the way its credits were computed; empty for a baseline.
         agreement: agreement over all judged edits.
         beside_ceiling: measures on the edits and verdicts from which the ceiling is computed.
-        seconds: time that the credits took; 0 if they were read from a file.
+        seconds: time that the credits took.
     """
 
     label: str
@@ -103,7 +100,6 @@ class EditComparison:
         edits: number of judged edits.
         corrections: number of corrections that contain them.
         sources: number of distinct texts that were corrected; intervals resample them.
-        typed: True if error types are known, so that there is agreement by type.
         resamples: number of resamples for the intervals.
         untried: metrics that were left out because they would cost much.
         notes: remarks for the user.
@@ -115,7 +111,6 @@ class EditComparison:
     edits: int
     corrections: int
     sources: int
-    typed: bool
     resamples: int
     untried: tuple[str, ...]
     notes: tuple[str, ...]
@@ -172,7 +167,6 @@ def compare_edits(
     runtime: Runtime,
     settings: Settings,
     folder: str | Path | None = None,
-    types_of: Callable[[Sequence[EditCase], Runtime], tuple[str, ...]] | None = None,
 ) -> EditComparison | None:
     """Credit every judged edit and compare the credits with the verdicts.
 
@@ -181,16 +175,15 @@ def compare_edits(
         benchmark: a benchmark with verdicts on edits.
         runtime: device, workers and the like.
         settings: give the seed and the number of resamples for the intervals.
-        folder: folder of the files of credits; None to store none.
-        types_of: returns the error types of judged edits; by default the language's tagger.
+        folder: folder of score files; None for no files.
 
     Raises:
-        InputError: the corpus lacks what a metric needs, or a file of credits is damaged.
-        OutputError: a file of credits cannot be written.
+        InputError: the corpus lacks what a metric needs, or a score file is damaged.
+        OutputError: a score file cannot be written.
     """
     if not tasks.chosen:
         return None
-    cases, types = edit_cases(benchmark), tuple[str, ...]()
+    cases = edit_cases(benchmark)
     notes = list(unused_verdicts(benchmark))
     short = {(c.row, c.source, c.correction) for c in cases if not c.complete}
     if short:
@@ -198,12 +191,6 @@ def compare_edits(
             f"{len(short)} corrections have an edit whose verdict cannot be read; their other "
             "edits are credited without it"
         )
-    try:
-        types_of = types_of or partial(edit_types, language=benchmark.corpus.language)
-        types = types_of(cases, runtime)
-    except MissingExtraError as error:
-        notes.append(f"no table by error type: {error}")
-    pooled = pooled_types(types, cases) if types else ()
     # The ceiling uses the edits that several annotators judged; metrics are measured there too.
     pairs, verdicts, place = annotator_pairs(benchmark, cases)
     seed, resamples = settings.seed, settings.resampling.resamples
@@ -214,7 +201,7 @@ def compare_edits(
         # A judge's verdict already says yes or no; other credits need a threshold.
         threshold = 0.5 if kind == "verdicts" else None
         agreement = edit_agreement(
-            cases, scores, threshold=threshold, types=pooled, resamples=resamples, seed=seed
+            cases, scores, threshold=threshold, resamples=resamples, seed=seed
         )
         there = edit_agreement(pairs, scores[place], threshold=None, seed=seed)
         beside = {key: getattr(there, key) for key in _BESIDE}
@@ -226,7 +213,7 @@ def compare_edits(
         label, kind = scorer.signature(benchmark.corpus, runtime).label, credit_kind(scorer)
         results.append(result(label, scorer.family, kind, credited.values, credited.seconds))
         notes.extend(credited.notes)
-    chance = baselines(cases, types, seed)
+    chance = baselines(cases, seed)
     ceiling = edit_agreement(pairs, verdicts, resamples=resamples, seed=seed)
     return EditComparison(
         results=tuple(results),
@@ -235,7 +222,6 @@ def compare_edits(
         edits=len(cases),
         corrections=len({(case.row, case.source, case.correction) for case in cases}),
         sources=len({case.source for case in cases}),
-        typed=bool(types),
         resamples=resamples,
         untried=tasks.untried,
         notes=tuple(dict.fromkeys(notes)),

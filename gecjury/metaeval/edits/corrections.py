@@ -24,9 +24,6 @@ from gecjury.scoring.scores import ScoreTable
 ANY = "any"
 """The class of all bad corrections together."""
 
-FEW_BAD = 30
-"""The AUC of a class with fewer corrections is reported with a caution."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class LabelAgreement:
@@ -67,12 +64,6 @@ class LabelComparison:
         labels = self.labels
         counter = Counter(value for line in labels.values for value in line if value)
         return {name: counter[name] for name in (labels.true, *labels.false, *labels.others)}
-
-    @property
-    def few(self) -> Mapping[str, int]:
-        """Return the classes with few bad corrections, and their counts."""
-        counts = self.counts
-        return {name: counts[name] for name in self.labels.false if counts[name] < FEW_BAD}
 
 
 def compare_labels(study: Study, tables: Sequence[ScoreTable]) -> LabelComparison | None:

@@ -2,38 +2,28 @@
 
 A metric that counts edits has a method `credit`. For any other metric of sentences the credit of an
 edit is the score of its correction minus the score of the correction without the edit. Metrics that
-score hypotheses side by side are shown a correction together with its variants. Credits can be
-stored in files, so that nothing is scored twice.
+score hypotheses side by side are shown a correction together with its variants.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 import time
-import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
-from gecjury.core.errors import InputError, OptionError
-from gecjury.core.records import read_record
+from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.core.textfiles import MOST_BYTES, file_name, write_text
-from gecjury.corpus.corpus import Corpus, Group, Version, fingerprint
+from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.scoring.by_edit import EditCase, EditJudge
+from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import GroupScorer, Scorer
 from gecjury.scoring.scores import Plan
 
-CREDIT_FORMAT = "gecjury-edit-credits/1"
-# Increased when credits change although no metric did.
-_VERSION = 3
 # Number of variants shown together to a scorer that defines no group size.
 _TOGETHER = 5
 _WHOLE = -1
@@ -50,7 +40,7 @@ class Credited:
     Attributes:
         values: shape (N,), higher for better edits, NaN where there is none.
         notes: remarks for the user.
-        seconds: time taken; 0 if the credits were read from a file.
+        seconds: time taken.
     """
 
     values: FloatArray
@@ -83,47 +73,38 @@ def credit_edits(
     runtime: Runtime,
     folder: str | Path | None = None,
 ) -> Credited:
-    """Credit every judged edit, or read a file with the credits of the same metric and data.
-
-    Incomplete credits are not stored, so that failed requests are tried again.
+    """Credit every judged edit.
 
     Args:
         scorer: any metric.
         cases: N judged edits.
         corpus: the benchmark's corpus, with references, gold edits and contexts.
         runtime: device, workers and the like.
-        folder: folder of the files of credits; None to neither read nor write one.
+        folder: folder of the score files of corrections without an edit; None for no files.
 
     Raises:
-        InputError: the corpus lacks what the metric needs, or a file is damaged or contains other
-            credits.
+        InputError: the corpus lacks what the metric needs, or a score file is damaged.
         OptionError: the scorer cannot credit edits.
-        OutputError: a file cannot be written.
+        OutputError: a score file cannot be written.
     """
-    kind = credit_kind(scorer)
-    key = "" if folder is None else _key(scorer, cases, corpus, runtime, kind)
-    path = Path(folder or "") / file_name("edits", scorer.name, kind, key, ending=".json")
-    if folder is not None and path.exists():
-        return Credited(*_read(path, key, len(cases)))
+    credit_kind(scorer)
     start = time.perf_counter()
-    values, notes = _credits(scorer, cases, corpus, runtime)
-    if folder is not None and not np.isnan(values).any():
-        data = zlib.compress(np.ascontiguousarray(values).astype("<f8").tobytes(), 6)
-        signature = scorer.signature(corpus, runtime).to_json()
-        packed = base64.b64encode(data).decode()
-        record = asdict(_Stored(CREDIT_FORMAT, key, signature, kind, notes, packed))
-        write_text(path, json.dumps(record, allow_nan=False) + "\n")
+    values, notes = _credits(scorer, cases, corpus, runtime, folder)
     return Credited(values, notes, time.perf_counter() - start)
 
 
 def _credits(
-    scorer: Scorer, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime
+    scorer: Scorer,
+    cases: Sequence[EditCase],
+    corpus: Corpus,
+    runtime: Runtime,
+    folder: str | Path | None,
 ) -> tuple[FloatArray, tuple[str, ...]]:
     if isinstance(scorer, EditJudge):
         values, report = scorer.edit_scores(cases, runtime)
         return values, report.notes
     if not scorer.can("credit"):
-        return leave_one_out(scorer, cases, corpus, runtime)
+        return leave_one_out(scorer, cases, corpus, runtime, folder)
     scorer.check(corpus)
     # For a source outside the corpus there are no references that could give credit.
     in_corpus = [number for number, case in enumerate(cases) if case.row >= 0]
@@ -184,7 +165,11 @@ class Correction:
 
 
 def leave_one_out(
-    scorer: Scorer, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime
+    scorer: Scorer,
+    cases: Sequence[EditCase],
+    corpus: Corpus,
+    runtime: Runtime,
+    folder: str | Path | None = None,
 ) -> tuple[FloatArray, tuple[str, ...]]:
     """Credit every case with the score that its correction loses without the edit.
 
@@ -193,7 +178,7 @@ def leave_one_out(
         for the user.
     """
     variants, corrections = variant_corpus(scorer, cases, corpus)
-    table = scorer.score_corpus(variants, runtime)
+    table = score_with_files(scorer, variants, folder, runtime)
     items = table.statistics.items
     grid = table.sentences if items is None or not scorer.joint else items
     values = np.full(len(cases), np.nan)
@@ -284,47 +269,3 @@ def _side_by_side(corpus: Corpus, corrections: tuple[Correction, ...], size: int
             shared.setdefault(text, []).append(name)
         groups.append(Group(f"variants {number + 1}", number, tuple(map(tuple, shared.values()))))
     return replace(corpus.take(rows, systems), groups=tuple(groups))
-
-
-# ---- files of credits
-
-
-def _key(
-    scorer: Scorer, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime, kind: str
-) -> str:
-    """Return a hash of everything that determines the credits."""
-    # The credits depend on the judged edits and their corrections, but not on the verdicts.
-    judged = fingerprint(repr((c.row, c.source, c.context, c.edit, c.edits)) for c in cases)
-    parts = [scorer.signature(corpus, runtime).key, kind, judged, corpus.source_print]
-    parts += [corpus.context_print, str(_VERSION)]
-    return hashlib.sha256("|".join(parts).encode()).hexdigest()[:16]
-
-
-@dataclass(frozen=True)
-class _Stored:
-    """Credits as stored in a file; `values` are packed."""
-
-    format: str
-    key: str
-    signature: Mapping[str, Any]
-    credit: str
-    notes: tuple[str, ...]
-    values: str
-
-
-def _read(path: Path, key: str, count: int) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return the credits and notes of a file."""
-    what, advice = "a file of edit credits", "delete it to have it created again"
-    stored = read_record(_Stored, path, what, advice)
-    if (stored.format, stored.key) != (CREDIT_FORMAT, key):
-        raise InputError(
-            f"{path}: contains credits of other settings, references or edits (format "
-            f"{stored.format!r:.60}, key {stored.key:.60}; expected {CREDIT_FORMAT!r}, {key}); "
-            f"{advice}"
-        )
-    try:
-        data = zlib.decompressobj().decompress(base64.b64decode(stored.values), MOST_BYTES)
-        values = np.frombuffer(data, dtype="<f8").astype(np.float64).reshape(count)
-    except (ValueError, zlib.error) as error:
-        raise InputError(f"{path}: is not {what} of {count} edits ({error}): {advice}") from None
-    return values, stored.notes

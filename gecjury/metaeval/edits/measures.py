@@ -1,4 +1,4 @@
-"""Agreement of credits with verdicts on edits: AUC, average precision, accuracy, by type.
+"""Agreement of credits with verdicts on edits: AUC, average precision, accuracy.
 
 Intervals come from resampled sources with all their edits, because edits of one source are alike,
 and the same edit occurs in several corrections of it.
@@ -6,7 +6,6 @@ and the same edit occurs in several corrections of it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,23 +17,8 @@ from gecjury.stats.bootstrap import group_counts, interval
 from gecjury.stats.counts import ratio
 
 CONFIDENCE = 0.95
-# Types with fewer edits, or fewer invalid ones, are pooled, since their AUC would be noise.
-_FEWEST, _FEWEST_INVALID = 100, 15
 # Resamples computed at once; this bounds the memory.
 _AT_ONCE = 100
-
-
-@dataclass(frozen=True)
-class TypeAgreement:
-    """Agreement on the edits of one error type."""
-
-    type: str
-    cases: int
-    valid: int
-    auc: float
-    auc_ci95: tuple[float, float]
-    accuracy: float
-    balanced: float
 
 
 @dataclass(frozen=True)
@@ -57,7 +41,6 @@ class EditAgreement:
         missing: number of edits without a score, which are left out.
         split: number of edits on which annotators are evenly split, which are left out.
         ci95: 95% intervals of the measures with fixed thresholds; empty without resamples.
-        by_type: agreement by error type, common types first; thresholds are those of all edits.
         drawn: values of each measure on every draw of sources; all scores have the same draws.
     """
 
@@ -74,7 +57,6 @@ class EditAgreement:
     missing: int
     split: int
     ci95: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    by_type: tuple[TypeAgreement, ...] = ()
     drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
 
@@ -141,18 +123,16 @@ class _Sample:
         truth: True for each edit that annotators accepted.
         source: number of each edit's source.
         half: 0 or 1; all 0 if nothing is held out.
-        types: error types; empty if there are none.
     """
 
     score: FloatArray
     truth: BoolArray
     source: IntArray
     half: IntArray
-    types: tuple[str, ...]
 
     def take(self, chosen: BoolArray) -> _Sample:
         return _Sample(
-            self.score[chosen], self.truth[chosen], self.source[chosen], self.half[chosen], ()
+            self.score[chosen], self.truth[chosen], self.source[chosen], self.half[chosen]
         )
 
     def ranking(self, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -165,7 +145,6 @@ def edit_agreement(
     scores: FloatArray,
     *,
     threshold: float | None = 0.5,
-    types: Sequence[str] = (),
     resamples: int = 0,
     seed: int = 0,
 ) -> EditAgreement:
@@ -176,7 +155,6 @@ def edit_agreement(
         scores: shape (N,), higher for valid edits, NaN where there is none.
         threshold: scores above it count as valid, a score equal to it as half right; None to choose
             it on the other half of the sources.
-        types: N error types, for the table by type; see `pooled_types`.
         resamples: number of resamples of the sources, for intervals.
         seed: the seed of the split into halves and of the resamples.
     """
@@ -192,7 +170,6 @@ def edit_agreement(
         votes[used] > 0.5,
         source[used],
         np.where(first[used], 0, 1) if threshold is None else np.zeros(len(used), dtype=np.int64),
-        tuple(types[int(n)] for n in used) if types else (),
     )
     said, thresholds = _said(sample, threshold)
     ones = np.ones((1, len(used)))
@@ -209,7 +186,6 @@ def edit_agreement(
         missing=int(missing.sum()),
         split=int(split.sum()),
         ci95={name: interval(drawn[name], CONFIDENCE, measured[name])[0] for name in drawn},
-        by_type=_by_type(sample, said, draws),
         drawn=drawn,
     )
 
@@ -319,48 +295,3 @@ def _drawn(
         return {}
     parts = [_measures(sample, said, weights) for weights in _weightings(sample, draws)]
     return {name: np.concatenate([p[name] for p in parts]) for name in _MEASURES}
-
-
-def _by_type(
-    sample: _Sample, said: Mapping[str, FloatArray], draws: FloatArray
-) -> tuple[TypeAgreement, ...]:
-    rows = []
-    for name, count in Counter(sample.types).most_common():
-        chosen = np.array([kind == name for kind in sample.types])
-        part = sample.take(chosen)
-        ones = np.ones((1, count))
-        # A type's edits are weighted by the draws of all sources, so all types share the draws.
-        ranks = [part.ranking(weights)[0] for weights in _weightings(part, draws)]
-        right = {
-            key: np.where(part.truth, vote[chosen], 1 - vote[chosen]) for key, vote in said.items()
-        }
-        sides = [_mean(right["balanced"], ones, side) for side in (part.truth, ~part.truth)]
-        rows.append(
-            TypeAgreement(
-                name,
-                count,
-                int(part.truth.sum()),
-                float(part.ranking(ones)[0][0]),
-                interval(np.concatenate(ranks) if ranks else np.empty(0), CONFIDENCE)[0],
-                float(right["accuracy"].mean()),
-                float(np.mean(sides)),
-            )
-        )
-    return tuple(rows)
-
-
-def pooled_types(types: Sequence[str], cases: Sequence[EditCase]) -> tuple[str, ...]:
-    """Return error types without operation (`R:VERB:TENSE` → `VERB:TENSE`), rare ones as `rest`.
-
-    Args:
-        types: ERRANT's type of each case, empty if not known.
-        cases: the judged edits, some of them invalid; evenly split ones are not counted.
-    """
-    plain = [kind.partition(":")[2] or kind for kind in types]
-    counted = [(k, c.valid) for k, c in zip(plain, cases, strict=True) if c.valid != 0.5]
-    every = Counter(kind for kind, _ in counted)
-    invalid = Counter(kind for kind, valid in counted if valid < 0.5)
-    return tuple(
-        kind if kind and every[kind] >= _FEWEST and invalid[kind] >= _FEWEST_INVALID else "rest"
-        for kind in plain
-    )

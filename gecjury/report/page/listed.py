@@ -16,23 +16,19 @@ from gecjury.corpus.edits import ARROW, MISSED, RIGHT, WRONG
 from gecjury.report.figure import Figure
 from gecjury.report.page.markup import lang_attribute, render, render_page
 from gecjury.report.page.page import Section, card, signed_papers
-from gecjury.report.page.svg import Picture, intervals, picture
+from gecjury.report.page.svg import intervals
 from gecjury.report.page.tables import Cell, PageTable, headings, measure_cell
 from gecjury.report.result import Record, Result, Table
 from gecjury.report.tables import shown_cells
 from gecjury.report.words import Statement
 
 
-def tables_html(result: Result, plots: Sequence[tuple[str, str, Picture]] = ()) -> str:
+def tables_html(result: Result) -> str:
     """Return the tables of a result as a page that needs no network and no script.
 
     Facts that are texts are shown above the tables, unless a table shows them. Edits in cells,
     `[old→new]`, are marked, with right and wrong ones distinguished. In shaded columns cells with
     larger values are darker.
-
-    Args:
-        result: the result with the tables.
-        plots: plots above the tables, each with its title and a description.
     """
     tables, rules = _prepared(result.shown_to("verbose"))
     return render_page(
@@ -40,7 +36,6 @@ def tables_html(result: Result, plots: Sequence[tuple[str, str, Picture]] = ()) 
         title=shortened(result.title),
         rules=rules,
         facts=[] if result.above else list(_texts(result)),
-        plots=plots,
         tables=tables,
         lang_attribute=lang_attribute(result.language),
     )
@@ -189,8 +184,7 @@ def scores_html(scored: Scored, title: str, language: str) -> str:
         kicker="scores",
         title=shortened(title),
         heading=shortened(title),
-        lead=_lead(metrics),
-        contrast=(),
+        sentences=(),
         facts=scored.facts,
         sample=False,
         sections=sections,
@@ -229,26 +223,6 @@ def _leader(rows: Sequence[Record]) -> Record | None:
 def _is_certain(leader: Record) -> bool:
     p = leader.get("p_next")
     return p is not None and p <= _LEVEL
-
-
-def _lead(metrics: Mapping[str, Sequence[Record]]) -> str:
-    """Return who leads by which metrics, and by which of these significantly."""
-    led: dict[str, dict[str, Record]] = {}
-    for metric, rows in metrics.items():
-        if leader := _leader(rows):
-            led.setdefault(leader["system"], {})[shortened(metric)] = leader
-    parts = []
-    for system, names in led.items():
-        sure = [metric for metric, leader in names.items() if _is_certain(leader)]
-        how = "significantly"
-        if len(sure) < len(names):
-            tested = any(leader.get("p_next") is not None for leader in names.values())
-            how = f"significantly by {listed(sure)}" if sure else "not significantly"
-            how = how if tested else "not tested"
-        parts.append(f"{shortened(system)} leads by {listed(list(names))}, {how}")
-    if parts:
-        return f"{'; '.join(parts)}."
-    return " ".join(_standing(metric, rows) for metric, rows in metrics.items())
 
 
 def _standing(metric: str, rows: Sequence[Record]) -> str:
@@ -291,7 +265,7 @@ def _score_summary(metrics: Mapping[str, Sequence[Record]], notes: Sequence[str]
         name = shortened(metric)
         tested = any("ci95" in row for row in rows)
         words = "score, 95% interval over sentences" if tested else "score"
-        plots.append((name, words, picture(intervals(bars, name), "scores", metric)))
+        plots.append((name, words, intervals(bars, name)))
         statements.append(Statement(name, _standing(metric, rows)))
     cards = [card("By metric", statements)]
     if notes:

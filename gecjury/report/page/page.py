@@ -28,7 +28,7 @@ from gecjury.report.figure import Figure, figures_of
 from gecjury.report.page.browser import sentence_browser
 from gecjury.report.page.glossary import TERMS, metric_names
 from gecjury.report.page.markup import render, render_page
-from gecjury.report.page.plots import overviews, pairs, scatters, windows
+from gecjury.report.page.plots import overviews, pairs, scatters
 from gecjury.report.page.sections import audit_section, level_sections
 from gecjury.report.page.tables import extents_of, family_table, significance_table
 from gecjury.report.tables import plain
@@ -41,7 +41,6 @@ from gecjury.report.words import (
     Statement,
     edit_statement,
     family_contrast,
-    headline,
     is_compared,
     significance_level,
     summarise,
@@ -64,7 +63,6 @@ _SECTIONS = {
     "labels": ("Labels", "Labels of whole corrections"),
     "audit": ("Audit", "Biases of judges"),
     "scatter": ("Systems", "Systems: people against metrics"),
-    "windows": ("Windows", "Systems of similar quality"),
     "pairs": ("Pairs", "Which systems a metric confuses"),
     "sentences": ("Sentences", "Sentences on which they disagree"),
     "settings": ("Settings", "Settings, signatures, citation"),
@@ -101,8 +99,7 @@ def report_page(document: Document, comparison: Comparison) -> str:
         comparison: the same as typed values.
     """
     record: Document = plain(document)
-    # The numbers behind drawn plots are only in `compare --format json`.
-    numbers = render("numbers", numbers={k: v for k, v in record.items() if k != "windows"})
+    numbers = render("numbers", numbers=record)
     return render_page(
         "page",
         kicker="metric comparison",
@@ -122,7 +119,7 @@ def sections(
 
     Args:
         document: the comparison as plain JSON values.
-        comparison: the same as typed values; the windows, pairs, sentences and settings need it.
+        comparison: the same as typed values; the pairs, sentences and settings need it.
         budget: most bytes of the sections together.
     """
     views = views_of(document)
@@ -132,13 +129,12 @@ def sections(
         "summary": _summary(document, figures, views, comparison, names),
         "metrics": _metrics(document, figures, views),
         "significance": _significance(document, views),
-        **level_sections(figures, document),
+        **level_sections(figures),
         "audit": audit_section(document),
         "scatter": scatters(document, views, names),
     }
     if comparison is not None:
         study, tables = comparison.study, comparison.tables
-        content["windows"] = windows(document, study, views, names)
         content["pairs"] = pairs(study, tables, views)
         content["settings"] = _settings(document, study, tables)
     # Names are shortened in the finished HTML, which covers all parts of the page.
@@ -196,8 +192,7 @@ def header(document: Document) -> dict[str, Any]:
     benchmark = name.upper() if name in BENCHMARKS else name
     return {
         "heading": f"{metrics} metric{'s' * (metrics != 1)} against people on {benchmark}",
-        "lead": _with_short_names(escape(headline(document, views)), names),
-        "contrast": [_with_short_names(escape(c), names) for c in family_contrast(document)],
+        "sentences": [_with_short_names(escape(c), names) for c in family_contrast(document)],
         "facts": [
             f"{len(document['systems'])} systems",
             f"{number(document['sentences'])} sentences",

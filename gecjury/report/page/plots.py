@@ -1,11 +1,10 @@
-"""The figures of the comparison page: overviews, scatter plots, windows, pairs of systems."""
+"""The figures of the comparison page: overviews, scatter plots, pairs of systems."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -15,25 +14,13 @@ from gecjury.core.wording import number
 from gecjury.metaeval.study import Study
 from gecjury.report.figure import Figure
 from gecjury.report.page.markup import render
-from gecjury.report.page.svg import (
-    MOST_DRAWN,
-    MOST_NAMED,
-    Picture,
-    intervals,
-    picture,
-    scatter,
-    window_lines,
-)
+from gecjury.report.page.svg import MOST_DRAWN, MOST_NAMED, intervals, scatter
 from gecjury.report.page.tables import pair_matrix
 from gecjury.report.words import SHOWN_MEASURES, VIEWS, Document, Standing
 from gecjury.scoring.scores import ScoreTable
 
-_WINDOWS = (4, 8)
-
 Shown = Mapping[str, str]
-"""Unwieldy names and how they are shown; pictures contain only the shown names."""
-_Panels = list[tuple[str, list[tuple[str, str, Picture]]]]
-"""By heading of a view: a name, words about its plot, and the plot for each metric."""
+"""Unwieldy names and how they are shown; plots contain only the shown names."""
 
 
 def _heading(view: str, views: Sequence[str]) -> str:
@@ -43,7 +30,7 @@ def _heading(view: str, views: Sequence[str]) -> str:
 
 def overviews(
     document: Document, figures: Sequence[Figure], views: Sequence[str], shown: Shown
-) -> list[tuple[str, str, Picture]]:
+) -> list[tuple[str, str, Markup]]:
     """Return plots of all metrics with their level and judgments, the system level first."""
     plots = []
     for level in ("system", "sentence"):
@@ -52,8 +39,7 @@ def overviews(
             if standing.values:
                 plot = _overview(standing, figures, shown)
                 judged = VIEWS[view] if len(views) > 1 else ""
-                file = picture(plot, document["benchmark"], level, view)
-                plots.append((f"{level.capitalize()} level", judged, file))
+                plots.append((f"{level.capitalize()} level", judged, plot))
     return plots
 
 
@@ -74,88 +60,33 @@ def _overview(standing: Standing, figures: Sequence[Figure], shown: Shown) -> Ma
     return intervals(rows, SHOWN_MEASURES[standing.measure], lines)
 
 
-def _panels(
-    document: Document,
-    views: Sequence[str],
-    shown: Shown,
-    kind: str,
-    draw: Callable[[str, Mapping[str, Any], str], tuple[str, Markup] | None],
-) -> _Panels:
-    """Return a plot for each metric and view with system scores.
-
-    Args:
-        document: the comparison as plain JSON values.
-        views: the views of the human judgments.
-        shown: how unwieldy names are shown.
-        kind: kind of the plots, for their file names.
-        draw: returns words and a plot for a view, a row of the document and the metric's name;
-            None if there is nothing to draw.
-    """
-    groups = []
-    for view in views:
-        panels = []
-        for row in document["rows"]:
-            if row["human"] == view and row.get("system") and row.get("scores"):
-                metric = shown.get(row["metric"], row["metric"])
-                if drawn := draw(view, row, metric):
-                    words, plot = drawn
-                    file = picture(plot, document["benchmark"], kind, view, metric)
-                    panels.append((metric, words, file))
-        if panels:
-            groups.append((_heading(view, views), panels))
-    return groups
-
-
 def _defined(value: float | None) -> float:
     return math.nan if value is None else value
 
 
 def scatters(document: Document, views: Sequence[str], shown: Shown) -> Markup | None:
     """Return a scatter plot for each metric and view that has human scores."""
-    human = {
-        view: scores for view, scores in document.get("human_values", {}).items() if view in views
-    }
-
-    def draw(view: str, row: Mapping[str, Any], metric: str) -> tuple[str, Markup]:
-        people = {name: _defined(score) for name, score in human[view].items()}
-        scores = [_defined(row["scores"].get(name)) for name in people]
-        kind = document["human_scores"][view]
-        axes = (f"people ({kind})", f"{metric} ({document['aggregate']})")
-        labels = [shown.get(name, name) for name in people]
-        plot = scatter(list(people.values()), scores, labels, row["family"], axes)
-        return f"r = {number(row['system'].get('pearson'))}", plot
-
-    groups = _panels(document, views, shown, "systems", draw)
+    human, groups = document.get("human_values", {}), []
+    for view in views:
+        panels = []
+        for row in document["rows"]:
+            if row["human"] == view and row.get("system") and row.get("scores"):
+                metric = shown.get(row["metric"], row["metric"])
+                people = {name: _defined(score) for name, score in human[view].items()}
+                scores = [_defined(row["scores"].get(name)) for name in people]
+                kind = document["human_scores"][view]
+                axes = (f"people ({kind})", f"{metric} ({document['aggregate']})")
+                labels = [shown.get(name, name) for name in people]
+                plot = scatter(list(people.values()), scores, labels, row["family"], axes)
+                panels.append((metric, f"r = {number(row['system'].get('pearson'))}", plot))
+        if panels:
+            groups.append((_heading(view, views), panels))
     systems, note = max((len(human[view]) for view in views), default=0), ""
     if systems > MOST_NAMED:
         note = f"With more than {MOST_NAMED} systems names are left out"
         note += f", and only {number(MOST_DRAWN)} systems are drawn" * (systems > MOST_DRAWN)
         note += "; all scores are in the numbers at the end of the page."
-    return render("panels", note=note, folded="", groups=groups) if groups else None
-
-
-def windows(document: Document, study: Study, views: Sequence[View], shown: Shown) -> Markup | None:
-    """Return a window plot for each metric and view; None with too few systems."""
-
-    def draw(view: Any, row: Mapping[str, Any], metric: str) -> tuple[str, Markup] | None:
-        scores = np.array([_defined(row["scores"].get(name)) for name in document["systems"]])
-        curves = []
-        for size in _WINDOWS:
-            if values := [r for _, r, _ in study.windows(scores, view, size)]:
-                curves.append((size, values))
-        if not curves:
-            return None
-        low = min((v for v in curves[0][1] if not math.isnan(v)), default=math.nan)
-        label = f"{metric}: Pearson r within windows of neighbouring systems"
-        words = f"lowest r of {curves[0][0]}: {number(low, 2)}"
-        return words, window_lines(curves, row["family"], label)
-
-    groups = _panels(document, views, shown, "windows", draw)
-    if not groups:
-        return None
-    note = "r among 4, or 8, neighbours in the human ranking."
-    folded = f"{sum(len(panels) for _, panels in groups)} plots"
-    return render("panels", note=note, folded=folded, groups=groups)
+    return render("panels", note=note, groups=groups) if groups else None
 
 
 def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> Markup | None:

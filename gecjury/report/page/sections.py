@@ -13,7 +13,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from gecjury.report.figure import STATISTICS, Figure, edit_entries
+from gecjury.report.figure import STATISTICS, Figure
 from gecjury.report.page.glossary import TERMS
 from gecjury.report.page.markup import render
 from gecjury.report.page.tables import Cell, PageTable, figure_table, headings, measure_cell
@@ -74,7 +74,7 @@ _LEVELS = {
 }
 
 
-def level_sections(figures: Sequence[Figure], document: Mapping[str, Any]) -> dict[str, Markup]:
+def level_sections(figures: Sequence[Figure]) -> dict[str, Markup]:
     """Return the sections on single items that have a figure, by their keys."""
     content: dict[str, Markup] = {}
     for section, about in _LEVELS.items():
@@ -86,10 +86,6 @@ def level_sections(figures: Sequence[Figure], document: Mapping[str, Any]) -> di
             content[section] = render(
                 "tabled", note=about.note, terms=terms, listed=listed, folded=""
             )
-    if "edits" in content and (types := _by_type(document)):
-        content["edits"] += render(
-            "tabled", note="", terms={}, listed=[types], folded="By error type"
-        )
     return content
 
 
@@ -128,21 +124,3 @@ def _table(about: _Level, figures: Sequence[Figure]) -> PageTable:
     if any(figure.missing for figure in figures):
         more["missing"] = {key: measure_cell(figure.missing) for key, figure in places.items()}
     return figure_table(about.label, figures, statistics, more, about.human)
-
-
-def _by_type(document: Mapping[str, Any]) -> PageTable | None:
-    """Return AUC by error type, if the document has it."""
-    parts = {
-        name: {part["type"]: part for part in entry["by_type"]}
-        for name, _, entry in edit_entries(document)
-        if entry.get("by_type")
-    }
-    # A metric may lack a type; the table has the types of all metrics.
-    kinds = {kind: part["cases"] for types in parts.values() for kind, part in types.items()}
-    rows = []
-    for kind, count in kinds.items():
-        errors = [types.get(kind, {}) for types in parts.values()]
-        cells = [measure_cell(error.get("auc"), error.get("auc_ci95")) for error in errors]
-        rows.append((kind, [measure_cell(count), *cells]))
-    head = headings(["error type"], ["edits", *parts])
-    return PageTable("AUC by error type", "sortable metrics", head, rows) if rows else None

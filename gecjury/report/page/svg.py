@@ -1,20 +1,15 @@
-"""Plots as SVG: values with intervals, scatter plots with named points, runs of windows.
+"""Plots as SVG: values with intervals, and scatter plots with named points.
 
 They are written with the standard library. matplotlib is an optional dependency, which pages must
 not need, and its SVG sets colours in `style` attributes, which the page's policy forbids. These
 plots use classes to follow the page's light or dark colours.
-
-A picture is a `data:` address with a plot as a whole file, so that saving it needs no script and no
-network.
 """
 
 from __future__ import annotations
 
-import base64
 import itertools
 import math
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import linear_regression
 from xml.etree.ElementTree import Element, tostring
@@ -22,7 +17,6 @@ from xml.etree.ElementTree import Element, tostring
 from markupsafe import Markup
 
 from gecjury.core.wording import cut, letters, number
-from gecjury.report.colours import FAMILY_COLOURS
 from gecjury.report.escaping import clean
 from gecjury.report.figure import Figure
 
@@ -406,124 +400,3 @@ def _best_fit(xs: Sequence[float], ys: Sequence[float], frame: _Frame) -> Box | 
         low, high = max(low, crossings[0]), min(high, crossings[1])
     (x1, y1), (x2, y2) = ((frame.across(x), frame.up(base + slope * x)) for x in (low, high))
     return x1, y1, x2, y2
-
-
-def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, label: str) -> Markup:
-    """Draw correlations within runs of neighbouring systems, from the best to the worst.
-
-    Args:
-        curves: (systems per window, one correlation per window); the second curve is dashed.
-        family: the metric's family, for the colour.
-        label: description of the plot.
-    """
-    left, top, right, bottom = 34.0, 20.0, WIDTH - 8.0, 150.0
-    longest = max((len(values) for _, values in curves), default=1)
-    spoken = f"{label}; " + "; ".join(
-        f"windows of {size}: {_said(values)}" for size, values in curves
-    )
-    frame = _Frame((left + 8, top, right - 8, bottom), (0, max(longest - 1, 1)), (-1, 1))
-    parts: list[Element] = []
-    for value in (-1.0, -0.5, 0.0, 0.5, 1.0):
-        y, words = frame.up(value), number(value, 1)
-        parts.append(_line(left, y, right, y, "grid" if value else "zero"))
-        parts.append(_text(left - 4, y + 3, words, anchor="end", class_="t mute"))
-    # If there are very many windows, only some are numbered.
-    for place in range(0, longest, -(-longest // MOST_NAMED)):
-        x, words = frame.across(place), str(place + 1)
-        parts.append(_text(x, bottom + 12, words, anchor="middle", class_="t mute"))
-    for order, (size, values) in enumerate(curves):
-        parts += _curve(values, size, frame, family, order)
-        x = left + 4 + 110 * order
-        parts.append(_line(x, 9, x + 22, 9, f"curve c{order} f-{family}"))
-        parts.append(_text(x + 27, 12, f"{size} systems", 10))
-    words = "human rank of the window's best system →"
-    parts.append(_text((left + right) / 2, bottom + 26, words, 10, "middle", "t mute"))
-    return _plot(182, spoken, parts)
-
-
-def _said(values: Sequence[float]) -> str:
-    """Return all values as text, or only their range if there are very many."""
-    if len(values) <= MOST_NAMED:
-        return ", ".join(number(v, 2) for v in values)
-    finite = [v for v in values if math.isfinite(v)] or [float("nan")]
-    return f"{len(values)}, from {number(min(finite), 2)} to {number(max(finite), 2)}"
-
-
-def _curve(
-    values: Sequence[float], size: int, frame: _Frame, family: str, order: int
-) -> Iterator[Element]:
-    """Yield a line that breaks at undefined values, with marks unless there are too many values."""
-    for finite, run in itertools.groupby(enumerate(values), lambda item: math.isfinite(item[1])):
-        if finite:
-            points = " ".join(f"{_n(frame.across(x))},{_n(frame.up(y))}" for x, y in run)
-            yield _element("polyline", points=points, class_=f"curve c{order} f-{family}")
-    for place, value in enumerate(values if len(values) <= MOST_NAMED else ()):
-        if math.isfinite(value):
-            class_ = f"{'m' if order == 0 else 'ring'} f-{family}"
-            x, y = frame.across(place), frame.up(value)
-            dot = _element("circle", cx=_n(x), cy=_n(y), r="2.6", class_=class_)
-            words = f"systems {place + 1} to {place + size}: r = {number(value)}"
-            yield _told(words, [dot], (x - 5, y - 5, x + 5, y + 5))
-
-
-# ---- pictures: plots to save as separate files, in light colours
-
-# The style of the page's light scheme, by class; a saved picture does not have the page's style.
-_STYLE: Mapping[str, str] = {
-    "t": "fill:#1d1f23;font-family:system-ui,sans-serif",
-    "mute": "fill:#5a5f68",
-    "num": "font-weight:600",
-    "halo": "paint-order:stroke;stroke:#fff;stroke-width:2.5px;stroke-linejoin:round",
-    "grid": "stroke:#e2dfd8",
-    "zero": "stroke:#5a5f68",
-    "limit": "stroke:#5a5f68;stroke-width:1.2;stroke-dasharray:4 3",
-    "fit": "stroke:#5a5f68;stroke-dasharray:2 4;opacity:.8",
-    "lead": "stroke:#5a5f68;stroke-width:.6",
-    "m": "fill:currentColor",
-    "ring": "fill:#fff;stroke:currentColor;stroke-width:1.6",
-    "whisker": "stroke:currentColor;stroke-width:2;opacity:.55",
-    "curve": "fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round",
-    "c1": "stroke-dasharray:5 3;opacity:.85",
-    **{f"f-{family}": f"color:{colour}" for family, colour in FAMILY_COLOURS.items()},
-}
-_SCALE = 2
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A plot, and the file to save it as.
-
-    Attributes:
-        plot: the plot on the page.
-        address: `data:` address with the picture as a separate file.
-        file: name of that file.
-    """
-
-    plot: Markup
-    address: str
-    file: str
-
-
-def picture(plot: Markup, *words: str) -> Picture:
-    """Return a plot with the picture to save.
-
-    Args:
-        plot: an `svg` element with a `viewBox`.
-        *words: words of the file name; only their letters and digits are kept.
-    """
-    width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', plot)[0]
-    used = set(" ".join(re.findall(r'class="([^"]*)"', plot)).split())
-    style = "".join(f".{name}{{{rule}}}" for name, rule in _STYLE.items() if name in used)
-    opened, rest = str(plot).split(">", 1)
-    content = (
-        opened.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
-        + f' color="#5a5f68" width="{_SCALE * float(width):g}" height="{_SCALE * float(height):g}">'
-        + f'<style>{style}</style><rect width="100%" height="100%" fill="#fff"/>{rest}'
-    )
-    encoded = base64.b64encode(content.encode()).decode()
-    return Picture(plot, f"data:image/svg+xml;base64,{encoded}", _file_name(words))
-
-
-def _file_name(words: tuple[str, ...]) -> str:
-    plain = (re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")[:40] for word in words)
-    return f"{'-'.join(word for word in plain if word) or 'plot'}.svg"

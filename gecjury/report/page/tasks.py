@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -16,14 +15,13 @@ from gecjury.report.comparison import document as comparison_document
 from gecjury.report.figure import Figure, figures_of
 from gecjury.report.page.markup import render, render_page
 from gecjury.report.page.page import Section, card, signed_papers
-from gecjury.report.page.svg import intervals, picture
+from gecjury.report.page.svg import intervals
 from gecjury.report.page.tables import (
     Cell,
     PageTable,
     family_table,
     headings,
     measure_cell,
-    significance_table,
 )
 from gecjury.report.tables import plain
 from gecjury.report.tasks import absences, best_first, task_document, tasks_verdict
@@ -54,7 +52,7 @@ def tasks_page(
     names = short_names(average.metric for average in compared.averages)
     sentences = [shortly(text, names) for text in tasks_verdict(compared)]
     content = {
-        "summary": _summary(compared, names, sentences),
+        "summary": _summary(compared, names),
         "tasks": _heat_map(compared, names),
         "tests": _tests(compared, names),
         "benchmarks": _benchmarks(compared),
@@ -67,8 +65,7 @@ def tasks_page(
         title=title,
         heading=title,
         scripted=True,
-        lead=sentences[0],
-        contrast=sentences[1:],
+        sentences=sentences,
         facts=[*compared.comparisons],
         sample=any(one.benchmark.sample for one in compared.comparisons.values()),
         sections=[
@@ -80,7 +77,7 @@ def tasks_page(
     )
 
 
-def _summary(compared: TaskComparison, names: dict[str, str], sentences: Sequence[str]) -> Markup:
+def _summary(compared: TaskComparison, names: dict[str, str]) -> Markup:
     title = "Average over the shared tasks"
     figures = [
         Figure(
@@ -95,8 +92,8 @@ def _summary(compared: TaskComparison, names: dict[str, str], sentences: Sequenc
         for one in best_first(compared.averages)
     ]
     words = "with intervals" if compared.tests else ""
-    plots = [(title, words, picture(intervals(figures, title), "average", title))]
-    cards = [card("The answer", [Statement("Over all tasks", text) for text in sentences])]
+    plots = [(title, words, intervals(figures, title))]
+    cards = []
     if missing := absences(compared):
         texts = [Statement("Absent", shortly(text, names)) for text in missing]
         cards.append(card("Read with care", texts, careful=True))
@@ -147,41 +144,23 @@ def _heat_map(compared: TaskComparison, names: dict[str, str]) -> Markup:
 def _tests(compared: TaskComparison, names: dict[str, str]) -> Markup | None:
     if not compared.tests:
         return None
-    ranked = best_first(compared.averages)
-    place = {one.metric: row for row, one in enumerate(ranked)}
-    adjusted: list[list[float | None]] = [[None] * len(ranked) for _ in ranked]
-    rows = []
-    for test in compared.tests:
-        i, j = place[test.first], place[test.second]
-        adjusted[i][j] = adjusted[j][i] = None if math.isnan(test.adjusted) else test.adjusted
-        cells = [
-            Cell(names.get(test.second, test.second), ""),
-            measure_cell(test.difference, test.ci95),
-            measure_cell(test.p),
-            measure_cell(test.adjusted),
-            measure_cell(test.tasks),
-        ]
-        rows.append((names.get(test.first, test.first), cells))
-    record: dict[str, Any] = {
-        "metrics": [names.get(one.metric, one.metric) for one in ranked],
-        "values": [one.shared for one in ranked],
-        "clusters": [one.cluster for one in ranked],
-        "adjusted": adjusted,
-        "statistic": "average",
-        "test": "systems swapped in all tasks",
-        "level": "tasks",
-    }
-    level = compared.settings.resampling.level
-    head = [("metric", ""), ("other", ""), *headings((), ["difference", "p", "p (Holm)", "tasks"])]
-    listed = [
-        significance_table(record, "", level),
-        PageTable("Differences", "sortable metrics", head, rows, heading="Differences"),
+    rows = [
+        (
+            names.get(test.first, test.first),
+            [
+                Cell(names.get(test.second, test.second), ""),
+                measure_cell(test.difference, test.ci95),
+                measure_cell(test.p),
+                measure_cell(test.adjusted),
+                measure_cell(test.tasks),
+            ],
+        )
+        for test in compared.tests
     ]
-    note = (
-        "Each pair is tested over the tasks that both metrics have; the clusters are based on the "
-        "tasks that all metrics have."
-    )
-    return render("tabled", note=note, terms={}, listed=listed, folded="All differences")
+    head = headings(["metric", "other"], ["difference", "p", "p (Holm)", "tasks"])
+    listed = [PageTable("Differences", "sortable metrics", head, rows)]
+    note = "Each pair is tested over the tasks that both metrics have."
+    return render("tabled", note=note, terms={}, listed=listed, folded="")
 
 
 def _benchmarks(compared: TaskComparison) -> Markup:

@@ -10,12 +10,10 @@ import pytest
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
-from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.core.arrays import FloatArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.audit import (
-    SYSTEM_FAMILIES,
     Bias,
     Preference,
     accuracy_with_invalid,
@@ -186,27 +184,16 @@ def test_intervals_are_those_of_resampled_sources() -> None:
     ("model", "families"),
     [
         ("gpt-4o-2024-08-06", ("gpt",)),
-        ("o3-mini", ("gpt",)),
         ("ft:gpt-4o-mini:me::x1", ("gpt",)),
-        ("openai/gpt-oss-20b", ("gpt",)),
-        ("Qwen/Qwen3-8B", ("qwen",)),
         ("meta-llama/Llama-3.1-8B-Instruct", ("llama",)),
         ("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", ("qwen", "deepseek")),
-        ("google/flan-t5-xl", ("t5",)),
         ("/models/smollm2-135m-instruct/", ("smollm",)),
         ("my-judge", ()),
-        ("EleutherAI/gpt-j-6b", ()),
         ("roberta-large", ()),
-        ("olmo-2", ("olmo",)),
     ],
 )
 def test_families_of_models(model: str, families: tuple[str, ...]) -> None:
     assert model_families(model) == families
-
-
-def test_the_table_names_existing_systems() -> None:
-    for benchmark, systems in SYSTEM_FAMILIES.items():
-        assert set(systems) <= set(BENCHMARKS[benchmark].system_sets["all"])
 
 
 # First source B > A, no score of C; second A > B = C.
@@ -239,15 +226,6 @@ def test_invalid_replies_count_as_wrong(
     # A pair that the judge was never asked about is still left out.
     elsewhere: list[dict[str, Any]] = [{"missing": [{"line": 2}]}, {}]
     assert accuracy_with_invalid(study, table, result, elsewhere) == pytest.approx(accuracy)
-
-
-def test_a_judge_without_a_valid_reply_is_never_right() -> None:
-    study = Study(TOY, Settings())
-    table = sentence_table("m", TOY.corpus.names, np.full((3, 2), NAN))
-    (result,) = study.evaluate(table, ("edit",))
-    assert np.isnan(accuracy_with_invalid(study, table, result, []))
-    everywhere = [{"missing": [{"line": 1}, {"line": 2}]}]
-    assert accuracy_with_invalid(study, table, result, everywhere) == 0
 
 
 def test_an_audit_includes_the_agreement_with_people() -> None:

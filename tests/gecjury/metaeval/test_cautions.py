@@ -11,7 +11,7 @@ import pytest
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.metaeval.cautions import Caution, cautions
+from gecjury.metaeval.cautions import cautions
 from gecjury.metaeval.result import SYSTEM_STATISTICS
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study, SystemAgreement
@@ -73,12 +73,6 @@ def cautions_of(of: Study, *results: Result, **more: Any) -> dict[str, str]:
     found = cautions(of, ("edit",), results, CHANCE, **more)
     assert len({each.heading for each in found}) == len(found)
     return {each.heading: each.text for each in found}
-
-
-def test_no_caution_without_cause() -> None:
-    sure = result("gleu", 0.95, 0.66, systems=25, bounds=(0.6, 0.7))
-    assert cautions_of(study(25), sure) == {}
-    assert cautions(study(25), ("edit",), []) == ()
 
 
 def test_few_systems_leave_a_correlation_uncertain() -> None:
@@ -149,11 +143,6 @@ def test_there_are_no_cautions_about_levels_that_are_not_shown() -> None:
     system = cautions_of(study(), tied, settings=Settings(level="system"))
     assert not {"Ties", "Chance"} & set(system)
     assert "Few systems" not in cautions_of(study(), tied, settings=Settings(level="sentence"))
-
-
-def test_a_note_shared_by_metrics_appears_once() -> None:
-    found = cautions(study(25), ("edit",), [], noted=["leakage", "leakage"])
-    assert found == (Caution("Metrics", "leakage"),)
 
 
 def small(sentences: int, *items: RankedItem) -> Study:

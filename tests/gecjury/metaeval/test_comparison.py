@@ -42,7 +42,7 @@ def test_demo_needs_no_data_and_says_that_it_proves_nothing(
     assert sentence.startswith("Sentence level, best of each family: ")
     # They are also on the page, and only once in the terminal.
     text = (tmp_path / "gecjury-demo.html").read_text(encoding="utf-8")
-    assert f"<p>{system}</p>" in text
+    assert f">{system}</p>" in text
     assert "best of each family" not in out
     assert "base_url" not in out
     assert "SAMPLE, NOT EVIDENCE" in out
@@ -65,7 +65,10 @@ def test_demo_replays_a_judge_and_shows_three_families(
 
 
 def test_json_follows_its_specification(capsys: pytest.CaptureFixture[str]) -> None:
-    found = document(capsys, "compare", "sample", "-m", "green", "-m", "gleu", "--human", "both")
+    found = document(
+        capsys, "compare", "sample", "-m", "green", "-m", "gleu", "--human", "both",
+        "--resamples", "20",
+    )  # fmt: skip
     assert found["benchmark"] == "sample"
     assert found["sample"] is True
     assert (found["human"], found["aggregate"], found["ties"]) == ("both", "trueskill", "half")
@@ -115,16 +118,11 @@ def test_score_files_are_reused(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     ("argv", "words"),
     [
         (["compare", "sead", "-m", "green"], ["sead", "seeda"]),
-        (["compare", "sample", "-m", "grene"], ["grene", "green"]),
         (["compare", "sample", "-m", "green:bta=1"], ["bta", "beta"]),
-        (["compare", "sample", "-m", "green:beta=much"], ["beta", "much", "number"]),
-        (["compare", "sample", "-m", "green:beta=-1"], ["beta", "-1"]),
         (["compare", "sample", "-m", "green:unit=letter"], ["unit", "letter", "word"]),
         (["compare", "sample", "-m", "green", "--systems", "bse"], ["bse", "base"]),
         (["compare", "sample", "-m", "green", "--references", "ofical"], ["ofical", "official"]),
-        (["compare", "sample", "-m", "green", "--ties", "win"], ["--ties", "half"]),
         (["compare", "sample", "-m", "green", "--human-scores", "mean"], ["mean", "trueskill"]),
-        (["compare", "seeda", "-m", "green", "--data", "nowhere-at-all"], ["nowhere-at-all"]),
         (["compare", "gmeg-test-yahoo", "-m", "green"], ["gmeg-test-yahoo"]),
     ],
 )
@@ -151,32 +149,11 @@ def test_wrong_use_is_one_clear_line(
     assert not (tmp_path / "out").exists()
 
 
-def test_rank_shares_places_and_orders(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for name, text in {
-        "source": "a b\nc d\n",
-        "ref": "a b .\nc d .\n",
-        "best": "a b .\nc d .\n",
-        "twin": "a b .\nc d .\n",
-        "none": "a b\nc d\n",
-    }.items():
-        (tmp_path / f"{name}.txt").write_text(text)
-    files = [str(tmp_path / f"{name}.txt") for name in ("source", "none", "best", "twin")]
-    for aggregate in ("corpus", "mean", "trueskill", "expected-wins"):
-        found = document(
-            capsys, "rank", *files, "-r", str(tmp_path / "ref.txt"), "-m", "green:n=1",
-            "--aggregate", aggregate,
-        )  # fmt: skip
-        assert found["rows"][-1]["system"] == "none"
-        assert found["rows"][0]["score"] > found["rows"][-1]["score"]
-        if aggregate != "trueskill":  # its value depends on the order of the games
-            assert [row["rank"] for row in found["rows"]] == [1, 1, 3]
-
-
 def test_json_reports_uncertainty(capsys: pytest.CaptureFixture[str]) -> None:
-    options = ("compare", "sample", "-m", "green", "-m", "gleu", "--resamples", "50")
+    options = ("compare", "sample", "-m", "green", "-m", "gleu", "--resamples", "20")
     found = document(capsys, *options)
     assert found["uncertainty"] == {
-        "resamples": 50, "over": "both", "seed": 0, "confidence": 0.95,
+        "resamples": 20, "over": "both", "seed": 0, "confidence": 0.95,
         "aggregate_resampled": True, "human_resampled": {"edit": True}, "permutations": 10000,
         "level": 0.05,
     }  # fmt: skip
@@ -208,52 +185,6 @@ def test_resampling_can_be_disabled(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, "compare", "sample", "-m", "green", "--resample", "systems")
     assert "bootstrap over systems" in out
     assert " [" in out
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--statistic", "kendal"], ["--statistic", "kendall"]),
-        (["--statistic", "spa", "--resample", "none"], ["--resample none", "nothing is tested"]),
-        (["--statistic", "spa", "--level", "sentence"], ["--level sentence", "system level"]),
-    ],
-)
-def test_a_statistic_without_a_test_is_refused(
-    capsys: pytest.CaptureFixture[str], options: list[str], words: list[str]
-) -> None:
-    try:
-        status = main(["compare", "sample", "-m", "green", *options])
-    except SystemExit as stop:
-        status = int(str(stop.code))
-    err = capsys.readouterr().err
-    assert status == 2
-    for word in words:
-        assert word in err
-
-
-def test_rank_shows_which_systems_are_distinguished(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    lines = 40
-    (tmp_path / "source.txt").write_text("a b\n" * lines)
-    (tmp_path / "ref.txt").write_text("a b .\n" * lines)
-    for name, good in (("best", 36), ("close", 35), ("poor", 4)):
-        (tmp_path / f"{name}.txt").write_text("a b .\n" * good + "a b\n" * (lines - good))
-    files = [str(tmp_path / f"{name}.txt") for name in ("source", "poor", "best", "close")]
-    options = ("rank", *files, "-r", str(tmp_path / "ref.txt"), "-m", "green:n=1")
-    found = document(capsys, *options)
-    assert [(r["system"], r["rank_range"], r["cluster"]) for r in found["rows"]] == [
-        ("best", [1, 2], 1), ("close", [1, 2], 1), ("poor", [3, 3], 2),
-    ]  # fmt: skip
-    for row in found["rows"]:
-        assert row["ci95"][0] <= row["score"] <= row["ci95"][1]
-    (test,) = found["significance"]
-    assert (test["test"], test["correction"]) == ("approximate-randomisation", "holm")
-    assert test["systems"] == ["poor", "best", "close"]
-    assert test["adjusted"][0][1] < 0.001 < 0.05 < test["adjusted"][1][2]
-    plain = document(capsys, *options, "--resample", "none")
-    assert "cluster" not in plain["rows"][0]
-    assert plain["uncertainty"] is None
 
 
 def test_bars_of_a_comparison_reach_their_totals() -> None:
@@ -291,11 +222,6 @@ def test_a_limit_draws_sentences_and_says_so(capsys: pytest.CaptureFixture[str])
     assert "--limit: 20 of 51 judged sentences, drawn with seed 0, the same for every" in out
 
 
-def test_a_limit_counts_what_a_judge_would_be_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("compare", "sample", "-m", "llm-s:model=gpt-6-luna", "--dry-run", "--limit", "7")
-    assert json.loads(run(capsys, *words)[0])["requests"] == 7
-
-
 def test_a_limit_from_python_and_with_finished_scores(tmp_path: Path) -> None:
     result = gecjury.compare("sample", "changes", gecjury.Compare(limit=5))
     assert result.document()["limit"]["of"] == 51
@@ -315,7 +241,7 @@ def test_a_limit_from_python_and_with_finished_scores(tmp_path: Path) -> None:
 # --- a sample of TrueSkill's games --------------------------------------------------------------
 
 
-def test_a_sample_of_very_many_games_is_a_caution(
+def test_a_sample_of_very_many_games_is_noted(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = document(capsys, *COMPARE)
@@ -327,8 +253,8 @@ def test_a_sample_of_very_many_games_is_a_caution(
     assert sampled["opponents"] == 2
     scores = [row["scores"] for row in sampled["rows"]]
     assert scores != [row["scores"] for row in whole["rows"]]
-    said = "on each sentence a system plays 2 of the 5 others, drawn with seed 0"
-    assert [caveat for caveat in sampled["caveats"] if said in caveat]
+    shown = " ".join(run(capsys, *COMPARE, "--verbose")[0].split())
+    assert "on each sentence a system plays 2 of the others, drawn by seed 0" in shown
     other = document(capsys, *COMPARE, "--seed", "1")
     assert scores != [row["scores"] for row in other["rows"]]
     monkeypatch.setattr(trueskill, "MOST_GAMES", 1020)

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs
 from gecjury.corpus.corpus import Corpus, Version
@@ -40,13 +38,6 @@ def test_scaled_ranks_share_places_and_leave_gaps() -> None:
     assert scaled_ranks(np.array([7.0])).tolist() == [0.5]
 
 
-@given(st.lists(st.floats(-5, 5), min_size=2, max_size=8))
-def test_scaled_ranks_reverse_with_the_scores(scores: list[float]) -> None:
-    values = np.array(scores)
-    np.testing.assert_allclose(scaled_ranks(values) + scaled_ranks(-values), 1)
-    assert np.isclose(scaled_ranks(values).mean(), 0.5)
-
-
 def test_opposite_families_disagree_by_one_and_equal_ones_by_nothing() -> None:
     up = [[0.2, 0], [0.1, 0], [0.2, 0]]
     down = [[0.1, 0], [0.9, 0], [0.1, 0]]
@@ -67,19 +58,6 @@ def test_the_family_farthest_from_the_mean_is_the_outlier() -> None:
     # Ranks 0, 0, 1 of either correction: mean 1/3, variance (1/9 + 1/9 + 4/9) / 3 = 2/9.
     assert found.disagreement == pytest.approx(8 / 9)
     assert found.apart == "judges"
-
-
-def test_systems_with_one_text_share_a_place_and_its_score() -> None:
-    # The mean of three equal numbers may differ from them: 0.1 + 0.1 + 0.1 != 0.3.
-    corpus = Corpus(("s",), {n: Version((t,)) for n, t in zip("abcd", "pppq", strict=True)})
-    values = np.full((4, 1), 0.1)
-    made = table("m", "refbased", [[0.0, 0.0]] * 3)
-    from dataclasses import replace
-
-    both = replace(made, by_sentence=Scores(values))
-    (found,) = sentence_views(corpus, [both, both], {})
-    assert {c.systems for c in found.corrections} == {("a", "b", "c"), ("d",)}
-    assert [c.ranks.tolist() for c in found.corrections] == [[1.5, 1.5], [1.5, 1.5]]
 
 
 def item(groups: Sequence[tuple[str, ...]], ranks: Sequence[int]) -> RankedItem:
@@ -124,15 +102,3 @@ def test_consensus_counts_only_pairs_on_which_all_have_a_preference() -> None:
     assert (found.pairs, found.united, found.right) == (3, 2, 0.5)
     assert dict(found.split_right) == {"refbased": 0.0, "judges": 1.0}
     assert consensus(tables[:1], judged, camps(tables[:1])) is None
-
-
-def test_missing_scores_are_ignored() -> None:
-    nan = float("nan")
-    one = table("m", "refbased", [[0.2, 0], [nan, 0], [0.2, 0]])
-    two = table("j", "judges", [[0.2, 0], [0.3, 0], [0.2, 0]])
-    (found,) = sentence_views(CORPUS, [one, two], {})
-    # Only "a B" has two ranks: 0.5 (alone) and 1: variance 1/16, times 4.
-    assert found.disagreement == pytest.approx(0.25)
-    ranks = {c.text: c.ranks.tolist() for c in found.corrections}
-    assert ranks["a B"] == [1.0, 2.0]
-    assert np.isnan(ranks["A b"][0])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from gecjury.benchmarks.benchmark import Benchmark
@@ -51,28 +50,6 @@ def test_long_durations_are_reported_with_cause_and_remedy() -> None:
     assert text.endswith("Ctrl-C stops it")
     none = Resampling(over="none")
     assert seconds(many(2000, 1000), 2, resampling=none)["TrueSkill of resampled sentences"] == 0
-
-
-@pytest.mark.parametrize(
-    ("settings", "part"),
-    [
-        ({"aggregate": "expected-wins"}, "Expected Wins of resampled sentences"),
-        ({"aggregate": "mean", "statistic": "spa"}, "tests of soft pairwise accuracy"),
-        ({"aggregate": "mean", "ties": "calibrated"}, "judged pairs"),
-        ({"aggregate": "mean"}, "tests"),
-    ],
-)
-def test_every_setting_adds_its_part(settings: dict[str, Any], part: str) -> None:
-    small = seconds(many(200, 20, places=100), 3, **settings)
-    assert seconds(many(400, 20, places=200), 3, **settings)[part] > small[part] > 0
-
-
-def test_sparse_ratings_count_the_pairs_that_were_rated_together() -> None:
-    ranked = many(200, 20)
-    rated = replace(ranked, segment_scores=np.full((200, 20), np.nan))
-    key = "soft pairwise accuracy"
-    assert rated.rated
-    assert seconds(rated, 1)[key] == seconds(ranked, 1)[key]
 
 
 def test_durations() -> None:

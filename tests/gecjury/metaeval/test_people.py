@@ -14,7 +14,6 @@ from gecjury.metaeval.people import AmongPeople, among_people
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
 from gecjury.metaeval.uncertainty import Uncertainty
-from gecjury.scoring.scores import Statistics
 from gecjury.scoring.system_tests import Entry
 from gecjury.stats.resampling import Resampling
 from tests.gecjury.metaeval.test_study import SYSTEMS, benchmark
@@ -86,16 +85,6 @@ def test_ratings_of_single_raters_by_hand() -> None:
     ceiling = Study(of).ceiling("edit")
     assert ceiling is not None
     assert (ceiling.accuracy, ceiling.decided) == (pytest.approx(3 / 5), 5)
-
-
-def test_a_judges_scores_of_items_are_found_for_single_raters() -> None:
-    of = rated()
-    table = sentence_table("judge", tuple(SYSTEMS), np.full((3, 3), NAN), "judges")
-    # The scores of the three items, one per sentence.
-    table = replace(table, statistics=Statistics(table.sentences, items=SCORES))
-    agreement = Study(of).over_doubly_judged(table, "edit")
-    assert agreement is not None
-    assert (agreement.accuracy, agreement.missing) == (pytest.approx(8 / 10), 0)
 
 
 def test_levels_and_single_annotators() -> None:

@@ -56,8 +56,8 @@ def test_errant_and_cleme_on_seeda(
 @pytest.mark.parametrize(
     "metric",
     [
-        "gleu",
         "green",
+        pytest.param("gleu", marks=pytest.mark.slow),
         pytest.param("errant", marks=pytest.mark.slow),
         pytest.param("cleme:compat=published", marks=pytest.mark.slow),
     ],

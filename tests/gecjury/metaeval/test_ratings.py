@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import astuple, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -98,12 +98,6 @@ def test_rankings_keep_ties_and_join_equal_texts() -> None:
     assert (only.annotator, only.groups, only.ranks) == ("x", (("B",), ("C",)), (1, 2))
 
 
-def test_means_that_differ_by_rounding_are_a_tie() -> None:
-    ratings = np.array([[0.1 + 0.2, 1.0], [0.3, 2.0], [0.0, 3.0]])
-    first, _ = rank_ratings(ratings, CORPUS)
-    assert first.ranks == (1, 1, 2)
-
-
 def test_one_rater_against_the_others() -> None:
     same = np.stack([RATINGS, RATINGS, RATINGS])
     found, _ = one_rater(benchmark(RATINGS, same))["rating"]
@@ -122,32 +116,6 @@ def test_one_rater_at_the_segment_level() -> None:
     _, found = one_rater(made)["rating"]
     assert (found.acc_exact, found.acc_eq) == (0.5, pytest.approx((0.5 + 1.0) / 2))
     assert math.isnan(found.epsilon)
-
-
-def test_the_order_of_systems_does_not_affect_one_rater() -> None:
-    # B and C share the first text; the first rater gave it 3 and 1, the second rated it once.
-    # The mean of the other raters is the same for each of them.
-    raters = np.array([
-        [[4.0, 1.0], [3.0, 3.0], [1.0, 1.0]], [[3.0, 2.0], [2.0, 4.0], [NAN, 1.0]],
-        [[4.0, 1.0], [2.0, 3.0], [2.0, 3.0]],
-    ])  # fmt: skip
-    made = benchmark(RATINGS, raters)
-    orders = (one_rater(made)["rating"], one_rater(reversed_systems(made))["rating"])
-    for one, other in zip(*orders, strict=True):
-        figures = [[v for v in astuple(each) if not isinstance(v, str)] for each in (one, other)]
-        np.testing.assert_allclose(*figures, rtol=1e-12)
-
-
-def reversed_systems(made: Benchmark) -> Benchmark:
-    """Return the benchmark with its systems in reverse order."""
-    assert made.segment_scores is not None
-    systems = dict(reversed(made.corpus.systems.items()))
-    return replace(
-        made,
-        corpus=replace(made.corpus, systems=systems),
-        segment_scores=made.segment_scores[::-1],
-        raters={aspect: table[:, ::-1] for aspect, table in made.raters.items()},
-    )
 
 
 # ---- the segment level
@@ -238,31 +206,3 @@ def test_every_draw_is_the_corpus_written_out() -> None:
             assert drawn[name][number] == pytest.approx(
                 getattr(wanted, name), abs=1e-12, nan_ok=True
             )
-
-
-def test_a_draw_without_variation_has_no_value() -> None:
-    corpus = Corpus(("s", "s"), {"A": Version(("a", "a")), "B": Version(("b", "b"))})
-    ratings, scores = np.array([[1.0, 3.0], [1.0, 2.0]]), np.array([[0.1, 0.4], [0.2, 0.3]])
-    drawn = rated_points(corpus, ratings, scores).resampled(np.array([[2.0, 0.0], [0.0, 2.0]]))
-    for values in drawn.values():
-        assert math.isnan(values[0])
-        assert values[1] == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize(
-    ("gold", "metric", "exact"),
-    [
-        # Of mt-metrics-eval, as in gecjury/stats/test_grouped.py: testKendallVariants (acc23),
-        # testAgreement, testKendallVariants_23 and test_nonzero_threshold_is_best.
-        ([1, 2, 2, 3, 4], [2, 1, 1.5, 5, 3], 0.6),
-        ([1, 2, 3, 3, 4], [1, 1, 2, 1, 2], 0.5),
-        ([1, 1, 1, 2, 2, 3, 4], [1, 1, 2, 2, 4, 3, 3], 14 / 21),
-        ([1, 1, 1, 4], [0, 2, 6, 8], 3 / 6),
-    ],
-)
-def test_published_accuracies_with_equal_scores_as_ties(
-    gold: list[float], metric: list[float], exact: float
-) -> None:
-    corpus = Corpus(("s",), {str(row): Version((str(row),)) for row in range(len(gold))})
-    points = rated_points(corpus, np.array([gold]).T, np.array([metric]).T)
-    assert points.segment_agreement().acc_exact == pytest.approx(exact, abs=1e-9)

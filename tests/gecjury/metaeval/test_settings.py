@@ -49,13 +49,6 @@ def test_resampling_refuses_impossible_values(given: dict[str, Any], words: str)
         Resampling(**given)
 
 
-def test_settings_are_values() -> None:
-    assert Settings() == Settings(resampling=Resampling())
-    assert hash(Settings(seed=1)) == hash(Settings(seed=1))
-    with pytest.raises(AttributeError):
-        Settings().seed = 3  # type: ignore[misc]
-
-
 def test_the_views_follow_the_benchmark_by_default() -> None:
     known = ("edit", "sentence")
     assert Settings().views("sentence", known) == ("sentence",)

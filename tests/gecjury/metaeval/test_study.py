@@ -12,7 +12,6 @@ from gecjury.benchmarks.benchmark import Benchmark, ranked_groups
 from gecjury.benchmarks.judgments import JudgedEntries, RankedItem
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.arrays import FloatArray
-from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.chance import chance_scores
 from gecjury.metaeval.settings import Settings
@@ -99,17 +98,6 @@ def test_a_missing_score_leaves_its_pairs_out() -> None:
     assert result.sentence.accuracy == pytest.approx((2 + 2 / 2) / 4)
 
 
-def test_item_scores_replace_sentence_scores() -> None:
-    # Each item has its own scores: in the third item (annotator two) B beats A, as that annotator
-    # judged; the scores of the others follow the judgments too, so all 8 decided pairs agree.
-    items = np.array([[2, 3, 2, 1], [2, 2, 3, 1], [1, 1, 1, NAN]])
-    (result,) = Study(benchmark()).evaluate(
-        table([[0, 0, 0], [0, 0, 0], [0, 0, 0]], items), ["edit"]
-    )
-    assert result.sentence is not None
-    assert result.sentence.accuracy == 1.0
-
-
 def test_an_item_without_a_group_has_no_score() -> None:
     # The corpus lacks the group of the second item (A>B, A>C, B>C), whose three pairs must not be
     # judged by the last group's scores: 5 of the 8 decided pairs remain.
@@ -143,49 +131,6 @@ def test_system_level_by_hand() -> None:
     assert wins.tolist() == [1.0, 0.5, 0.0]
 
 
-def test_scores_and_confidences_of_a_table_are_computed_once() -> None:
-    study = Study(benchmark(), Settings(aggregate="mean"))
-    one, two = table([[2, 2, 2], [1, 1, 1], [0, 0, 0]]), table([[0, 0, 0], [1, 1, 1], [2, 2, 2]])
-    scores = [study.system_scores(t.sentences, t.by_system.score) for t in (one, two, one)]
-    assert scores[0] is scores[2]
-    assert scores[0].tolist() == [2, 1, 0] == scores[1].tolist()[::-1]
-    p = [study.confidence("edit", t) for t in (None, one.sentences, two.sentences, one.sentences)]
-    assert p[1] is p[3]
-    # The first system of each pair is better by one table and worse by the other.
-    assert (p[1] < 0.5).all()
-    assert p[2] == pytest.approx(1 - p[1])
-    assert p[0].tolist() not in (p[1].tolist(), p[2].tolist())
-
-
-def test_constant_system_scores_have_no_correlation() -> None:
-    (result,) = Study(benchmark(), Settings(aggregate="corpus")).evaluate(
-        table([[1, 1, 1]] * 3), ["edit"]
-    )
-    assert np.isnan(result.system.pearson)
-    assert result.sentence is not None
-    assert result.sentence.accuracy == 0.5
-
-
-def test_scores_of_other_systems_are_refused() -> None:
-    other = table([[1, 3, 1], [1, 2, 1], [1, 1, 0]])
-    corpus = Corpus(SOURCES, {"A": SYSTEMS["A"]})
-    bench = benchmark()
-    narrow = Benchmark(
-        name="toy",
-        corpus=corpus,
-        rankings=bench.rankings,
-        human=bench.human,
-        view="edit",
-        systems="all",
-        system_sets={},
-        references="none",
-        sentence_ids=(0, 1, 2),
-        citation="",
-    )
-    with pytest.raises(InputError, match="do not belong to toy"):
-        Study(narrow).evaluate(other, ["edit"])
-
-
 def test_ceiling_by_hand() -> None:
     # Both annotators judged sentence 1: A-B differ, A-C and B-C agree: 2 of 3.
     ceiling = Study(benchmark()).ceiling("edit")
@@ -204,14 +149,6 @@ def test_copy_source_rewards_similarity_to_the_source() -> None:
     assert scores["constant"].tolist() == [[0.0], [0.0], [0.0]]
     drawn = [chance_scores(corpus, seed)["random"].tolist() for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
-
-
-def test_unknown_aggregates_and_views_are_refused() -> None:
-    """An unknown aggregate was once treated as TrueSkill."""
-    with pytest.raises(OptionError, match="unknown value of --aggregate 'borda': "):
-        Settings(aggregate="borda")  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="unknown view of toy 'sentence': there are: edit"):
-        Study(benchmark()).human("sentence")
 
 
 def test_calibrated_leaves_out_pairs_with_the_same_text() -> None:

@@ -228,15 +228,6 @@ def test_soft_accuracy_is_tested_on_sentence_scores(
         assert test.clusters == (1, 1, 1)
 
 
-def test_whole_systems_are_swapped_for_corpus_scores(sample: Benchmark) -> None:
-    study = Study(sample, Settings(aggregate="corpus"))
-    some = [entry("whole", np.nan_to_num(one.table.sentences)) for one in entries(sample)[:2]]
-    (test, _) = Uncertainty(study, some).significance("edit", range(2))
-    assert test.test == "perm-systems"
-    # Six systems: all 32 different swaps are listed, so p is a multiple of 1/32.
-    assert (test.p[0, 1] * 32) % 1 == pytest.approx(0.0, abs=1e-9)
-
-
 @pytest.mark.parametrize("over", ["both", "sentences", "systems"])
 def test_differences_are_paired(sample: Benchmark, over: str) -> None:
     """A metric differs from itself by 0 in every draw; two metrics differ as their draws do."""
@@ -260,15 +251,6 @@ def test_differences_are_paired(sample: Benchmark, over: str) -> None:
     assert other.ci95[over] == interval(gaps, 0.9, float(observed))[0]  # type: ignore[index]
 
 
-def test_differences_at_sentence_level_contain_the_drawn_values(sample: Benchmark) -> None:
-    study = Study(sample, Settings(resampling=Resampling(resamples=200)))
-    found = Uncertainty(study, entries(sample)[:2])
-    (gap,) = found.differences("edit", "sentence", {"accuracy": [0.8, 0.5]})
-    narrow, wide = gap.ci95["sentences"], gap.ci95["both"]
-    assert wide[1] - wide[0] > narrow[1] - narrow[0] > 0
-    assert narrow[0] > 0  # one follows quality, the other is random
-
-
 def cut(benchmark: Benchmark, systems: int, sentences: int) -> Uncertainty:
     """Return the uncertainty of a good metric on the first systems and sentences."""
     corpus = benchmark.corpus
@@ -281,12 +263,6 @@ def cut(benchmark: Benchmark, systems: int, sentences: int) -> Uncertainty:
     table = entries(benchmark)[0].table.sentences[:systems, 1 : sentences + 1]  # nothing missing
     settings = Settings(aggregate="mean", resampling=Resampling(resamples=50))
     return Uncertainty(Study(kept, settings), [entry("good", table)])
-
-
-def test_one_sentence_has_no_interval(sample: Benchmark) -> None:
-    """Resampling repeats the same sentence, so an interval would have no width."""
-    assert cut(sample, 6, 1).intervals("edit", "system")[0] == {}
-    assert cut(sample, 6, 2).intervals("edit", "system")[0]["pearson"][0][0] < 1
 
 
 def test_three_systems_have_no_interval(sample: Benchmark) -> None:

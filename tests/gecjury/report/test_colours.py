@@ -1,4 +1,4 @@
-"""The colours of plots: the same palette for pages, saved pictures and figures."""
+"""The colours of plots: the same palette for pages and figures."""
 
 from __future__ import annotations
 

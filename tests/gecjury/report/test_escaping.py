@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from gecjury.core.wording import visible
-from gecjury.report.escaping import json_text, latex, markdown, markdown_line
+from gecjury.report.escaping import json_text, latex, markdown_line
 from gecjury.report.result import Column, Table
 from gecjury.report.tables import print_tables, to_json
 
@@ -82,18 +82,12 @@ def plain(rows: list[list[str]]) -> list[list[str]]:
 
 @pytest.mark.parametrize("form", ["table", "json", "tsv", "markdown", "latex"])
 @given(table=tables())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_printed_text_has_no_effect(form: str, table: Table) -> None:
     out = printed(table, form)
     assert acting(out.replace("\t", "") if form == "tsv" else out) == []
     if form != "json":
         out.encode()
-
-
-@given(table=tables())
-def test_json_keeps_the_text(table: Table) -> None:
-    # JSON parsers join adjacent surrogate halves into one character.
-    assert json.loads(printed(table, "json")) == json.loads(json.dumps(table.rows))
 
 
 @given(table=tables())
@@ -169,28 +163,6 @@ def test_markdown_renders_as_the_original_text(table: Table) -> None:
 )  # fmt: skip
 def test_notes_are_not_taken_for_markdown(notes: list[str]) -> None:
     renders_as_text(Table([Column("x")], [{"x": note} for note in notes], notes[0], notes))
-
-
-def test_footnotes_and_table_rules_are_escaped() -> None:
-    assert markdown("a[^1]") == "a\\[^1]"
-    assert markdown_line(":-:") == "\\:-:"
-
-
-def test_plain_text_is_unchanged_in_markdown() -> None:
-    for text in (
-        ".912 [.84, 1.00]",
-        "per_sentence, p < .05",
-        "m|v1|refs=given:1",
-        "a #1 - b",
-        "5 x",
-    ):
-        assert markdown(text) == markdown_line(text) == text
-    note = "[low, high]: bootstrap over sources"
-    assert markdown_line(note) == note
-
-
-def test_addresses_do_not_become_links_on_github() -> None:
-    assert markdown("see http://e.x or a_www.e.x") == "see http\\://e.x or a_www\\.e.x"
 
 
 @pytest.mark.parametrize("text", ["[" * 9, "]:" * 9, "&a" * 9, "- " * 9, "[a]: (" * 9, "<" * 9])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -78,22 +77,3 @@ def test_characters_without_a_font_are_noted_in_the_figure(tmp_path: Path) -> No
     assert "boxes: letters that no installed font has" in (tmp_path / "lacking.svg").read_text()
     bars(["наш é →"], [1.0], tmp_path / "plain.svg", "score")
     assert "boxes" not in (tmp_path / "plain.svg").read_text()
-
-
-def test_figures_have_their_own_style_and_keep_the_user_settings(tmp_path: Path) -> None:
-    """Even with more groups than colours, all look different; top and right spines are hidden."""
-    import matplotlib
-
-    usual = dict(matplotlib.rcParams)
-    groups = {f"group {number}": np.array([[number, 1.0]]) for number in range(20)}
-    points(groups, tmp_path / "points.svg", ("x", "y"))
-    lines({"a": ([0, 1], [1, 0]), "b": ([0, 1], [0, 1])}, tmp_path / "lines.svg", ("x", "y"))
-    assert dict(matplotlib.rcParams) == usual
-    drawn = (tmp_path / "points.svg").read_text()
-    assert drawn.count('<g id="patch_') == 4  # the paper, the axes, two spines
-    marks = re.findall(r'<path id="(m\w+)" d="([^"]*)" style="stroke: (#\w+)"', drawn)
-    # Each group has a marker at its points and a larger one in the legend.
-    assert len({(shape, colour) for _, shape, colour in marks}) == 2 * len(groups)
-    both = (tmp_path / "lines.svg").read_text().lower()
-    assert "#0072b2" in both
-    assert "#d55e00" in both

@@ -14,7 +14,6 @@ import pytest
 from gecjury.core.wording import width
 from gecjury.report.result import Column, Result, Table, print_result
 from gecjury.report.tables import (
-    FORMATS,
     crossed,
     print_table,
     print_tables,
@@ -137,30 +136,6 @@ def test_a_table_in_a_pipe_is_never_truncated(capsys: pytest.CaptureFixture[str]
 LONG = "uot-errant:encoder=/models/all-mpnet-base-v2,layer=9,lambda1=0.25,pooling=mean"
 
 
-def test_long_names_are_folded_after_punctuation(capsys: pytest.CaptureFixture[str]) -> None:
-    # Three columns of names distinguish the rows, and are repeated in every panel.
-    rows = [
-        {"metric": LONG, "system": one * 60, "human": two * 60, "text": "T" * 60}
-        | {f"figure {i} {'F' * 60}": i / 7 for i in range(4)}
-        for one, two in ("SH", "SI", "RH")
-    ]
-    print_table(list(rows[0]), rows, "table")
-    out = capsys.readouterr().out
-    assert max(map(len, out.splitlines())) <= 100
-    panels = out.count("metric")
-    assert panels > 1
-    counts = {letter: out.count(letter) for letter in "SRHITF"}
-    assert counts == {
-        "S": 2 * 60 * panels, "R": 60 * panels, "H": 2 * 60 * panels, "I": 60 * panels,
-        "T": 3 * 60, "F": 4 * 60,
-    }  # fmt: skip
-    assert all(out.count(f" {i / 7:.3f} ") == 3 for i in range(4))
-    print_table(["metric", "text"], [{"metric": LONG, "text": "long " * 30}], "table")
-    lines = [line.split()[0] for line in capsys.readouterr().out.splitlines()[3:-1]]
-    assert "".join(lines).replace("long", "") == LONG
-    assert all(line[-1] in ",/" for line in lines[: lines.index("pooling=mean")])
-
-
 def test_signatures_below_a_table_are_numbered(capsys: pytest.CaptureFixture[str]) -> None:
     """The numbers assign them to metrics; a signature stays on one line and can be copied."""
     signatures = ["green|n=4|" + "x" * 150, "jury|file=my jury.json|" + "y" * 150]
@@ -225,48 +200,6 @@ def test_a_wide_table_is_split_into_panels_on_a_terminal(monkeypatch: pytest.Mon
         assert f"{i + 0.1:.3f}".removeprefix("0") + " [.10, .90]" in "".join(drawn)
 
 
-def test_running_text_is_folded_before_the_table_is_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = {"level": "note", "file": "a.txt", "message": "many words that say one [] thing " * 5}
-    columns = [Column(key) for key in row]
-    lines = on_terminal(monkeypatch, 60, Table(columns, [row]))
-    assert sum("level" in line for line in lines) == 1
-    assert max(map(len, lines)) <= 60
-    assert " ".join(" ".join(lines).split()).count("many words") == 5
-
-
-def test_one_column_has_one_style_of_number(capsys: pytest.CaptureFixture[str]) -> None:
-    """A number without an interval is printed in the style of those that have one."""
-    rows = [{"r": 0.5, "ci": (0.25, 0.75)}, {"r": 0.25}, {"r": NAN, "ci": (NAN, NAN)}]
-    print_table([Column("r", interval="ci")], rows, "markdown")
-    assert capsys.readouterr().out.splitlines()[2:] == ["| .500 [.25, .75] |", "| .250 |", "| – |"]
-    print_table([Column("r", interval="ci")], rows[1:], "markdown")
-    assert capsys.readouterr().out.splitlines()[2:] == ["| 0.250 |", "| – |"]
-
-
-def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
-    out = printed(capsys, "table", title="[bold]T[/bold]")
-    # Names that look like markup are printed literally.
-    assert out.splitlines()[0].strip() == "[bold]T[/bold]"
-    rows = [line.split() for line in out.splitlines()]
-    assert ["system", "Score", "n", "ok"] in rows
-    assert ["Ω", "–", "–", "no"] in rows
-    assert ["short", "2.00", "–", "–"] in rows
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_several_tables_and_no_rows(form: str, capsys: pytest.CaptureFixture[str]) -> None:
-    tables = [
-        Table([Column("a")], [{"a": 0.123456}], title="One"),
-        Table([Column("b")], [], title="Two"),
-    ]
-    print_tables(tables, {"rows": []}, form)
-    out = capsys.readouterr().out
-    if form == "json":
-        assert json.loads(out) == {"rows": []}
-    else:
-        assert out.index("One") < out.index("0.123") < out.index("Two")
-
-
 def test_records_as_text() -> None:
     rows = [
         {"name": "a", "x": 0.123456, "deep": {"b": 1}, "signature": "s|1"},
@@ -293,16 +226,6 @@ def test_columns_in_other_scripts_are_aligned(
     assert {width(line) for line in lines} == {width(lines[0])}
 
 
-def test_a_japanese_sentence_is_folded_as_running_text(capsys: pytest.CaptureFixture[str]) -> None:
-    sentence = "私は昨日、友達と一緒に新しい映画を見に行きましたが、とても面白くなかったので途中で"
-    rows = [{"metric": "errant", "sentence": sentence * 2, "score": 0.5}]
-    print_table([Column("metric"), Column("sentence"), Column("score")], rows, "table")
-    lines = capsys.readouterr().out.splitlines()
-    assert {width(line) for line in lines if line} == {100}
-    shown = [line for line in lines if "、" in line or "で" in line]
-    assert len(shown) == 3  # 168 columns of text in the 82 left by names and numbers
-
-
 def test_very_long_cells_are_shortened_only_for_people(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -314,18 +237,6 @@ def test_very_long_cells_are_shortened_only_for_people(
     assert shown.count("é") == 4_000 - 1
     assert "…" in shown
     assert whole == cell + "\n"
-
-
-def test_a_table_in_a_pipe_has_the_width_in_the_variable_columns(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wide = {f"column {i}": "x" * 30 for i in range(5)}
-    for columns, panels in (("200", 1), ("80", 4)):
-        monkeypatch.setenv("COLUMNS", columns)
-        print_table(list(wide), [wide], "table", notes=["word " * 60])
-        out = capsys.readouterr().out
-        assert out.count("column 0") == panels
-        assert max(map(len, out.splitlines())) <= int(columns)
 
 
 def test_small_p_values_are_not_printed_as_zero(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,12 +6,10 @@ import copy
 from typing import Any
 
 from gecjury.metaeval.disagreement import Consensus
-from gecjury.report.page.tables import extents_of
 from gecjury.report.words import (
     certainty,
     edit_statement,
     family_contrast,
-    headline,
     recommendations,
     summarise,
     verdict,
@@ -56,7 +54,6 @@ def test_who_leads_and_by_how_much() -> None:
     assert said(BASIC, "System level").startswith(
         "gleu leads: Pearson r 0.950, 0.050 ahead of errant, not tested."
     )
-    assert headline(BASIC, ["edit"]) == "System level: gleu leads. Sentence level: gleu leads."
     flipped = document(row("gleu", 0.85, 0.60), row("errant", 0.90, 0.62))
     assert said(flipped, "System level").startswith(
         "errant leads: Pearson r 0.900, 0.050 ahead of gleu, not tested."
@@ -66,19 +63,9 @@ def test_who_leads_and_by_how_much() -> None:
 
 def test_differences_are_significant_at_the_level_of_the_comparison() -> None:
     strict, lenient = ({**with_test(0.012), "uncertainty": {"level": x}} for x in (0.01, 0.012))
-    assert "is highest (not significantly)" in headline(strict, ["edit"])
     assert "not significant (p = 0.012" in said(strict, "System level")
     # As in the clusters, p equal to the level is significant.
-    assert "leads significantly" in headline(lenient, ["edit"])
     assert "errant, significant (p = 0.012" in said(lenient, "System level")
-
-
-def test_the_headline_names_the_judgments_if_their_leaders_differ() -> None:
-    rows = [row("gleu", 0.95, 0.66), row("errant", 0.9, 0.6)]
-    rows += [row("gleu", 0.8, 0.66, human="sentence"), row("errant", 0.9, 0.6, human="sentence")]
-    assert headline(document(*rows), ["edit", "sentence"]) == (
-        "System level: gleu leads by edits, errant leads by sentences. Sentence level: gleu leads."
-    )
 
 
 def difference(first: str, second: str, ci95: dict[str, list[float | None]]) -> dict[str, Any]:
@@ -100,23 +87,6 @@ def test_the_interval_of_the_lead_is_paired_and_leader_minus_second() -> None:
     for bounds in ({}, {"both": [None, None]}):
         record["differences"] = [difference("errant", "gleu", bounds)]
         assert "ahead of errant, not tested." in said(record, "System level")
-
-
-def test_statements_on_tests_name_the_population_they_extend_to() -> None:
-    names = ("perm-systems", "perm-both", "paired-permutation", "<script>")
-    assert extents_of([{"test": n, "correction": "holm", "resamples": 99} for n in names]) == [
-        "PERM-SYS (Holm, 99 resamples): significant differences extend to other systems as well.",
-        "PERM-BOTH (Holm, 99 resamples): significant differences extend to other sentences by "
-        "these systems.",
-        "paired permutation (Holm, 99 resamples): significant differences extend to other "
-        "sentences by these systems.",
-        "<script> (Holm, 99 resamples).",
-    ]
-
-
-def test_equal_values_share_the_lead() -> None:
-    equal = document(row("gleu", 0.9, 0.66), row("errant", 0.9, 0.66), row("m2", 0.8, 0.6))
-    assert said(equal, "System level") == "gleu and errant share the lead: Pearson r 0.900."
 
 
 def test_another_measure_may_have_another_leader() -> None:
@@ -159,13 +129,6 @@ def test_agreement_of_families() -> None:
     assert text == (
         "All families agree on 75.0% of 1\u202f200 judged pairs; people agree with them on "
         "80.0% of these. On the others LLM judge is right most often (60.0%)."
-    )
-
-
-def test_too_few_systems_and_nothing_to_rank() -> None:
-    two = document(row("gleu", None, 0.6), row("errant", None, 0.6), systems=["a", "b"])
-    assert said(two, "System level") == (
-        "No metric can be ranked: too few systems, or constant scores."
     )
 
 

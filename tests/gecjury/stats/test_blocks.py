@@ -9,27 +9,21 @@ from functools import partial
 import numpy as np
 import pytest
 
-from gecjury.core.arrays import FloatArray, blocks
-from gecjury.core.errors import OptionError
-from gecjury.metaeval.ratings import weighted
+from gecjury.core.arrays import FloatArray
 from gecjury.stats.bootstrap import make_resampled
-from gecjury.stats.correlation import pairwise_accuracies, pearsons, spearmans, taus
 from gecjury.stats.permutation import perm_systems
 from gecjury.stats.preferences import (
     TieRule,
     agreement_in_parts,
-    dense_sums,
     drawn_sums,
     pair_table,
     preference_agreement,
 )
-from gecjury.stats.ranking import resampled_wins, score_wins, trueskill
-from gecjury.stats.resampling import check_resamples
+from gecjury.stats.ranking import resampled_wins, score_wins
 from gecjury.stats.soft_accuracy import (
     JudgedDifferences,
     ScoreDifferences,
     confidences,
-    drawn_soft_accuracy,
     perm_both_spa,
     resampled_soft_accuracy,
     soft_signs,
@@ -52,13 +46,6 @@ def judged(systems: int, sentences: int, seed: int) -> JudgedDifferences:
     pairs, rng = systems * (systems - 1) // 2, np.random.default_rng(seed)
     cell = np.unique(rng.integers(pairs * sentences, size=2 * systems))
     return JudgedDifferences(cell, rng.choice([-1.0, 0, 0.5], len(cell)), sentences, pairs)
-
-
-def test_blocks_cover_all_rows() -> None:
-    assert list(blocks(7, 2, at_once=6)) == [slice(0, 3), slice(3, 6), slice(6, 7)]
-    assert list(blocks(2, 100, at_once=6)) == [slice(0, 1), slice(1, 2)]
-    assert list(blocks(0, 1)) == []
-    assert list(blocks(5, 0)) == [slice(0, 5)]
 
 
 def test_differences_can_be_taken_for_any_pairs() -> None:
@@ -95,14 +82,6 @@ def test_soft_accuracy_in_blocks_equals_that_of_the_whole(ranked: bool, drawn: s
     assert np.isfinite(whole_draws[0]).any()
 
 
-def test_spa_tests_in_blocks_draw_the_same_permutations() -> None:
-    human, cells = judged(6, 11, seed=6), [table(6, 11, seed) for seed in (7, 8, 9)]
-    whole = perm_both_spa(human, cells, permutations=60, seed=2)
-    parts = perm_both_spa(human, cells, permutations=60, seed=2, at_once=200)
-    for one, two in zip(whole, parts, strict=True):
-        assert two == pytest.approx(one, nan_ok=True)
-
-
 def test_tests_of_swapped_systems_in_blocks_equal_those_of_the_whole() -> None:
     rng = np.random.default_rng(5)
     human, scores = rng.random(60), rng.random((3, 60))
@@ -120,20 +99,6 @@ def test_tests_of_swapped_systems_in_blocks_equal_those_of_the_whole() -> None:
     )
     # What remains is the signs, 2,000 × 60, their copy, and a temporary one during creation.
     assert few < 3.5 * 2000 * 60 * 8 < many
-
-
-def test_spa_of_drawn_systems_uses_only_judged_pairs() -> None:
-    rng = np.random.default_rng(5)
-    human, metric = rng.random((2, 36))
-    human[rng.random(36) < 0.7] = NAN
-    metric[3] = NAN
-    times = make_resampled("systems", 20, 5, 9, seed=0).multiplicity
-    whole = drawn_soft_accuracy(human, metric, times)
-    parts = drawn_soft_accuracy(human, metric, times, at_once=40)
-    assert parts == pytest.approx(whole, abs=1e-12, nan_ok=True)
-    assert np.isfinite(whole).any()
-    nobody = drawn_soft_accuracy(np.full(36, NAN), metric, times, at_once=40)
-    assert np.isnan(nobody).all()
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -177,26 +142,6 @@ def test_sums_over_judged_pairs_are_exact_in_any_order(drawn: str) -> None:
     assert whole[-1] == (weight * values).sum()
 
 
-def test_sums_of_dense_sentences_equal_those_of_single_pairs() -> None:
-    rng = np.random.default_rng(6)
-    one, two = np.triu_indices(30, 1)
-    # A sentence on which all pairs were compared, some twice, and one with few comparisons.
-    first, second = (
-        np.concatenate([one, one[:50], one[:20]]),
-        np.concatenate([two, two[:50], two[:20]]),
-    )
-    sentence = np.repeat([0, 2], [len(one) + 50, 20])
-    values = rng.integers(3, size=len(first)) / 2
-    draws = make_resampled("both", 15, 3, 30, seed=0)
-    times = draws.multiplicity
-    assert times is not None
-    rest, _ = dense_sums(values, sentence, first, second, draws.counts, times)
-    assert np.flatnonzero(rest).tolist() == list(range(len(one) + 50, len(first)))
-    weights = draws.counts[:, sentence] * times[:, first] * times[:, second]
-    found = drawn_sums(values, sentence, first, second, draws.counts, times, at_once=1000)
-    assert found.tolist() == (weights @ values).tolist()
-
-
 @pytest.mark.parametrize("ties", ["half", "official", "loss", "drop", "calibrated"])
 def test_agreement_in_parts_equals_that_of_the_whole(ties: TieRule) -> None:
     rng = np.random.default_rng(8)
@@ -215,55 +160,6 @@ def test_agreement_in_parts_equals_that_of_the_whole(ties: TieRule) -> None:
         found = pair_table(split, size=5, ties=ties)
         assert np.array_equal(found[0], whole[0], equal_nan=True)
         assert found[1].tolist() == whole[1].tolist()
-
-
-def test_correlations_over_draws_can_be_computed_in_batches() -> None:
-    rng = np.random.default_rng(9)
-    human, metric = rng.normal(size=(2, 40))
-    source = np.repeat(np.arange(8), 5)
-    counts = make_resampled("sentences", 30, 8, 1, seed=0).counts
-    for measure in (pearsons, spearmans):
-        whole = weighted(measure, human, metric, counts, source)
-        parts = weighted(measure, human, metric, counts, source, at_once=1000)
-        assert parts == pytest.approx(whole, abs=1e-12)
-
-
-def test_rows_with_many_pairs_are_processed_in_batches() -> None:
-    # 30 rows of 179,700 pairs exceed one block.
-    x, y = np.random.default_rng(7).integers(30, size=(2, 30, 600)).astype(float)
-    for measure in (taus, pairwise_accuracies):
-        alone = [measure(a[None], b[None])[0] for a, b in zip(x, y, strict=True)]
-        assert measure(x, y).tolist() == alone
-        assert measure(x[:1], y).tolist() == [measure(x[:1], b[None])[0] for b in y]
-
-
-def test_pairs_of_long_rows_are_counted_without_enumeration() -> None:
-    rng = np.random.default_rng(6)
-    x, y = rng.integers(40, size=(2, 3, 1001)).astype(float)
-    weights = rng.integers(3, size=(3, 1001)).astype(float)
-    human, metric = (side[:, None, :] for side in (x, y))
-    for row in range(3):
-        for times in (None, weights[row][None]):
-            found = pairwise_accuracies(human[row], metric[row], times)[0]
-            sign = np.sign(x[row, :, None] - x[row]) * np.sign(y[row, :, None] - y[row])
-            known = x[row, :, None] != x[row]
-            each = np.ones((1, 1001)) if times is None else times
-            both = each.T * each
-            wanted = ((sign * both).sum() / (known * both).sum() + 1) / 2
-            assert found == wanted
-    assert np.isnan(pairwise_accuracies(np.ones((1, 1001)), x[:1]))[0]
-
-
-def test_a_sentence_with_many_pairs_is_processed_in_parts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from gecjury.stats import ranking
-
-    scores = table(9, 7, seed=1)
-    whole = trueskill(scores).tolist()
-    for size in (1, 20, 80):
-        monkeypatch.setattr(ranking, "_AT_ONCE", size)
-        assert trueskill(scores).tolist() == whole
 
 
 def _peak(call: Callable[[], object]) -> float:
@@ -305,12 +201,3 @@ def test_memory_does_not_grow_with_pairs(what: str) -> None:
     few, many = (_peak(work(systems)) for systems in (60, 240))
     # Memory for an n × n result is allowed.
     assert many < 4.5 * few + 16 * 240**2 * 8
-
-
-def test_more_resamples_than_fit_in_memory_are_refused() -> None:
-    check_resamples(1_000_000)
-    check_resamples(100_000, 391 + 15)
-    with pytest.raises(OptionError, match=r"--resamples 1000000000000: expected at most 1000000$"):
-        check_resamples(10**12)
-    with pytest.raises(OptionError, match="expected at most 50000 of 2000 sentences and systems"):
-        check_resamples(50_001, 2000)

@@ -16,12 +16,6 @@ def test_ratio_gives_the_default_if_the_whole_is_zero() -> None:
     assert ratio(part, whole, 0.0).tolist() == [0.25, 0.0, 0.0, -0.5]
 
 
-def test_ratio_broadcasts_and_leaves_integers_alone() -> None:
-    result = ratio(np.array([[1], [2]], dtype=np.int32), np.array([2, 4, 0], dtype=np.int32), 1.0)
-    assert result.dtype == np.float64
-    assert result.tolist() == [[0.5, 0.25, 1.0], [1.0, 0.5, 1.0]]
-
-
 @pytest.mark.parametrize(
     ("precision", "recall", "beta", "expected"),
     [
@@ -38,12 +32,6 @@ def test_f_beta(precision: float, recall: float, beta: float, expected: float) -
     assert f_beta(np.array([precision]), np.array([recall]), beta)[0] == pytest.approx(expected)
 
 
-@given(st.floats(0.001, 1), st.floats(0.001, 1), st.floats(0, 10))
-def test_f_beta_lies_between_precision_and_recall(p: float, r: float, beta: float) -> None:
-    value = f_beta(np.array([p]), np.array([r]), beta)[0]
-    assert min(p, r) - 1e-12 <= value <= max(p, r) + 1e-12
-
-
 def test_zero_rules() -> None:
     # No FP: precision 1; no FN: recall 1; nothing right at all: F 0.
     counts = np.array([[0, 0, 0], [0, 0, 2], [0, 2, 0], [0, 1, 1], [1, 1, 3]])
@@ -57,12 +45,6 @@ def test_zero_rules() -> None:
     assert precision.tolist() == [0, 0, 0, 0, 0.5]
     assert recall.tolist() == [0, 0, 0, 0, 0.25]
     assert f.tolist() == pytest.approx([0, 0, 0, 0, 0.15625 / 0.375])
-
-
-def test_negative_counts_are_not_clipped() -> None:
-    # More was moved than the hypothesis has: P = 3/(3 − 1), R = 3/(3 + 1), as in UOT-ERRANT.
-    precision, recall, _ = precision_recall_f(*np.array([3.0, -1.0, 1.0]), beta=0.5)
-    assert (float(precision), float(recall)) == (1.5, 0.75)
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50), st.floats(0, 10))

@@ -7,8 +7,6 @@ from itertools import product
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gecjury.stats.permutation import (
     cluster_ranks,
@@ -20,7 +18,6 @@ from gecjury.stats.permutation import (
     rank_ranges,
     share_at_least,
     theil_sen,
-    within_sentences,
     wmt_clusters,
 )
 
@@ -189,16 +186,6 @@ def test_perm_systems_keeps_its_level_with_skewed_biases(quality: str) -> None:
     assert 0.02 <= rejected / 600 <= 0.09
 
 
-def test_what_has_no_correlation_has_no_p() -> None:
-    human = np.arange(5.0)
-    cells = [np.ones((5, 4)), np.random.default_rng(0).random((5, 4))]
-    values, p = perm_both(human, cells, permutations=50)
-    assert np.isnan(values[0])
-    assert np.isnan(p).all()
-    _, few = perm_both(np.arange(2.0), [np.eye(2), np.eye(2)[::-1]], permutations=50)
-    assert np.isnan(few).all()
-
-
 def test_holm_by_hand() -> None:
     # Sorted .01, .02, .03, .04: times 4, 3, 2, 1 gives .04, .06, .06, .04; made monotone: .04,
     # .06, .06, .06.
@@ -221,26 +208,6 @@ def test_clusters_by_hand() -> None:
     assert cluster_ranks(values, p) == [1, 1, 2, 2, None]
 
 
-@given(st.lists(st.integers(-5, 5), min_size=1, max_size=8))
-def test_p_does_not_depend_on_which_side_comes_first(differences: list[int]) -> None:
-    column = np.array(differences, dtype=float)[:, None]
-    signs, exact = permutation_signs(len(differences))
-    one, other = (paired(side, signs, exact)[0] for side in (column, -column))
-    assert one == other
-    assert 0 < one <= 1
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_holm_only_raises_and_keeps_the_order(values: list[float]) -> None:
-    p = np.array(values)
-    adjusted = holm(p)
-    assert (adjusted >= p - 1e-15).all()
-    assert (adjusted <= 1).all()
-    assert (adjusted <= np.minimum(1, p * len(p)) + 1e-12).all() or len(p) > 1
-    order = np.argsort(p, kind="stable")
-    assert (np.diff(adjusted[order]) >= 0).all()
-
-
 def test_clusters_do_not_depend_on_the_order() -> None:
     """The second and the third are equal; one of them alone is significantly worse."""
     values = np.array([0.9, 0.8, 0.8, 0.7])
@@ -253,28 +220,6 @@ def test_clusters_do_not_depend_on_the_order() -> None:
     assert cluster_ranks(np.array([0.8, 0.8 + 1e-16, 0.9]), p[np.ix_([1, 2, 0], [1, 2, 0])]) == [
         2, 2, 1,
     ]  # fmt: skip
-
-
-def test_sentence_effects_do_not_change_system_means() -> None:
-    """Two systems: 1 2 | 3 8, sentence means 2 5: −1 −3 | 1 3, system means −2 2, rest ±1 · √2."""
-    found = within_sentences(np.array([[1.0, 2.0], [3.0, 8.0]]))
-    root = np.sqrt(2)
-    assert found == pytest.approx(np.array([[-2 + root, -2 - root], [2 - root, 2 + root]]))
-    worth = np.array([100.0, -7.0])
-    assert within_sentences(np.array([[1.0, 2.0], [3.0, 8.0]]) + worth) == pytest.approx(found)
-    holes = within_sentences(np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, 4.0]]))
-    assert np.isnan(holes).tolist() == [[False, True], [False, True], [True, False]]
-
-
-def test_large_sentence_effects_hide_no_difference() -> None:
-    """A metric that follows quality and one that does not, with a large sentence effect."""
-    rng = np.random.default_rng(3)
-    human = np.arange(8.0)
-    worth = 50 * rng.normal(size=40)
-    good = human[:, None] + worth + rng.normal(size=(8, 40))
-    bad = rng.permutation(human)[:, None] + 50 * rng.normal(size=40) + rng.normal(size=(8, 40))
-    _, p = perm_both(human, [good, bad], permutations=500)
-    assert p[0, 1] < 0.01
 
 
 def test_rank_ranges_and_clusters_by_hand() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gecjury.core.errors import OptionError
-from gecjury.stats.correlation import pearson, spearman
+from gecjury.stats.correlation import pearson
 from gecjury.stats.grouped import window_correlations
 from gecjury.stats.preferences import pair_table
 
@@ -22,18 +21,6 @@ def test_windows_by_hand() -> None:
     assert [run.tolist() for run in systems] == [[1, 2, 3], [2, 3, 0]]
     np.testing.assert_allclose(rho, [-0.5, -0.5])
     assert r[0] == pytest.approx(pearson(human[[1, 2, 3]], metric[[1, 2, 3]]))
-
-
-def test_one_window_contains_all_systems_and_none_contains_more() -> None:
-    human, metric = np.arange(4.0), np.array([1.0, 0.0, 2.0, 5.0])
-    ((_, _, rho),) = window_correlations(human, metric, 4)
-    assert rho == spearman(human, metric)
-    assert not list(window_correlations(human, metric, 5))
-
-
-def test_refuses_small_windows() -> None:
-    with pytest.raises(OptionError, match="expected 3 or more"):
-        list(window_correlations(np.arange(4.0), np.arange(4.0), 2))
 
 
 def test_pair_table_by_hand() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from gecjury.metaeval.edits.cases import (
     annotator_pairs,
     baselines,
     edit_cases,
-    edit_types,
     unused_verdicts,
 )
 from gecjury.metaeval.edits.comparison import EditTasks, compare_edits, edit_tasks, plan_edits
@@ -30,7 +28,6 @@ from gecjury.metaeval.edits.measures import edit_agreement
 from gecjury.metaeval.settings import Level, Settings
 from gecjury.report.comparison import document, tables
 from gecjury.report.tables import tables_text
-from gecjury.scoring.by_edit import EditCase
 from gecjury.stats.resampling import Resampling
 from tests.gecjury.metaeval.edits.test_credit import Many, Verdict
 
@@ -84,16 +81,6 @@ def test_an_edit_of_a_correction_is_one_case() -> None:
     assert not replace(cases[0], edits=cases[0].edits[:1]).complete
 
 
-def test_edits_of_systems_that_are_not_compared_are_left_out() -> None:
-    whole = benchmark()
-    corpus = replace(whole.corpus, systems={"t": whole.corpus.systems["t"]})
-    cases = edit_cases(replace(whole, corpus=corpus))
-    assert [(c.row, c.correction, c.edit.correction) for c in cases] == [(0, "X b c", "X")]
-    pairs, _, place = annotator_pairs(replace(whole, corpus=corpus), cases)
-    assert not pairs  # Only one annotator judged it.
-    assert place.shape == (0,)
-
-
 def test_a_repeated_source_belongs_to_the_row_of_its_correction() -> None:
     corpus = Corpus(("a b c", "a b c"), {"s": Version(("X b c", "a Y c"))})
     verdicts = [
@@ -111,7 +98,7 @@ def test_a_repeated_source_belongs_to_the_row_of_its_correction() -> None:
     assert [(c.row, c.correction, c.valid) for c in cases] == [(0, "X b c", 1), (1, "a Y c", 0)]
     assert annotator_pairs(twice, cases)[2].tolist() == [1, 1]
     # Each is in the only correction of its row.
-    assert baselines(cases, (), seed=0)["same-edit"].tolist() == [1, 1]
+    assert baselines(cases, seed=0)["same-edit"].tolist() == [1, 1]
     note = "verdicts on corrections that none of the systems compared made: left out: 1"
     assert unused_verdicts(twice) == (note,)
 
@@ -132,26 +119,6 @@ def test_annotators_are_compared_in_both_directions() -> None:
     assert found.kappa == pytest.approx(-0.2)
 
 
-def test_an_annotator_who_contradicts_themselves_has_no_verdict() -> None:
-    twice = [*VERDICTS, *said("two", 0, "X Y c", (0, "X", False))]
-    both = replace(benchmark(), _verdicts=lambda: (tuple(twice), benchmark().verdicts()[1], ()))
-    place = annotator_pairs(both, edit_cases(both))[2]
-    assert 0 not in place
-
-
-def test_baselines() -> None:
-    cases = edit_cases(benchmark())
-    found = baselines(cases, ["R:A", "R:B", "R:A", "R:B", "R:A"], seed=0)
-    assert found["frequent-type"].tolist() == [3, 2, 3, 2, 3]
-    # X is in both corrections of the first source, Y in one of them.
-    assert found["same-edit"].tolist() == [1, 0.5, 1, 1, 1]
-    assert "frequent-type" not in baselines(cases, (), seed=0)
-
-
-def typed(cases: Sequence[EditCase], _: Runtime) -> tuple[str, ...]:
-    return ("R:X",) * len(cases)
-
-
 def tried(*scorers: Any, level: Level = "edit") -> list[str]:
     tasks = edit_tasks(scorers, benchmark(), Settings(level=level))
     return [scorer.name for scorer in tasks.chosen]
@@ -160,7 +127,7 @@ def tried(*scorers: Any, level: Level = "edit") -> list[str]:
 def test_every_metric_is_compared_with_the_verdicts() -> None:
     settings = Settings(level="edit", resampling=Resampling(resamples=20))
     tasks = edit_tasks([Many(), Verdict()], benchmark(), settings)
-    found = compare_edits(tasks, benchmark(), Runtime(), settings, types_of=typed)
+    found = compare_edits(tasks, benchmark(), Runtime(), settings)
     assert found is not None
     assert found.missing == 0
     many, verdict = found.results
@@ -172,10 +139,8 @@ def test_every_metric_is_compared_with_the_verdicts() -> None:
     assert (verdict.agreement.threshold, verdict.agreement.accuracy) == ("fixed", 1.0)
     assert (found.edits, found.corrections, found.sources) == (5, 4, 3)
     assert (found.ceiling.edits, found.resamples) == (3, 20)
-    assert set(found.chance) == {"constant", "random", "frequent-type", "same-edit"}
+    assert set(found.chance) == {"constant", "random", "same-edit"}
     assert found.chance["constant"].agreement.auc == 0.5
-    assert found.typed
-    assert agreement.by_type
     assert "asked" in found.notes
     assert compare_edits(EditTasks(), benchmark(), Runtime(), settings) is None
 
@@ -262,9 +227,7 @@ def test_seeda_only_has_cases_of_the_compared_systems(data_dir: Path) -> None:
 
 
 @pytest.mark.slow
-def test_seeda_types_and_files(
-    data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_seeda_files(data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("errant")
     argv = ["compare", "seeda", "-m", "errant", "-m", "gleu", "--level", "edit", "--quiet"]
     argv += ["--systems", "all", "--references", "official-um-deleted"]
@@ -275,15 +238,10 @@ def test_seeda_types_and_files(
     assert (errant["cases"], errant["valid"], errant["split"]) == (4873, 4447, 90)
     assert errant["auc"] == pytest.approx(0.711, abs=5e-4)
     assert gleu["auc"] == pytest.approx(0.682, abs=5e-4)
-    kinds = {kind["type"]: kind for kind in errant["by_type"]}
-    assert kinds["ORTH"]["cases"] - kinds["ORTH"]["valid"] == 58
-    assert sum(kind["cases"] for kind in kinds.values()) == 4873
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.iterdir())) == 1
     assert main(argv) == 0
     again = json.loads(capsys.readouterr().out)
     for row in (*first["rows"], *again["rows"]):
         row["edit"].pop("seconds")
         row.pop("edit_by_credit")
     assert again == first
-    cases = edit_cases(seeda(data_dir))
-    assert sum(not kind for kind in edit_types(cases, Runtime())) == 45

@@ -10,7 +10,6 @@ import pytest
 from gecjury import Resampling, load, load_benchmark
 from gecjury.benchmarks.benchmark import CorrectionLabels
 from gecjury.metaeval.edits.corrections import (
-    LabelComparison,
     compare_labels,
     label_agreements,
 )
@@ -65,9 +64,3 @@ def test_every_metric_and_class_has_a_row() -> None:
     rows = {row.human: row.agreement for row in found.rows if row.label == "changes"}
     wanted = label_agreements(labels, table.sentences, None)
     assert rows == {name: agreement for name, agreement, _ in wanted}
-
-
-def test_classes_with_few_corrections_are_reported() -> None:
-    found = LabelComparison(LABELS, ())
-    assert found.counts == {"TP": 3, "FP1": 1, "FP3": 2, "TN": 1}
-    assert found.few == {"FP1": 1, "FP3": 2}

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from gecjury.corpus.edits import Edit
 from gecjury.metaeval.edits.measures import (
     edit_agreement,
-    pooled_types,
     ranking_measures,
     source_halves,
 )
@@ -110,23 +109,6 @@ def test_accuracy_and_balanced_accuracy_choose_different_thresholds() -> None:
     assert found.kappa == pytest.approx(32 / 56)
 
 
-def test_edits_of_a_source_stay_in_one_half() -> None:
-    cases = [case(f"s{n % 5}", 1) for n in range(40)]
-    source, first, count = source_halves(cases, seed=3)
-    assert count == 5
-    for number in range(5):
-        assert len(set(first[source == number].tolist())) == 1
-    assert len(set(source[first].tolist())) == 3  # the extra source is in the first half
-
-
-def test_one_source_leaves_nothing_to_resample() -> None:
-    cases = [case("s", 1), case("s", 0), case("s", 1)]
-    found = edit_agreement(cases, np.array([0.9, 0.5, 0.2]), resamples=50)
-    # Every resample is that source once: the interval is the value, 1 of 2 pairs right.
-    assert found.auc == 0.5
-    assert found.ci95["auc"] == (0.5, 0.5)
-
-
 def test_intervals_contain_the_value_and_depend_on_the_seed() -> None:
     rng = np.random.default_rng(5)
     cases = [case(f"s{n // 3}", float(rng.random() < 0.8)) for n in range(300)]
@@ -137,19 +119,6 @@ def test_intervals_contain_the_value_and_depend_on_the_seed() -> None:
     for name, (low, high) in found.ci95.items():
         assert low < getattr(found, name) < high, name
     assert edit_agreement(cases, scores, resamples=200, seed=2).ci95 != found.ci95
-
-
-def test_types() -> None:
-    types = ["R:VERB:TENSE", "U:DET", "UNK", ""]
-    assert pooled_types(types, [case("s", 1)] * 4) == ("rest",) * 4  # too few of each
-    cases = [case("s", float(n % 2)) for n in range(200)]
-    found = pooled_types(["M:DET"] * 100 + ["R:DET"] * 50 + ["R:NOUN"] * 50, cases)
-    assert found == ("DET",) * 150 + ("rest",) * 50
-    measured = edit_agreement(cases, np.array([c.valid for c in cases]), types=found)
-    assert [(t.type, t.cases, t.valid, t.auc, t.balanced) for t in measured.by_type] == [
-        ("DET", 150, 75, 1.0, 1.0),
-        ("rest", 50, 25, 1.0, 1.0),
-    ]
 
 
 edits = st.lists(st.tuples(st.booleans(), st.integers(0, 4), st.integers(0, 3)), min_size=1)
@@ -173,36 +142,3 @@ def test_ranking_equals_counting_pairs(rows: list[tuple[bool, int, int]]) -> Non
     below = [sum(b <= a for b in no) / sum(b <= a for b in yes + no) for a in no]
     assert valid == pytest.approx(sum(above) / len(above))
     assert invalid == pytest.approx(sum(below) / len(below))
-
-
-@given(st.lists(st.tuples(st.booleans(), st.integers(-9, 9)), min_size=2))
-def test_auc_depends_only_on_the_order(rows: list[tuple[bool, int]]) -> None:
-    cases = [case(str(n), float(truth)) for n, (truth, _) in enumerate(rows)]
-    scores = np.array([score for _, score in rows], dtype=float)
-    one = edit_agreement(cases, scores, threshold=None)
-    other = edit_agreement(cases, np.exp(scores / 3), threshold=None)
-    np.testing.assert_array_equal(
-        [one.auc, one.average_precision, one.average_precision_invalid],
-        [other.auc, other.average_precision, other.average_precision_invalid],
-    )
-    # Thresholds are halfway between scores, and scaling preserves that.
-    scaled = edit_agreement(cases, 4 * scores - 2, threshold=None)
-    np.testing.assert_array_equal(
-        [one.accuracy, one.balanced, one.kappa], [scaled.accuracy, scaled.balanced, scaled.kappa]
-    )
-    negated = edit_agreement(cases, -scores)
-    np.testing.assert_allclose(one.auc, 1 - negated.auc)
-
-
-def test_edit_agreement_by_hand() -> None:
-    votes = [1.0, 1.0, 0.0, 0.0, 0.5, 1.0]
-    cases = [EditCase(0, "s", ("", ""), Edit(0, 1, "x"), (), vote) for vote in votes]
-    found = edit_agreement(cases, np.array([0.9, 0.4, 0.4, 0.1, 0.9, NAN]))
-    # pairs valid × invalid: .9 > .4, .9 > .1, .4 = .4 (half), .4 > .1: 3.5 of 4
-    assert found.auc == 3.5 / 4
-    # at 0.5: right, wrong, right, right
-    assert found.accuracy == 0.75
-    assert found.balanced == 0.75
-    # called valid 1/4, are valid 2/4: chance .25·.5 + .75·.5 = .5
-    assert found.kappa == 0.5
-    assert (found.cases, found.valid, found.missing, found.split) == (4, 2, 1, 1)

@@ -18,12 +18,10 @@ from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.tasks.comparison import TaskComparison, TaskTrial
+from gecjury.metaeval.tasks.comparison import TaskTrial
 from gecjury.report.tasks import absences, task_document, tasks_verdict
 from gecjury.scoring.registry import load
 from gecjury.stats.resampling import Resampling
-from gecjury.studies.compare import Compare
-from gecjury.studies.compare import compare as compare_study
 
 FEW = Resampling(resamples=40, permutations=100)
 SAMPLE = load_benchmark("sample")
@@ -164,24 +162,6 @@ def test_benchmarks_that_share_sources_are_drawn_together() -> None:
     assert (whole.sum(axis=1) == LINES).all()
 
 
-def test_benchmarks_without_common_sources_keep_their_draws() -> None:
-    names = list(SECOND.corpus.names)
-    other = replace(SECOND, corpus=SECOND.corpus.with_systems(names[:4]))
-    both = trial([FIRST, other])
-    assert both.groups == (("first",), ("second",))
-    assert both.trials["first"].study.sentence_draws is None
-
-
-def test_soft_accuracy_without_resampling() -> None:
-    plain = Resampling(over="none")
-    with pytest.raises(OptionError, match="nothing is tested"):
-        trial([FIRST, SECOND], statistic="spa", resampling=plain)
-    compared = trial([FIRST, SECOND], statistic="spa", level="system").compare()
-    assert [task.statistic for task in compared.tasks] == ["spa"] * 2
-    none = trial([FIRST, SECOND], resampling=plain).compare()
-    assert (none.tests, none.averages[0].ci95) == ((), None)
-
-
 def test_document_and_verdict() -> None:
     compared = trial([FIRST, without_references(SECOND)]).compare()
     record = task_document(compared)
@@ -214,9 +194,3 @@ def test_command_keeps_scores_by_benchmark_and_writes_a_page(
     assert "n/a" in text
     assert main(words) == 0
     assert "not applicable in own:system" in capsys.readouterr().out
-
-
-def test_function_takes_several_benchmarks() -> None:
-    result = compare_study([FIRST, SECOND], ["green", "changes"], Compare(resampling=FEW))
-    assert len(result.table("tasks").rows) == 4
-    assert isinstance(getattr(result, "comparison", None), TaskComparison)

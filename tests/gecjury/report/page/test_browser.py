@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import importlib.resources
 import io
@@ -20,7 +19,7 @@ from gecjury.report.result import Result
 from gecjury.scoring.by_edit import HeatMap
 from gecjury.studies.explain import plan_table
 from tests import chromium
-from tests.gecjury.report.page.test_page import EVIL, study_of
+from tests.gecjury.report.page.test_page import study_of
 
 pytestmark = [
     pytest.mark.browser,
@@ -139,24 +138,6 @@ def test_names_and_sentences_have_no_effect_on_either_page(
         assert any("Content Security Policy" in problem for problem in tab.problems)
 
 
-def test_the_heat_map_is_coloured_under_its_policy(tab: chromium.Page, tmp_path: Path) -> None:
-    plan = HeatMap(EVIL, (EVIL, "b"), ("c", EVIL), np.array([[0.5, 0.1], [0.2, 0.0]]))
-    path = tmp_path / "plan.html"
-    path.write_text(plan_page(plan, {"source": EVIL}), encoding="utf-8")
-    opened(tab, path)
-    assert tab.problems == []
-    assert tab.run("document.querySelector('h1').textContent") == EVIL
-    cells = "[...document.querySelectorAll('tbody td.n')]"
-    assert tab.run(f"{cells}.map(cell => cell.textContent)") == ["0.500", "0.100", "0.200", "0.000"]
-    colours = tab.run(f"{cells}.map(cell => getComputedStyle(cell).backgroundColor)")
-    assert colours == [
-        "rgb(31, 90, 160)",
-        "rgba(31, 90, 160, 0.2)",
-        "rgba(31, 90, 160, 0.4)",
-        "rgba(31, 90, 160, 0)",
-    ]
-
-
 def test_a_table_is_sorted_by_a_heading(tab: chromium.Page, report: Path) -> None:
     opened(tab, report)
     click = "document.querySelectorAll('table.sortable thead tr:last-child th')[{}]"
@@ -173,17 +154,6 @@ def test_a_table_is_sorted_by_a_heading(tab: chromium.Page, report: Path) -> Non
     # The rows for chance and ceiling do not move.
     below = "document.querySelector('table.sortable').tBodies[1].rows"
     assert tab.run(f"[...{below}].at(-1).cells[0].textContent") == "two annotators"
-
-
-def test_the_keyboard_reaches_and_presses_a_heading(tab: chromium.Page, report: Path) -> None:
-    opened(tab, report)
-    for _ in range(60):
-        tab.press("Tab")
-        if tab.run("document.activeElement.closest('th') !== null"):
-            break
-    assert tab.run("document.activeElement.textContent") == "metric"
-    tab.press("Enter")
-    assert tab.run("document.activeElement.closest('th').getAttribute('aria-sort')")
 
 
 def test_sentences_are_sorted_and_shown_in_parts(tab: chromium.Page, report: Path) -> None:
@@ -222,74 +192,6 @@ def test_filters_by_text_system_and_disagreeing_metric(tab: chromium.Page, repor
     assert "No sentence" in tab.run("document.getElementById('shown').textContent")
 
 
-def test_a_filter_is_kept_in_the_address(tab: chromium.Page, report: Path) -> None:
-    opened(tab, report)
-    tab.run(
-        "{ const c = document.getElementById('controls'); c.elements.system.value = 'hasty';"
-        "c.dispatchEvent(new Event('input', {bubbles: true})); }"
-    )
-    assert tab.run("location.hash") == "#system=hasty"
-    tab.run("location.hash = '#sort=a'")
-    tab.run("new Promise(done => setTimeout(done, 100))")
-    assert tab.run("document.getElementById('controls').elements.system.value") == ""
-    assert tab.problems == []
-
-
-@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
-def test_a_plot_is_on_the_first_screen_and_the_contents_on_every_screen(
-    tab: chromium.Page, report: Path, width: int, height: int
-) -> None:
-    opened(tab, report)
-    tab.size(width, height, phone=width < 500)
-    place = "document.querySelector('svg.plot').getBoundingClientRect()"
-    assert 0 < tab.run(f"{place}.top") < tab.run(f"{place}.bottom") <= height
-    contents = "document.querySelector('nav')"
-    assert tab.run(f"{contents}.getBoundingClientRect().bottom") < height
-    tab.run("document.getElementById('settings').scrollIntoView({behavior: 'instant'})")
-    assert tab.run(f"{contents}.getBoundingClientRect().top") == 0
-    heading = "document.querySelector('#settings h2').getBoundingClientRect().top"
-    assert tab.run(heading) >= tab.run(f"{contents}.getBoundingClientRect().bottom")
-    last = f"{contents}.querySelector('li:last-child a')"
-    tab.run(f"{last}.focus()")
-    assert tab.run(f"{last}.getBoundingClientRect().right") <= width
-    assert tab.run("document.documentElement.scrollWidth") == width
-
-
-def test_a_word_opens_its_card_without_a_script(tab: chromium.Page, report: Path) -> None:
-    opened(tab, report, script=False)
-    card = "document.getElementById('term-r')"
-    assert not tab.run(f"{card}.checkVisibility()")
-    for _ in range(20):
-        tab.press("Tab")
-        if tab.run("document.activeElement.classList.contains('term')"):
-            break
-    tab.press("Enter")
-    assert tab.run(f"{card}.checkVisibility()")
-    assert "Pearson" in tab.run(f"{card}.innerText")
-    tab.run("document.querySelectorAll('.term')[1].click()")
-    assert not tab.run(f"{card}.checkVisibility()")
-
-
-def test_a_saved_picture_looks_as_on_the_page(
-    tab: chromium.Page, report: Path, tmp_path: Path
-) -> None:
-    opened(tab, report)
-    link = "document.querySelector('a[download]')"
-    text = base64.b64decode(tab.run(f"{link}.href").partition(",")[2]).decode()
-    words = (
-        "[...document.querySelector('svg.plot').querySelectorAll('text')].map(t => t.textContent)"
-    )
-    shown = tab.run(words)
-    path = tmp_path / tab.run(f"{link}.download")
-    path.write_text(text, encoding="utf-8")
-    tab.open(path)
-    assert tab.problems == []
-    assert len(tab.requests) == 1
-    assert tab.run("[...document.querySelectorAll('text')].map(t => t.textContent)") == shown
-    colour = "getComputedStyle(document.querySelector('.m')).fill"
-    assert tab.run(colour) == "rgb(0, 114, 178)"
-
-
 def luminance(colour: str) -> float:
     parts = [int(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
     linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
@@ -326,20 +228,6 @@ def test_contrast(tab: chromium.Page, report: Path, scheme: str) -> None:
     assert (luminance(dark) < 0.1) == (scheme == "dark")
 
 
-@pytest.mark.parametrize("width", [320, 360, 768])
-def test_a_phone_scrolls_tables_and_not_the_page(
-    tab: chromium.Page, report: Path, width: int
-) -> None:
-    opened(tab, report)
-    tab.size(width, 740, phone=True)
-    tab.run(f"{CHOSEN}[0].open = true")
-    assert tab.run("document.documentElement.scrollWidth") == width
-    assert tab.run(
-        "[...document.querySelectorAll('table')].every(t => t.closest('.scroll').clientWidth"
-        f" <= {width})"
-    )
-
-
 def test_without_a_script_all_contents_are_there(tab: chromium.Page, report: Path) -> None:
     opened(tab, report, script=False)
     assert tab.run("document.querySelectorAll('th button').length") == 0
@@ -347,40 +235,6 @@ def test_without_a_script_all_contents_are_there(tab: chromium.Page, report: Pat
     assert tab.run("getComputedStyle(document.getElementById('controls')).display") == "none"
     tab.run("document.querySelector('#browser summary').click()")
     assert tab.run("document.querySelector('#browser table').checkVisibility()")
-
-
-def test_print_leaves_out_controls_and_unfolds_sections(tab: chromium.Page, report: Path) -> None:
-    opened(tab, report)
-    tab.media("light", "print")
-    assert tab.run("getComputedStyle(document.querySelector('nav')).display") == "none"
-    assert tab.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    # Sections folded on screen are printed, except the long ones: matrices and sentences.
-    for part, printed in (("windows", True), ("settings", True), ("browser", False)):
-        inside = f"document.querySelector('#{part} > details > :nth-child(2)')"
-        assert tab.run(f"{inside}.checkVisibility()") == printed
-    tab.media("light")
-    assert not tab.run("document.querySelector('#windows svg').checkVisibility()")
-
-
-def test_other_scripts_are_laid_out(tab: chromium.Page, tmp_path: Path) -> None:
-    path = tmp_path / "page.html"
-    plan = HeatMap("plan", ("שלום", "日本語"), ("a", "b"), np.array([[0.5, 0.1], [0.2, 0.0]]))
-    facts = {"source": "שלום עולם 12 .", "hypothesis": "hello world ."}
-    path.write_text(plan_page(plan, facts, "he"), encoding="utf-8")
-    opened(tab, path)
-    directions = "[...document.querySelectorAll('dd')].map(e => getComputedStyle(e).direction)"
-    assert tab.run(directions) == ["rtl", "ltr"]
-    assert tab.run("document.querySelector('dd').lang") == "he"
-    path.write_text(report_page(*study_of("日本語の訂正システム第二版改" * 2)), encoding="utf-8")
-    opened(tab, path)
-    tab.size(390, phone=True)
-    assert tab.run("document.documentElement.scrollWidth") == 390
-    inside = (
-        "[...document.querySelectorAll('svg.plot text')].filter(t => { const b = t.getBBox();"
-        "return b.x < -1 || b.x + b.width > t.ownerSVGElement.viewBox.baseVal.width + 1; })"
-        ".map(t => t.textContent)"
-    )
-    assert tab.run(inside) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -8,13 +8,11 @@ import re
 from typing import Any
 
 import pytest
-from markupsafe import Markup
 
 from gecjury.report.escaping import clean
 from gecjury.report.page.environment import environment
 from gecjury.report.page.listed import Piece
 from gecjury.report.page.markup import lang_attribute, render_page
-from gecjury.report.page.svg import Picture
 
 EVIL = "\"><script>alert('x')</script>"
 
@@ -63,7 +61,6 @@ def test_a_page_allows_only_its_own_style_and_script() -> None:
     )
     common: dict[str, Any] = {"facts": [(EVIL, EVIL)], "lang_attribute": lang_attribute("uk")}
     common["tables"] = [table]
-    common["plots"] = [(EVIL, EVIL, Picture(Markup("<svg></svg>"), EVIL, EVIL))]
     plain = render_page("listed", title=EVIL, **common)
     assert "script-src 'none'" in html.unescape(plain)
     assert "<script" not in plain

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from xml.etree import ElementTree
 
@@ -21,7 +20,6 @@ from gecjury.report.page.svg import (
     scatter,
     text_width,
     ticks,
-    window_lines,
 )
 
 NAMES = ("BART", "BERT-fuse", "GECToR-ens", "LM-Critic", "PIE", "REF-M", "Riken-Tohoku", "T5")
@@ -73,15 +71,6 @@ def test_a_scatter_plot_shows_every_system_at_its_position() -> None:
     assert title.text == "m against h, 3 systems"
 
 
-def test_a_scatter_plot_of_nothing_says_so() -> None:
-    nan = float("nan")
-    assert "no scores to draw" in scatter([nan], [1.0], ["a"], "judges", ("h", "m"))
-    # Constant scores have no line of best fit; only points are drawn.
-    drawn = scatter([1.0, 2.0, 3.0], [5.0, 5.0, 5.0], ["a", "b", "c"], "judges", ("h", "m"))
-    assert 'class="fit"' not in drawn
-    assert drawn.count("<polygon") == 3
-
-
 def test_intervals_and_limits_are_drawn_to_scale() -> None:
     rows = [estimate("x", "refless", 0.6, 0.5, 0.7), estimate("y", "judges", float("nan"))]
     drawn = parsed(intervals(rows, "accuracy", [("chance", 0.5), ("two annotators", 0.65)]))
@@ -102,16 +91,6 @@ def test_families_differ_in_shape_and_not_only_in_colour() -> None:
     assert len(shapes) == 5
 
 
-def test_lines_of_windows_break_at_undefined_correlations() -> None:
-    nan = float("nan")
-    drawn = window_lines([(4, [1.0, nan, 0.5, 0.0]), (8, [0.2])], "refbased", "m")
-    assert drawn.count("<polyline") == 3
-    assert len(re.findall(r"<circle", drawn)) == 4
-    for word in ("4 systems", "8 systems"):
-        assert word in drawn
-    assert math.isclose(float(re.findall(r'cy="([\d.]+)"', drawn)[0]), 20.0, abs_tol=0.1)
-
-
 def test_many_points_are_drawn_without_names_and_very_many_not_all() -> None:
     for count, circles in ((MOST_NAMED, MOST_NAMED), (200, 200), (3000, MOST_DRAWN)):
         values = [float(place) for place in range(count)]
@@ -124,14 +103,6 @@ def test_many_points_are_drawn_without_names_and_very_many_not_all() -> None:
         # The points span the frame.
         drawn = [float(x) for x in re.findall(r'<circle cx="([0-9.]+)"', svg)]
         assert max(drawn) - min(drawn) > 240
-
-
-def test_windows_of_many_systems_are_not_all_spelled_out() -> None:
-    values = [(place % 7) / 10 for place in range(2000)]
-    svg = str(window_lines([(4, values), (8, values[:-4])], "refbased", "r"))
-    assert "windows of 4: 2000, from 0.00 to 0.60" in svg
-    assert svg.count("<text") < MOST_NAMED + 12
-    assert len(svg) < 100_000
 
 
 def test_wide_characters_have_their_full_width() -> None:
