@@ -64,6 +64,8 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("tune", "--curve"): "tune shows the best values; `score` gives those of any other value",
     ("alarms", "--documents"): "sentences are drawn and swapped one by one",
     ("attack", "--as-reward"): "the column `higher` of attack is how often damage raises a score",
+    ("*", "--price"): "write it into a table of prices: prices.json in the cache folder, or the "
+    "file that $GECJURY_PRICES names",
     ("*", "--prices"): "put the table into prices.json in the cache folder, or name it in "
     "$GECJURY_PRICES",
     ("annotate", "--hide-edits"): "edits are always marked",

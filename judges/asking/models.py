@@ -135,7 +135,6 @@ class ModelTable:
         currency: e.g. `USD`.
         families: properties of models by the beginning of their names.
         batch_factor: cost of a batch as a share of the price.
-        fixed: the price that the user gave for every model, if any.
     """
 
     date: str
@@ -144,7 +143,6 @@ class ModelTable:
     families: Mapping[str, Traits] = field(default_factory=dict)
     batch_factor: float = 1.0
     path: str = ""
-    fixed: Price | None = None
 
     def __post_init__(self) -> None:
         """Refuse a date or currency that cannot be shown, and an invalid batch factor.
@@ -161,22 +159,12 @@ class ModelTable:
         return self.models.get(model) or self.models.get(_SNAPSHOT.sub("", model))
 
     def price(self, model: str, *, batch: bool = False) -> Price | None:
-        """Return the price of a model or of a dated snapshot; None where it is unknown.
-
-        A price that the user gave is used unchanged, for batches as well.
-        """
-        if self.fixed is not None:
-            return self.fixed
+        """Return the price of a model or of a dated snapshot; None where it is unknown."""
         if (listed := self._listed(model)) is None:
             return None
         price, factor = listed.price, self.batch_factor if batch else 1.0
         cached = None if price.cached is None else price.cached * factor
         return Price(price.input * factor, price.output * factor, cached)
-
-    @property
-    def source(self) -> str:
-        """The source of prices: the table's date, or the option that gave the price."""
-        return self.date if self.fixed is None else "--price"
 
     def traits_of(self, model: str) -> Traits | None:
         """Return the properties of a model's family; None where the family is unknown."""
@@ -212,7 +200,7 @@ def _packaged() -> ModelTable:
 
 
 def model_table(runtime: Runtime) -> ModelTable:
-    """Return the price table of a run: the package's or the user's, with a price from the user.
+    """Return the price table of a run: the package's or the user's.
 
     Raises:
         InputError: the user's file is not such a table.
@@ -220,11 +208,7 @@ def model_table(runtime: Runtime) -> ModelTable:
     own: str | Path | None = os.environ.get(PRICES_VARIABLE)
     if not own and (kept := runtime.cache_folder("prices.json")).exists():
         own = kept
-    table = read_models(own or None)
-    if runtime.price is None:
-        return table
-    read, written = (number / 1e6 for number in runtime.price)
-    return replace(table, fixed=Price(read, written))
+    return read_models(own or None)
 
 
 def read_models(path: str | Path | None = None) -> ModelTable:
@@ -250,8 +234,8 @@ def read_models(path: str | Path | None = None) -> ModelTable:
         raise InputError(
             f"{path}: not a price table ({visible(str(error)[:200])}); expected {expected}"
         ) from None
-    # The file must not set either of these.
-    return replace(table, path=str(path), fixed=None)
+    # Whatever the file says of its own path.
+    return replace(table, path=str(path))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -133,12 +134,19 @@ class Bench:
 
     def score(self, connect: Any = None, **options: Any) -> ScoreTable:
         """Score the corpus; `runtime` or its fields are options, too."""
-        names = ("concurrency", "cache", "max_cost", "price", "spending", "api_key_env", "batch")
+        names = ("concurrency", "cache", "max_cost", "spending", "api_key_env", "batch")
         fields = {name: options.pop(name) for name in names if name in options}
         scorer: Any = self.judge(self.server, **options)
         scorer = scorer if connect is None else scorer.asking(connect)
         table: ScoreTable = scorer.score_corpus(self.corpus, replace(self.runtime, **fields))
         return table
+
+    def set_price(self, read: float, written: float, currency: str = "USD") -> None:
+        """Write a table with the price of a million tokens of the judge's model."""
+        path = self.runtime.cache_folder("prices.json")
+        path.parent.mkdir(exist_ok=True)
+        models = {"tiny": {"input": read, "output": written}}
+        path.write_text(json.dumps({"date": "2020-01-01", "currency": currency, "models": models}))
 
     @property
     def store(self) -> Path:

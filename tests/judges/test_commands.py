@@ -167,24 +167,6 @@ def test_clear_lines_for_bad_input(
     assert (status, "not a store of judgments" in err) == (2, True)
 
 
-def test_a_price_on_the_command_line(call: Call, serve: Serve, files: list[str]) -> None:
-    server = serve()
-    argv = ["score", *files, "-m", f"llm-s:model=m,base_url={server.url}", "--price", "2,8"]
-    record = json.loads(call(*argv, "--dry-run")[1])
-    cost = 2e-6 * record["tokens"]["input"] + 8e-6 * record["tokens"]["output"]
-    assert record["cost"]["amount"] == pytest.approx(cost)
-    status, _, err = call(*argv, "--max-cost", "0.0000001")
-    assert (status, "stopped before --max-cost" in err) == (1, True)
-    assert not server.bodies
-    status, out, _ = call(*argv, "--max-cost", "1")
-    assert (status, "USD (prices: --price)" in out) == (0, True)
-    assert len(server.bodies) == 2
-    for wrong in ("2", "2,8,1", "a,b", "-1,2", "nan,1", "", "2;8"):
-        status, out, err = call(*argv[:-2], f"--price={wrong}")
-        assert (status, out) == (2, "")
-        assert err.startswith("gecjury: --price")
-
-
 @pytest.mark.security
 def test_server_messages_cannot_control_the_terminal(
     call: Call, serve: Serve, files: list[str]

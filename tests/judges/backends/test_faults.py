@@ -636,17 +636,16 @@ def test_fitting_lowers_the_cap_no_further_than_an_answer_needs() -> None:
 # --- costs ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("given", ["a table", "a price"])
+@pytest.mark.parametrize("place", ["cache folder", "variable"])
 def test_the_cost_cap_is_respected(
-    bench: Bench, tmp_path: Path, given: str, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = {"date": "2020-01-01", "currency": "EUR"}
-    table |= {"models": {"tiny": {"input": 1e6, "output": 0}}}  # type: ignore[dict-item]
-    if given == "a table":
-        (tmp_path / "mine.json").write_text(json.dumps(table))
+    with pytest.raises(OptionError, match=r"no price is known for 'tiny': .*prices\.json"):
+        bench.score(max_cost=1.0)
+    bench.set_price(1e6, 0.0, "EUR")
+    if place == "variable":
+        bench.runtime.cache_folder("prices.json").rename(tmp_path / "mine.json")
         monkeypatch.setenv("GECJURY_PRICES", str(tmp_path / "mine.json"))
-    else:
-        bench.runtime = replace(bench.runtime, price=(1e6, 0.0))
     plan = bench.judge(bench.server).plan(bench.corpus, bench.runtime)
     assert plan is not None
     assert (plan.requests, plan.cost["amount"]) == (3, plan.tokens["input"])
@@ -662,20 +661,7 @@ def test_the_cost_cap_is_respected(
     cost = member(bench.score(max_cost=5000.0, spending=higher))["cost"]
     assert max(bench.server.asked.values()) == 1
     assert math.isclose(cost["amount"], capped.amount + higher.amount)
-    source = ("EUR", "2020-01-01") if given == "a table" else ("USD", "--price")
-    assert (cost["currency"], cost["prices"]) == source
-
-
-def test_the_cache_folder_may_have_the_prices(bench: Bench) -> None:
-    bench.start()
-    with pytest.raises(OptionError, match=r"no price is known for 'tiny': .*--price IN,OUT"):
-        bench.score(max_cost=1.0)
-    assert not bench.server.bodies
-    folder = bench.runtime.cache_folder()
-    folder.mkdir()
-    table = {"date": "d", "currency": "EUR", "models": {"tiny": {"input": 1, "output": 1}}}
-    (folder / "prices.json").write_text(json.dumps(table))
-    assert member(bench.score(max_cost=1.0))["cost"]["currency"] == "EUR"
+    assert (cost["currency"], cost["prices"]) == ("EUR", "2020-01-01")
 
 
 USAGES = [
@@ -697,11 +683,12 @@ def test_the_cost_cap_holds_where_a_server_reports_no_tokens(bench: Bench, usage
         return said
 
     bench.start(behave)
+    bench.set_price(1e6, 0.0)
     # Room for two of three prompts, each counted as 194 tokens · 1.3 = 252.2 USD.
     with pytest.raises(IncompleteError, match=r"50[45]\.\d+ USD \(an estimate: .*1 of 3 questions"):
-        bench.score(price=(1e6, 0.0), max_cost=750.0, spending=Spending())
+        bench.score(max_cost=750.0, spending=Spending())
     assert len(bench.server.bodies) == 2
-    table = bench.score(price=(1e6, 0.0), max_cost=2e3, spending=Spending())
+    table = bench.score(max_cost=2e3, spending=Spending())
     cost = member(table)["cost"]
     assert (cost["estimated"], cost["amount"]) == (3, pytest.approx(3 * 252.2, abs=3))
     rows = table.statistics.details["audit"]["rows"]
@@ -725,11 +712,12 @@ def test_the_cost_cap_holds_where_an_estimate_is_too_low(
         return said
 
     bench.start(behave, latency=0.01)
+    bench.set_price(1e6, 1e6)
     lines = [f"{line} {number}" for number in range(60)]
     bench.corpus = corpus_of_texts(lines, lines)
     cap, spending = 15_000.0 * times, Spending()
     with pytest.raises(IncompleteError, match="stopped before --max-cost"):
-        bench.score(concurrency=16, price=(1e6, 1e6), max_cost=cap, spending=spending)
+        bench.score(concurrency=16, max_cost=cap, spending=spending)
     assert 0.5 * cap < spending.amount <= cap
     assert bench.server.most_under_way > 1
 
