@@ -90,6 +90,8 @@ OPTIONS: dict[tuple[str, str], str] = {
     ): "parts of speech are named as in spaCy 2, as in the published scores",
     ("m2 retype", "--pos"): "parts of speech are named as in spaCy 2, as in the published scores",
     ("m2 text", "--overlaps"): "overlapping edits are kept",
+    ("judgments show", "--benchmark"): "`gecjury compare BENCHMARK -m JUDGE --html FILE` shows "
+    "sentences on which judge and people disagree",
     ("judgments show", "--no-browser"): "it writes a page: --html FILE",
     ("judgments show", "--port"): "it writes a page: --html FILE",
     ("maege", "--chains"): "`--seeds K` draws more chains",
@@ -102,6 +104,8 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("power", "--try"): "run `power` on a part of your sentences to see what they forecast",
     ("power", "--width"): "a 95% interval of width w needs (3.92 · c / w)²; c: deviation in JSON",
     ("power", "-d"): "three differences are shown; the number falls with 1/d²",
+    ("serve", "--compare"): "`gecjury compare ... --html FILE` writes a page",
+    ("serve", "--scores"): "`gecjury rank` shows the scores of several systems",
     ("score", "--address"): "set RAY_ADDRESS to auto or HOST:PORT",
     ("score", "--num-gpus"): "in Python, score_dataset(..., engine=RayEngine(num_gpus=N))",
     ("score", "--output-format"): "scores are written as Parquet",

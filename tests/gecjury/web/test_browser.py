@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import importlib.resources
-import io
 import json
 import random
 import shutil
@@ -19,7 +18,6 @@ from typing import Any
 
 import pytest
 
-from gecjury.cli import main
 from tests import chromium
 from tests.shell import REPOSITORY
 
@@ -278,16 +276,10 @@ def test_pages_fit_the_screen_and_have_enough_contrast(
         for path in ("/judge?as=anna&window=w1", "/", "/overview"):
             looked_at(tab, server.address + path, width, scheme)
             assert min(tab.run(SIZES), default=44) >= 40
-    out = io.StringIO()
-    argv = ["compare", "sample", "-m", "green", "-m", "gleu", "--format", "json"]
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
-        assert main([*argv, "--resamples", "10", "-o", str(sample / "scores")]) == 0
-    (sample / "c.json").write_text(out.getvalue())
-    server = serve("serve", "--compare", "c.json", "--scores", "scores")
+    server = serve("serve")
     enter(tab, server)
     for width, scheme in ((360, "light"), (1180, "dark")):
-        for path in ("/", "/comparison/0", "/leaderboard"):
-            looked_at(tab, server.address + path, width, scheme)
+        looked_at(tab, f"{server.address}/", width, scheme)
     tab.visit(f"{server.address}/")
     tab.run("document.querySelector('.another').click()")
     assert tab.run("document.querySelectorAll('[name=output]').length") == 3

@@ -76,7 +76,7 @@ def test_verdicts_have_token_positions(shell: Shell) -> None:
 
 
 def test_pasted_texts_are_tokenized_scored_and_joined_for_display() -> None:
-    desk = open_desk([], [], None, Runtime(), JAPANESE)
+    desk = open_desk([], Runtime(), JAPANESE)
     data = {
         "token": desk.token, "source": SOURCE, "output": GOOD, "system": "", "reference": GOOD,
         "metric": ["green", "gleu"],

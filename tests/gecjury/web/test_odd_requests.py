@@ -64,7 +64,7 @@ def test_forms_of_the_judging_page(browser: Callable[..., Browser], seed: int) -
 
 
 def test_forms_of_the_page_to_try_metrics() -> None:
-    desk = open_desk(["green"], [], None, Runtime())
+    desk = open_desk(["green"], Runtime())
     rng = random.Random(5)
     fields = ["source", "output", "system", "reference", "metric"]
     seen = set()

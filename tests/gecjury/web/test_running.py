@@ -56,8 +56,6 @@ def test_invalid_input_is_refused_before_serving(shell: Shell) -> None:
         (("annotate", *files[:2], "-o", "j.csv"), "there is nothing to judge"),
         (("annotate", *files, "-o", "mine.txt/j.csv"), "j.answers.jsonl: cannot be written"),
         (("annotate", *files[:2], "-o", "j.csv", "--port", "99999"), "at most 65535"),
-        (("serve", "--compare", "source.txt"), "is not JSON"),
-        (("serve", "--scores", "no"), "cannot be read"),
         (("serve", "-m", "llm-s:model=x"), "asks a server"),
         (("serve", "--dry-run"), "--dry-run"),
     ):

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import pytest
 from starlette.testclient import TestClient
 
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.languages.language import language_of
 from gecjury.scoring.registry import load
@@ -171,11 +171,11 @@ def test_pasted_text_is_escaped(desk: Desk) -> None:
 
 @pytest.mark.security
 def test_named_metrics_are_offered_and_judges_refused() -> None:
-    assert "green:beta=1" in open_desk(["green:beta=1"], [], None, Runtime()).metrics
+    assert "green:beta=1" in open_desk(["green:beta=1"], Runtime()).metrics
     with pytest.raises(OptionError, match="asks a server about every text"):
-        open_desk(["llm-s:model=x"], [], None, Runtime())
+        open_desk(["llm-s:model=x"], Runtime())
     with pytest.raises(OptionError, match="did you mean green"):
-        open_desk(["gren"], [], None, Runtime())
+        open_desk(["gren"], Runtime())
 
 
 def test_long_results_state_how_much_is_explained(
@@ -233,13 +233,3 @@ def test_scoring_stops_when_the_browser_disconnects(
     }  # fmt: skip
     asyncio.run(asyncio.wait_for(app(scope, receive, send_nothing), 10))
     assert stopped.is_set()
-
-
-@pytest.mark.security
-def test_invalid_addresses_and_missing_files_are_refused(desk: Desk) -> None:
-    page = page_of(desk)
-    numbers = [f"/comparison/{digits}" for digits in ("0", "x", "-1", "9" * 5001)]
-    for address in (*numbers, "/leaderboard", "/nothing"):
-        assert page.get(address).status_code == 404
-    with pytest.raises(InputError):
-        open_desk([], ["/nothing.json"], None, Runtime())
