@@ -157,7 +157,7 @@ def test_reasoning_and_cached_tokens_are_counted_and_paid(
         backend="openai", model="m", base_url="", messages=(), schema=None, sampling={}
     )
     record = {"choices": [{"message": {"content": "{}"}}], "usage": usage}
-    reply = read_completion(record, Attempt(request), Price(2.0, 10.0, 0.5), ())
+    reply = read_completion(record, Attempt(request), Price(2e6, 1e7, 5e5), ())
     assert (
         reply.input_tokens, reply.output_tokens, reply.reasoning_tokens, reply.cached_tokens
     ) == counts  # fmt: skip
