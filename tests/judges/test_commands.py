@@ -73,32 +73,6 @@ def test_a_dry_run_counts_what_is_still_to_be_asked(
     assert (status, json.loads(out)["requests"] > 10) == (0, True)
 
 
-@pytest.mark.slow
-def test_compare_prints_the_audit_with_humans_and_ceiling(call: Call, serve: Serve) -> None:
-    metric = f"llm-s:model=m,base_url={serve().url},orders=2,repeats=2"
-    argv = ["compare", "sample", "-m", metric, "-m", "green", "--resamples", "100"]
-    status, out, err = call(*argv, "--format", "json")
-    assert (status, err) == (0, "")
-    record = json.loads(out)
-    assert [row["family"] for row in record["rows"]] == ["judges", "refbased"]
-    (audit,) = record["audits"].values()
-    member = audit["members"][0]
-    assert set(member) >= {
-        "valid", "refused", "truncated", "unparsable", "flips", "repeat_agreement", "histogram",
-        "positions", "tokens", "cost", "seconds",
-    }  # fmt: skip
-    assert member["repeat_agreement"]["equal"] == 1  # this model is constant
-    assert audit["humans"]["edit"]["accuracy"] == record["rows"][0]["sentence"]["accuracy"]
-    assert audit["humans"]["edit"]["ceiling"] == record["ceiling"]["edit"]["accuracy"]
-    _, out, _ = call(*argv)
-    for what in (
-        "valid replies", "refused, truncated, unparsable", "flips when reordered",
-        "equal when repeated", "mean score by position", "agreement with humans (edit)",
-        "tokens read, written", "cost", "wall time",
-    ):  # fmt: skip
-        assert what in out
-
-
 def test_missing_verdicts_make_the_exit_status_1(
     call: Call, serve: Serve, files: list[str]
 ) -> None:

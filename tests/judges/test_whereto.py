@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from gecjury.cli import main
 from gecjury.core.addresses import key_variable
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
@@ -230,22 +229,3 @@ def test_a_jury_that_was_trained_with_a_server_keeps_no_address(tmp_path: Path) 
     assert "host" not in text
     assert "llm-s:model=a,criterion=fluency" in text
     assert load("jury", file=str(tmp_path / "x.json"), allow_judges=True).name == "jury"
-
-
-def test_tuning_asks_the_server_named_and_shows_no_key(
-    serve: Serve, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    server = serve()
-    argv = ["tune", "llm-s:model=tiny,temperature=0:1:1", "sample"]
-    argv += ["--aggregate", "mean", "--cache", str(tmp_path / "cache"), "--format", "json"]
-    address = server.url.replace("http://", "http://user:a-key-in-an-address@")
-    assert main([*argv, "--base-url", address]) == 0
-    assert server.bodies
-    said = capsys.readouterr()
-    assert "a-key-in-an-address" not in said.out + said.err
-    assert {body["temperature"] for body in server.bodies} == {0, 1}
-    # An address in the metric's options takes precedence, and its port is not a range.
-    request_count = len(server.bodies)
-    argv[1] = f"llm-s:model=tiny,base_url={server.url},temperature=0:1:1"
-    assert main([*argv, "--base-url", "http://127.0.0.1:9/v1"]) == 0
-    assert len(server.bodies) == request_count

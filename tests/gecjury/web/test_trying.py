@@ -6,7 +6,6 @@ import asyncio
 import html
 import itertools
 import re
-import sys
 import threading
 import time
 from pathlib import Path
@@ -50,16 +49,6 @@ def test_offered_metrics_need_no_network_model_or_gold() -> None:
     offered = offered_metrics()
     assert {"green", "gleu", "changes"} <= set(offered)
     assert not set(offered) & {"m2", "some", "llm-s", "jury", "uot-errant", "pt-errant", "scores"}
-
-
-def test_a_trained_metric_is_offered_and_runs_without_torch(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    name = "some:model=features"
-    assert name in offered_metrics()
-    text = send(Desk([name]), metric=[name], reference=[]).text
-    assert "<h2>Scores</h2>" in text
 
 
 def test_the_example_fills_the_form_and_can_be_scored(desk: Desk) -> None:

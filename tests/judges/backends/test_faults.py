@@ -341,21 +341,6 @@ def test_a_stored_verdict_takes_precedence_over_its_reply(bench: Bench) -> None:
     assert len(bench.server.bodies) == 3
 
 
-@pytest.mark.security
-def test_a_stored_reply_that_cannot_be_read_is_asked_once_more(bench: Bench) -> None:
-    first = bench.score()
-    lines = bench.store.read_bytes().split(b"\n")
-    bench.store.write_bytes(b"\n".join([lines[0], b"[" * 9_000, *lines[2:]]))
-    again = bench.score()
-    assert bench.server.keys[3] in bench.server.keys[:3]  # with the key of the first request
-    assert np.array_equal(again.sentences, first.sentences)
-    (note,) = again.statistics.notes
-    assert f"{bench.store.name}: 1 stored replies cannot be read (lines 2)" in note
-    assert ".set-aside" in note
-    assert not bench.score().statistics.notes
-    assert len(bench.server.bodies) == 4
-
-
 # --- settings that a server refuses or ignores ----------------------------------------------------
 
 
@@ -700,13 +685,6 @@ def test_the_cost_cap_holds_where_an_estimate_is_too_low(
     assert bench.server.most_under_way > 1
 
 
-def test_without_a_cap_no_tokenizer_is_loaded(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gecjury.judges.asking.ask.counter_for", None)
-    assert bench.score().missing == 0
-
-
 # --- pace, size and time --------------------------------------------------------------------------
 
 
@@ -779,13 +757,6 @@ def test_concurrency_falls_under_rate_limits_and_stays_below_the_option(bench: B
     assert bench.score(limited(Limits(), made), concurrency=16).missing == 0
     assert 4 < bench.server.most_under_way <= 16
     assert made[0].pace.limit < 16
-
-
-def test_timeouts_lower_the_concurrency(bench: Bench) -> None:
-    bench.start(lambda number, body: Said(body={}, wait=0.4) if number < 3 else None)
-    made: list[OpenAIBackend] = []
-    assert bench.score(limited(Limits(seconds=0.2), made)).missing == 0
-    assert made[0].pace.limit < 4
 
 
 ENDLESS = b'{"choices": "' + b"x" * 20_000_000
