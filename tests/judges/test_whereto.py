@@ -17,7 +17,6 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.judges.asking.store import Identity, store_path
 from gecjury.judges.backends.openai import make_client
 from gecjury.jury.model import JuryModel, Member, TrainedMember, identity, write_jury
-from gecjury.refless.nets.manifest import BUNDLE_FORMAT
 from gecjury.scoring.registry import load
 from tests.judges.faultserver import FaultServer, Said
 
@@ -156,18 +155,6 @@ def test_a_server_that_wants_a_key(serve: Serve, corpus: Corpus, runtime: Runtim
     named = replace(runtime, api_key_env="NOT_SET_AT_ALL")
     with pytest.raises(OptionError, match="--api-key-env NOT_SET_AT_ALL: the variable is not set"):
         load(f"llm-s:model=tiny,base_url={server.url}").score_corpus(corpus, named)
-
-
-def test_a_model_whose_encoder_is_on_the_hub_needs_consent(tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    encoders = dict.fromkeys(("encoder", "base"), "owner/encoder")
-    manifest = {"format": BUNDLE_FORMAT, "scale": [1, 4], "max_length": 9, "members": []}
-    manifest["kernel"] = {"aspects": ["fluency"], "paired": False, **encoders}
-    (folder / "gecjury.json").write_text(json.dumps(manifest))
-    file = jury(tmp_path / "x.json", f"some:model={folder}")
-    with pytest.raises(OptionError, match=r"need your consent: .*fetches owner/encoder if"):
-        load("jury", file=str(file))
 
 
 def test_a_jury_does_not_choose_the_server(serve: Serve, corpus: Corpus, tmp_path: Path) -> None:
