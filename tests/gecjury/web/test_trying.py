@@ -167,14 +167,6 @@ def test_named_metrics_are_offered_and_judges_refused() -> None:
         open_desk(["gren"], Runtime())
 
 
-def test_long_results_state_how_much_is_explained(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(trying, "_MOST_EXPLAINED", 1)
-    text = send(desk, source="a b\nc d", output=["a x\nc y"], system=[""], reference=["a x\nc y"])
-    assert "only the first 1 corrections" in text.text
-
-
 @pytest.mark.security
 def test_scoring_has_a_time_limit(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trying, "_MOST_SCORING", -1.0)

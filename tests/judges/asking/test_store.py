@@ -303,13 +303,6 @@ def test_a_reply_under_the_key_of_another_question_is_refused_with_both(path: Pa
     assert not (path.parent / "new").exists()
 
 
-def test_two_runs_cannot_write_one_store(path: Path) -> None:
-    with Store(path, IDENTITY), pytest.raises(OutputError, match="another run is writing"):
-        Store(path, IDENTITY)
-    with Store(path, IDENTITY) as store:  # free again
-        assert len(store) == 3
-
-
 def test_a_store_without_a_reply_is_not_left_behind(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     with Store(path, IDENTITY):

@@ -281,41 +281,24 @@ def test_the_answer_may_be_in_the_reasoning_field(bench: Bench) -> None:
     assert np.array_equal(bench.score().sentences, expected(bench.corpus))
 
 
-@pytest.mark.parametrize(
-    ("field", "options"),
-    [
-        *((field, {}) for field in ("reasoning_content", "reasoning", "content", "part", "marked")),
-        ("content", {"protocol": "pointwise"}),
-        ("reasoning", {"protocol": "pairwise"}),
-        ("marked", {"reason": True}),
-    ],
-)
-def test_a_draft_in_the_reasoning_is_no_verdict(
-    bench: Bench, field: str, options: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "content", "part"])
+def test_a_draft_in_the_reasoning_is_no_verdict(bench: Bench, field: str) -> None:
     def behave(number: int, body: dict[str, Any]) -> Said:
         draft = f"Could it be {sound_reply(body)}? No, I will say something else."
         if field == "content":
             return completion(body, f"<think>{draft}")
-        if field == "marked":
-            return completion(body, f"<|channel|>analysis<|message|>{draft}<|end|>")
         if field == "part":
-            said = completion(body, "")
-            part = {"type": "reasoning", "text": draft}
-            said.body["choices"][0]["message"]["content"] = [part]
-            return said
+            return completion(body, "", content=[{"type": "reasoning", "text": draft}])
         return completion(body, "", **{field: draft})
 
     bench.start(behave)
-    table = bench.score(tries=2, **options)
+    table = bench.score(tries=2)
     assert np.isnan(table.sentences).all()
-    requests = member(table)["requests"]
-    assert (member(table)["valid"], requests["asked"]) == (0, 2 * requests["distinct"])
+    assert (member(table)["valid"], member(table)["requests"]["asked"]) == (0, 6)
     (note,) = (note for note in table.statistics.notes if "verdicts are missing" in note)
-    inside = field in ("content", "marked")
-    assert ("the reasoning never ends" if inside else "only reasoning") in note
+    assert ("the reasoning never ends" if field == "content" else "only reasoning") in note
     # What is stored is read in the same way.
-    assert np.isnan(bench.score(tries=2, **options).sentences).all()
+    assert np.isnan(bench.score(tries=2).sentences).all()
 
 
 def test_a_stored_verdict_takes_precedence_over_its_reply(bench: Bench) -> None:
