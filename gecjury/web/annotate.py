@@ -29,15 +29,9 @@ _MOST_SECONDS = 86_400.0
 def annotate_app(study: AnnotationStudy) -> PageGuard:
     """Return the application: pages and the handlers of their forms, behind the guard."""
     pages = _Pages(study)
-    shown = {
-        "": pages.start,
-        "judge": pages.judge,
-        "overview": pages.overview,
-        "alive": pages.alive,
-    }
+    shown = {"": pages.start, "judge": pages.judge, "overview": pages.overview}
     sent = {
         "begin": pages.begin,
-        "take": pages.take,
         "answer": pages.save,
         "skip": pages.skip,
         "undo": pages.undo,
@@ -64,12 +58,10 @@ class _Pages:
         self.study = study
         self._back: dict[tuple[str, str], ItemAnswer] = {}
 
-    async def _form(self, request: Request, *, take: bool = False) -> tuple[Form, str, str]:
-        """Return a checked form with its annotator and window, which now holds the name."""
+    async def _form(self, request: Request) -> tuple[Form, str]:
+        """Return a checked form with its annotator."""
         form = read_form(await request.body(), self.study.token)
-        name, window = self._name(form("as")), form("window")
-        self.study.hold(name, window, take=take)
-        return form, name, window
+        return form, self._name(form("as"))
 
     def _name(self, text: str) -> str:
         name = annotator_name(text)
@@ -104,16 +96,7 @@ class _Pages:
         """Show the next item."""
         study = self.study
         name = self._name(request.query_params.get("as", ""))
-        window = request.query_params.get("window", "")[:40]
-        if not window:
-            # Each window gets an id, so that two can be distinguished.
-            return redirect(_judge(name, secrets.token_urlsafe(8)))
-        common: dict[str, Any] = {"token": study.token, "name": name, "window": window}
-        try:
-            # If another window holds the name, the user is asked before it is taken over.
-            study.hold(name, window)
-        except Refused:
-            return page("held", 409, title="Already open", **common)
+        common: dict[str, Any] = {"token": study.token, "name": name}
         item = study.next_item(name)
         person = study.journal.person(name)
         done = request.query_params.get("told", "")
@@ -154,7 +137,7 @@ class _Pages:
     async def save(self, request: Request) -> Response:
         """Save an answer; it is on disk before this is reported."""
         study = self.study
-        form, name, window = await self._form(request)
+        form, name = await self._form(request)
         item = study.by_name.get(form("item"))
         if item is None:
             raise Refused("there is no such item; reload the page")
@@ -179,49 +162,36 @@ class _Pages:
             )
         )
         self._back.pop((name, item.id), None)
-        return _go(request, _judge(name, window, "saved"))
+        return _go(request, _judge(name, "saved"))
 
     async def skip(self, request: Request) -> Response:
         """Set an item aside."""
-        form, name, window = await self._form(request)
+        form, name = await self._form(request)
         item = form("item")
         if item not in self.study.by_name:
             raise Refused("there is no such item; reload the page")
         # An item that was answered in the meantime can no longer be set aside.
         if item not in self.study.journal.person(name).answers:
             self.study.journal.skip(name, item, _now())
-        return _go(request, _judge(name, window, "skipped"))
+        return _go(request, _judge(name, "skipped"))
 
     async def undo(self, request: Request) -> Response:
         """Take back the last answer, and show its item again."""
-        _, name, window = await self._form(request)
+        _, name = await self._form(request)
         last = self.study.journal.undo(name, _now())
         if last is None:
-            return _go(request, _judge(name, window, "nothing"))
+            return _go(request, _judge(name, "nothing"))
         # A journal may contain answers to items that do not exist under the present settings.
         if last.item in self.study.by_name:
             self.study.show(name, last.item)
             self._back[name, last.item] = last
-        return _go(request, _judge(name, window, "undone"))
+        return _go(request, _judge(name, "undone"))
 
     async def again(self, request: Request) -> Response:
         """Ask about the items again that were set aside."""
-        _, name, window = await self._form(request)
+        _, name = await self._form(request)
         self.study.journal.again(name, _now())
-        return _go(request, _judge(name, window))
-
-    async def take(self, request: Request) -> Response:
-        """Let this window take over a name that another window holds."""
-        _, name, window = await self._form(request, take=True)
-        return _go(request, _judge(name, window))
-
-    async def alive(self, request: Request) -> Response:
-        """Record that a window is still open; refuse if another has taken over the name."""
-        from starlette.responses import JSONResponse
-
-        name = self._name(request.query_params.get("as", ""))
-        self.study.hold(name, request.query_params.get("window", "")[:40])
-        return JSONResponse({"held": True})
+        return _go(request, _judge(name))
 
     async def overview(self, request: Request) -> Response:
         """Show how much each annotator has judged."""
@@ -256,9 +226,9 @@ _TOLD = {
 }
 
 
-def _judge(name: str, window: str = "", done: str = "") -> str:
+def _judge(name: str, done: str = "") -> str:
     """Return the address of the judging page."""
-    fields = {"as": name, "window": window, "told": done}
+    fields = {"as": name, "told": done}
     return "/judge?" + urlencode({key: value for key, value in fields.items() if value})
 
 

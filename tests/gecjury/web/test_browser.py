@@ -159,7 +159,7 @@ def test_a_study_with_the_keyboard_and_a_program_that_is_killed(
     until(lambda: tab.run("document.querySelector('#name') && location.href"))
     assert tab.run("location.href") == f"{server.address}/"
     assert tab.run("document.cookie") == ""  # no script can read it
-    tab.visit(f"{server.address}/judge?as=anna&window=w1")
+    tab.visit(f"{server.address}/judge?as=anna")
     assert tab.run(QUESTION) == 0
     # Each key, the question that has the focus afterwards, and the value or name of its field.
     for key, question in (("ArrowDown", 1), ("2", 2), ("ArrowUp", 1)):
@@ -210,7 +210,7 @@ def test_a_study_with_the_keyboard_and_a_program_that_is_killed(
             server.kill()
             server.start()
             enter(tab, server)
-            tab.visit(f"{server.address}/judge?as=anna&window=w1")
+            tab.visit(f"{server.address}/judge?as=anna")
             if state(tab)["item"] != item:
                 continue
             assert len(tab.run(CHOSEN)) == len(given[item])
