@@ -124,7 +124,7 @@ def test_shared_options_have_defaults_in_every_command() -> None:
             "of `m2 apply` and `m2 convert`: `m2 text`",
         ),
         (["analyse", "norms", "sample", "--step=1"], "--step is an option of `analyse lambda`"),
-        (["analyse", "edits", "sample", "--price", "1,2"], "an option of `analyse scatter`"),
+        (["analyse", "edits", "sample", "--max-cost", "1"], "an option of `analyse scatter`"),
         # It must not be read as an abbreviation of --batch-size.
         (["train", "some", "x", "--batch"], "--batch is an option of `train jury`"),
         (["explain", "a b", "a c", "--dry-run"], "--dry-run is an option of `score`, `rank`"),
