@@ -111,7 +111,7 @@ def audit_of(
             # A sum without the unknown prices would look complete.
             "amount": None if None in costs else math.fsum(c for c in costs if c is not None),
             "currency": table.currency,
-            "prices": table.source,
+            "prices": table.date,
             **({"estimated": estimated} if estimated else {}),
         },
         "seconds": seconds,

@@ -76,7 +76,9 @@ def child(kind: str, count: int, url: str, concurrency: int) -> dict[str, float]
     corpus = corpus_of(count)
     scorer = load("llm-s", base_url=url, model="fake")
     with tempfile.TemporaryDirectory() as folder:
-        runtime = Runtime(cache=Path(folder), concurrency=concurrency, price=(1.0, 1.0))
+        prices = {"date": "", "currency": "USD", "models": {"fake": {"input": 1, "output": 1}}}
+        Path(folder, "prices.json").write_text(json.dumps(prices))
+        runtime = Runtime(cache=Path(folder), concurrency=concurrency)
         seconds, asked = 0.0, count
         if kind == "plan":
             plan, seconds, _ = timed(lambda: scorer.plan(corpus, runtime))

@@ -59,7 +59,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "m2": "apply, show, check and convert edits in the M2 format",
     },
     "tools": {
-        "serve": "a local web page: score pasted texts, open comparisons, a leaderboard",
+        "serve": "a local web page: score pasted texts",
         "errant-compare": "compare two M2 files, with errant_compare's options and output",
         "cite": "what to cite for metrics and benchmarks, as BibTeX",
     },

@@ -498,27 +498,5 @@ def runtime_from(args: argparse.Namespace, *, log: bool = False) -> Runtime:
     return Runtime(
         **values,
         use_cache=args.use_cache,
-        price=_two_prices(args.price) if args.price else None,
         progress=SilentProgress() if args.quiet else TerminalProgress(log=log),
     )
-
-
-def _two_prices(text: str) -> tuple[float, float]:
-    """Return the two prices of --price, for input and output tokens.
-
-    Raises:
-        OptionError: the text is not two prices.
-    """
-    from gecjury.core.errors import OptionError
-
-    parts = text.split(",")
-    try:
-        numbers = [float(part) for part in parts]
-    except ValueError:
-        numbers = []
-    if len(numbers) != 2 or not all(0 <= number <= 1e9 for number in numbers):
-        raise OptionError(
-            f"--price {text!r:.60}: expected two prices per million tokens, of input and output, "
-            "e.g. 0.10,0.50"
-        )
-    return numbers[0], numbers[1]

@@ -5,16 +5,12 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gecjury.cli.parsers import CommandParser, add_actions, declares
 from gecjury.cli.streams import print_data
 from gecjury.core.errors import OptionError
 from gecjury.core.settings import REQUIRED, option
 from gecjury.core.textfiles import write_text
-
-if TYPE_CHECKING:
-    from gecjury.benchmarks.benchmark import Benchmark
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +42,10 @@ class Shown:
     Attributes:
         stores: files, folders, or names from `list`; a model's or a prompt's name selects all its
             stores (default: all of the cache folder).
-        benchmark: also show the human judgments of this benchmark on the same corrections.
         html: the page, with the first thousand replies.
     """
 
     stores: tuple[str, ...] = option((), "STORE")
-    benchmark: str | None = option(None, metavar="NAME")
     html: str = option(REQUIRED, "--html", metavar="FILE")
 
 
@@ -69,7 +63,7 @@ class Asked:
 _ACTIONS = {
     "list": ("the stores in the cache folder", declares(needs=("cache",))),
     "export": ("write stores to one file", declares(Exported, needs=("cache",))),
-    "show": ("write stored replies to a web page", declares(Shown, needs=("texts", "data"))),
+    "show": ("write stored replies to a web page", declares(Shown, needs=("cache",))),
     "import": ("add a file's replies to the stores", declares(Replies, needs=("cache",))),
     "prompt": ("print a judge's prompt, to start your own from (prompt=FILE)", declares(Asked)),
 }
@@ -107,27 +101,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace, folder: Path) -> int:
-    from gecjury.judges.asking.items import People, review_of
+    from gecjury.judges.asking.items import review_of
     from gecjury.judges.asking.transfer import find_stores
     from gecjury.web.replies import MOST_SHOWN, replies_page
 
-    paths = find_stores(args.stores, folder)
-    people = People(_whole_benchmark(args)) if args.benchmark else None
-    review = review_of(paths, MOST_SHOWN, people)
-    write_text(args.html, replies_page(review, args.benchmark or ""), follow=True)
+    review = review_of(find_stores(args.stores, folder), MOST_SHOWN)
+    write_text(args.html, replies_page(review), follow=True)
     return 0
-
-
-def _whole_benchmark(args: argparse.Namespace) -> Benchmark:
-    """Return the named benchmark with all its systems, since any of them may have been judged."""
-    from gecjury.benchmarks.table import BENCHMARKS
-    from gecjury.cli.inputs import named_benchmark
-
-    table = BENCHMARKS.get(args.benchmark.lower())
-    sets = table.system_sets if table else {"all": ()}
-    largest = max(sets, key=lambda name: (len(sets[name]), name == "all"))
-    wanted = {**vars(args), "systems": largest, "references": None}
-    return named_benchmark(argparse.Namespace(**wanted), args.benchmark)
 
 
 def _print_prompt(metric: str) -> int:

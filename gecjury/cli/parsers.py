@@ -58,7 +58,6 @@ class Shared:
         cache: cache folder, or `none` to read and write no cache (default: the user's).
         dry_run: judges: count requests and cost, send nothing.
         max_cost: judges: stop before this cost is exceeded.
-        price: judges: the model's price per million input and output tokens (USD).
         batch: judges: send batches of requests (half the price, up to a day).
         api_key_env: judges: environment variable with the key for servers that are not OpenAI's; by
             default they get no key.
@@ -80,7 +79,6 @@ class Shared:
     cache: str | None = option(None, metavar="DIR", reader="cache")
     dry_run: bool = option(False, reader="plans")
     max_cost: float | None = option(None, metavar="X", reader="judges")
-    price: str | None = option(None, metavar="IN,OUT", reader="judges")
     batch: bool = option(False, reader="judges")
     api_key_env: str | None = option(None, metavar="VAR", reader="judges")
     base_url: str | None = option(None, metavar="URL", reader="judges")

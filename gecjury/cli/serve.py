@@ -1,4 +1,4 @@
-"""`gecjury serve`: a local web page to try metrics and to view earlier results."""
+"""`gecjury serve`: a local web page to try metrics."""
 
 from __future__ import annotations
 
@@ -34,18 +34,14 @@ class Server:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """Further contents of the page, in addition to metrics without network and model.
+    """Metrics of the page.
 
     Attributes:
         metrics: also offer this metric, such as a model in a folder; metrics that need neither
             network nor model are always offered.
-        comparisons: open this comparison (`gecjury compare ... --format json`); repeat for more.
-        scores: show a leaderboard of this folder of score files (`-o DIR`).
     """
 
     metrics: tuple[str, ...] = option((), "-m", "--metric", metavar="METRIC")
-    comparisons: tuple[str, ...] = option((), "--compare", metavar="FILE")
-    scores: str | None = option(None, metavar="DIR")
 
 
 add_arguments = declares(Shown, Server, needs=("texts", "models"))
@@ -60,9 +56,7 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.web.trying import open_desk, trying_app
 
     with listen(settings_of(Server, args).port) as listening:
-        desk = open_desk(
-            args.metrics, args.comparisons, args.scores, runtime_from(args), language_from(args)
-        )
+        desk = open_desk(args.metrics, runtime_from(args), language_from(args))
         serve_page(trying_app(desk), listening, args)
     return 0
 

@@ -76,6 +76,8 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("tune", "--curve"): "tune shows the best values; `score` gives those of any other value",
     ("alarms", "--documents"): "sentences are drawn and swapped one by one",
     ("attack", "--as-reward"): "the column `higher` of attack is how often damage raises a score",
+    ("*", "--price"): "write it into a table of prices: prices.json in the cache folder, or the "
+    "file that $GECJURY_PRICES names",
     ("*", "--prices"): "put the table into prices.json in the cache folder, or name it in "
     "$GECJURY_PRICES",
     ("annotate", "--hide-edits"): "edits are always marked",
@@ -94,6 +96,8 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("m2 apply", "--overlaps"): "remove one of two overlapping edits; the error names their line",
     ("m2 convert", "--overlaps"): "overlapping edits are kept",
     ("m2 text", "--overlaps"): "overlapping edits are kept",
+    ("judgments show", "--benchmark"): "`gecjury compare BENCHMARK -m JUDGE --html FILE` shows "
+    "sentences on which judge and people disagree",
     ("judgments show", "--no-browser"): "it writes a page: --html FILE",
     ("judgments show", "--port"): "it writes a page: --html FILE",
     ("maege", "--chains"): "`--seeds K` draws more chains",
@@ -106,6 +110,8 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("power", "--try"): "run `power` on a part of your sentences to see what they forecast",
     ("power", "--width"): "a 95% interval of width w needs (3.92 · c / w)²; c: deviation in JSON",
     ("power", "-d"): "three differences are shown; the number falls with 1/d²",
+    ("serve", "--compare"): "`gecjury compare ... --html FILE` writes a page",
+    ("serve", "--scores"): "`gecjury rank` shows the scores of several systems",
     ("score", "--address"): "set RAY_ADDRESS to auto or HOST:PORT",
     ("score", "--num-gpus"): "in Python, score_dataset(..., engine=RayEngine(num_gpus=N))",
     ("score", "--output-format"): "scores are written as Parquet",

@@ -134,8 +134,6 @@ class Runtime:
         use_cache: True if disk caches are read and written at all.
         dry_run: count the requests and their cost, and send nothing.
         max_cost: stop before the cost exceeds this (in the price table's currency).
-        price: price of a million input tokens and of a million output tokens, for every model; None
-            for the table's prices.
         api_key_env: environment variable with the key for servers that are not OpenAI's; None sends
             no key.
         batch: send requests as batches, which cost less and may take a day.
@@ -153,7 +151,6 @@ class Runtime:
     use_cache: bool = True
     dry_run: bool = False
     max_cost: float | None = None
-    price: tuple[float, float] | None = None
     api_key_env: str | None = None
     batch: bool = False
     scores: Path | None = None

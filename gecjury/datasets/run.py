@@ -302,7 +302,7 @@ def _signature(
 
 def _runtime_record(runtime: Runtime) -> dict[str, Any]:
     """Return fields of a runtime as JSON values, without the driver's bars and sums of costs."""
-    names = ("device", "batch_size", "concurrency", "use_cache", "max_cost", "price",
+    names = ("device", "batch_size", "concurrency", "use_cache", "max_cost",
              "api_key_env", "batch")  # fmt: skip
     values = {name: getattr(runtime, name) for name in names}
     # A worker may run in another folder.

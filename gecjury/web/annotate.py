@@ -1,20 +1,13 @@
-"""The pages on which annotators judge corrections, and how far their answers agree so far."""
+"""The pages on which annotators judge corrections."""
 
 from __future__ import annotations
 
-import math
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-import numpy as np
-
-from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa, cohen_kappa
-from gecjury.benchmarks.judgments import RankedItem, judged_entries
 from gecjury.core.wording import visible
 from gecjury.report.page.markup import lang_attribute
 from gecjury.web import Task
@@ -22,91 +15,7 @@ from gecjury.web.answers import ItemAnswer
 from gecjury.web.guards import Form, PageGuard, Refused, read_form
 from gecjury.web.pages import application, page, redirect
 from gecjury.web.study import AnnotationStudy, annotator_name
-from gecjury.web.tasks import ASPECTS, checked_values, marked, questions
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Agreement of annotators on one question.
-
-    Attributes:
-        what: the question: `ranking`, an aspect, or `verdicts`.
-        count: judgments that two annotators share: pairs of systems, ratings or verdicts.
-        same: share of them that are the same, ties included; NaN if there are none.
-        decided: share among those that neither annotator tied; NaN for other tasks.
-        kappa: mean over the pairs of annotators of Cohen's κ, or, for rankings, of Scott's π; NaN
-            if it is not defined.
-        pairs: κ and number of shared judgments of every two annotators.
-    """
-
-    what: str
-    count: int
-    same: float
-    decided: float
-    kappa: float
-    pairs: Mapping[tuple[str, str], tuple[float, int]]
-
-
-def ranked_items(answers: Sequence[ItemAnswer]) -> tuple[RankedItem, ...]:
-    """Return rankings as `compare` represents them."""
-    return tuple(
-        RankedItem(a.item, a.sentence - 1, a.annotator, a.systems, a.values) for a in answers
-    )
-
-
-def agreement(task: Task, answers: Sequence[ItemAnswer], systems: Sequence[str]) -> list[Agreement]:
-    """Return the agreement so far; it is empty until two annotators have judged the same item.
-
-    Rankings have the figures of `compare`, see `gecjury.benchmarks.annotators`: shares over pairs
-    of systems, κ over pairs of corrections. For ratings and verdicts κ is over what both judged.
-
-    Args:
-        task: the annotators' task.
-        answers: the answers that were not taken back.
-        systems: all systems.
-    """
-    if task == "rank":
-        return _rankings(answers, systems)
-    # By question and annotator: the value of each item, or of each of its edits.
-    labels: dict[str, dict[str, dict[object, int]]] = {}
-    for answer in answers:
-        things: Sequence[object] = answer.edits or list(ASPECTS)
-        for thing, value in zip(things, answer.values, strict=True):
-            what = str(thing) if task == "rate" else "verdicts"
-            by_annotator = labels.setdefault(what, {})
-            by_annotator.setdefault(answer.annotator, {})[answer.item, thing] = value
-    agreements = (_labelled(what, by_annotator) for what, by_annotator in labels.items())
-    return [shared for shared in agreements if shared is not None]
-
-
-def _rankings(answers: Sequence[ItemAnswer], systems: Sequence[str]) -> list[Agreement]:
-    items = ranked_items(answers)
-    pairs = annotator_agreement(judged_entries(items, systems))
-    if not pairs.pairs:
-        return []
-    kappa = annotator_kappa(items)
-    by_pair = {duo: (value, kappa.counts[duo]) for duo, value in kappa.values.items()}
-    return [Agreement("ranking", pairs.pairs, pairs.with_ties, pairs.accuracy, kappa.mean, by_pair)]
-
-
-def _labelled(what: str, labels: Mapping[str, Mapping[object, int]]) -> Agreement | None:
-    by_pair = {}
-    same = count = 0
-    for first, second in combinations(labels, 2):
-        shared = [key for key in labels[first] if key in labels[second]]
-        if not shared:
-            continue
-        # Agreement is defined only for what both have judged.
-        a, b = (np.array([labels[name][key] for key in shared]) for name in (first, second))
-        by_pair[first, second] = cohen_kappa(a, b), len(shared)
-        same += int((a == b).sum())
-        count += len(shared)
-    if not count:
-        return None
-    defined = [value for value, _ in by_pair.values() if not math.isnan(value)]
-    mean = float(np.mean(defined)) if defined else math.nan
-    return Agreement(what, count, same / count, math.nan, mean, by_pair)
-
+from gecjury.web.tasks import checked_values, marked, questions
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -120,15 +29,9 @@ _MOST_SECONDS = 86_400.0
 def annotate_app(study: AnnotationStudy) -> PageGuard:
     """Return the application: pages and the handlers of their forms, behind the guard."""
     pages = _Pages(study)
-    shown = {
-        "": pages.start,
-        "judge": pages.judge,
-        "overview": pages.overview,
-        "alive": pages.alive,
-    }
+    shown = {"": pages.start, "judge": pages.judge, "overview": pages.overview}
     sent = {
         "begin": pages.begin,
-        "take": pages.take,
         "answer": pages.save,
         "skip": pages.skip,
         "undo": pages.undo,
@@ -155,12 +58,10 @@ class _Pages:
         self.study = study
         self._back: dict[tuple[str, str], ItemAnswer] = {}
 
-    async def _form(self, request: Request, *, take: bool = False) -> tuple[Form, str, str]:
-        """Return a checked form with its annotator and window, which now holds the name."""
+    async def _form(self, request: Request) -> tuple[Form, str]:
+        """Return a checked form with its annotator."""
         form = read_form(await request.body(), self.study.token)
-        name, window = self._name(form("as")), form("window")
-        self.study.hold(name, window, take=take)
-        return form, name, window
+        return form, self._name(form("as"))
 
     def _name(self, text: str) -> str:
         name = annotator_name(text)
@@ -195,16 +96,7 @@ class _Pages:
         """Show the next item."""
         study = self.study
         name = self._name(request.query_params.get("as", ""))
-        window = request.query_params.get("window", "")[:40]
-        if not window:
-            # Each window gets an id, so that two can be distinguished.
-            return redirect(_judge(name, secrets.token_urlsafe(8)))
-        common: dict[str, Any] = {"token": study.token, "name": name, "window": window}
-        try:
-            # If another window holds the name, the user is asked before it is taken over.
-            study.hold(name, window)
-        except Refused:
-            return page("held", 409, title="Already open", **common)
+        common: dict[str, Any] = {"token": study.token, "name": name}
         item = study.next_item(name)
         person = study.journal.person(name)
         done = request.query_params.get("told", "")
@@ -245,7 +137,7 @@ class _Pages:
     async def save(self, request: Request) -> Response:
         """Save an answer; it is on disk before this is reported."""
         study = self.study
-        form, name, window = await self._form(request)
+        form, name = await self._form(request)
         item = study.by_name.get(form("item"))
         if item is None:
             raise Refused("there is no such item; reload the page")
@@ -270,52 +162,39 @@ class _Pages:
             )
         )
         self._back.pop((name, item.id), None)
-        return _go(request, _judge(name, window, "saved"))
+        return _go(request, _judge(name, "saved"))
 
     async def skip(self, request: Request) -> Response:
         """Set an item aside."""
-        form, name, window = await self._form(request)
+        form, name = await self._form(request)
         item = form("item")
         if item not in self.study.by_name:
             raise Refused("there is no such item; reload the page")
         # An item that was answered in the meantime can no longer be set aside.
         if item not in self.study.journal.person(name).answers:
             self.study.journal.skip(name, item, _now())
-        return _go(request, _judge(name, window, "skipped"))
+        return _go(request, _judge(name, "skipped"))
 
     async def undo(self, request: Request) -> Response:
         """Take back the last answer, and show its item again."""
-        _, name, window = await self._form(request)
+        _, name = await self._form(request)
         last = self.study.journal.undo(name, _now())
         if last is None:
-            return _go(request, _judge(name, window, "nothing"))
+            return _go(request, _judge(name, "nothing"))
         # A journal may contain answers to items that do not exist under the present settings.
         if last.item in self.study.by_name:
             self.study.show(name, last.item)
             self._back[name, last.item] = last
-        return _go(request, _judge(name, window, "undone"))
+        return _go(request, _judge(name, "undone"))
 
     async def again(self, request: Request) -> Response:
         """Ask about the items again that were set aside."""
-        _, name, window = await self._form(request)
+        _, name = await self._form(request)
         self.study.journal.again(name, _now())
-        return _go(request, _judge(name, window))
-
-    async def take(self, request: Request) -> Response:
-        """Let this window take over a name that another window holds."""
-        _, name, window = await self._form(request, take=True)
-        return _go(request, _judge(name, window))
-
-    async def alive(self, request: Request) -> Response:
-        """Record that a window is still open; refuse if another has taken over the name."""
-        from starlette.responses import JSONResponse
-
-        name = self._name(request.query_params.get("as", ""))
-        self.study.hold(name, request.query_params.get("window", "")[:40])
-        return JSONResponse({"held": True})
+        return _go(request, _judge(name))
 
     async def overview(self, request: Request) -> Response:
-        """Show how much each annotator has judged, and how far they agree."""
+        """Show how much each annotator has judged."""
         study = self.study
         return page(
             "overview",
@@ -325,9 +204,7 @@ class _Pages:
             output=study.journal.output.name,
             journal=study.journal.path.name,
             command=study.command,
-            task=study.settings.task,
             behind=self._behind(),
-            agreements=agreement(study.settings.task, study.journal.answers(), study.corpus.names),
         )
 
     def _behind(self) -> str:
@@ -349,9 +226,9 @@ _TOLD = {
 }
 
 
-def _judge(name: str, window: str = "", done: str = "") -> str:
+def _judge(name: str, done: str = "") -> str:
     """Return the address of the judging page."""
-    fields = {"as": name, "window": window, "told": done}
+    fields = {"as": name, "told": done}
     return "/judge?" + urlencode({key: value for key, value in fields.items() if value})
 
 

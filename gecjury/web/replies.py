@@ -1,4 +1,4 @@
-"""The page of stored replies of LLM judges: corrections, answer, scores and human verdicts."""
+"""The page of stored replies of LLM judges: corrections, answer and scores."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ _MOST_REASON = 400
 _CODES = {name: code for code, name in LANGUAGES.items()}
 
 
-def replies_page(review: Any, benchmark: str = "") -> str:
+def replies_page(review: Any) -> str:
     """Return stored replies as one self-contained page.
 
     Args:
         review: a `gecjury.judges.asking.items.Review`.
-        benchmark: benchmark whose human verdicts are shown next to the scores; empty for none.
     """
     return rendered(
         "replies",
@@ -35,7 +34,6 @@ def replies_page(review: Any, benchmark: str = "") -> str:
         review=review,
         model=", ".join(sorted({store.model for store in review.stores})),
         prompt=", ".join(sorted({store.prompt.partition(":")[0] for store in review.stores})),
-        benchmark=benchmark,
         replies=[_shown(reply, len(review.stores) > 1) for reply in review.replies],
     )
 
@@ -43,17 +41,11 @@ def replies_page(review: Any, benchmark: str = "") -> str:
 def _shown(reply: Any, several: bool) -> dict[str, Any]:
     """Return a reply as the page shows it, with long texts cut."""
     judged = reply.judged
-    facts = [f"repetition {reply.repeat + 1}"] if reply.repeat else []
-    if reply.decided and judged.edit:
-        facts.append("against most people" if reply.against else "with most people")
-    elif reply.decided:
-        facts.append(f"{reply.against} of {reply.decided} pairs against people")
     language = judged.language if judged else ""
     return {
         "line": f"{reply.line:,}",
         "file": reply.file if several else "",
-        "facts": facts,
-        "warns": bool(reply.against),
+        "repetition": reply.repeat + 1,
         "failure": _text(reply.failure, _MOST_REASON),
         "problem": reply.problem,
         "judged": judged,
@@ -67,7 +59,7 @@ def _shown(reply: Any, several: bool) -> dict[str, Any]:
 
 
 def _corrections(reply: Any) -> list[dict[str, Any]]:
-    """Return one row per correction: its place, its words, its score, the human verdict."""
+    """Return one row per correction: its place, its words, its score."""
     judged, rows = reply.judged, []
     names = "AB" if judged.protocol == "pairwise" else range(1, len(judged.corrections) + 1)
     top = max(reply.scores, default=0.0)
@@ -81,7 +73,6 @@ def _corrections(reply: Any) -> list[dict[str, Any]]:
                 "changed": judged.source.split() != text.split(),
                 "score": "–" if score is None else number(score, 2).removesuffix(".00"),
                 "best": score == top and reply.scores.count(top) < len(reply.scores),
-                "people": reply.people[at] if reply.people else "",
             }
         )
     return rows

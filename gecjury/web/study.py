@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import time
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,14 +23,10 @@ from gecjury.studies.study import Work
 from gecjury.web import Annotation, Task
 from gecjury.web.answers import Journal, StudyHead, file_mark
 from gecjury.web.choosing import Chooser, chooser
-from gecjury.web.guards import Refused, changed, new_token
+from gecjury.web.guards import changed, new_token
 from gecjury.web.tasks import Item, task_items
 
 _LONGEST_NAME = 60
-
-HELD_SECONDS = 15.0
-"""How long a window holds an annotator's name after its last request; its script sends one every
-five seconds."""
 _TABLE_HEAD = "# Written by gecjury annotate, for gecjury compare."
 
 
@@ -88,7 +83,6 @@ class AnnotationStudy:
         settings: what is asked, of whom and how.
         watched: files that must not change.
         command: the command that evaluates the results, shown on the page; empty for none.
-        clock: returns seconds, for how long windows hold names.
     """
 
     corpus: Corpus
@@ -98,28 +92,12 @@ class AnnotationStudy:
     chooser: Chooser
     watched: Watched
     command: str
-    clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
         self.by_name = {item.id: item for item in self.items}
         self.token = new_token()
         self.sources: Sequence[str] = self.corpus.as_text().sources
-        # By annotator: the window that holds the name, and the time of its last request.
-        self._holders: dict[str, tuple[str, float]] = {}
         self._shown: dict[str, str] = {}
-
-    def hold(self, name: str, window: str, *, take: bool = False) -> None:
-        """Let a window hold a name, unless another window holds it.
-
-        Raises:
-            Refused: another window is in use under that name, or took it over.
-        """
-        now = self.clock()
-        # A closed window sends no requests, and loses the name after a while.
-        holder, seen = self._holders.get(name, (window, now))
-        if holder != window and now - seen < HELD_SECONDS and not take:
-            raise Refused(f"{name} is in use in another window", 409, "held")
-        self._holders[name] = window, now
 
     def next_item(self, name: str) -> Item | None:
         """Return an annotator's current item; None if all are answered or set aside.

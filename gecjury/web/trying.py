@@ -1,4 +1,4 @@
-"""The pages to try out metrics: score and explain pasted texts, and view stored results."""
+"""The page to try out metrics: score and explain pasted texts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gecjury.core.errors import GecjuryError, InputError, MissingExtraError, OptionError
@@ -29,7 +27,6 @@ from gecjury.studies.score import one_line
 from gecjury.studies.study import Work
 from gecjury.web.guards import Form, PageGuard, Refused, new_token, read_form
 from gecjury.web.pages import application, page
-from gecjury.web.stored import COMPARISON, StoredFile, leaderboards, shown_comparison
 from gecjury.web.tasks import distinct_texts
 
 if TYPE_CHECKING:
@@ -56,23 +53,19 @@ _EXAMPLE = ("careful", "hasty"), (7, 10, 14, 22, 29)
 
 @dataclass
 class Desk:
-    """The metrics and stored results that the page offers.
+    """The metrics that the page offers.
 
     Attributes:
         metrics: names with options, as on the command line.
-        scores: a folder of score files; None for none.
         runtime: for scoring; its disk caches are not used, so that pasted texts are not stored.
     """
 
     metrics: Sequence[str]
-    comparisons: Sequence[StoredFile] = ()
-    scores: Path | None = None
     runtime: Runtime = field(default_factory=Runtime)
     language: Language = ENGLISH
 
     def __post_init__(self) -> None:
         self.token = new_token()
-        self.files: dict[Path, StoredFile] = {}
         # Pasted texts are private and must not be stored on disk.
         self.runtime = replace(self.runtime, use_cache=False)
 
@@ -96,25 +89,16 @@ def offered_metrics() -> list[str]:
     return [*names, *_PACKAGED]
 
 
-def open_desk(
-    metrics: Sequence[str],
-    comparisons: Sequence[str],
-    scores: str | None,
-    runtime: Runtime,
-    language: Language = ENGLISH,
-) -> Desk:
-    """Check metrics and files before the page is served.
+def open_desk(metrics: Sequence[str], runtime: Runtime, language: Language = ENGLISH) -> Desk:
+    """Check metrics before the page is served.
 
     Args:
         metrics: further metrics, including models in folders.
-        comparisons: files of `compare --format json`.
-        scores: a folder of score files.
         runtime: for scoring.
         language: language of pasted texts.
 
     Raises:
         OptionError: a metric is unknown, or asks a server.
-        InputError: a file is not a comparison, or the folder cannot be read.
     """
     for scorer in load_all(list(metrics)) if metrics else ():
         if scorer.asks:
@@ -124,25 +108,14 @@ def open_desk(
             )
         if scorer.fixed:
             scorer.check_new_texts("the page")
-    stored = [StoredFile(Path(path), COMPARISON) for path in comparisons]
-    for comparison in stored:
-        shown_comparison(comparison)
-    folder = None if scores is None else Path(scores)
-    if folder is not None:
-        leaderboards(folder, {})
     every = list(dict.fromkeys([*offered_metrics(), *metrics]))
-    return Desk(every, stored, folder, runtime, language)
+    return Desk(every, runtime, language)
 
 
 def trying_app(desk: Desk) -> PageGuard:
-    """Return the application: pages and the handlers of their forms, behind the guard."""
+    """Return the application: the page and the handler of its form, behind the guard."""
     pages = _Pages(desk)
-    first = {"": pages.start, "leaderboard": pages.leaderboard}
-    shown = first | {
-        f"comparison/{place}": partial(pages.comparison, place)
-        for place in range(len(desk.comparisons))
-    }
-    return application(shown, {"score": pages.score})
+    return application({"": pages.start}, {"score": pages.score})
 
 
 @dataclass(frozen=True)
@@ -206,16 +179,6 @@ class _Pages:
         # Models and parsers are loaded once and used by one request at a time.
         self._lock = asyncio.Lock()
 
-    def _common(self, here: str) -> dict[str, Any]:
-        desk = self.desk
-        links = [("/", "Texts")]
-        links += [
-            (f"/comparison/{place}", stored.path.name)
-            for place, stored in enumerate(desk.comparisons)
-        ]
-        links += [("/leaderboard", "Leaderboard")] if desk.scores is not None else []
-        return {"links": links, "here": here, "token": desk.token}
-
     def _page(
         self, form: _Pasted, status: int = 200, error: str = "", result: Any = None
     ) -> Response:
@@ -236,7 +199,7 @@ class _Pages:
             lang=lang_attribute(self.desk.language.code),
             error=error,
             result=result,
-            **self._common("/"),
+            token=self.desk.token,
         )
 
     async def start(self, request: Request) -> Response:
@@ -280,30 +243,6 @@ class _Pages:
         finally:
             patience.left = True  # also when the server stops, which waits for its threads
         return work.result()
-
-    async def comparison(self, place: int, request: Request) -> Response:
-        """Show a stored comparison."""
-        stored = self.desk.comparisons[place]
-        return page(
-            "comparison",
-            title=stored.path.name,
-            **shown_comparison(stored),
-            **self._common(f"/comparison/{place}"),
-        )
-
-    async def leaderboard(self, request: Request) -> Response:
-        """Show the score files that are in the folder now."""
-        if self.desk.scores is None:
-            raise Refused("no folder was given: start `gecjury serve --scores FOLDER`", 404)
-        boards, left_out = leaderboards(self.desk.scores, self.desk.files)
-        return page(
-            "leaderboard",
-            title="Leaderboard",
-            folder=str(self.desk.scores),
-            boards=boards,
-            left_out=left_out,
-            **self._common("/leaderboard"),
-        )
 
 
 def _example(metrics: Sequence[str]) -> _Pasted:

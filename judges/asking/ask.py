@@ -165,10 +165,9 @@ def ask(
     # Without a price the limit cannot be enforced, so this is checked before anything is asked.
     if runtime.max_cost is not None and run.price is None:
         raise OptionError(
-            f"--max-cost: no price is known for {model.name!r}: give it with --price IN,OUT "
-            f"({run.table.currency} per million tokens read and written), or name a price table "
-            f"in ${PRICES_VARIABLE} (the table in use is {Path(run.table.path).name}, "
-            f"{run.table.date})"
+            f"--max-cost: no price is known for {model.name!r}: write it into a table of prices, "
+            f"prices.json in the cache folder or the file that ${PRICES_VARIABLE} names (the table "
+            f"in use is {Path(run.table.path).name}, {run.table.date})"
         )
     identity = Identity.of(questions[0].request)
     path = store_path(runtime.cache_folder("judgments"), identity)
@@ -379,7 +378,7 @@ def plan_work(questions: Sequence[Question], model: Model, runtime: Runtime, ret
     read, written = sum(map(run.counter.input, todo)), sum(map(run.counter.output, todo))
     amount = None if run.price is None else run.price.cost(read, written)
     tokens = {"input": read, "output": written}
-    cost = {"amount": amount, "currency": run.table.currency, "prices": run.table.source}
+    cost = {"amount": amount, "currency": run.table.currency, "prices": run.table.date}
     thinking = bool(questions and questions[0].request.sampling.get("thinking"))
     least, most = (len(todo) * bound for bound in reasoning_range(model, thinking=thinking))
     if most:

@@ -49,30 +49,55 @@ THINKING_ROOM = 8192
 _LEAST_SHARE = 16
 
 
+def _check_prices(*prices: float) -> None:
+    for price in prices:
+        # The limit is above any price, but no sum of costs becomes infinite.
+        if not 0 <= price <= 1e15:
+            raise ValueError(f"{price} is not a price")
+
+
 @dataclass(frozen=True)
 class Price:
-    """Cost of one token in each direction, in the table's currency.
+    """Prices of a model in the table's currency.
 
     Attributes:
-        input: of a token read.
-        output: of a token written, thoughts included.
-        cached: of a token read that the server had read before; None if it is not known, and such
-            a token costs as much as any other.
+        input: of a million tokens read.
+        output: of a million tokens written, thoughts included.
+        cached: of a million tokens read that the server had read before; None if it is not known,
+            and such a token costs as much as any other.
+        ends: date on which the model is shut down; None where none is known.
     """
 
     input: float
     output: float
     cached: float | None = None
+    ends: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse values that are not prices or dates.
+
+        Raises:
+            ValueError: names the value.
+        """
+        if self.ends is not None:
+            datetime.date.fromisoformat(self.ends)
+        _check_prices(self.input, self.output, self.cached or 0.0)
 
     def cost(self, input_tokens: float, output_tokens: float, cached_tokens: float = 0) -> float:
         """Return the cost of some tokens; those read include the cached ones."""
-        cost = self.input * input_tokens + self.output * output_tokens
+        read, written = self.input / 1e6, self.output / 1e6
+        cost = read * input_tokens + written * output_tokens
         if self.cached is None or not cached_tokens:
             return cost
-        return cost - (self.input - self.cached) * cached_tokens
+        return cost - (read - self.cached / 1e6) * cached_tokens
+
+    def times(self, factor: float) -> Price:
+        """Return the prices multiplied by a factor."""
+        cached = None if self.cached is None else self.cached * factor
+        return Price(self.input * factor, self.output * factor, cached)
 
     def __str__(self) -> str:
-        return f"{1e6 * self.input:.2f} in, {1e6 * self.output:.2f} out"
+        return f"{self.input:.2f} in, {self.output:.2f} out"
 
 
 FREE = Price(0.0, 0.0)
@@ -93,40 +118,6 @@ class Traits:
 
 
 @dataclass(frozen=True)
-class KnownModel:
-    """A model as a table lists it.
-
-    Attributes:
-        input: price of a million tokens read.
-        output: price of a million tokens written.
-        cached: price of a million tokens read that the server had read before; None where it is
-            not known.
-        ends: date on which it is shut down; None where none is known.
-    """
-
-    input: float
-    output: float
-    cached: float | None = None
-    ends: str | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse values that are not prices or dates.
-
-        Raises:
-            ValueError: names the value.
-        """
-        if self.ends is not None:
-            datetime.date.fromisoformat(self.ends)
-        _check_prices(self.input, self.output, self.cached or 0.0)
-
-    @property
-    def price(self) -> Price:
-        """The price of one token in each direction."""
-        cached = None if self.cached is None else self.cached / 1e6
-        return Price(self.input / 1e6, self.output / 1e6, cached)
-
-
-@dataclass(frozen=True)
 class ModelTable:
     """Known models by name, as in the file.
 
@@ -135,16 +126,14 @@ class ModelTable:
         currency: e.g. `USD`.
         families: properties of models by the beginning of their names.
         batch_factor: cost of a batch as a share of the price.
-        fixed: the price that the user gave for every model, if any.
     """
 
     date: str
     currency: str
-    models: Mapping[str, KnownModel]
+    models: Mapping[str, Price]
     families: Mapping[str, Traits] = field(default_factory=dict)
     batch_factor: float = 1.0
     path: str = ""
-    fixed: Price | None = None
 
     def __post_init__(self) -> None:
         """Refuse a date or currency that cannot be shown, and an invalid batch factor.
@@ -157,26 +146,10 @@ class ModelTable:
                 raise ValueError(f"{word[:60]!r} is not a date or currency")
         _check_prices(self.batch_factor)
 
-    def _listed(self, model: str) -> KnownModel | None:
-        return self.models.get(model) or self.models.get(_SNAPSHOT.sub("", model))
-
     def price(self, model: str, *, batch: bool = False) -> Price | None:
-        """Return the price of a model or of a dated snapshot; None where it is unknown.
-
-        A price that the user gave is used unchanged, for batches as well.
-        """
-        if self.fixed is not None:
-            return self.fixed
-        if (listed := self._listed(model)) is None:
-            return None
-        price, factor = listed.price, self.batch_factor if batch else 1.0
-        cached = None if price.cached is None else price.cached * factor
-        return Price(price.input * factor, price.output * factor, cached)
-
-    @property
-    def source(self) -> str:
-        """The source of prices: the table's date, or the option that gave the price."""
-        return self.date if self.fixed is None else "--price"
+        """Return the price of a model or of a dated snapshot; None where it is unknown."""
+        price = self.models.get(model) or self.models.get(_SNAPSHOT.sub("", model))
+        return price.times(self.batch_factor) if price and batch else price
 
     def traits_of(self, model: str) -> Traits | None:
         """Return the properties of a model's family; None where the family is unknown."""
@@ -190,20 +163,13 @@ class ModelTable:
         if not lasting:
             return "model=NAME"
         name = min(lasting, key=lambda name: lasting[name].output)
-        price = lasting[name].price
-        return f"model={name} ({price}, {self.currency} per million tokens, prices of {self.date})"
+        price = f"{lasting[name]}, {self.currency} per million tokens"
+        return f"model={name} ({price}, prices of {self.date})"
 
 
 def _tuned_from(model: str) -> str:
     """Return the base model of a fine-tuned one (ft:gpt-4o-2024-08-06:me::x)."""
     return model.split(":")[1] if model.startswith("ft:") else model
-
-
-def _check_prices(*prices: float) -> None:
-    for price in prices:
-        # The limit is above any price, but no sum of costs becomes infinite.
-        if not 0 <= price <= 1e15:
-            raise ValueError(f"{price} is not a price")
 
 
 @functools.cache
@@ -212,7 +178,7 @@ def _packaged() -> ModelTable:
 
 
 def model_table(runtime: Runtime) -> ModelTable:
-    """Return the price table of a run: the package's or the user's, with a price from the user.
+    """Return the price table of a run: the package's or the user's.
 
     Raises:
         InputError: the user's file is not such a table.
@@ -220,11 +186,7 @@ def model_table(runtime: Runtime) -> ModelTable:
     own: str | Path | None = os.environ.get(PRICES_VARIABLE)
     if not own and (kept := runtime.cache_folder("prices.json")).exists():
         own = kept
-    table = read_models(own or None)
-    if runtime.price is None:
-        return table
-    read, written = (number / 1e6 for number in runtime.price)
-    return replace(table, fixed=Price(read, written))
+    return read_models(own or None)
 
 
 def read_models(path: str | Path | None = None) -> ModelTable:
@@ -250,8 +212,8 @@ def read_models(path: str | Path | None = None) -> ModelTable:
         raise InputError(
             f"{path}: not a price table ({visible(str(error)[:200])}); expected {expected}"
         ) from None
-    # The file must not set either of these.
-    return replace(table, path=str(path), fixed=None)
+    # Whatever the file says of its own path.
+    return replace(table, path=str(path))
 
 
 @dataclass(frozen=True)

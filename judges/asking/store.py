@@ -206,19 +206,9 @@ def stored_lines(path: Path) -> Iterator[StoredLine | Damage]:
         start = end
     if identity is None:
         raise InputError(
-            f"{path}: not a store of judgments (no head line of {STORE_FORMAT})"
-            f"{_other_form(path)}; expected JSON lines as `gecjury judgments export` writes them"
+            f"{path}: not a store of judgments (no head line of {STORE_FORMAT}); expected JSON "
+            "lines as `gecjury judgments export` writes them"
         )
-
-
-def _other_form(path: Path) -> str:
-    """Return in which other form a file may contain replies; empty if it is none of ours."""
-    head = next((line.strip() for line in _lines(path) if line.strip()), b"")[:10_000]
-    if head.startswith(b"["):
-        return ", but a JSON list"
-    if b'"custom_id"' in head:
-        return ", but the output of a batch, which the judge's own command collects with --batch"
-    return ""
 
 
 def _lines(path: Path) -> Iterator[bytes]:

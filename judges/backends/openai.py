@@ -39,7 +39,6 @@ from gecjury.core.errors import (
     MissingExtraError,
     OptionError,
     install_hint,
-    nearest,
 )
 from gecjury.core.textfiles import parse_json
 from gecjury.core.wording import visible
@@ -55,7 +54,6 @@ from gecjury.judges.backends.completion import (
 )
 from gecjury.judges.backends.window import (
     capped,
-    listed_models,
     said_window,
     says_too_long,
     too_long,
@@ -179,8 +177,6 @@ _MOST_MESSAGE = 4_000
 # How servers that do not answer 404 say that they do not know a model.
 _UNKNOWN_CODES = ("model_not_found", "invalid_model")
 _UNKNOWN = re.compile(r"model.{0,80}(not found|not exist|not a valid model)|invalid model")
-# Limits on the models that an error lists, and on the characters of each name.
-_MOST_LISTED, _MOST_NAME = 40, 100
 
 
 class _Transient(Exception):
@@ -197,10 +193,6 @@ class _TooLong(Exception):
     def __init__(self, window: int | None) -> None:
         super().__init__()
         self.window = window
-
-
-class _Unknown(Exception):
-    """The server does not know the model; the message is the server's answer."""
 
 
 class _Refused(Exception):
@@ -279,7 +271,6 @@ class OpenAIBackend(ServerBackend):
         self._random = random.Random(0)
         self._stop: BaseException | None = None
         self._full = False
-        self._listing: asyncio.Task[Any] | None = None
 
     def run(self, work: Assignment) -> None:
         """Answer all attempts, many at once; see `Backend.run`."""
@@ -356,8 +347,6 @@ class OpenAIBackend(ServerBackend):
                     return too_long(error.window)
                 attempt = less
                 continue
-            except _Unknown as error:
-                raise await self._unknown(client, error) from None
             except _Transient as error:
                 tries += 1
                 # The user decides whether to wait for hours.
@@ -392,36 +381,6 @@ class OpenAIBackend(ServerBackend):
         self._obeys |= ignored is False
         if ignored and not self._obeys and self.model.structured != "schema":
             self.left_out.add("response_format")
-
-    async def _listed(self, client: Any) -> Any:
-        """Return the server's list of models (`/v1/models`), requested once; None without one."""
-
-        async def requested() -> Any:
-            # An unusable answer is treated as none: the error can be reported without it.
-            with suppress(Exception):
-                raw = await client.models.with_raw_response.list()
-                return parse_json(raw.http_response.text, "the list", "an object", halves=True)
-
-        # Requests that are refused at the same time wait for one answer.
-        self._listing = self._listing or asyncio.create_task(requested())
-        return await self._listing
-
-    async def _unknown(self, client: Any, error: _Unknown) -> OptionError:
-        """Return the error for a model that the server does not know, with the nearest names."""
-        names = [
-            self._clean(name)[:_MOST_NAME] for name in listed_models(await self._listed(client))
-        ]
-        fault = f"{self._server()} has no model {self.model.name!r} {error}"
-        if not names:
-            return OptionError(
-                f"{fault}; check model=..., and that base_url ends as the server expects it "
-                "(usually /v1)"
-            )
-        meant = nearest(self.model.name, names)
-        # A hosted service may list a hundred models.
-        more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-        shown = f"it has: {', '.join(names[:_MOST_LISTED])}{more}"
-        return OptionError(f"{fault}; {f'{meant} ' if meant.startswith('did') else ''}{shown}")
 
     async def _once(self, client: Any, attempt: Attempt, price: Price | None) -> Reply:
         import openai
@@ -485,7 +444,10 @@ class OpenAIBackend(ServerBackend):
             ) from None
         unknown = error.code in _UNKNOWN_CODES or _UNKNOWN.search(lowered)
         if status == 404 or (status in (400, 422) and unknown):
-            raise _Unknown(f"({status}): {text}") from None
+            raise OptionError(
+                f"{self._server()} has no model {self.model.name!r} ({status}): {text}; check "
+                "model=..., and that base_url ends as the server expects it (usually /v1)"
+            ) from None
         if status in (408, 409, 425) or status >= 500:
             wait = retry_after(error.response.headers)
             reason = f"status {status}: {text}" if body_said else f"status {status}"

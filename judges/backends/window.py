@@ -27,7 +27,6 @@ _CODES = ("context_length_exceeded", "exceed_context_size_error")
 _SAID_WINDOW = re.compile(
     r"(?:context (?:length|window|size)|model length)(?: is only| is| of only| of)? \(?(\d{2,9})"
 )
-_MOST_ENTRIES = 1_000
 
 
 def least_tokens(attempt: Attempt) -> int:
@@ -92,14 +91,6 @@ def said_window(error: Mapping[str, Any], text: str) -> int | None:
         return count
     said = _SAID_WINDOW.search(text.lower())
     return _count(int(said[1])) if said else None
-
-
-def listed_models(listing: Any) -> list[str]:
-    """Return the names in a server's list of models (`/v1/models`), sorted."""
-    data = listing.get("data") if isinstance(listing, Mapping) else None
-    entries = data[:_MOST_ENTRIES] if isinstance(data, list) else []
-    names = [entry.get("id") for entry in entries if isinstance(entry, Mapping)]
-    return sorted({name for name in names if isinstance(name, str) and name.strip()})
 
 
 def _count(value: Any) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -12,9 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.edit_verdicts import HumanVerdict
-from gecjury.benchmarks.judgments import RankedItem
 from gecjury.core.arrays import FloatArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
@@ -36,30 +34,6 @@ SYSTEMS = {
 
 SOURCE = "She go home ."
 A, B, C = "She goes home .", "She go home .", "She went  to home ."
-
-
-@pytest.fixture
-def judged() -> Benchmark:
-    """A is preferred to B twice, C to A once; B and C were compared once and tied."""
-    groups = (("a",), ("b", "b2"), ("c",))
-    items = (
-        RankedItem("1", 0, "anna", groups[:2], (1, 2)),
-        RankedItem("2", 0, "bert", groups[:2], (2, 3)),
-        RankedItem("3", 0, "anna", groups[::2], (2, 1)),
-        RankedItem("4", 0, "anna", groups[1:], (1, 1)),
-    )
-    texts = {"a": A, "b": B, "b2": B, "c": C}
-    verdicts = [
-        HumanVerdict(who, SOURCE, A, 1, 2, "goes", valid)
-        for who, valid in (("anna", True), ("bert", True), ("carl", False))
-    ]
-    return Benchmark(
-        name="own", rankings={"sentence": items}, human={"sentence": {}}, view="sentence",
-        corpus=Corpus((SOURCE,), {name: Version((text,)) for name, text in texts.items()}),
-        systems="all", system_sets={}, references="", sentence_ids=(0,), citation="",
-        segment_scores=np.array([[4.5], [2.0], [2.0], [np.nan]]),
-        _verdicts=lambda: (tuple(verdicts), (), ()),
-    )  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -133,12 +107,19 @@ class Bench:
 
     def score(self, connect: Any = None, **options: Any) -> ScoreTable:
         """Score the corpus; `runtime` or its fields are options, too."""
-        names = ("concurrency", "cache", "max_cost", "price", "spending", "api_key_env", "batch")
+        names = ("concurrency", "cache", "max_cost", "spending", "api_key_env", "batch")
         fields = {name: options.pop(name) for name in names if name in options}
         scorer: Any = self.judge(self.server, **options)
         scorer = scorer if connect is None else scorer.asking(connect)
         table: ScoreTable = scorer.score_corpus(self.corpus, replace(self.runtime, **fields))
         return table
+
+    def set_price(self, read: float, written: float, currency: str = "USD") -> None:
+        """Write a table with the price of a million tokens of the judge's model."""
+        path = self.runtime.cache_folder("prices.json")
+        path.parent.mkdir(exist_ok=True)
+        models = {"tiny": {"input": read, "output": written}}
+        path.write_text(json.dumps({"date": "2020-01-01", "currency": currency, "models": models}))
 
     @property
     def store(self) -> Path:

@@ -102,8 +102,6 @@ class FaultServer:
         self.lock = threading.Lock()
         self.files: dict[str, bytes] = {}
         self.batches: list[dict[str, Any]] = []
-        self.models: Any = None
-        self.listed = 0
         self.finish_batch: Callable[[FaultServer, dict[str, Any]], None] = complete_batch
         self.polls_to_finish = 1
         server = self
@@ -129,9 +127,6 @@ class FaultServer:
             def do_GET(self) -> None:
                 if self.path.startswith("/v1/batches"):
                     self._send(Said(body=server.list_batches()))
-                elif self.path == "/v1/models" and server.models is not None:
-                    server.listed += 1
-                    self._send(Said(body=server.models))
                 elif self.path.endswith("/content"):
                     self._send(Said(raw=server.files[self.path.split("/")[3]]))
                 else:

@@ -1,6 +1,6 @@
 """Malformed replies of a judge's server: the same seed gives the same reply.
 
-For a fuzzer, and for tests of single kinds (`of_kind`). The replies are `Said` objects for
+For a fuzzer. The replies are `Said` objects for
 `FaultServer`; `on_the_wire` returns them as bytes for another server.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.judges.faultserver import Said
 
-__all__ = ["KINDS", "malformed", "malformed_text", "of_kind", "on_the_wire"]
+__all__ = ["malformed", "on_the_wire"]
 
 DEEP = 50_000
 LONG = 20_000
@@ -64,16 +64,6 @@ def malformed(seed: int) -> Said:
     source = random.Random(f"malformed-{seed}")
     kind = source.choice(tuple(KINDS))
     return KINDS[kind](source)
-
-
-def of_kind(kind: str, seed: int = 0) -> Said:
-    """Return a malformed reply of one of `KINDS`."""
-    return KINDS[kind](random.Random(f"{kind}-{seed}"))
-
-
-def malformed_text(seed: int) -> str:
-    """Return the text of a reply, as a malicious model may write it."""
-    return _text(random.Random(f"text-{seed}"))
 
 
 def on_the_wire(said: Said) -> tuple[int, dict[str, str], bytes]:

@@ -73,32 +73,6 @@ def test_a_dry_run_counts_what_is_still_to_be_asked(
     assert (status, json.loads(out)["requests"] > 10) == (0, True)
 
 
-@pytest.mark.slow
-def test_compare_prints_the_audit_with_humans_and_ceiling(call: Call, serve: Serve) -> None:
-    metric = f"llm-s:model=m,base_url={serve().url},orders=2,repeats=2"
-    argv = ["compare", "sample", "-m", metric, "-m", "green", "--resamples", "100"]
-    status, out, err = call(*argv, "--format", "json")
-    assert (status, err) == (0, "")
-    record = json.loads(out)
-    assert [row["family"] for row in record["rows"]] == ["judges", "refbased"]
-    (audit,) = record["audits"].values()
-    member = audit["members"][0]
-    assert set(member) >= {
-        "valid", "refused", "truncated", "unparsable", "flips", "repeat_agreement", "histogram",
-        "positions", "tokens", "cost", "seconds",
-    }  # fmt: skip
-    assert member["repeat_agreement"]["equal"] == 1  # this model is constant
-    assert audit["humans"]["edit"]["accuracy"] == record["rows"][0]["sentence"]["accuracy"]
-    assert audit["humans"]["edit"]["ceiling"] == record["ceiling"]["edit"]["accuracy"]
-    _, out, _ = call(*argv)
-    for what in (
-        "valid replies", "refused, truncated, unparsable", "flips when reordered",
-        "equal when repeated", "mean score by position", "agreement with humans (edit)",
-        "tokens read, written", "cost", "wall time",
-    ):  # fmt: skip
-        assert what in out
-
-
 def test_missing_verdicts_make_the_exit_status_1(
     call: Call, serve: Serve, files: list[str]
 ) -> None:
@@ -165,24 +139,6 @@ def test_clear_lines_for_bad_input(
     store_path(tmp_path / "c" / "judgments", identity).write_text("{}\n")
     status, _, err = call("score", *files, *metric)
     assert (status, "not a store of judgments" in err) == (2, True)
-
-
-def test_a_price_on_the_command_line(call: Call, serve: Serve, files: list[str]) -> None:
-    server = serve()
-    argv = ["score", *files, "-m", f"llm-s:model=m,base_url={server.url}", "--price", "2,8"]
-    record = json.loads(call(*argv, "--dry-run")[1])
-    cost = 2e-6 * record["tokens"]["input"] + 8e-6 * record["tokens"]["output"]
-    assert record["cost"]["amount"] == pytest.approx(cost)
-    status, _, err = call(*argv, "--max-cost", "0.0000001")
-    assert (status, "stopped before --max-cost" in err) == (1, True)
-    assert not server.bodies
-    status, out, _ = call(*argv, "--max-cost", "1")
-    assert (status, "USD (prices: --price)" in out) == (0, True)
-    assert len(server.bodies) == 2
-    for wrong in ("2", "2,8,1", "a,b", "-1,2", "nan,1", "", "2;8"):
-        status, out, err = call(*argv[:-2], f"--price={wrong}")
-        assert (status, out) == (2, "")
-        assert err.startswith("gecjury: --price")
 
 
 @pytest.mark.security

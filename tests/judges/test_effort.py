@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -158,7 +157,7 @@ def test_reasoning_and_cached_tokens_are_counted_and_paid(
         backend="openai", model="m", base_url="", messages=(), schema=None, sampling={}
     )
     record = {"choices": [{"message": {"content": "{}"}}], "usage": usage}
-    reply = read_completion(record, Attempt(request), Price(2.0, 10.0, 0.5), ())
+    reply = read_completion(record, Attempt(request), Price(2e6, 1e7, 5e5), ())
     assert (
         reply.input_tokens, reply.output_tokens, reply.reasoning_tokens, reply.cached_tokens
     ) == counts  # fmt: skip
@@ -223,20 +222,19 @@ def test_an_effort_without_effect_is_reported(
 
 
 def test_a_dry_run_shows_the_range_of_reasoning(corpus: Corpus, runtime: Runtime) -> None:
-    priced = replace(runtime, price=(1.0, 2.0))
-    plan = load("llm-s:model=gpt-6-luna,effort=low").plan(corpus, priced)
+    plan = load("llm-s:model=gpt-6-luna,effort=low").plan(corpus, runtime)
     assert plan is not None
-    # Three questions of 4096 / 16 to 4096 tokens each, at 2 dollars per million.
+    # Three questions of 4096 / 16 to 4096 tokens each, at 0.5 dollars per million.
     assert plan.tokens["reasoning_least"] == 3 * 256
     assert plan.tokens["reasoning_most"] == 3 * 4096
     amount = plan.cost["amount"]
     assert isinstance(amount, float)
-    assert plan.cost["least"] == pytest.approx(amount + 768 * 2e-6)
-    assert plan.cost["most"] == pytest.approx(amount + 12_288 * 2e-6)
+    assert plan.cost["least"] == pytest.approx(amount + 768 * 5e-7)
+    assert plan.cost["most"] == pytest.approx(amount + 12_288 * 5e-7)
     (note,) = [n for n in plan.details["notes"] if "hidden tokens" in n]
     assert "256 to 4,096 of them per answer" in note
     # A model that does not reason has no range; in a sum its cost is the amount.
-    usual = load("llm-s:model=gpt-4o").plan(corpus, priced)
+    usual = load("llm-s:model=gpt-4o").plan(corpus, runtime)
     assert usual is not None
     assert set(usual.tokens) == {"input", "output"}
     total = Plan.total([usual, plan])

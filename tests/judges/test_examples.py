@@ -10,7 +10,7 @@ import pytest
 
 from gecjury.core.errors import GecjuryError, InputError, OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus, Group, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.judges.asking.exchange import Reply
 from gecjury.judges.asking.items import judged_items
 from gecjury.judges.own_wording import read_examples
@@ -128,13 +128,6 @@ def test_examples_that_are_to_be_judged_are_refused(
     assert not model.attempts
 
 
-def test_corrections_that_annotators_saw_are_judged_too(model: FakeModel, tmp_path: Path) -> None:
-    judge = model.load("llm-s", examples=write(tmp_path, SCORED))
-    groups = (Group("0", 0, (("x",), ("left",)), ("v .", "A c .")),)
-    with pytest.raises(InputError, match="line 4: sentences that are to be judged"):
-        judge.check(Corpus(("S .",), {"x": Version(("v .",))}, groups=groups))
-
-
 @pytest.mark.parametrize("name", ["llm-s", "llm-e", "edit-verdict"])
 def test_a_criterion_in_words_or_in_a_file(
     model: FakeModel, corpus: Corpus, tmp_path: Path, name: str
@@ -149,14 +142,6 @@ def test_a_criterion_in_words_or_in_a_file(
     assert len(model.attempts) == request_count
     assert same.signature.extra["prompt"] == table.signature.extra["prompt"]
     assert "+criterion-own.v1:" in table.signature.extra["prompt"]
-
-
-@pytest.mark.parametrize("value", ["natural", "my criterion.txt"])
-def test_a_misspelt_name_is_not_a_criterion(model: FakeModel, value: str) -> None:
-    with pytest.raises(
-        OptionError, match='or give a file, or a sentence such as "Judge how natural'
-    ):
-        model.load("edit-verdict", criterion=value)
 
 
 @pytest.mark.parametrize(
@@ -179,13 +164,6 @@ def test_a_custom_prompt(
     assert table.signature.settings["prompt"] == path
     with pytest.raises(OptionError, match="has no place for a criterion"):
         model.load(name, prompt=path, criterion="Judge how natural it sounds.")
-
-
-def test_a_prompt_of_another_protocol_is_refused(model: FakeModel, tmp_path: Path) -> None:
-    path = write(tmp_path, prompt_text("pairwise"), "mine.txt")
-    with pytest.raises(InputError) as error:
-        model.load("llm-s:protocol=pointwise", prompt=path)
-    assert "unknown placeholder {{first}}; llm-s:protocol=pointwise needs {{context}}, {{fence}}, " in str(error.value)  # fmt: skip  # noqa: E501
 
 
 def reasoned(attempt: object) -> Reply:
@@ -226,13 +204,3 @@ def test_examples_have_reasons_where_they_are_asked_for(
     judge = model.load("llm-s:reason=true,structured=schema,protocol=pointwise", examples=path)
     judge.score_corpus(corpus, runtime)
     assert model.attempts[0].request.messages[1]["content"] == '{"reason":"Right.","score":5}'
-
-
-def test_the_defaults_leave_signature_and_key_as_they_were(
-    model: FakeModel, corpus: Corpus
-) -> None:
-    table = model.score("llm-s", corpus)
-    assert not {"prompt", "examples", "reason"} & set(table.signature.settings)
-    assert model.attempts[0].request.prompt == "sentence.v1:be562fded1f01065"
-    verdict = model.load("edit-verdict")
-    assert "criterion" not in verdict.settings()

@@ -43,8 +43,13 @@ def test_a_key_that_a_reply_quotes_is_masked_in_the_store(
 
 @pytest.mark.parametrize("status", [200, 400, 404])
 def test_a_key_that_an_error_quotes_is_masked(
-    serve: Serve, corpus: Corpus, runtime: Runtime, status: int
+    serve: Serve,
+    corpus: Corpus,
+    runtime: Runtime,
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("gecjury.judges.backends.openai.backoff", lambda *arguments: 0.001)
     # The longer text is cut in the middle of the key.
     for before in ("", "x" * 285):
         text = f"{before} {KEY}"

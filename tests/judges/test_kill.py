@@ -30,14 +30,12 @@ class Counts:
     """The outcome of killing runs.
 
     Attributes:
-        faults: requests that the server answered with a fault.
         lost: replies that were in the store before a kill and not after it.
         asked_again: requests to which the store already had a sound reply.
         sent_again: requests that the server had answered but whose reply was not yet in the store.
         other_keys: such requests with another idempotency key than the first one.
     """
 
-    faults: int = 0
     lost: int = 0
     asked_again: int = 0
     sent_again: int = 0
@@ -75,56 +73,33 @@ def stored(cache: Path) -> list[str]:
     return prompts
 
 
-class Faults:
-    """The behaviour of the server for killed runs: slow and, with `faults`, sometimes faulty.
+class Slow:
+    """A slow server that refuses every tenth prompt at first, so that retries are killed too."""
 
-    Every tenth prompt is refused at first, so that retries are killed as well. With `faults`, some
-    requests get one or two faults before they are answered.
-    """
-
-    def __init__(self, seconds: float, faults: bool) -> None:
-        self.seconds, self.faults = seconds, faults
-        self.met: Counter[str] = Counter()
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
         self.answered: Counter[str] = Counter()
 
     def __call__(self, number: int, body: dict[str, Any]) -> Said | None:
         time.sleep(self.seconds)
-        mark = json.dumps(body, sort_keys=True)
-        source = random.Random(mark)
-        kinds = [source.choice(KINDS) for _ in range(source.choice((0, 0, 0, 1, 1, 2)))]
-        if self.faults and self.met[mark] < len(kinds):
-            self.met[mark] += 1
-            return FAULTS[kinds[self.met[mark] - 1]]
-        self.answered[mark] += 1
+        self.answered[json.dumps(body, sort_keys=True)] += 1
         if body["seed"] == 0 and is_refused(json.dumps(body["messages"])):
             return completion(body, "no")
         return None
-
-
-FAULTS = {
-    "429": Said(429, {"error": {"message": "slow down"}}, {"retry-after": "0.05"}),
-    "500": Said(500, {"error": {"message": "oops"}}),
-    "503": Said(503, {"error": {"message": "busy"}}, {"retry-after-ms": "20"}),
-    "cut": Said(200, {"choices": "x" * 4_000}, cut=True),
-    "garbage": Said(200, raw=b"\x00<html>\xff gateway"),
-    "slow": Said(200, raw=b'{"choices"', drip=0.01),
-    "oversized": Said(200, raw=b'{"choices": "' + b"x" * 1_500_000),
-}
-KINDS = tuple(FAULTS)
 
 
 def is_refused(prompt: str) -> bool:
     return random.Random(prompt).random() < 0.1
 
 
-def kill_runs(folder: Path, kills: int, faults: bool) -> Counts:
+def kill_runs(folder: Path, kills: int) -> Counts:
     """Kill runs at random moments, finish the last, and compare it with an undisturbed run."""
     for name in ("source", "a", "b", "c"):
         lines = [f"Sentence {number} of {name} ." for number in range(8 * kills)]
         (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
     source = random.Random(5)
     counts = Counts()
-    behave = Faults(0.01, faults)
+    behave = Slow(0.01)
     with FaultServer(behave) as server:
         for _ in range(kills):
             before = stored(folder / "broken")
@@ -146,14 +121,13 @@ def kill_runs(folder: Path, kills: int, faults: bool) -> Counts:
             settled = {p for p in before if before.count(p) > 1 or not is_refused(p)}
             counts.asked_again += sum(prompt in settled for prompt in now)
         broken = finish(command(folder, server, folder / "broken"))
-        counts.faults = behave.met.total()
         counts.sent_again = behave.answered.total() - len(behave.answered)
         keys: dict[str, set[str]] = {}
         for key, body in zip(server.keys, server.bodies, strict=True):
             keys.setdefault(json.dumps(body, sort_keys=True), set()).add(key)
         counts.other_keys = sum(len(used) - 1 for used in keys.values())
         different = len(set(server.keys))
-    with FaultServer(Faults(0.0, faults=False)) as server:
+    with FaultServer(Slow(0.0)) as server:
         whole = finish(command(folder, server, folder / "whole"))
         assert len(server.keys) == different
     assert [row["sentences"] for row in broken] == [row["sentences"] for row in whole]
@@ -162,12 +136,9 @@ def kill_runs(folder: Path, kills: int, faults: bool) -> Counts:
     return counts
 
 
-@pytest.mark.parametrize("faults", [False, True], ids=["sound", "faults"])
-def test_sigkill_at_random_moments(tmp_path: Path, faults: bool) -> None:
+def test_sigkill_at_random_moments(tmp_path: Path) -> None:
     pytest.importorskip("openai")
-    kills = 10 if faults else KILLS
-    counts = kill_runs(tmp_path, kills, faults)
+    counts = kill_runs(tmp_path, KILLS)
     assert counts.lost == counts.asked_again == counts.other_keys == 0, counts
     # only requests whose reply was lost in a kill were sent again
-    assert counts.sent_again <= 4 * kills
-    assert bool(counts.faults) == faults
+    assert counts.sent_again <= 4 * KILLS

@@ -19,7 +19,6 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.languages.language import language_of
-from gecjury.corpus.tokens import in_language
 from gecjury.judges.asking.exchange import Attempt, Reply, TokenLogprob
 from gecjury.judges.judge import load_wording
 from gecjury.judges.replies.forms import CHOICE
@@ -174,7 +173,7 @@ def drawn_corpus(*names: str) -> Corpus:
 
 
 @pytest.mark.parametrize("protocol", ["listwise", "pairwise"])
-@pytest.mark.parametrize("names", [("mine", "theirs"), tuple("abcdefg")])
+@pytest.mark.parametrize("names", [("mine", "theirs"), tuple("abc")])
 def test_no_system_owns_a_position(model: FakeModel, protocol: str, names: tuple[str, ...]) -> None:
     name = f"llm-s:protocol={protocol}"
     corpus = drawn_corpus(*names)
@@ -230,15 +229,6 @@ def test_identical_sets_are_asked_once_whatever_their_order(
     assert items[:, 0].tolist() == [goes, the, goes]
     assert items[:2, 1].tolist() == [goes, the]
     assert np.isnan(items[2, 1])
-
-
-def test_scorers_leave_the_corpus_as_it_is(model: FakeModel, marked_corpus: Corpus) -> None:
-    # Another package rearranges the stored hypotheses, so its next metric judges other texts.
-    before, prints = repr(marked_corpus.systems), dict(marked_corpus.system_prints)
-    for name in ("llm-s:orders=3", "llm-s:protocol=pairwise", "edit-verdict", "llm-e"):
-        model.score(name, marked_corpus)
-    assert repr(marked_corpus.systems) == before
-    assert prints == dict(replace(marked_corpus).system_prints)
 
 
 def test_the_annotators_order_is_kept(model: FakeModel) -> None:
@@ -547,20 +537,6 @@ def test_a_seeda_item_is_the_published_figure_filled_in(
         assert re.sub(r"\[([^\[\]]*)→([^\[\]]*)\]", r"\2", line).split() == text.split()
 
 
-def test_thinking_is_off_unless_asked_for_and_then_cut_from_the_answer(model: FakeModel) -> None:
-    corpus = Corpus(("S .",), {"x": Version(("v 1",))})
-    model.score("llm-s:backend=vllm", corpus)
-    assert model.attempts[0].sampling["thinking"] is False
-    assert model.attempts[0].request.schema is not None
-    model.say = lambda attempt: Reply('<think>{"target1_score": 1}</think>{"target1_score": 4}')
-    table = model.score("llm-s:backend=vllm,thinking=true", corpus)
-    request = model.attempts[1].request
-    assert request.sampling["thinking"] is True
-    assert request.sampling["max_tokens"] > 8_000
-    assert request.schema is None  # a grammar would leave no room for the reasoning
-    assert table.sentences.tolist() == [[4.0]]
-
-
 @pytest.mark.parametrize(
     "options",
     ["temperature=0.5", "seed=1", "max_tokens=99", "model=other", "criterion=fluency",
@@ -639,17 +615,6 @@ def test_other_languages_are_named_and_read_as_written(model: FakeModel, runtime
     assert model.attempts[0].request.prompt == table.signature.extra["prompt"]
 
 
-def test_chinese_is_named_and_has_no_blanks(model: FakeModel, runtime: Runtime) -> None:
-    systems = {"a": Version(("我喝 app 咖啡。",)), "b": Version(("我喝咖啡。",))}
-    corpus = in_language(Corpus(("我渴咖啡。",), systems), language_of("zh"))
-    model.load("llm-e", model="m").statistics(corpus, runtime)
-    (prompt,) = model.prompts
-    assert "a learner of Chinese. All sentences are in Chinese." in prompt
-    # Edits are ChERRANT's: 渴 is replaced, and Latin letters stay together.
-    assert "\n我[渴→喝app]咖啡。\n" in prompt
-    assert "\n我[渴→喝]咖啡。\n" in prompt
-
-
 @pytest.mark.parametrize(
     "name",
     ["llm-e", "llm-e:protocol=pointwise", "llm-e:protocol=pairwise", "edit-verdict"],
@@ -663,14 +628,3 @@ def test_edits_are_marked_without_blanks(model: FakeModel, runtime: Runtime, nam
     assert ("\n[は→が]\n" in prompt) is (name == "edit-verdict")
     assert f"\n{SOURCE_JA}\n" in prompt
     assert '"the"' not in prompt
-
-
-def test_english_questions_are_unchanged(model: FakeModel, runtime: Runtime) -> None:
-    english = Corpus(("She go .",), {"a": Version(("She goes .",)), "b": Version(("She go .",))})
-    judge = model.load("llm-s", model="m")
-    signature = judge.signature(english, runtime)
-    assert signature.extra["prompt"] == load_wording("sentence").id
-    assert signature.extra["prompt"].startswith("sentence.v1:")
-    swedish = replace(english, language=language_of("sv"))
-    assert judge.signature(swedish, runtime) != signature
-    assert judge.wording(language_of("und")).language == "an undetermined language"

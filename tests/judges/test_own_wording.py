@@ -8,7 +8,7 @@ import pytest
 
 from gecjury.core.errors import InputError
 from gecjury.judges.own_wording import read_own
-from gecjury.prompts import own_criterion, prompt_text, read
+from gecjury.prompts import prompt_text, read
 
 NEEDS = ("context", "fence", "target")
 MAY = ("criterion", "language", "subject")
@@ -75,18 +75,3 @@ def test_scores_need_their_line_in_the_head(tmp_path: Path) -> None:
     assert ": its head has no score_line with {{number}}" in read_text(tmp_path, text, needs)
     with_line = "score_line: {{number}}\n" + text
     assert read_text(tmp_path, with_line, needs).startswith("mine.v3:")
-
-
-def test_a_missing_or_undecodable_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
-        read_own(str(tmp_path / "none.txt"), NEEDS, MAY, "llm-s")
-    (tmp_path / "bytes.txt").write_bytes(b"name: \xff")
-    with pytest.raises(InputError, match="line 1: byte 0xff"):
-        read_own(str(tmp_path / "bytes.txt"), NEEDS, MAY, "llm-s")
-
-
-def test_custom_criteria_are_distinguished_by_their_digest() -> None:
-    first, second = own_criterion("Judge a."), own_criterion("Judge b.")
-    assert first.text == "Judge a."
-    assert first.id.startswith("criterion-own.v1:")
-    assert first.id != second.id

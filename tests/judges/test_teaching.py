@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import RankedItem
 from gecjury.core.errors import InputError
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.languages.language import ENGLISH
 from gecjury.judges.asking.items import judged_items
 from gecjury.judges.llm import LLMS
@@ -81,6 +84,25 @@ def test_every_answer_can_be_read_by_the_judge() -> None:
             verdict = form.read(answer)
             assert isinstance(verdict, list)
             assert verdict[0] == worth
+
+
+@pytest.fixture
+def judged() -> Benchmark:
+    """A is preferred to B twice, C to A once; B and C were compared once and tied."""
+    groups = (("a",), ("b", "b2"), ("c",))
+    items = (
+        RankedItem("1", 0, "anna", groups[:2], (1, 2)),
+        RankedItem("2", 0, "bert", groups[:2], (2, 3)),
+        RankedItem("3", 0, "anna", groups[::2], (2, 1)),
+        RankedItem("4", 0, "anna", groups[1:], (1, 1)),
+    )
+    texts = {"a": A, "b": B, "b2": B, "c": C}
+    return Benchmark(
+        name="own", rankings={"sentence": items}, human={"sentence": {}}, view="sentence",
+        corpus=Corpus((SOURCE,), {name: Version((text,)) for name, text in texts.items()}),
+        systems="all", system_sets={}, references="", sentence_ids=(0,), citation="",
+        segment_scores=np.array([[4.5], [2.0], [2.0], [np.nan]]),
+    )  # fmt: skip
 
 
 def test_ratings_and_rankings_become_points(judged: Benchmark) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from gecjury.cli import main
 from gecjury.core.addresses import key_variable
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
@@ -18,7 +17,6 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.judges.asking.store import Identity, store_path
 from gecjury.judges.backends.openai import make_client
 from gecjury.jury.model import JuryModel, Member, TrainedMember, identity, write_jury
-from gecjury.refless.nets.manifest import BUNDLE_FORMAT
 from gecjury.scoring.registry import load
 from tests.judges.faultserver import FaultServer, Said
 
@@ -159,18 +157,6 @@ def test_a_server_that_wants_a_key(serve: Serve, corpus: Corpus, runtime: Runtim
         load(f"llm-s:model=tiny,base_url={server.url}").score_corpus(corpus, named)
 
 
-def test_a_model_whose_encoder_is_on_the_hub_needs_consent(tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    encoders = dict.fromkeys(("encoder", "base"), "owner/encoder")
-    manifest = {"format": BUNDLE_FORMAT, "scale": [1, 4], "max_length": 9, "members": []}
-    manifest["kernel"] = {"aspects": ["fluency"], "paired": False, **encoders}
-    (folder / "gecjury.json").write_text(json.dumps(manifest))
-    file = jury(tmp_path / "x.json", f"some:model={folder}")
-    with pytest.raises(OptionError, match=r"need your consent: .*fetches owner/encoder if"):
-        load("jury", file=str(file))
-
-
 def test_a_jury_does_not_choose_the_server(serve: Serve, corpus: Corpus, tmp_path: Path) -> None:
     server = serve()
     hostile = f"llm-s:model=tiny,base_url={server.url}"
@@ -230,22 +216,3 @@ def test_a_jury_that_was_trained_with_a_server_keeps_no_address(tmp_path: Path) 
     assert "host" not in text
     assert "llm-s:model=a,criterion=fluency" in text
     assert load("jury", file=str(tmp_path / "x.json"), allow_judges=True).name == "jury"
-
-
-def test_tuning_asks_the_server_named_and_shows_no_key(
-    serve: Serve, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    server = serve()
-    argv = ["tune", "llm-s:model=tiny,temperature=0:1:1", "sample"]
-    argv += ["--aggregate", "mean", "--cache", str(tmp_path / "cache"), "--format", "json"]
-    address = server.url.replace("http://", "http://user:a-key-in-an-address@")
-    assert main([*argv, "--base-url", address]) == 0
-    assert server.bodies
-    said = capsys.readouterr()
-    assert "a-key-in-an-address" not in said.out + said.err
-    assert {body["temperature"] for body in server.bodies} == {0, 1}
-    # An address in the metric's options takes precedence, and its port is not a range.
-    request_count = len(server.bodies)
-    argv[1] = f"llm-s:model=tiny,base_url={server.url},temperature=0:1:1"
-    assert main([*argv, "--base-url", "http://127.0.0.1:9/v1"]) == 0
-    assert len(server.bodies) == request_count

@@ -200,13 +200,6 @@ def test_a_repeated_placeholder_has_the_same_value_everywhere() -> None:
         prompt.unrender("=: x :-")
 
 
-def test_reading_back_takes_time_proportional_to_the_text() -> None:
-    prompt = read("sentence")
-    text = prompt.render(criterion="", context="# context\n" * 200_000, targets="x", scores="y")
-    with pytest.raises(ValueError, match=r"not the prompt sentence.v1"):
-        prompt.unrender(f"{text} and more")
-
-
 def test_a_packaged_prompt_is_recognised_by_its_id() -> None:
     prompt = replace(read("sentence"), added=criterion("fluency"))
     assert packaged(prompt.id) == prompt

@@ -3,28 +3,13 @@
   const main = document.querySelector("main.judge");
   const status = document.getElementById("status");
   const form = document.querySelector("form.questions");
-  const who = { as: main.dataset.as, window: main.dataset.window };
   const tell = (words, wrong) => {
     status.textContent = words;
     status.classList.toggle("wrong", Boolean(wrong));
   };
 
-  // Requests at intervals keep the name, so that no other window takes it meanwhile.
-  const alive = async () => {
-    try {
-      const answer = await fetch("/alive?" + new URLSearchParams(who), {
-        headers: { Accept: "application/json" },
-      });
-      if (answer.status === 403) tell("The program was restarted: open the address that it printed in this browser, then press Enter here. Your choices are kept in this window.", true);
-      if (answer.status === 409) tell("This name is in use in another window: nothing is saved here. Reload the page to continue here.", true);
-    } catch {
-      tell("The program does not answer: is it still running? Your choices are kept in this window.", true);
-    }
-  };
-  setInterval(alive, 5000);
-
   // Choices that are not saved yet survive a lost connection and a reload of the page.
-  const place = `gecjury ${who.as} ${main.dataset.item}`;
+  const place = `gecjury ${main.dataset.as} ${main.dataset.item}`;
   const chosen = () => form.querySelectorAll("input:checked");
   const keep = () => {
     const kept = Object.fromEntries([...chosen()].map((input) => [input.name, input.value]));

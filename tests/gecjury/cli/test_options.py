@@ -33,7 +33,6 @@ from tests.shell import (
             "--systems and --references are for a benchmark",
         ),
         ([*SCORE, "-r", "ref.txt", "--batch-size", "0"], "--batch-size 0: expected 1 or more"),
-        ([*SCORE, "-r", "ref.txt", "--price", "1"], "--price '1': expected two prices"),
         (
             ["score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green:unit=1"],
             "green: option unit: '1' is not one of word, char, line\n",

@@ -69,14 +69,14 @@ def admitted(app: PageGuard) -> TestClient:
 class Browser:
     """A client that sends the requests of a browser on the judging page."""
 
-    def __init__(self, study: AnnotationStudy, name: str = "anna", window: str = "w1") -> None:
-        self.study, self.name, self.window = study, name, window
+    def __init__(self, study: AnnotationStudy, name: str = "anna") -> None:
+        self.study, self.name = study, name
         self.app = annotate_app(study)
         self.client = admitted(self.app)
 
     def page(self) -> str:
         """Return the text of the judging page."""
-        response = self.client.get("/judge", params={"as": self.name, "window": self.window})
+        response = self.client.get("/judge", params={"as": self.name})
         return response.text
 
     def item(self) -> str:
@@ -86,7 +86,7 @@ class Browser:
 
     def send(self, what: str, **fields: Any) -> Any:
         """Send a form like the script of the page."""
-        common = {"token": self.study.token, "as": self.name, "window": self.window}
+        common = {"token": self.study.token, "as": self.name}
         headers = {"Accept": "application/json", "Origin": "http://127.0.0.1:8765"}
         return self.client.post(f"/{what}", data={**common, **fields}, headers=headers)
 
@@ -104,7 +104,7 @@ class Browser:
 def browser(begin: Callable[..., AnnotationStudy]) -> Callable[..., Browser]:
     """A function that opens the study with the given options and returns a browser of it."""
 
-    def made(name: str = "anna", window: str = "w1", **options: Any) -> Browser:
-        return Browser(begin(**options), name, window)
+    def made(name: str = "anna", **options: Any) -> Browser:
+        return Browser(begin(**options), name)
 
     return made

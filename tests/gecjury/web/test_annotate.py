@@ -12,7 +12,7 @@ import pytest
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.errors import InputError, OptionError
 from gecjury.metaeval.edits.cases import edit_cases
-from gecjury.web.study import HELD_SECONDS, annotator_name
+from gecjury.web.study import annotator_name
 from gecjury.web.tasks import shown_order
 from tests.gecjury.web.conftest import OUTPUTS, SOURCES, Browser
 
@@ -125,35 +125,11 @@ def test_a_comment_is_only_in_the_journal(browser: Open, folder: Path) -> None:
     assert "remark" not in (folder / "j.csv").read_text()
 
 
-def test_a_second_window_of_the_same_annotator_is_reported(browser: Open) -> None:
-    page = browser()
-    now = [0.0]
-    page.study.clock = lambda: now[0]
-    page.page()
-    other = Browser(page.study, "anna", "w2")
-    assert "anna is in use in another window" in other.page()
-    response = other.answer()
-    assert (response.status_code, response.json()["kind"]) == (409, "held")
-    assert page.study.journal.answers() == []
-    assert "Which corrections" in Browser(page.study, "ben", "w3").page()
-    # The second window takes over, and the first gets the error.
-    assert other.send("take").status_code == 200
-    assert page.answer().status_code == 409
-    alive = page.client.get(
-        "/alive", params={"as": "anna", "window": "w1"}, headers={"Accept": "application/json"}
-    )
-    assert (alive.status_code, alive.json()["kind"]) == (409, "held")
-    assert other.answer().status_code == 200
-    # A closed window releases the name.
-    now[0] += HELD_SECONDS + 1
-    assert page.answer().status_code == 200
-
-
 def test_annotators_have_separate_progress(browser: Open) -> None:
     page = browser(order="file")
     page.answer()
     page.answer()
-    ben = Browser(page.study, "ben", "w9")
+    ben = Browser(page.study, "ben")
     assert ben.item() == "1.1"
     ben.answer()
     text = page.client.get("/overview").text
@@ -198,11 +174,9 @@ def test_forms_work_without_a_script(browser: Open) -> None:
     data = {"token": page.study.token, "as": "anna"}
     response = page.client.post("/begin", data=data)
     assert (response.status_code, response.headers["location"]) == (303, "/judge?as=anna")
-    address = page.client.get("/judge?as=anna").headers["location"]
-    assert re.fullmatch(r"/judge\?as=anna&window=[\w-]+", address)
-    assert 'method="post" action="/answer"' in page.client.get(address).text
-    wrong = page.client.post("/answer", data={**data, "window": "w", "item": "1.1"})
-    assert wrong.status_code in (400, 409)
+    assert 'method="post" action="/answer"' in page.client.get("/judge?as=anna").text
+    wrong = page.client.post("/answer", data={**data, "item": "1.1"})
+    assert wrong.status_code == 400
     assert "text/html" in wrong.headers["content-type"]
 
 

@@ -291,16 +291,6 @@ def test_damaged_journals_are_refused_with_their_line(browser: Open, folder: Pat
         browser()
 
 
-def test_an_unwritable_journal_is_reported(browser: Open, folder: Path) -> None:
-    journal(folder).mkdir()
-    with pytest.raises(OutputError, match=r"cannot be written \(it is not a file\); move it away"):
-        browser()
-    journal(folder).rmdir()
-    os.mkfifo(journal(folder))  # opening it would wait for a reader forever
-    with pytest.raises(OutputError, match=r"cannot be written \(it is not a file\)"):
-        browser()
-
-
 @pytest.mark.parametrize("task", ["rank", "rate"])
 def test_the_file_is_read_as_judgments(browser: Open, folder: Path, task: str) -> None:
     for name in ("anna", 'a, b; "c"'):
@@ -357,21 +347,3 @@ def test_a_benchmark_table_is_written_next_to_the_csv_file(
     assert study.command == ""
     assert "check whether it names j.csv" in study.told[-1]  # type: ignore[attr-defined]
     assert (folder / "j.toml").read_text() == "name = 'mine'\n"
-
-
-def test_paths_in_the_table_are_relative_to_its_folder(folder: Path) -> None:
-    # The folder of the judgments is a link, and `..` starts from its target.
-    real, linked = folder / "some" / "judged", folder / "link"
-    real.mkdir(parents=True)
-    linked.symlink_to(real, target_is_directory=True)
-    settings = Annotation(
-        source=str(folder / "source.txt"),
-        outputs=tuple(str(folder / f"{name}.txt") for name in OUTPUTS),
-        output=str(linked / "j.csv"),
-    )
-    open_study(settings).journal.close()
-    table = tomllib.loads((real / "j.toml").read_text())
-    assert table["source"] == "../../source.txt"
-    assert table["outputs"] == [f"../../{name}.txt" for name in OUTPUTS]
-    for place in (real, linked):
-        assert (place / table["source"]).samefile(folder / "source.txt")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import importlib.resources
-import io
 import json
 import random
 import shutil
@@ -19,7 +18,6 @@ from typing import Any
 
 import pytest
 
-from gecjury.cli import main
 from tests import chromium
 from tests.shell import REPOSITORY
 
@@ -161,7 +159,7 @@ def test_a_study_with_the_keyboard_and_a_program_that_is_killed(
     until(lambda: tab.run("document.querySelector('#name') && location.href"))
     assert tab.run("location.href") == f"{server.address}/"
     assert tab.run("document.cookie") == ""  # no script can read it
-    tab.visit(f"{server.address}/judge?as=anna&window=w1")
+    tab.visit(f"{server.address}/judge?as=anna")
     assert tab.run(QUESTION) == 0
     # Each key, the question that has the focus afterwards, and the value or name of its field.
     for key, question in (("ArrowDown", 1), ("2", 2), ("ArrowUp", 1)):
@@ -212,7 +210,7 @@ def test_a_study_with_the_keyboard_and_a_program_that_is_killed(
             server.kill()
             server.start()
             enter(tab, server)
-            tab.visit(f"{server.address}/judge?as=anna&window=w1")
+            tab.visit(f"{server.address}/judge?as=anna")
             if state(tab)["item"] != item:
                 continue
             assert len(tab.run(CHOSEN)) == len(given[item])
@@ -224,80 +222,3 @@ def test_a_study_with_the_keyboard_and_a_program_that_is_killed(
     assert len(kept) == len(given) + 1  # one was taken back and given again
     with (sample / "j.csv").open(newline="") as file:
         assert {row["item"] for row in csv.DictReader(file)} == set(given)
-
-
-# The lowest contrast of any text with its background (WCAG 2).
-CONTRAST = """
-(() => {
-  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
-  const rgba = (c) => {
-    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1);
-    return [...canvas.getImageData(0, 0, 1, 1).data]; };
-  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) =>
-    v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const behind = (e) => { for (; e; e = e.parentElement) {
-    const found = rgba(getComputedStyle(e).backgroundColor); if (found[3] > 250) return found; }
-    return rgba(getComputedStyle(document.body).backgroundColor); };
-  let least = 21;
-  for (const e of document.querySelectorAll('body *')) {
-    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
-    if (!own || !e.getClientRects().length) continue;
-    const [a, b] = [light(rgba(getComputedStyle(e).color)), light(behind(e))].sort((x, y) => y - x);
-    least = Math.min(least, (a + 0.05) / (b + 0.05));
-  }
-  return least;
-})()
-"""
-
-
-SIZES = (
-    "[...document.querySelectorAll('button, .choice')].map(e => e.getBoundingClientRect())"
-    ".map(r => Math.min(r.width, r.height))"
-)
-
-
-def looked_at(tab: chromium.Page, address: str, width: int, scheme: str) -> None:
-    """Visit a page and check that it fits the screen and that its text has enough contrast."""
-    tab.size(width, 800, width < 500)
-    tab.media(scheme)
-    tab.problems.clear()
-    tab.visit(address)
-    tab.run("document.querySelectorAll('details').forEach(d => d.open = true)")
-    assert tab.problems == []
-    assert tab.run("document.documentElement.scrollWidth") == width
-    assert tab.run(CONTRAST) >= 4.5, (address, scheme)
-
-
-def test_pages_fit_the_screen_and_have_enough_contrast(
-    tab: chromium.Page, serve: Callable[..., Server], sample: Path
-) -> None:
-    for task, width, scheme in (("rank", 360, "light"), ("rate", 390, "dark")):
-        server = serve(*annotate(sample, "--task", task, "-o", f"{task}.csv"))
-        enter(tab, server)
-        for path in ("/judge?as=anna&window=w1", "/", "/overview"):
-            looked_at(tab, server.address + path, width, scheme)
-            assert min(tab.run(SIZES), default=44) >= 40
-    out = io.StringIO()
-    argv = ["compare", "sample", "-m", "green", "-m", "gleu", "--format", "json"]
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
-        assert main([*argv, "--resamples", "10", "-o", str(sample / "scores")]) == 0
-    (sample / "c.json").write_text(out.getvalue())
-    server = serve("serve", "--compare", "c.json", "--scores", "scores")
-    enter(tab, server)
-    for width, scheme in ((360, "light"), (1180, "dark")):
-        for path in ("/", "/comparison/0", "/leaderboard"):
-            looked_at(tab, server.address + path, width, scheme)
-    tab.visit(f"{server.address}/")
-    tab.run("document.querySelector('.another').click()")
-    assert tab.run("document.querySelectorAll('[name=output]').length") == 3
-    tab.run(
-        "(() => { const form = document.querySelector('form.score');"
-        "form.elements.source.value = 'He go home .';"
-        "form.querySelectorAll('[name=output]')[2].value = 'He goes home .';"
-        "form.querySelector('[name=reference]').value = 'He goes home .';"
-        "form.querySelectorAll('[name=metric]').forEach(m => m.checked = m.value === 'green');"
-        "form.requestSubmit(); })()"
-    )
-    shown = until(lambda: tab.run("document.querySelector('#result tbody td')?.textContent"))
-    assert shown.startswith("1.0000")

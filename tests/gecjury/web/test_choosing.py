@@ -39,7 +39,7 @@ def test_the_item_stays_until_it_is_answered(browser: Open) -> None:
     page = browser()
     item = page.item()
     assert [page.item() for _ in range(3)] == [item] * 3
-    other = Browser(page.study, "ben", "w2")
+    other = Browser(page.study, "ben")
     other.answer()
     assert page.item() == item
 

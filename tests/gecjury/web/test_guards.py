@@ -71,7 +71,7 @@ def test_requests_without_the_secret_are_refused(stranger: TestClient) -> None:
         assert response.status_code == 403
         assert "open the address that the program printed" in response.text
         assert "set-cookie" not in response.headers
-    response = stranger.get("/alive", headers={"Accept": "application/json"})
+    response = stranger.get("/overview", headers={"Accept": "application/json"})
     assert (response.status_code, response.json()["kind"]) == (403, "secret")
 
 
@@ -127,9 +127,7 @@ def test_secrets_are_compared_in_constant_time(
     assert {b"guess", b"another"} <= set(compared)
 
 
-@pytest.mark.parametrize(
-    "address", ["/", "/judge?as=anna&window=w1", "/nothing", "/static/web.css"]
-)
+@pytest.mark.parametrize("address", ["/", "/judge?as=anna", "/nothing", "/static/web.css"])
 def test_every_response_has_the_security_headers(
     browser: Callable[..., Browser], address: str
 ) -> None:
@@ -155,15 +153,15 @@ def test_forms_from_other_sites_are_refused_even_with_the_token(
     browser: Callable[..., Browser], site: str
 ) -> None:
     page = browser()
-    data = {"token": page.study.token, "as": "anna", "window": "w1"}
+    data = {"token": page.study.token, "as": "anna"}
     response = page.client.post("/undo", data=data, headers={"Sec-Fetch-Site": site})
     assert response.status_code == 403
 
 
-def test_pages_of_other_sites_cannot_claim_a_name(browser: Callable[..., Browser]) -> None:
+def test_pages_of_other_sites_get_no_page(browser: Callable[..., Browser]) -> None:
     page = browser()
     foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
-    for address in ("/judge?as=anna&window=evil", "/alive?as=anna&window=evil"):
+    for address in ("/judge?as=anna", "/overview"):
         for into in ("empty", "image", "iframe", "document"):
             response = page.client.get(address, headers={**foreign, "Sec-Fetch-Dest": into})
             assert response.status_code == 403
@@ -171,7 +169,7 @@ def test_pages_of_other_sites_cannot_claim_a_name(browser: Callable[..., Browser
     linked = {**foreign, "Sec-Fetch-Dest": "document"}
     assert page.client.get("/", headers=linked).status_code == 200
     typed = {"Sec-Fetch-Site": "none", "Sec-Fetch-Dest": "document"}
-    assert page.client.get("/judge?as=anna&window=w1", headers=typed).status_code == 200
+    assert page.client.get("/judge?as=anna", headers=typed).status_code == 200
     assert page.answer().status_code == 200
 
 
@@ -222,7 +220,7 @@ def test_fields_have_a_maximum_length() -> None:
 def test_typed_text_is_escaped(browser: Callable[..., Browser]) -> None:
     page = browser(name="<script>alert(1)</script>")
     assert page.answer(comment='"><img src=x onerror=alert(1)>').status_code == 200
-    for address in ("/", "/overview", f"/judge?as={page.name}&window=w1"):
+    for address in ("/", "/overview", f"/judge?as={page.name}"):
         text = page.client.get(address).text
         assert "<script>alert" not in text
         assert "<img" not in text

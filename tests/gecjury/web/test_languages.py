@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import re
 import tomllib
 from pathlib import Path
 
@@ -64,19 +62,8 @@ def test_a_study_cannot_be_resumed_in_another_language(tmp_path: Path) -> None:
         open_study(settings)
 
 
-def test_verdicts_have_token_positions(shell: Shell) -> None:
-    page = Browser(study(shell.folder, task="edits"))
-    text = page.page()
-    assert re.search(r"Edit 1</span> .*<del>え</del><ins>へ</ins>行く。", text)
-    page.answer(1)
-    page.study.journal.close()
-    with (shell.folder / "edits.csv").open(newline="", encoding="utf-8") as file:
-        (row,) = csv.DictReader(file)
-    assert (row["start"], row["end"], row["correction"], row["valid"]) == ("4", "5", "へ", "1")
-
-
 def test_pasted_texts_are_tokenized_scored_and_joined_for_display() -> None:
-    desk = open_desk([], [], None, Runtime(), JAPANESE)
+    desk = open_desk([], Runtime(), JAPANESE)
     data = {
         "token": desk.token, "source": SOURCE, "output": GOOD, "system": "", "reference": GOOD,
         "metric": ["green", "gleu"],

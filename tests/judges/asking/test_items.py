@@ -107,22 +107,15 @@ OWN = Prompt(
 def store_of(tmp_path: Path, prompt: str, *contents: str, read: bool = True) -> Path:
     """Write a store of questions that all have the same reply."""
     file = tmp_path / "own.jsonl"
+    example = {"role": "user", "content": "an example"}
+    answer = {"role": "assistant", "content": '{"score": 1}'}
     requests = [
         Request(
-            backend="openai",
-            model="m",
-            base_url="",
-            messages=(
-                {"role": "user", "content": "an example"},
-                {"role": "assistant", "content": '{"score": 1}'},
-                {"role": "user", "content": content},
-            ),
-            schema=None,
-            sampling={"max_tokens": 9},
-            prompt=prompt,
+            backend="openai", model="m", base_url="", schema=None, sampling={"max_tokens": 9},
+            messages=(example, answer, {"role": "user", "content": content}), prompt=prompt,
         )
         for content in contents
-    ]
+    ]  # fmt: skip
     with Store(file, Identity.of(requests[0])) as store:
         for request in requests:
             store.append(request, Reply("{}"), {"scores": [4.0]} if read else None)

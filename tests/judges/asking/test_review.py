@@ -1,4 +1,4 @@
-"""Stored replies as a page shows them, next to people's verdicts; how stores are found."""
+"""Stored replies as a page shows them; how stores are found."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.core.errors import InputError
 from gecjury.judges.asking.exchange import Reply, Request
-from gecjury.judges.asking.items import People, judged_items, review_of
+from gecjury.judges.asking.items import judged_items, review_of
 from gecjury.judges.asking.store import Identity, Store
 from gecjury.judges.asking.transfer import find_stores
 from gecjury.prompts import Prompt, read
@@ -44,12 +43,6 @@ def single(text: str, score: float) -> Exchange:
     return request(wording, content), Reply(f'{{"score": {score}}}'), {"scores": [score]}
 
 
-def edit(target: str, of: str, valid: bool) -> Exchange:
-    wording = read("edit-verdict")
-    content = wording.render(context=SOURCE, fence="=== f ===", target=target, edit=of)
-    return request(wording, content), Reply("{}"), {"scores": [float(valid)]}
-
-
 def stored(file: Path, *exchanges: Exchange) -> Path:
     with Store(file, Identity.of(exchanges[0][0])) as store:
         for question, reply, verdict in exchanges:
@@ -57,51 +50,19 @@ def stored(file: Path, *exchanges: Exchange) -> Path:
     return file
 
 
-@pytest.fixture
-def people(judged: Benchmark) -> People:
-    return People(judged)
-
-
-def test_scores_are_compared_with_people(tmp_path: Path, people: People) -> None:
+def test_replies_are_shown_in_the_order_of_the_file(tmp_path: Path) -> None:
     file = stored(
         tmp_path / "s.jsonl",
-        # A tie in the scores contradicts nobody.
-        listwise((A, B), (3, 3)),
-        # 5 > 4 and 4 < 5 agree; B and C are a tie for people.
-        listwise((B, A, C), (4, 4.5, 5), repeat=1),
-        # People decided A > B and C > A. 3 < 4 contradicts the first, 3 > 2 the second.
-        listwise((A, B, C), (3, 4, 2)),
+        listwise((A, B), (3, 4)),
+        listwise((B, A), (), repeat=1),
         listwise((B, C), (1, 5)),
-        listwise((B, A), (), repeat=2),
     )
-    review = review_of([file], 3, people)
-    # Those that contradict people most come first, the others as they are stored.
-    shown = [(reply.line, reply.decided, reply.against) for reply in review.replies]
-    assert shown == [(4, 2, 2), (2, 1, 0), (3, 2, 0)]
-    # A won 2 of 3 in the set of three, B lost two, C won its only decided comparison.
-    assert review.replies[0].people == ("rated 4.50, 2 of 3", "rated 2.00, 0 of 2", "1 of 1")
-    assert review.replies[1].people[0] == "rated 4.50, 2 of 2"
-    assert (review.count, review.failed, review.unread) == (5, 1, 0)
-    plain = review_of([file], 9)
-    assert [reply.line for reply in plain.replies] == [2, 3, 4, 5, 6]
-    assert not plain.replies[0].people
-    assert plain.replies[0].reason == "A Good Reason."
-    assert (plain.replies[4].failure, plain.replies[4].scores) == ("refused: sorry", ())
-    # A correction that was judged alone is compared with the others of its source.
-    alone = review_of([stored(tmp_path / "one.jsonl", single(A, 2))], 9, people)
-    assert alone.replies[0].people == ("rated 4.50, 2 of 3",)
-
-
-def test_an_edit_is_compared_with_the_majority(tmp_path: Path, people: People) -> None:
-    file = stored(
-        tmp_path / "s.jsonl",
-        edit("She [go→goes] home .", "[go→goes]", False),
-        edit("She [go→went] home .", "[go→went]", True),
-    )
-    first, second = review_of([file], 9, people).replies
-    # Two of three annotators called the first edit valid; nobody judged the second.
-    assert first.people == ("valid for 2 of 3, rated 4.50, 2 of 3",)
-    assert [(reply.decided, reply.against) for reply in (first, second)] == [(1, 1), (0, 0)]
+    review = review_of([file], 2)
+    assert [reply.line for reply in review.replies] == [2, 3]
+    first, second = review.replies
+    assert (first.reason, first.scores) == ("A Good Reason.", (3.0, 4.0))
+    assert (second.failure, second.scores) == ("refused: sorry", ())
+    assert (review.count, review.failed, review.unread) == (3, 1, 0)
 
 
 def test_lines_that_cannot_be_read_are_counted_and_left_out(tmp_path: Path) -> None:

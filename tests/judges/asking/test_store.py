@@ -17,7 +17,7 @@ import pytest
 from gecjury.core.errors import InputError, OutputError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.judges.asking.exchange import Model, Reply, Request
+from gecjury.judges.asking.exchange import Reply, Request
 from gecjury.judges.asking.store import STORE_FORMAT, Identity, Store, read_store, store_path
 from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
 from gecjury.judges.replies.reply import Failure, verdict_from_json, verdict_to_json
@@ -35,7 +35,6 @@ REQUEST = Request(
 )
 REPLY = Reply('{"score": 3}', "stop", 10, 5, None, 0.1 + 0.2, 0.123456789)
 IDENTITY = Identity.of(REQUEST)
-MODEL = Model(backend="openai", name="tiny", base_url="http://x/v1")
 
 
 def other(number: int) -> Request:
@@ -302,33 +301,6 @@ def test_a_reply_under_the_key_of_another_question_is_refused_with_both(path: Pa
     with pytest.raises(InputError, match=both):
         import_stores(path, path.parent / "new")
     assert not (path.parent / "new").exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "form"),
-    [
-        (
-            '[{"format": "gecjury-judgments/1"}, {"key": "a"}]',
-            "but a JSON list; expected JSON lines",
-        ),
-        ('\n{"id": "x", "custom_id": "a", "response": {}}\n', "the output of a batch, .*--batch"),
-        ("a,b\n", "gecjury judgments export"),
-    ],
-)
-def test_replies_in_another_form_are_refused_with_the_right_one(
-    tmp_path: Path, text: str, form: str
-) -> None:
-    file = tmp_path / "replies.json"
-    file.write_text(text)
-    with pytest.raises(InputError, match=form):
-        import_stores(file, tmp_path / "new")
-
-
-def test_two_runs_cannot_write_one_store(path: Path) -> None:
-    with Store(path, IDENTITY), pytest.raises(OutputError, match="another run is writing"):
-        Store(path, IDENTITY)
-    with Store(path, IDENTITY) as store:  # free again
-        assert len(store) == 3
 
 
 def test_a_store_without_a_reply_is_not_left_behind(tmp_path: Path) -> None:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 from gecjury.core.errors import InputError
-from gecjury.judges.asking.tokens import _Tokenizer, counter_for
+from gecjury.judges.asking.tokens import counter_for
 
 
 def test_an_estimate_says_that_it_is_one() -> None:
@@ -41,16 +36,6 @@ def test_an_estimate_depends_on_the_script(text: str, tokens: int) -> None:
     assert tokens <= 1.3 * counter_for("no/such-model").text(text) <= 3 * tokens
 
 
-def test_a_model_without_local_files_costs_no_import() -> None:
-    """Importing transformers takes seconds, and a hosted model has no tokenizer here."""
-    code = (
-        "import sys; from gecjury.judges.asking.tokens import counter_for; "
-        "print(counter_for('gpt-4o').exact, 'transformers' in sys.modules, 'torch' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "False", "False"]
-
-
 def with_template(folder: Path, template: str) -> str:
     """A folder with a tokenizer of two words and a chat template."""
     tokenizers = pytest.importorskip("tokenizers")
@@ -61,24 +46,6 @@ def with_template(folder: Path, template: str) -> str:
     fast.chat_template = template
     fast.save_pretrained(folder)
     return str(folder)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no such signal here")
-def test_a_tokenizer_that_waits_for_the_processor_is_not_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tokenizer = _Tokenizer(with_template(tmp_path, "{{ messages[0]['content'] }}"))
-    assert tokenizer.has_template
-    monkeypatch.setattr("gecjury.judges.asking.tokens._PROMPT_SECONDS", 0.5)
-    pid = tokenizer._process._process.pid
-    # It is stopped for a second: longer than the limit, but only time spent working counts.
-    os.kill(pid, signal.SIGSTOP)
-    threading.Timer(1.0, os.kill, (pid, signal.SIGCONT)).start()
-    try:
-        assert tokenizer.count("a a", {}) == 2
-    finally:
-        tokenizer.close()
 
 
 HOSTILE = """
@@ -113,6 +80,5 @@ def test_a_tokenizer_in_a_folder_is_used_unless_its_chat_template_fails_or_does_
             tokens(content)
     assert tokens("a b c") == 3
     monkeypatch.setattr("gecjury.judges.asking.tokens._PROMPT_SECONDS", 0.5)
-    for _ in range(2):
-        with pytest.raises(InputError, match=r"template did not finish within 0\.5 seconds of"):
-            tokens("time")
+    with pytest.raises(InputError, match=r"template did not finish within 0\.5 seconds of"):
+        tokens("time")

@@ -13,7 +13,7 @@ import pytest
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.scoring.registry import load
-from tests.judges.conftest import Bench, expected, member
+from tests.judges.conftest import Bench, expected
 from tests.judges.faultserver import FaultServer, batch_lines, finish_with
 
 Lines = list[dict[str, Any]]
@@ -198,17 +198,6 @@ def test_lines_that_are_not_json_are_not_answers(batched: Bench) -> None:
     batched.server.finish_batch = finish
     assert batched.score().missing == 0
     assert sizes(batched.server) == [3]
-
-
-def test_a_malformed_choice_is_counted(batched: Bench) -> None:
-    def change(lines: Lines) -> Lines:
-        for line in lines:
-            line["response"]["body"]["choices"] = [5]
-        return lines
-
-    batched.server.finish_batch = changing(change, always=True)
-    assert member(batched.score())["failures"] == {"malformed": 3}
-    assert len(batched.server.batches) == 3
 
 
 @pytest.mark.security

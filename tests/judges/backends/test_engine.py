@@ -9,34 +9,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from gecjury.core.errors import GecjuryError, InputError, OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus, corpus_of_texts
-from gecjury.judges.asking.exchange import Reply
-from gecjury.judges.backends.backend import Assignment
+from gecjury.corpus.corpus import corpus_of_texts
 from gecjury.judges.backends.vllm import read_engine
-from gecjury.judges.judge import Judge
 from gecjury.scoring.registry import load
-from tests.judges.conftest import expected
-from tests.judges.faultserver import sound_reply
-
-
-def test_a_schema_that_vllm_ignores_is_reported(corpus: Corpus, runtime: Runtime) -> None:
-    class Model:
-        def run(self, work: Assignment) -> None:
-            for attempt in work.attempts:
-                said = sound_reply({"messages": attempt.request.messages})
-                work.deliver(attempt, Reply(f"```json\n{said}\n```", "stop", 9, 9))
-
-    scorer = load("llm-s:backend=vllm,model=tiny")
-    assert isinstance(scorer, Judge)
-    table = scorer.asking(lambda model, *, batch=False: Model()).score_corpus(corpus, runtime)
-    assert np.array_equal(table.sentences, expected(corpus))
-    (note,) = table.statistics.notes
-    assert note.startswith("tiny: vLLM ignores JSON schemas (3 of 3 replies")
 
 
 def engine_of(tmp_path: Path, text: str) -> str:

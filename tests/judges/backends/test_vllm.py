@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.cli import main
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
@@ -144,34 +143,6 @@ def test_served_and_in_process_agree(tiny: Path, served: str, cache: Path) -> No
     other = local.score_corpus(corpus, runtime)
     scored = ~np.isnan(table.sentences)
     assert np.allclose(table.sentences[scored], other.sentences[scored], atol=0.1)
-
-
-def test_three_families_in_one_table(
-    tiny: Path, served: str, cache: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    argv = [
-        "compare",
-        "sample",
-        "-m",
-        f"llm-s:backend=vllm,model={tiny},engine={tiny.parent}/engine.toml",
-    ]
-    argv += ["-m", f"llm-s:backend=openai,base_url={served},model={tiny},criterion=fluency"]
-    argv += ["-m", "green", "--cache", str(cache), "--quiet", "--format", "json"]
-    assert main(argv) == 0
-    record = json.loads(capsys.readouterr().out)
-    assert [row["family"] for row in record["rows"]] == ["judges", "judges", "refbased"]
-    for audit in record["audits"].values():
-        (member,) = audit["members"]
-        assert member["valid"] == member["requests"]["distinct"]
-
-
-def test_an_unknown_model_on_a_server(served: str, tmp_path: Path) -> None:
-    corpus = Corpus(("S .",), {"x": Version(("T .",))})
-    with pytest.raises(ValueError, match=r"has no model 'nobody/nothing' \(404\)") as caught:
-        load("llm-s", base_url=served, model="nobody/nothing").score_corpus(
-            corpus, Runtime(cache=tmp_path)
-        )
-    assert "It has: " in str(caught.value) or "it has: " in str(caught.value)
 
 
 def test_only_a_prompt_longer_than_the_window_is_left_out(

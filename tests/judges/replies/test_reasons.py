@@ -58,18 +58,6 @@ def test_an_object_instead_of_the_reason_gives_no_score() -> None:
     assert read_score('{"answer": {"reason": "x", "score": 4}}', reasoned=True) == [4.0]
 
 
-def test_two_answers_that_differ_conflict() -> None:
-    text = answer_with("a") + answer_with("b").replace("4", "2")
-    verdict = read_score(text, reasoned=True)
-    assert isinstance(verdict, Failure)
-    assert verdict.kind == "conflict"
-
-
-def test_replies_without_a_requested_reason_are_read_as_before() -> None:
-    assert read_score('braces } before {"score": 4}') == [4.0]
-    assert read_score('{"reason": {"score": 3}}') == [3.0]
-
-
 def test_a_long_reason_is_cut_where_it_is_shown() -> None:
     assert read_reason(answer_with("x" * REASON_CHARACTERS)) == "x" * REASON_CHARACTERS
     shown = read_reason(answer_with("x" * 1_000_000))

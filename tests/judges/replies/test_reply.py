@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecjury.judges.replies.reply import (
@@ -125,6 +125,7 @@ def written(draw: st.DrawFn) -> tuple[str, list[int]]:
     return thought + draw(PROSE) + fence.replace("{}", body) + draw(PROSE), scores
 
 
+@settings(max_examples=40)
 @given(written())
 def test_every_accepted_form_gives_the_scores(reply: tuple[str, list[int]]) -> None:
     text, scores = reply
@@ -142,18 +143,3 @@ def test_a_cut_reply_never_gives_other_scores(scores: list[int], length: int) ->
 def test_anything_gives_scores_in_range_or_a_failure(text: str, count: int) -> None:
     verdict = read_scores(text, count)
     assert isinstance(verdict, Failure) or all(1 <= score <= 5 for score in verdict)
-
-
-@given(st.text(alphabet="{}[]\":,'/\\ntarge1_sco 45<>\n", max_size=80), st.integers(1, 3))
-def test_json_like_noise_never_raises(text: str, count: int) -> None:
-    verdict = read_scores(text, count)
-    assert isinstance(verdict, Failure) or len(verdict) == count
-
-
-@given(SCORES, st.data())
-def test_a_missing_target_is_never_filled_in(scores: list[int], data: st.DataObject) -> None:
-    missing = data.draw(st.integers(1, len(scores)))
-    remaining = {target_key(n): s for n, s in enumerate(scores, 1) if n != missing}
-    verdict = read_scores(json.dumps(remaining), len(scores))
-    assert isinstance(verdict, Failure)
-    assert verdict.kind == "missing-target"
