@@ -328,7 +328,6 @@ class LoadRequest:
         open_folder: opens the data folder; called only by loaders that read files.
         view: the view whose items become `corpus.groups`.
         whole: True if unjudged sentences are wanted as well.
-        unknown_systems: for a user's own benchmark: `refuse` or `skip`; None to follow its table.
         language: language of its texts, from the benchmark or the user.
     """
 
@@ -338,7 +337,6 @@ class LoadRequest:
     open_folder: Callable[[], DataFolder]
     view: View
     whole: bool = False
-    unknown_systems: str | None = None
     language: Language = ENGLISH
 
     @cached_property

@@ -11,7 +11,6 @@ from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.data_folder import open_data
 from gecjury.benchmarks.table import (
     BENCHMARKS,
-    UNKNOWN_SYSTEMS,
     BenchmarkInfo,
     View,
     benchmark_info,
@@ -29,7 +28,6 @@ def load_benchmark(
     references: str | Path | Sequence[str | Path] = "official",
     view: str | None = None,
     whole: bool = False,
-    unknown_systems: str | None = None,
     data: str | Path | None = None,
     cache: str | Path | None = None,
     lang: str | None = None,
@@ -52,8 +50,6 @@ def load_benchmark(
         view: the human judgments that `corpus.groups` follows, `edit` or `sentence`; by default the
             benchmark's first.
         whole: SEEDA only: all 1,312 sentences of CoNLL-2014, not the 391 judged ones.
-        unknown_systems: your own benchmarks only: `skip` leaves out and counts judgments of systems
-            without output; by default they are refused, unless `benchmark.toml` says otherwise.
         data: folder laid out like the manifest; see `gecjury.benchmarks.data_folder.open_data`.
         cache: cache folder instead of the user's; see `gecjury.benchmarks.data_folder.open_data`.
         lang: ISO code of the texts' language, if it differs from the benchmark's.
@@ -76,13 +72,6 @@ def load_benchmark(
     known_name(f"view of {info.name}", chosen, info.views)
     if whole and info.name != "seeda":
         raise OptionError(f"whole=True is for seeda: {info.name} always loads all its sentences")
-    if unknown_systems is not None:
-        known_name("value of unknown_systems", unknown_systems, UNKNOWN_SYSTEMS)
-        if info.name in BENCHMARKS:
-            raise OptionError(
-                f"unknown_systems={unknown_systems} is for your own judgments: {info.name} has an "
-                "output of every system that was judged, or reports which ones it lacks"
-            )
     request = LoadRequest(
         info=info,
         systems=systems,
@@ -90,7 +79,6 @@ def load_benchmark(
         open_folder=lambda: open_data(data, cache=cache, quiet=quiet),
         view=cast(View, chosen),  # one of `info.views`, as was checked
         whole=whole,
-        unknown_systems=unknown_systems,
         language=_language(info, lang, tokens, fold, tagger),
     )
     module, _, function = info.loader.partition(":")

@@ -24,6 +24,8 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("compare", "--good"): "ratings are compared as correlations, and labels as AUC",
     ("*", "--preset"): "for wmt use --statistic spa, for seeda --ties official",
     ("compare", "--weights"): "write the weights into the file of `gecjury study`",
+    ("diff", "--by"): "compare files that hold the sentences of one group",
+    ("alarms", "--by"): "count files that hold the sentences of one group",
     ("*", "--unknown-systems"): 'set unknown_systems = "skip" in benchmark.toml',
     ("compare", "--lang"): "set language in benchmark.toml",
     ("compare", "--tokens"): "set tokens in benchmark.toml; in Python, load_benchmark takes tokens",

@@ -11,19 +11,18 @@ Example:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from gecjury.core.arrays import FloatArray, IntArray, blocks, draw_weights
+from gecjury.core.arrays import FloatArray, blocks, draw_weights
 from gecjury.core.errors import InputError
 from gecjury.core.settings import option
 from gecjury.core.wording import listed, number, percent
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import ARROW, Edit, counted_edits, marked_edits
-from gecjury.corpus.files.groups import Groups, read_groups
 from gecjury.extraction.extract import corpus_edits
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.words import certainty
@@ -43,9 +42,6 @@ class Alarms(Study):
     """False alarms: how often systems change text that needs no change.
 
     Attributes:
-        by: groups of sentences (register, level), each counted separately: a file with one label
-            for each line of CLEAN, or a column of a table (TSV, CSV, JSON lines) with one row for
-            each line.
         show: number of edits listed for each system.
         resampling: the bootstrap over sentences, and the paired tests between systems.
         seed: seed of the resampling and of the tests.
@@ -62,7 +58,6 @@ class Alarms(Study):
     )
     metrics: ClassVar[str | None] = None
     page: ClassVar[bool] = True
-    by: str | None = option(None, metavar="FILE[:COLUMN]")
     show: int = option(5, metavar="N", least=0, most=1000)
     resampling: Resampling = option(
         Resampling(over="sentences", permutations=1000),
@@ -86,30 +81,22 @@ class Alarms(Study):
         Table `rows` has one record per system, the fewest alarms first: `changed`, the share of
         sentences that it changes (0 to 1, lower is better) with `ci95`; `per_thousand`, its edits
         in 1,000 words with `per_thousand_ci95`; and `cluster`, `rank_range`, `ranks` and `p_next`
-        as in `rank`. Table `groups` has the same figures by group of sentences, `edits` the most
-        frequent ones of each system, `alarms` every changed sentence, and `significance` all
-        p-values.
+        as in `rank`. Table `edits` has the most frequent ones of each system, `alarms` every
+        changed sentence, and `significance` all p-values.
 
         Raises:
             InputError: every sentence needs a change.
         """
         corpus = work.corpus
-        by, groups = read_groups(self.by, corpus) if self.by else (None, {})
         lines = _good_lines(corpus)
         good = replace(corpus.take(lines), references=(), gold=None)
         edits = corpus_edits(good, "embedded", work.runtime)
         counted = [[counted_edits(line) for line in of_one] for of_one in edits.systems.values()]
         counts = _Counts.of(good, counted)
         rows, significance = self._rows(good.names, counts)
-        place = {line: row for row, line in enumerate(lines)}
-        parts = {
-            name: np.array([place[line] for line in members if line in place], dtype=np.int64)
-            for name, members in groups.items()
-        }
-        notes = [*_remarks(corpus, lines, groups, parts), *edits.notes]
+        notes = [*_remarks(corpus, lines), *edits.notes]
         tables = [
             self._main(rows, counts, notes),
-            *self._group_table(by, parts, good.names, counts),
             self._frequent(good, counted),
             Table((), _alarms(good, lines, counted, counts), name="alarms"),
             Table((), significance, name="significance"),
@@ -122,7 +109,6 @@ class Alarms(Study):
                 "words": int(counts.words.sum()),
                 "of_sentences": len(corpus),
                 "good_by": "references" if corpus.references else "file",
-                "by": by,
                 "uncertainty": {
                     "resamples": how.resamples,
                     "over": "sentences",
@@ -179,23 +165,6 @@ class Alarms(Study):
         size = f"{number(counts.words.size)} sentences, {number(int(counts.words.sum()))} words"
         table = Table(columns, rows, f"False alarms: {size}", [*about, *notes], "rows")
         return replace(table, instead={"brief": replace(table, notes=[legend, *notes])})
-
-    def _group_table(
-        self, by: str | None, parts: Mapping[str, IntArray], systems: Sequence[str], counts: _Counts
-    ) -> Iterator[Table]:
-        """Yield the figures of each group of sentences, if there are groups."""
-        if by is None:
-            return
-        rows = [
-            {"group": group, "system": system, "sentences": len(members), **figures}
-            for group, members in parts.items()
-            if len(members)
-            for system, figures in zip(
-                systems, counts.take(members).figures(self.resampling, self.seed), strict=True
-            )
-        ]
-        columns = [Column("group", by), Column("system"), Column("sentences"), *_FIGURES]
-        yield Table(columns, rows, f"By {by}", name="groups")
 
     def _frequent(self, good: Corpus, counted: Sequence[Sequence[Sequence[Edit]]]) -> Table:
         """Return the most frequent edits of each system, shown with one row per system."""
@@ -276,10 +245,6 @@ class _Counts:
         edits = [[len(line) for line in lines] for lines in counted]
         return cls(np.array(changed, float), np.array(edits, float), np.array(words, float))
 
-    def take(self, rows: IntArray) -> _Counts:
-        """Return the counts of some sentences."""
-        return _Counts(self.changed[:, rows], self.edits[:, rows], self.words[rows])
-
     def figures(self, how: Resampling, seed: int) -> list[dict[str, Any]]:
         """Return the figures of every system over these sentences."""
         size = len(self.words)
@@ -335,9 +300,7 @@ def _good_lines(corpus: Corpus) -> list[int]:
     return lines
 
 
-def _remarks(
-    corpus: Corpus, lines: Sequence[int], groups: Groups, parts: Mapping[str, IntArray]
-) -> Iterator[str]:
+def _remarks(corpus: Corpus, lines: Sequence[int]) -> Iterator[str]:
     """Yield notes on how files were read, and on what was left out."""
     yield from corpus.remarks(("references",))
     if corpus.references:
@@ -347,8 +310,6 @@ def _remarks(
         )
     elif len(lines) < len(corpus):
         yield f"empty lines are left out: {len(corpus) - len(lines)}"
-    if empty := [name for name in groups if not len(parts[name])]:
-        yield f"groups without good text are left out: {', '.join(empty)}"
 
 
 def _shown(good: Corpus, row: int, edit: Edit) -> str:

@@ -172,25 +172,6 @@ def _log_sum(values: FloatArray, axis: int) -> FloatArray:
     return np.where(total > 0, result, 0.0)
 
 
-def objective(plan: FloatArray, problem: Problem, penalties: Penalties) -> float:
-    """Return the objective that `solve` minimises; infinite for a plan that moves missing mass."""
-    outer = problem.a[:, None] * problem.b[None]
-    return float(
-        (problem.cost * plan).sum()
-        + penalties.epsilon * _divergence(plan, outer)
-        + penalties.lambda1 * _divergence(plan.sum(axis=1), problem.a)
-        + penalties.lambda2 * _divergence(plan.sum(axis=0), problem.b)
-    )
-
-
-def _divergence(p: FloatArray, q: FloatArray) -> float:
-    """Return KL(p | q) = Σ p log(p/q) − p + q of unnormalised masses."""
-    if ((p > 0) & (q == 0)).any():
-        return float("inf")
-    live = p > 0
-    return float((p[live] * np.log(p[live] / q[live])).sum() - p.sum() + q.sum())
-
-
 def pot_plan(problem: Problem, penalties: Penalties) -> tuple[FloatArray, bool]:
     """Return the plan of POT's solver, called as published, and whether it converged.
 

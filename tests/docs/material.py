@@ -147,7 +147,6 @@ def _lay_benchmark(folder: Path, sources: list[str], texts: dict[str, list[str]]
 
 def _lay_tables(folder: Path, sources: list[str], texts: dict[str, list[str]]) -> None:
     draw = random.Random(2)
-    write(folder / "about.tsv", ["domain", *(("essay", "mail")[n % 2] for n in range(LINES))])
     names = ("a", "b")
     rows = [f"{name}\t{line}\t{draw.random():.3f}" for name in names for line in range(1, 21)]
     write(folder / "mine.tsv", ["system\tline\tscore", *rows])

@@ -113,17 +113,11 @@ def checker_matches(box: Box) -> Case:
             "inner": {"lint_kind": "Agreement", "suggestions": inner}}  # fmt: skip
     shown = {"rule": "SVA", "kind": "Agreement", "span": span, "matched_text": "are",
              "suggestions": ["Replace with: “is”", "Insert “!”", "Remove error"]}  # fmt: skip
-    table = [{"line": 1, "offset": 5, "length": 3, "replacement": "is", "rule": "SVA"},
-             {"line": 2, "offset": 3, "length": 2, "replacement": None}]  # fmt: skip
-    csv_table = b'line,offset,length,replacement\n1,5,3,is\n2,3,2,"goes, ""ok"""\n'
     name, seed = box.rng.choice((
         ("m.jsonl", Seed([{"matches": [match]}, *[{"matches": []}] * 3], "jsonl")),
         ("m.json", Seed({"matches": [match]}, "json")),
         ("m.jsonl", Seed([{"lints": [lint]}, *[{"lints": []}] * 3], "jsonl")),
         ("m.json", Seed([{"file": "s", "lint_count": 1, "lints": [shown]}], "json")),
-        ("m.json", Seed(table, "json")), ("m.jsonl", Seed(table, "jsonl")),
-        ("m.csv", Seed(csv_table, separator=",")),
-        ("m.tsv", Seed(csv_table.replace(b"goes,", b"goes").replace(b",", b"\t"), separator="\t")),
     ))  # fmt: skip
     _put_texts(box)
     box.lay({name: seed})

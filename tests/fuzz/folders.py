@@ -1,4 +1,4 @@
-"""Kinds of input that are folders or accompany files: results, journals, groups, encoders."""
+"""Kinds of input that are folders or accompany files: results, journals, encoders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz import fixtures
-from tests.fuzz.box import Box, Case, Seed, as_argument, texts
+from tests.fuzz.box import Box, Case, Seed, texts
 
 
 def results(box: Box) -> Case:
@@ -87,31 +87,6 @@ def visit(app: Any, listening: Any, ready: Any, browser: bool) -> None:
             place = re.search(r"\((\w+, [\w.]+ line \d+)\)", found.text)
             where = place[1] if place else found.text[:80]
             print(f"Traceback (most recent call last): {where}", file=sys.stderr)
-
-
-_GROUPS = ("news", "news", "mail", "chat")
-
-
-def groups(box: Box) -> Case:
-    """20: groups of sentences that `diff` compares separately."""
-    rows = [{"id": str(n), "domain": g, "level": n % 2} for n, g in enumerate(_GROUPS)]
-    lines = [["id", "domain", "level"], *([str(v) for v in row.values()] for row in rows)]
-    name, column, seed = box.rng.choice((
-        ("by.tsv", ":domain", Seed(fixtures.text(["\t".join(r) for r in lines]), separator="\t")),
-        ("by.csv", ":level", Seed(fixtures.text([",".join(r) for r in lines]), separator=",")),
-        ("by.jsonl", ":domain", Seed(rows, "jsonl")),
-        ("by.txt", "", Seed(fixtures.text(list(_GROUPS)))),
-        ("by.csv", "", Seed(b"\n" * box.rng.choice((1, 4)))),
-    ))  # fmt: skip
-    for key, text in texts().items():
-        box.put(key, text.plain())
-    box.lay({name: seed})
-    if box.rng.random() < 0.3:
-        column = box.rng.choice(("", f":{as_argument(box.mutate.word())}"))
-    argv = ["diff", "source.txt", "a.txt", "b.txt", "-r", "ref.txt", "-m",
-            box.rng.choice(("gleu", "green", "changes")), "--by", name + column, "--by-type", "0",
-            "--resamples", "20"]  # fmt: skip
-    return Case(box.tail(*argv), unusable=box.broken)
 
 
 def _encoder(box: Box, name: str) -> str:

@@ -29,7 +29,6 @@ KINDS: Mapping[str, Callable[[Box], Case]] = {
     "sentences": words.sentences,
     "results": folders.results,
     "journals": folders.journals,
-    "groups": folders.groups,
     "encoders": folders.encoders,
     "detectors": folders.detectors,
 }

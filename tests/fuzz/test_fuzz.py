@@ -18,7 +18,7 @@ _NEEDS = {
     "models": "transformers", "rows": "transformers", "replies": "openai", "prices": "openai",
     "encoders": "transformers", "detectors": "transformers", "results": "datasets",
     "text": "errant", "json": "errant", "judgments": "errant", "sentences": "errant",
-    "groups": "errant", "journals": "starlette",
+    "journals": "starlette",
 }  # fmt: skip
 INSTALLED = [k for k in KINDS if k not in _NEEDS or importlib.util.find_spec(_NEEDS[k])]
 # These import torch or datasets, or wait for servers.

@@ -149,7 +149,7 @@ def load_own(request: LoadRequest) -> Benchmark:
         layout.source, layout.outputs, layout.references, layout.gold, language=request.language
     )
     names = info.system_sets[request.systems]
-    skip = (request.unknown_systems or layout.described.unknown_systems) == "skip"
+    skip = layout.described.unknown_systems == "skip"
     judged = {
         view: _read_judgments(file, whole, layout.described.first_sentence, skip)
         for view, file in layout.judgments.items()

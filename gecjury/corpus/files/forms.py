@@ -16,8 +16,6 @@ JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
 BINARY_ENDINGS = (".parquet", ".pq", ".xlsx")
 _TABLES = (".csv", ".tsv", ".tab", *BINARY_ENDINGS)
 LIKE_A_HEADER = re.compile(r"\s*#+\s*essay_id\b")
-MATCH_COLUMNS = ("line", "offset", "length")
-_CELLS = re.compile(r"[,;\t]")
 
 
 def looks_like_m2(lines: Sequence[str]) -> bool:
@@ -46,32 +44,16 @@ def looks_like_essays(lines: Sequence[str]) -> bool:
 
 
 def looks_like_matches(lines: Sequence[str]) -> bool:
-    """Return True for the matches of a checker: a table's header, or JSON with their key.
+    """Return True for the matches of a checker: JSON with their key.
 
     JSON lines of hypotheses, objects with `text` or `hypothesis`, are not matches.
     """
     if lines[0].lstrip()[:1] not in ("{", "["):
-        return {cell.strip().strip('"').lower() for cell in _CELLS.split(lines[0])}.issuperset(
-            MATCH_COLUMNS
-        )
-    if is_table(lines):
-        return True
+        return False
     if not any(re.search(r'"(?:matches|lints)"\s*:\s*\[', line) for line in lines[:1000]):
         return False
     first = object_or_none(lines[0])
     return first is None or not {"text", "hypothesis"} & first.keys()
-
-
-def is_table(lines: Sequence[str]) -> bool:
-    """Return True if matches are a table: not JSON, or objects with its columns."""
-    if lines[0].lstrip()[:1] not in ("{", "["):
-        return True
-    head = "\n".join(lines[:100])
-    try:
-        first, _ = json.JSONDecoder().raw_decode(head, head.index("{"))
-    except (ValueError, RecursionError):
-        return False
-    return {key.lower() for key in first}.issuperset(MATCH_COLUMNS)
 
 
 def object_or_none(line: str) -> dict[str, Any] | None:

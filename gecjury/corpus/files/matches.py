@@ -8,9 +8,6 @@ These formats are read:
     Harper         `lints` with `span`, `suggestions` and `lint_kind`: as `harper-cli lint --format
                    json` prints them and as `Lint.to_json()` of harper.js gives them, whose outer
                    span is in UTF-16 code units and whose inner one is in characters
-    a table        columns `line`, `offset`, `length` (in characters, from 0 in the line), and
-                   optionally `replacement` and `rule`; rows that differ only in the replacement
-                   are suggestions of one match; also as JSON, see `gecjury.corpus.files.rows`
 
 The JSON is one reply for the whole text, its lines joined by `\n`, or one reply per line.
 """
@@ -28,12 +25,11 @@ from typing import Any, NamedTuple
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import MOST_JSON, parse_json, shown_path
 from gecjury.corpus.corpus import Mark, Version
-from gecjury.corpus.files.forms import MATCH_COLUMNS, is_table, object_or_none
-from gecjury.corpus.files.rows import MOST_CELL, check_names, table_of
+from gecjury.corpus.files.forms import object_or_none
 from gecjury.corpus.languages.language import Language
 from gecjury.corpus.tokens import folded
 
-_FORMS = "LanguageTool's `matches`, Harper's `lints`, or columns line,offset,length,replacement"
+_FORMS = "LanguageTool's `matches` or Harper's `lints`"
 _WIDE = re.compile("[\U00010000-\U0010ffff]")
 
 # Splits English text into tokens of the Penn Treebank (its tokenizer.sed of 1995): punctuation and
@@ -68,12 +64,10 @@ class Matches(NamedTuple):
     Attributes:
         by_line: matches of each line, in the order of the file.
         crossing: number of matches left out because they extend beyond the end of a line.
-        notes: notes on the table that they were read from.
     """
 
     by_line: list[list[Match]]
     crossing: int = 0
-    notes: tuple[str, ...] = ()
 
 
 class _Raw(NamedTuple):
@@ -112,8 +106,6 @@ def read_matches(
             text: beyond its end, inside a surrogate pair, or with another quoted text.
     """
     where = shown_path(path)
-    if is_table(lines):
-        return _of_table("\n".join(lines), where, texts, name)
     replies = _replies(lines, where)
     if len(replies) == 1:
         return _of_whole(replies[0], where, texts, name)
@@ -287,41 +279,6 @@ def _of_whole(reply: Any, where: str, texts: Sequence[str], name: str) -> Matche
     return Matches(by_line, crossing)
 
 
-def _of_table(text: str, where: str, texts: Sequence[str], name: str) -> Matches:
-    # Spaces at the ends of a replacement count.
-    table = table_of(text, where, texts=True)
-    columns = [column.strip().lower() for column in table.columns]
-    check_names(columns, where)
-    place = dict(zip(columns, table.columns, strict=True))
-    if lacking := [column for column in MATCH_COLUMNS if column not in place]:
-        raise InputError(
-            f"{where}: no column {lacking[0]!r} among {', '.join(columns):.300}; expected "
-            f"{', '.join(MATCH_COLUMNS)} with one separator, and optionally replacement and rule"
-        )
-    suggestions: dict[tuple[int, int, int, str], list[tuple[str, bool]]] = {}
-    ends_at: dict[tuple[int, int, int, str], str] = {}
-    for row in table.rows:
-        if not any(map(row.text, row.cells)):
-            continue
-        line = row.whole(place["line"], 1, len(texts), f", the lines of {name}")
-        offset = row.whole(place["offset"], 0, MOST_CELL)
-        length = row.whole(place["length"], 0, MOST_CELL)
-        key = line, offset, length, row.text(place["rule"]) if "rule" in place else ""
-        new = row.cells.get(place.get("replacement", ""))
-        # In JSON, null means that there is no suggestion.
-        more = (
-            [] if new is None else [new if isinstance(new, str) else row.text(place["replacement"])]
-        )
-        suggestions.setdefault(key, []).extend((text, False) for text in more)
-        ends_at.setdefault(key, f"{where}, {row.unit} {row.line}")
-    by_line: list[list[Match]] = [[] for _ in texts]
-    for key, new_texts in suggestions.items():
-        line, offset, length, rule = key
-        raw = _Raw(offset, offset + length, False, new_texts, rule, None)
-        by_line[line - 1].append(_fitted(raw, texts[line - 1], (), ends_at[key], name))
-    return Matches(by_line, notes=table.notes)
-
-
 def corrected_version(
     matches: Matches, texts: Sequence[str], language: Language, sources: Sequence[str]
 ) -> Version:
@@ -373,7 +330,7 @@ def corrected_version(
     total = sum(map(len, matches.by_line)) + matches.crossing
     counts["beyond the end of a line, left out"] = matches.crossing
     details = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-    note = "; ".join((f"{total} matches{details and ': '}{details}", *matches.notes))
+    note = f"{total} matches{details and ': '}{details}"
     return Version(tuple(lines), marks=tuple(marks), note=note)
 
 

@@ -5,8 +5,8 @@ Row 0 of every array is the OLD system, row 1 the NEW one; a difference is NEW m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks, draw_we
 from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.by_edit import TypeLevel, merged_type
 from gecjury.scoring.scorer import Scorer
-from gecjury.scoring.scores import ScoreTable, Statistics
+from gecjury.scoring.scores import ScoreTable
 from gecjury.scoring.system_tests import pair_tests
 from gecjury.stats.bootstrap import Interval, interval, sentence_draws
 from gecjury.stats.counts import precision_recall_f, ratio
@@ -70,21 +70,8 @@ class Paired:
         }
 
 
-def metric_difference(
-    scorer: Scorer,
-    table: ScoreTable,
-    how: Resampling,
-    seed: int,
-    rows: Sequence[int] | None = None,
-) -> Paired:
-    """Return the difference of two corpus scores.
-
-    Args:
-        rows: indices of the sentences to use; by default all. Scores of single sentences stay the
-            same; the corpus score is that of these sentences alone.
-    """
-    if rows is not None:
-        table = _of_rows(scorer, table, rows)
+def metric_difference(scorer: Scorer, table: ScoreTable, how: Resampling, seed: int) -> Paired:
+    """Return the difference of two corpus scores."""
     lines = table.sentences.shape[1]
     # Both systems use the same resampled sentences, which makes the interval paired.
     draws = sentence_draws(lines, how.resamples, seed)
@@ -93,19 +80,6 @@ def metric_difference(
     old, new = table.by_system.score.tolist()
     p = pair_tests(scorer, table, "corpus", how.permutations, seed)[0, 1]
     return Paired(old, new, bounds, float(p), lines, dropped)
-
-
-def _of_rows(scorer: Scorer, table: ScoreTable, rows: Sequence[int]) -> ScoreTable:
-    chosen = np.array(rows, dtype=np.int64)
-    statistics = Statistics(table.statistics.values[:, chosen])
-    by_sentence = replace(table.by_sentence, score=table.sentences[:, chosen])
-    part = replace(
-        table,
-        by_sentence=by_sentence,
-        by_system=scorer.corpus_scores(statistics),
-        statistics=statistics,
-    )
-    return part.settled()
 
 
 Outcomes = Mapping[str, tuple[BoolArray, BoolArray]]
@@ -145,29 +119,21 @@ def outcomes_of(corpus: Corpus) -> Outcomes:
     }
 
 
-def rate_difference(
-    asked: BoolArray,
-    met: BoolArray,
-    how: Resampling,
-    seed: int,
-    rows: Sequence[int] | None = None,
-) -> Paired:
+def rate_difference(asked: BoolArray, met: BoolArray, how: Resampling, seed: int) -> Paired:
     """Return the difference of two rates; NaN if there are no sentences to take a share of.
 
     Args:
         asked: the sentences that the rate is a share of, see `Outcomes`.
         met: those that count towards the rate of each system.
     """
-    chosen = np.arange(len(asked)) if rows is None else np.array(rows, dtype=np.int64)
-    asked = asked[chosen]
-    hits = (met[:, chosen] & asked).astype(np.float64)
+    hits = (met & asked).astype(np.float64)
     count = int(asked.sum())
     nan = float("nan")
     if not count:
         return Paired(nan, nan, (nan, nan), nan, 0)
     weights = asked.astype(np.float64)
     drawn = np.empty(how.resamples)
-    for part, counts in _counts(sentence_draws(len(chosen), how.resamples, seed)):
+    for part, counts in _counts(sentence_draws(len(asked), how.resamples, seed)):
         total = counts @ weights
         gained = counts @ (hits[1] - hits[0])
         drawn[part] = ratio(gained, total, np.nan)

@@ -1,7 +1,7 @@
 """What a NEW output gains and loses against an OLD one: `gecjury diff`.
 
-The systems are scored once. The results are corpus scores and those of error types and groups of
-sentences, with paired intervals and tests; how often either system changes correct sentences and
+The systems are scored once. The results are corpus scores and those of error types, with paired
+intervals and tests; how often either system changes correct sentences and
 leaves incorrect ones; the edits that came and went; and the sentences that moved most.
 """
 
@@ -19,7 +19,6 @@ from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.core.wording import number, p_value
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.files.groups import Groups, read_groups
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.tables import audit_tables
 from gecjury.scoring.by_edit import TypeLevel, whole_counts
@@ -38,7 +37,6 @@ from gecjury.studies.diff.gate import (
 )
 from gecjury.studies.diff.paired import (
     RATES,
-    Outcomes,
     Paired,
     metric_difference,
     outcomes_of,
@@ -61,9 +59,6 @@ class Diff(Study):
     """Gains and losses of a new output against an old one, and a gate for releases.
 
     Attributes:
-        by: groups of sentences (domain, level), each compared separately: a file with one label
-            for each source line, or a column of a table (TSV, CSV, JSON lines) with one row for
-            each source line.
         by_type: how error types are distinguished: 1 operation (M, R, U), 2 category, 3 both, 0
             not at all.
         show: number of error types, edits and sentences that are listed; with --verbose sentences
@@ -78,7 +73,6 @@ class Diff(Study):
 
     takes: ClassVar[Takes] = "two outputs"
     page: ClassVar[bool] = True
-    by: str | None = option(None, metavar="FILE[:COLUMN]")
     by_type: TypeLevels = 2
     show: int = option(5, metavar="N", least=0, most=1000)
     resampling: Resampling = option(
@@ -122,15 +116,13 @@ class Diff(Study):
         """Score both systems and compare them.
 
         Table `rows` has one record per metric, with its signature, and per rate (old, new,
-        difference, `ci95`, p). Table `types` has the same for F0.5 by error type, and `groups` by
-        group of sentences, with p after Holm's correction; `moved` has the sentences that moved
-        most.
+        difference, `ci95`, p). Table `types` has the same for F0.5 by error type, with p after
+        Holm's correction; `moved` has the sentences that moved most.
 
         Raises:
             InputError: a score that a condition of the gate needs is missing.
         """
         corpus = work.corpus
-        by, groups = read_groups(self.by, corpus) if self.by else (None, {})
         # One seed for all, so that every figure uses the same resamples and the same swaps.
         how = (self.resampling, self.seed)
         try:
@@ -143,8 +135,7 @@ class Diff(Study):
         metrics = {
             table.signature.label: metric_difference(one, table, *how) for one, table in named
         }
-        outcomes = outcomes_of(corpus)
-        rates = {name: rate_difference(*one, *how) for name, one in outcomes.items()}
+        rates = {name: rate_difference(*one, *how) for name, one in outcomes_of(corpus).items()}
         edits, about_edits = _edits(corpus, work.scorers, work.runtime)
         figures = {**metrics, **rates}
         about_scores = (note for table in tables for note in table.statistics.notes)
@@ -160,7 +151,6 @@ class Diff(Study):
         shown = [
             self._differences(f"{new} (NEW) − {old} (OLD)", metrics, rates, tables, notes),
             *self._type_tables(tables),
-            *self._group_tables(by, groups, named, outcomes),
             *_edit_tables(edits, self.show),
             *(_moved_tables(moved, self.show) if moved else ()),
             *audit_tables(list(tables)),
@@ -176,8 +166,6 @@ class Diff(Study):
             "old": old,
             "new": new,
             "types": [],
-            "by": by,
-            "groups": [],
             "edits": None,
             "moved": [],
             "uncertainty": {
@@ -290,45 +278,6 @@ class Diff(Study):
             title = f"By error type: {table.signature.label}"
             full = Table(columns, rows, title, [note], "types")
             yield replace(full, instead={"brief": _most_certain(full, self.show)})
-
-    def _group_tables(
-        self,
-        by: str | None,
-        groups: Groups,
-        named: Sequence[tuple[Scorer, ScoreTable]],
-        outcomes: Outcomes,
-    ) -> Iterator[Table]:
-        """Yield the figures of each group of sentences, if there are groups."""
-        if by is None:
-            return
-        how = (self.resampling, self.seed)
-        measures: dict[str, list[Paired]] = {
-            table.signature.label: [
-                metric_difference(one, table, *how, rows) for rows in groups.values()
-            ]
-            for one, table in named
-        }
-        measures |= {
-            name: [rate_difference(*one, *how, rows) for rows in groups.values()]
-            for name, one in outcomes.items()
-        }
-        rows = []
-        for measure, differences in measures.items():
-            adjusted = holm(np.array([one.p for one in differences])).tolist()
-            rows += [
-                {"group": group, "measure": measure, **one.row(), "adjusted": p}
-                for group, one, p in zip(groups, differences, adjusted, strict=True)
-            ]
-        columns = [
-            Column("group", by),
-            Column("measure"),
-            *_bounded(3),
-            Column("adjusted", "p (Holm)", digits=4, p_value=True),
-            Column("sentences"),
-        ]
-        note = "each group is a separate corpus; p (Holm): corrected over the groups of a measure"
-        table = Table(columns, rows, f"By {by}", [note], "groups")
-        yield replace(table, instead={"brief": replace(table, columns=columns[:-1])})
 
 
 def _better(one: Paired) -> str:

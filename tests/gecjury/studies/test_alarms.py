@@ -1,10 +1,9 @@
-"""False alarms: hand-computed shares, rates and tests; good text by references; groups; command."""
+"""False alarms: hand-computed shares, rates and tests; good text by references; command."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -119,20 +118,6 @@ def test_empty_lines_do_not_count_unless_a_system_fills_them() -> None:
     assert result.notes == ("empty lines are left out: 1",)
 
 
-def test_groups_have_separate_figures(tmp_path: Path) -> None:
-    about = tmp_path / "about.tsv"
-    about.write_text("register\nletter\nletter\nnews\nother\n", encoding="utf-8")
-    settings = Alarms(by=f"{about}:register", resampling=FAST.resampling)
-    references = [[*CLEAN[:3], "It is 3 am ."]]
-    corpus = corpus_of_texts(CLEAN, {"busy": BUSY}, references)
-    result = gecjury.alarms(corpus, (), settings)
-    rows = [(r["group"], r["sentences"], r["changed"]) for r in result.table("groups").rows]
-    assert rows == [("letter", 2, 1.0), ("news", 1, 0.0)]
-    # Two edits in the 4 + 4 words of the group "letter".
-    assert result.table("groups").rows[0]["per_thousand"] == 250.0
-    assert result.notes[-1] == "groups without good text are left out: other"
-
-
 @pytest.mark.parametrize(
     ("texts", "options", "error", "words"),
     [
@@ -143,7 +128,6 @@ def test_groups_have_separate_figures(tmp_path: Path) -> None:
             InputError,
             "every sentence is changed by some reference; expected sentences that need no change",
         ),
-        ((CLEAN, {"a": CLEAN}), {"by": "no.tsv:x"}, InputError, "no.tsv:x: no such file"),
         (
             (["We ate ."] * 101, {"a": ["We ate ."] * 101}),
             {"resampling": Resampling(over="sentences", resamples=1_000_000)},
@@ -160,22 +144,21 @@ def test_unsuitable_text_is_refused(
 
 
 def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
-    for name, lines in (("clean", CLEAN), ("busy", BUSY), ("quiet", QUIET), ("by", "aabb")):
+    for name, lines in (("clean", CLEAN), ("busy", BUSY), ("quiet", QUIET)):
         shell.write(f"{name}.txt", "\n".join(lines) + "\n")
     texts = ["clean.txt", "busy.txt", "quiet.txt"]
     how = Resampling(over="sentences", resamples=20, permutations=50, confidence=0.9)
     result = gecjury.alarms(
         gecjury.read_corpus(texts[0], texts[1:]),
         (),
-        Alarms(by="by.txt", show=1, resampling=how, seed=2),
+        Alarms(show=1, resampling=how, seed=2),
     )
-    words = ["alarms", *texts, "--by", "by.txt", "--show", "1", "--resamples", "20"]
+    words = ["alarms", *texts, "--show", "1", "--resamples", "20"]
     words += ["--permutations", "50", "--confidence", "0.9", "--seed", "2"]
     own = json.loads(shell.ended(*words, "--format", "json")[0])
     assert own == json.loads(to_json(result.document()))
     out, _ = shell.ended(*words, "--html", "page.html")
     assert "False alarms: 4 sentences, 14 words" in out
-    assert "By by.txt" in out
     assert "quiet changes 0.0%" in out
     assert "False alarms on good text" in (shell.folder / "page.html").read_text(encoding="utf-8")
 

@@ -142,25 +142,6 @@ def test_harper_cli(tmp_path: Path) -> None:
     assert version.lines == ("This is a test , is n't it ?", "He also go school every day .")
 
 
-def test_table(tmp_path: Path) -> None:
-    """Rows that differ only in the replacement are suggestions of one match; "" deletes."""
-    table = (
-        "line,offset,length,replacement,rule\n"
-        '1,8,2,a,ART\n2,3,2,goes,SVA\n2,3,2,went,SVA\n2,25,1,,PUNCT\n1,22,0," , really",ADD\n'
-    )
-    made = corpus(tmp_path, table, name="my.csv")
-    assert made.systems["my.csv"].lines == (
-        "This is a test , is n't , really it ?",
-        "He goes to school every day",
-    )
-
-
-def test_a_table_without_replacements_marks_spans(tmp_path: Path) -> None:
-    version = corpus(tmp_path, "line\toffset\tlength\n2\t3\t2\n", name="my.tsv").systems["my.tsv"]
-    assert version.lines == tuple(TOKENS)
-    assert version.marks == ((), (Mark(1, 2, "", False),))
-
-
 def test_overlaps(tmp_path: Path) -> None:
     """Suggestions take precedence over marks, then the lower offset, then the longer span."""
     matches = [
@@ -203,21 +184,24 @@ def test_suggestions_in_tokens(tmp_path: Path, old: str, new: str, line: str) ->
 
 
 def test_insertions_at_one_place_keep_their_order(tmp_path: Path) -> None:
-    rows = ["1,4,0,x ,A", "1,4,0,y ,B", "1,4,3,big,C", "1,5,1,Z,D", "1,0,9,all,E", "1,7,0,!,F"]
-    table = "\n".join(["line,offset,length,replacement,rule", *rows])
-    version = corpus(tmp_path, table, tokens=["the old dog"], plain=None).systems["lt"]
-    # The match of the whole line begins first and replaces all others within it.
-    assert version.lines == ("allog",)
-    version = corpus(
-        tmp_path, table.replace("1,0,9,all,E\n", ""), tokens=["the old dog"], plain=None
-    ).systems["lt"]
+    text = "the old dog"
+    matches = [
+        {**lt(text, "old", new), "offset": at, "length": length, "context": None}
+        for at, length, new in ((4, 0, "x "), (4, 0, "y "), (4, 3, "big"), (5, 1, "Z"), (7, 0, "!"))
+    ]
+    version = corpus(tmp_path, [{"matches": matches}], tokens=[text], plain=None).systems["lt"]
     assert version.lines == ("the x y big ! dog",)
     assert version.note == "5 matches: 1 overlapping another, left out"
+    # The match of the whole line begins first and replaces all others within it.
+    matches.append({**matches[0], "offset": 0, "length": 9, "replacements": [{"value": "all"}]})
+    version = corpus(tmp_path, [{"matches": matches}], tokens=[text], plain=None).systems["lt"]
+    assert version.lines == ("allog",)
 
 
 def test_two_matches_in_one_token(tmp_path: Path) -> None:
-    table = "line,offset,length,replacement\n1,0,1,D\n1,2,1,t\n"
-    version = corpus(tmp_path, table, tokens=["dad !"], plain=["dad!"]).systems["lt"]
+    matches = [lt("dad!", "da", "Da"), {**lt("dad!", "d!", "t!"), "offset": 2}]
+    reply = [{"matches": matches}]
+    version = corpus(tmp_path, reply, tokens=["dad !"], plain=["dad!"]).systems["lt"]
     assert version.lines == ("Dat !",)
 
 
@@ -258,25 +242,6 @@ GO = lt(PLAIN[1], "go", "goes")
         ([{"lints": []}, {"lints": [{"span": {"start": 0, "end": 2}}]}], r"match 1: a field is"),
         ([{"lints": []}, {"lints": [{"span": {"start": 0, "end": 2}, "suggestions": [{}]}]}],
          r"match 1: a field is"),
-        ("line,offset,length,replacement\n3,0,1,x", "line 2, column line: '3'; expected .* 1 to 2"),
-        ("line,offset,length,replacement\n1,zero,1,x", "line 2, column offset: 'zero'; exp"),
-        ("line,offset,length,replacement\n1,25,2,x", r"lt.jsonl, line 2: its span 25 to 27 is not"),
-    ],
-)  # fmt: skip
-def test_bad_matches(tmp_path: Path, content: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        corpus(tmp_path, content)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("line;offset,length\n1;0,1\n", "no column 'line' among line;offset, length; expected"),
-        ("line,offset,length,Length\n1,0,1,2\n", "column 'length' occurs twice"),
-        ('line,offset,length,replacement\n1,0,3,Two\n2,0,2,"By\n', "line 3: not CSV .*mark open"),
-        ('line,offset,length,rule\n1,0,2,"A\n2,0,1,B"\n', r"line 2: the cell 'A\\n2,0,1,B' has a"),
-        ('[{"line": 1, "offset": 0.5, "length": 1}]', "row 1, column offset: 0.5; expected a w"),
-        ('{"line": 1, "offset": 0, "length": 1, "line": 2}', "'line' occurs twice in an object"),
         ([{"lints": []}, {"lints": [harper(PLAIN[1], "go", "goes")]}],
          "line 2, match 1: suggestion 'goes' has an unknown form; expected .*harper-cli"),
         ([{"lints": []}, {"lints": [harper(PLAIN[1], "go", "替换为：「goes」")]}],
@@ -286,24 +251,9 @@ def test_bad_matches(tmp_path: Path, content: Any, message: str) -> None:
          "match 1: a field is missing or of another type"),
     ],
 )  # fmt: skip
-def test_ambiguous_matches(tmp_path: Path, content: Any, message: str) -> None:
+def test_bad_matches(tmp_path: Path, content: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         corpus(tmp_path, content)
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        '"line","offset","length","replacement"\n2,3,2,"goes"\n2,6,3,""\n',
-        "line\toffset\tlength\treplacement\n2\t3\t2\tgoes\n2\t6\t3\t\n",
-        '[{"line": 2, "offset": 3, "length": 2, "replacement": "goes"},\n'
-        '{"line": 2, "offset": 6, "length": 3, "replacement": ""},\n'
-        '{"line": 1, "offset": 0, "length": 2, "replacement": null}]',
-    ],
-)
-def test_tables_in_every_form(tmp_path: Path, table: str) -> None:
-    version = corpus(tmp_path, table).systems["lt"]
-    assert version.lines == (TOKENS[0], "He goes school every day .")
 
 
 def test_inside_a_surrogate_pair(tmp_path: Path) -> None:
@@ -369,11 +319,12 @@ def test_counts_by_rule(tmp_path: Path) -> None:
 def test_an_edit_belongs_to_the_match_that_it_lies_in(tmp_path: Path) -> None:
     pytest.importorskip("errant")
     source, reference = "I has a apple .", "I has an pear ."
-    for name, line in (("s.txt", source), ("r.txt", reference)):
-        (tmp_path / name).write_text(f"{line}\n", encoding="utf-8")
-    rows = "line,offset,length,replacement,rule\n1,2,3,have,AGR\n1,6,1,an,A_AN\n"
-    (tmp_path / "m.csv").write_text(rows, encoding="utf-8")
-    texts = gecjury.read_corpus(tmp_path / "s.txt", [tmp_path / "m.csv"], [tmp_path / "r.txt"])
+    (tmp_path / "r.txt").write_text(f"{reference}\n", encoding="utf-8")
+    matches = [lt(source, "has", "have", rule="AGR"), lt(source, "a ", "an ", rule="A_AN")]
+    matches[1] |= {"offset": 6, "context": None}
+    references = [tmp_path / "r.txt"]
+    reply = [{"matches": matches}]
+    texts = corpus(tmp_path, reply, tokens=[source], plain=None, references=references)
     (row,) = gecjury.score(texts, "errant", Score(by_rule=2)).rows()
     counts = {rule: (r["tp"], r["fp"]) for rule, r in row["by_rule"].items()}
     # has→have is in no reference; a→an touches that match, but lies in its own.

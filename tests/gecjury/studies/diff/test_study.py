@@ -15,7 +15,7 @@ import pytest
 
 import gecjury
 from gecjury import Diff, Resampling
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import OptionError
 from gecjury.corpus.corpus import corpus_of_texts
 from gecjury.corpus.files.reading import read_corpus
 from gecjury.report.result import Result
@@ -49,7 +49,6 @@ def compared(
 def files(shell: Shell) -> Shell:
     shell.write("old.txt", lines(SOURCE))
     shell.write("new.txt", lines(NEW))
-    shell.write("about.tsv", "id\tdomain\n1\tnews\n2\tmail\n3\tmail\n")
     return shell
 
 
@@ -61,23 +60,19 @@ def test_the_command_prints_what_the_function_gives(files: Shell) -> None:
     pytest.importorskip("errant")
     corpus = read_corpus("source.txt", ["old.txt", "new.txt"], ["ref.txt"])
     how = Resampling(over="sentences", resamples=20, permutations=1000, confidence=0.8)
-    settings = Diff(resampling=how, seed=3, by_type=3, show=2, by="about.tsv:domain")
+    settings = Diff(resampling=how, seed=3, by_type=3, show=2)
     difference = gecjury.diff(corpus, ["green", "errant"], settings)
     words = ["-m", "errant", "--confidence", "0.8", "--seed", "3", "--by-type", "3", "--show", "2"]
-    words += ["--by", "about.tsv:domain"]
     own = json.loads(files.ended(*WORDS, *words, "--format", "json")[0])
     assert own == json.loads(to_json(difference.document()))
     measures = ["green", "errant", "over-correction", "under-correction", "success"]
     assert [row["measure"] for row in own["rows"]] == measures
     assert [(row["old"], row["new"]) for row in own["rows"][2:]] == [(0, 1), (1, 0.5), (0, 0.5)]
     assert {row["type"] for row in own["types"]} >= {"R:VERB:SVA", "R:ADJ"}
-    assert [(row["group"], row["measure"]) for row in own["groups"][:2]] == [
-        ("mail", "green"), ("news", "green"),
-    ]  # fmt: skip
     assert [change["move"] for change in own["edits"]["changes"]] == ["came", "came"]
     assert [(row["line"], row["effect"] > 0) for row in own["moved"][:2]] == [(3, False), (1, True)]
     out, _ = files.ended(*WORDS, *words, "--html", "page.html")
-    for part in ("new (NEW) − old (OLD)", "By error type: errant", "By domain",
+    for part in ("new (NEW) − old (OLD)", "By error type: errant",
                  "Edits that came and went", "Sentences that moved most"):  # fmt: skip
         assert part in out
     page = (files.folder / "page.html").read_text(encoding="utf-8")
@@ -171,19 +166,6 @@ def test_a_gate_fails_even_if_the_reader_of_the_output_has_gone(files: Shell) ->
 # --- files ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("by", "message"),
-    [
-        ("about.tsv:domian", "no column is called 'domian': did you mean domain"),
-        ("about.tsv", r"name one of its columns, as about.tsv:COLUMN \(id, domain\)"),
-        ("none.tsv", "none.tsv: no such file"),
-    ],
-)
-def test_groups_that_cannot_be_read(files: Shell, by: str, message: str) -> None:
-    with pytest.raises((InputError, OptionError), match=message):
-        compared(by=by)
-
-
 def test_the_same_file_twice_is_refused(files: Shell) -> None:
     Path("link.txt").symlink_to("old.txt")
     for other in ("./old.txt", "link.txt"):
@@ -267,7 +249,6 @@ def test_the_workflow_runs(shell: Shell, new: list[str], status: int) -> None:
     folder = shell.folder
     for name, texts in (("source", SOURCE), ("ref", FIXED), ("released", SOURCE)):
         shell.write(f"eval/{name}.txt", lines(texts))
-    shell.write("eval/about.tsv", "domain\nnews\nmail\nmail\n")
     shell.write("corrected", lines(new))
     shell.write("correct", "#!/bin/sh\ncat corrected\n").chmod(0o755)
     program = f'gecjury() {{ {shlex.quote(sys.executable)} -m gecjury "$@"; }}\n'
