@@ -40,7 +40,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "power": "how many sentences, systems or judgments are needed to detect a difference",
         "maege": "test metrics on chains of one annotator's edits, whose order is known",
         "attack": "damage corrections and see which metrics prefer the damaged text",
-        "analyse": "norms, maps, costs and other analyses of any corpus, as table and figure",
+        "analyse": "norms, maps and curves of any corpus, as table and figure",
         "demo": "the main job on the embedded sample: no data, no network",
     },
     "train": {
@@ -56,7 +56,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "data": "find, fetch and verify benchmark data",
         "check": "check input files: counts, alignment, tokenisation, identical files",
         "edits": "ERRANT edits between a source and corrections, as M2",
-        "m2": "apply, show, check and convert edits in the M2 format",
+        "m2": "apply, check and convert edits in the M2 format",
     },
     "tools": {
         "serve": "a local web page: score pasted texts",

@@ -1,4 +1,4 @@
-"""`gecjury m2`: apply, show, check and convert edits in the M2 format."""
+"""`gecjury m2`: apply, check and convert edits in the M2 format."""
 
 from __future__ import annotations
 

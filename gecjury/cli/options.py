@@ -79,7 +79,7 @@ def _how(option: Option) -> dict[str, Any]:
         return how | {"action": "store_true"}
     default = list(option.default) if isinstance(option.default, tuple) else option.default
     how |= {
-        "type": str if option.kind is dict else option.kind,
+        "type": option.kind,
         "default": default,
         "required": option.required,
         "metavar": option.metavar,

@@ -80,7 +80,7 @@ class Option(Extra):
 
     Attributes:
         path: path of the field: its name, or `resampling.over` for a field of nested settings.
-        kind: `bool`, `int`, `float` or `str`; `dict` for values by name, given as `NAME=VALUE`.
+        kind: `bool`, `int`, `float` or `str`.
         choices: the valid values; empty if any value of the kind is valid.
         many: whether it accepts several values.
         default: the value of the field unless another is named; None if it is required.
@@ -182,8 +182,7 @@ def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
             continue
         # A flag that is given twice with the same value counts once.
         if isinstance(value, list):
-            named = declared.kind is dict
-            value = _by_name(declared, value) if named else tuple(dict.fromkeys(value))
+            value = tuple(dict.fromkeys(value))
         holder, _, name = declared.path.rpartition(".")
         (inner.setdefault(holder, {}) if holder else fields)[name] = value
     for field in dataclasses.fields(settings):  # type: ignore[arg-type]  # any dataclass
@@ -278,8 +277,8 @@ def _kind(hint: Any) -> tuple[type, tuple[Any, ...], bool]:
         # Where Python also accepts objects, the command line accepts only text.
         alternatives = [one for one in typing.get_args(hint) if one is not type(None)]
         hint = str if str in alternatives else alternatives[0]
-    if typing.get_origin(hint) is Mapping:
-        return dict, (), True
+    if typing.get_origin(hint) is Mapping:  # only in Python
+        return str, (), True
     if typing.get_origin(hint) is tuple:
         kind, choices, _ = _kind(typing.get_args(hint)[0])
         return kind, choices, True
@@ -302,19 +301,6 @@ def _typed(name: str) -> str:
     """Return an option of `needs` as it is written on the command line."""
     option_name, _, value = name.partition(" ")
     return f"--{option_name.replace('_', '-')} {value}".rstrip()
-
-
-def _by_name(declared: Option, texts: list[str]) -> dict[str, str]:
-    """Return the values of an option that is given as `NAME=VALUE`."""
-    flag, values = declared.flags[-1], dict[str, str]()
-    for text in texts:
-        name, _, value = text.partition("=")
-        if not (name and value):
-            raise OptionError(f"{flag} {text!r}: expected {declared.metavar}")
-        if name in values:
-            raise OptionError(f"{flag} {text}: the name {name} is taken")
-        values[name] = value
-    return values
 
 
 def _check_bounds(option: Option, value: float) -> None:

@@ -99,32 +99,32 @@ def report_page(document: Document, comparison: Comparison) -> str:
         comparison: the same as typed values.
     """
     record: Document = plain(document)
+    name = record["benchmark"]
     numbers = render("numbers", numbers=record)
     return render_page(
         "page",
         kicker="metric comparison",
-        title=f"Metrics on {_unwieldy(record).get(record['benchmark'], record['benchmark'])}",
+        title=f"Metrics on {_unwieldy(record, comparison).get(name, name)}",
         scripted=True,
-        **header(record),
+        **header(record, comparison),
         sections=sections(record, comparison, _BYTES - len(numbers.encode())),
         footer=_footer(comparison.study),
         numbers=numbers,
     )
 
 
-def sections(
-    document: Document, comparison: Comparison | None = None, budget: int = _BYTES
-) -> list[Section]:
+def sections(document: Document, comparison: Comparison, budget: int) -> list[Section]:
     """Return the sections of a comparison that have content.
 
     Args:
         document: the comparison as plain JSON values.
-        comparison: the same as typed values; the pairs, sentences and settings need it.
+        comparison: the same as typed values.
         budget: most bytes of the sections together.
     """
     views = views_of(document)
     names = _unwieldy(document, comparison)
     figures = figures_of(document)
+    study, tables = comparison.study, comparison.tables
     content: dict[str, Markup | None] = {
         "summary": _summary(document, figures, views, comparison, names),
         "metrics": _metrics(document, figures, views),
@@ -132,18 +132,15 @@ def sections(
         **level_sections(figures),
         "audit": audit_section(document),
         "scatter": scatters(document, views, names),
+        "pairs": pairs(study, tables, views),
+        "settings": _settings(document, study, tables),
     }
-    if comparison is not None:
-        study, tables = comparison.study, comparison.tables
-        content["pairs"] = pairs(study, tables, views)
-        content["settings"] = _settings(document, study, tables)
     # Names are shortened in the finished HTML, which covers all parts of the page.
     content = {key: part and _with_short_names(part, names) for key, part in content.items()}
-    if comparison is not None:
-        # Sentences fill the space that the other sections leave.
-        rest = sum(len(part.encode()) for part in content.values() if part)
-        browsed = _sentences(comparison.study, comparison.tables, views, budget - rest)
-        content["sentences"] = browsed and _with_short_names(browsed, names)
+    # Sentences fill the space that the other sections leave.
+    rest = sum(len(part.encode()) for part in content.values() if part)
+    browsed = _sentences(study, tables, views, budget - rest)
+    content["sentences"] = browsed and _with_short_names(browsed, names)
     return [
         Section(key, *words, part)
         for key, words in _SECTIONS.items()
@@ -151,15 +148,14 @@ def sections(
     ]
 
 
-def _unwieldy(document: Document, comparison: Comparison | None = None) -> dict[str, str]:
+def _unwieldy(document: Document, comparison: Comparison) -> dict[str, str]:
     """Return how names are shown that would break the page by their length or text direction.
 
     Metrics are called by their shortest distinct names.
     """
+    about = comparison.study.benchmark
     names = [*document["systems"], document["benchmark"], document.get("references")]
-    if comparison is not None:
-        about = comparison.study.benchmark
-        names += [about.systems, about.citation]
+    names += [about.systems, about.citation]
     shown = {str(name): str(name) for name in names}
     shown |= short_names(str(row["metric"]) for row in document["rows"])
     shown = {name: shortened(clean(short)) for name, short in shown.items()}
@@ -178,13 +174,14 @@ def _with_short_names(part: Markup, names: Mapping[str, str]) -> Markup:
     return Markup(text)
 
 
-def header(document: Document) -> dict[str, Any]:
+def header(document: Document, comparison: Comparison) -> dict[str, Any]:
     """Return the values for the part above the table of contents.
 
     Args:
         document: the comparison as plain JSON values.
+        comparison: the same as typed values.
     """
-    views, names = views_of(document), _unwieldy(document)
+    views, names = views_of(document), _unwieldy(document, comparison)
     metrics = len({row["metric"] for row in document["rows"]})
     name = str(document["benchmark"])
     name = names.get(name, name)
@@ -216,7 +213,7 @@ def _summary(
     document: Document,
     figures: Sequence[Figure],
     views: Sequence[View],
-    comparison: Comparison | None,
+    comparison: Comparison,
     names: Mapping[str, str],
 ) -> Markup:
     cards = []
@@ -228,11 +225,7 @@ def _summary(
         items += [edits] if edits and view == place else []
         if items:
             cards.append(card(VIEWS[view].capitalize(), items))
-    # A stored comparison contains the texts of its cautions but not their headings.
-    if comparison is None:
-        careful = [Statement("Caveats", text) for text in document.get("caveats") or ()]
-    else:
-        careful = _careful(document, comparison.cautions)
+    careful = _careful(document, comparison.cautions)
     if careful:
         cards.append(card("Read with care", careful, careful=True))
     plots = overviews(document, figures, views, names)
@@ -240,9 +233,9 @@ def _summary(
     return render("summary", overviews=plots, terms=terms, cards=cards, glossary=TERMS)
 
 
-def _consensus(comparison: Comparison | None, view: View) -> Consensus | None:
+def _consensus(comparison: Comparison, view: View) -> Consensus | None:
     """Return how far the families agree on the judged pairs of a view, if there are any."""
-    if comparison is None or not comparison.tables:
+    if not comparison.tables:
         return None
     tables, study = comparison.tables, comparison.study
     judged = bool(study.benchmark.rankings.get(view))

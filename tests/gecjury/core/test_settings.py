@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -46,7 +46,6 @@ class Search:
         names: more words.
         draws: how often.
         loud: also tell.
-        files: where to look, by name.
         other: a word, or what gives one.
     """
 
@@ -56,7 +55,6 @@ class Search:
     draws: Draws = option(Draws(over="some"), offers=("over",), only={"over": ("some", "none")})
     loud: bool = False
     secret: int = option(0, hidden=True)
-    files: Mapping[str, str] | None = option(None, metavar="NAME=FILE")
     other: str | Callable[[], str] = ""
 
     def __post_init__(self) -> None:
@@ -114,7 +112,7 @@ def test_fields_whose_needs_are_met_or_have_no_option_are_accepted() -> None:
 def test_fields_declare_options() -> None:
     options = {declared.name: declared for declared in options_of(Search)}
     assert list(options) == [
-        "word", "share", "names", "over", "loud", "files", "other",
+        "word", "share", "names", "over", "loud", "other",
     ]  # fmt: skip
     assert (options["word"].required, options["word"].meaning) == (
         True, "what is looked for; all for anything.",
@@ -123,16 +121,14 @@ def test_fields_declare_options() -> None:
     assert (options["names"].kind, options["names"].many) == (str, True)
     assert (options["over"].flags, options["over"].default) == (("--draw",), "some")
     assert options["over"].choices == ("some", "none")
-    kinds = [options[name].kind for name in ("loud", "files", "other")]
-    assert kinds == [bool, dict, str]
+    kinds = [options[name].kind for name in ("loud", "other")]
+    assert kinds == [bool, str]
 
 
 def test_settings_are_built_from_values() -> None:
     made = settings_from(Search, {"word": "a", "names": ["b", "c", "b"], "over": "none"})
     assert made == Search(word="a", names=("b", "c"), draws=Draws(over="none"))
     assert settings_from(Search, {"word": "a", "names": None}) == Search(word="a")
-    named = settings_from(Search, {"word": "a", "files": ["x=a=b.txt", "y=c.txt"]})
-    assert named.files == {"x": "a=b.txt", "y": "c.txt"}
 
 
 @pytest.mark.parametrize(
@@ -142,8 +138,6 @@ def test_settings_are_built_from_values() -> None:
         ({"share": float("nan")}, "--share nan: expected a finite number"),
         ({"over": "all"}, "unknown value of --draw 'all': "),
         ({"over": "sme"}, "did you mean some"),
-        ({"files": ["x"]}, "--files 'x': expected NAME=FILE"),
-        ({"files": ["x=a", "x=b"]}, "--files x=b: the name x is taken"),
     ],
 )
 def test_values_out_of_bounds_are_refused(values: dict[str, Any], message: str) -> None:

@@ -24,6 +24,13 @@ from gecjury.extraction.pipeline import ExtractedEdits, TextPair, errant_extract
 from gecjury.extraction.tagger import load_tagger
 from gecjury.extraction.workers import _answers, _Batches, _may_fork, extract_in_workers
 
+
+def children() -> set[str]:
+    """Return the ids of this process's children; the package `datasets` may have left one."""
+    lists = Path("/proc/self/task").glob("*/children")
+    return {pid for path in lists for pid in path.read_text().split()}
+
+
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="forks are made on Linux alone")
 PAIRS = [
     (f"{who} go to {what} yesterday {sign}", f"{who} went to {what} yesterday .")
@@ -154,11 +161,11 @@ def test_workers_together_give_each_pair_once(
     alone = threading.active_count() == 1
     assert not (threads and alone)
     assert _may_fork("embedded") == (sys.platform == "linux" and alone)
+    before = children()
     found = list(extract_in_workers(PAIRS, "embedded", 3))
     assert len(found) == len(PAIRS)
     assert dict(found) == made(PAIRS, nlp)
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert children() <= before
 
 
 @LINUX
@@ -177,8 +184,7 @@ def test_this_process_works_alone_if_none_can_be_started(
 
 
 def test_a_missing_tagger_is_reported_before_any_result(another_thread: None) -> None:
+    before = children()
     with pytest.raises(OptionError, match="no_such_model"):
         extract_in_workers([("a", "b")] * 200, "no_such_model", 2)
-    if hasattr(os, "waitpid"):
-        with pytest.raises(ChildProcessError):
-            os.waitpid(-1, os.WNOHANG)
+    assert children() <= before
