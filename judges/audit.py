@@ -50,8 +50,6 @@ def audit_of(
     """Return the audit of one model as JSON values.
 
     Args:
-        model: the model.
-        questions: the questions to it.
         asked: its answers.
         rows: the source's row of each candidate set.
         runtime: for the price table.

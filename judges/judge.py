@@ -535,7 +535,6 @@ def render_fenced(
     """Render one of our own prompts, with texts between lines that none of them contains.
 
     Args:
-        wording: the prompt.
         source: a sentence.
         context: the sentences around it.
         texts: by their place in the prompt.

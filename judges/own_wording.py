@@ -39,7 +39,6 @@ def read_own(path: str, needs: Collection[str], may: Collection[str], judge: str
     """Read a user's own prompt, which has the form of the built-in ones.
 
     Args:
-        path: path of the file.
         needs: placeholders that its wording must have.
         may: placeholders that its wording may have.
         judge: name of the judge with its protocol, for errors.
@@ -209,7 +208,6 @@ def read_examples(path: str, verdict: Verdict, *, reasons: bool = False) -> Exam
     """Read a CSV, TSV or JSON-lines file of judged corrections; see the module for its columns.
 
     Args:
-        path: path of the file.
         verdict: the verdict column to read.
         reasons: whether each row must have a reason.
 

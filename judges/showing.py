@@ -64,7 +64,6 @@ def collect_sets(
     Two groups with the same source, context and corrections, in any order, are one set.
 
     Args:
-        corpus: the texts.
         groups: the corrections that are judged together.
         contexts: the context of each row.
         shown: how each text of each row is shown.

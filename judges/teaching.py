@@ -176,7 +176,6 @@ def taught_questions(
         sources: one source per row.
         outputs: corrections of the sources.
         points: points of the corrections, 1 to 5.
-        language: language of the texts.
     """
     by_source: dict[str, list[int]] = defaultdict(list)
     for row, source in enumerate(sources):

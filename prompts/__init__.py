@@ -173,7 +173,6 @@ def read(name: str, version: int = 1) -> Prompt:
     """Read a prompt.
 
     Args:
-        name: as in the file name.
         version: number of the wording.
     """
     return parse(name, version, prompt_text(name, version))

@@ -90,7 +90,6 @@ def output_cases(corpus: Corpus, edits: CorpusEdits) -> list[EditCase]:
     """Return cases for a judge: edits of every distinct correction that some reference lacks.
 
     Args:
-        corpus: the texts.
         edits: the edits of its systems and references.
     """
     shared = [
@@ -122,7 +121,6 @@ def verdicts_on(valid: str, corpus: Corpus, edits: CorpusEdits, runtime: Runtime
 
     Args:
         valid: a judge or a file, see `ERRANT`.
-        corpus: the texts.
         edits: the edits of its systems and references.
         runtime: used by the judge.
 

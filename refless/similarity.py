@@ -37,7 +37,6 @@ def token_sort_ratio(first: str, second: str, *, english: bool = True) -> float:
     if one text has no word, and 1 if neither has one: texts of punctuation alone count as alike.
 
     Args:
-        first: a text.
         second: another text.
         english: True to do exactly as fuzzywuzzy does. Otherwise no letter is dropped (å, é and ö
             are in that range), and in scripts without spaces each letter is a word.

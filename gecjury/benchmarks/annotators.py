@@ -298,7 +298,6 @@ def annotator_kappa(
     worse are equally frequent and κ does not depend on the systems' names.
 
     Args:
-        items: ranking items.
         within: compare annotators with themselves, on items that they judged more than once.
         directed: count each pair in one direction only, the correction whose systems, as the file
             lists them, come first in the alphabet against the other. This reproduces published

@@ -458,7 +458,6 @@ def expand_pairs(
     """Turn rankings into pairwise judgments of the given systems.
 
     Args:
-        items: ranking items.
         systems: the systems to keep; their order fixes which side of a pair is the first.
         mode: `expanded` gives a pair for every two systems of an item, those that share a
             correction included (ties). `unexpanded` gives one for every two corrections, each

@@ -110,7 +110,6 @@ def placed_benchmark(
     """Return a benchmark of places, without rankings unless the loader passes some.
 
     Args:
-        request: the request.
         corpus: from `placed_corpus`.
         layout: the layout of its corrections.
         notes: remarks for a reader of results.

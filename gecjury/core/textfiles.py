@@ -279,7 +279,6 @@ def _decoded(data: bytes, path: str | Path, offset: int = 0, lines: int = 0) -> 
     """Return a piece of a file as text.
 
     Args:
-        path: of the file.
         offset: bytes before the piece.
         lines: lines before the piece.
 

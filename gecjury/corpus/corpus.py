@@ -736,9 +736,7 @@ def wrong_count(
     """Return the error for a text that has more or fewer lines than its source.
 
     Args:
-        name: name of the text.
         lines: its lines; files that stay on disk are not searched for the place.
-        source: name of the source.
         sources: lines of the source.
         files: whether the names are those of files.
     """

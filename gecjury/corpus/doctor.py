@@ -375,7 +375,6 @@ def _writing(lines: Sequence[str], sources: Sequence[str] = ()) -> Iterator[str]
     """Report long lines, raw text, and lines without blanks, as notes.
 
     Args:
-        lines: lines of a file.
         sources: lines of a correction's source; a line that is long there is not reported again.
     """
     reported = {row for row, source in enumerate(sources, 1) if len(source) >= _LONG}

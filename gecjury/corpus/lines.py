@@ -476,7 +476,6 @@ def _with_gaps(
     Args:
         solid: steps with lines on both sides.
         count: number of source lines.
-        lines: lines of the file.
         left_out: rows that belong to no step.
     """
     empty = sum(not line.strip() for line in lines)

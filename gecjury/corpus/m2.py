@@ -117,7 +117,6 @@ def m2_annotations(
     """Return an annotator's lines for the edits of a sentence; a noop where there is none.
 
     Args:
-        edits: the edits.
         annotator: the annotator's number.
         place: file and line for messages, if the lines are written to a file. Edits that M2 cannot
             express are then refused.
@@ -140,7 +139,6 @@ def read_m2(path: str | Path, *, overlaps: str = "reject") -> tuple[M2Sentence, 
     """Read an M2 file (also gzip).
 
     Args:
-        path: the file.
         overlaps: `reject` refuses overlapping or unordered edits of one annotator, naming the
             line; `keep` keeps them in file order (the ten CoNLL-2014 annotators have 37 such
             lines), and `M2Sentence.text` then applies them one after another.

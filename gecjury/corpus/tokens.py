@@ -58,7 +58,6 @@ def language_signature(language: Language, *, tokens: bool = True) -> dict[str, 
     """Return the part of a signature that says how the texts of a language are read.
 
     Args:
-        language: language of the texts.
         tokens: True if the metric reads tokens.
 
     Returns:
@@ -131,7 +130,6 @@ def tokenised(lines: Sequence[str], name: str, where: str) -> tuple[str, ...]:
     """Return lines with a single space between tokens.
 
     Args:
-        lines: text.
         name: name of the tokeniser.
         where: the file or system, for errors.
 
@@ -179,7 +177,6 @@ def raw_tokens(language: Language, tokenised: Sequence[Sequence[str]]) -> str:
     """Return the tokeniser for raw texts that are compared with tokenised ones.
 
     Args:
-        language: language of the texts.
         tokenised: texts of N lines that have tokens already.
     """
     name = RAW_TOKENS.get(language.code, "intl")

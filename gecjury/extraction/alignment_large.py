@@ -39,7 +39,6 @@ def align_large(
 
     Args:
         substitution: result of `substitution_matrix`.
-        source: the source.
         corrected: the corrected sentence.
         out: receives the operations from the right.
 
@@ -95,7 +94,6 @@ def substitution_matrix(
 
     Args:
         open_classes: parts of speech between which a substitution costs 0.25.
-        source: the source.
         corrected: the corrected sentence.
     """
     between, left_ids, right_ids = distances(source.texts, corrected.texts)
@@ -247,7 +245,6 @@ def align_coarsely(
 
     Args:
         align: the exact alignment.
-        source: the source.
         corrected: the corrected sentence.
 
     Returns:

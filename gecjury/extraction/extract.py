@@ -213,7 +213,6 @@ def corpus_edits(corpus: Corpus, tagger: str, runtime: Runtime) -> CorpusEdits:
     once and each distinct pair is aligned once, across systems and references.
 
     Args:
-        corpus: the texts.
         tagger: a tagger of `extract`; `embedded` is the tagger of the corpus' language.
         runtime: workers, cache, progress.
 

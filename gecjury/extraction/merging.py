@@ -63,7 +63,6 @@ def merge_operations(
 
     Args:
         operations: result of `gecjury.extraction.alignment.Aligner.align`.
-        source: the source.
         corrected: the corrected sentence.
         rules: ERRANT's own if None.
 

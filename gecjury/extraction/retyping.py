@@ -75,7 +75,6 @@ def typed_corpus_edits(
     """Return the edits of `corpus_edits`, with the references' gold edits typed by `types`.
 
     Args:
-        corpus: the texts.
         types: one of `GoldTypes`. With a tagger that has its own types, they replace ERRANT's. With
             `auto`, an edit that already has one of ERRANT's types is left unchanged; other schemes
             share names (`R:OTHER`, `R:SPELL`) with different meanings, so for them one foreign

@@ -32,7 +32,6 @@ def extract_in_workers(
 
     Args:
         pairs: distinct pairs; neighbours share sentences, which one worker then parses once.
-        tagger: name of the tagger.
         workers: number of processes, including this one.
 
     Raises:

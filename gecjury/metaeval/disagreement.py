@@ -281,7 +281,6 @@ def consensus(
     Args:
         tables: one per metric.
         pairs: judgments, in parts.
-        sides: the camps.
     """
     if len(sides) < 2:
         return None

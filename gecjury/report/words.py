@@ -214,7 +214,6 @@ def certainty(p_values: Mapping[str, float | None], test: str, level: float) -> 
     Args:
         p_values: corrected p-value of the leader's difference from each of the others, the nearest
             first; None or NaN if it was not tested.
-        test: name of the test.
         level: the significance level.
     """
     tested = {name: None if p is None or math.isnan(p) else p for name, p in p_values.items()}

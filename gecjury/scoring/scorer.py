@@ -173,7 +173,6 @@ class Scorer(ABC):
         Args:
             source: tokens separated by blanks.
             hypothesis: edits of the hypothesis, from left to right.
-            reference: edits of the reference.
 
         Raises:
             OptionError: the metric has no alignment to show.
@@ -313,7 +312,6 @@ class Scorer(ABC):
         """Return the metrics that the metric's options name, e.g. the members of a jury.
 
         Args:
-            options: as texts, by name.
             home: folder of the file that names the metric.
 
         Returns:

@@ -37,7 +37,6 @@ def permutation_signs(
     Args:
         width: number of pairs.
         permutations: K; if 2^width is not more, all permutations are listed instead.
-        seed: the seed of the generator, or a generator.
 
     Returns:
         Signs, K × width, and whether they are all possible permutations.

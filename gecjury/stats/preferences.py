@@ -114,7 +114,6 @@ def preference_agreement(
         human: +1 where the annotator preferred the first, -1 the second, 0 for a tie; (pairs,).
         first: metric score of the first correction of each pair, higher is better; (pairs,).
         second: metric score of the second correction; (pairs,).
-        ties: the rule.
         groups: label of each pair's group, e.g. its item; the accuracy (and τ) is then the mean
             over the groups that have pairs left. By default all pairs count equally.
 
@@ -172,7 +171,6 @@ def agreement_in_parts(
 
     Args:
         parts: preferences, scores of the first and scores of the second corrections; at least one.
-        ties: the rule.
     """
     if ties == "calibrated":
         human, first, second = (np.concatenate(side) for side in zip(*parts, strict=True))

@@ -55,7 +55,6 @@ class Settling:
 
         Args:
             items: sets of corrections.
-            systems: all systems.
             seed: decides between sets of equal value.
         """
         pairs = len(systems) * (len(systems) - 1) // 2

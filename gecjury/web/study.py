@@ -132,7 +132,6 @@ def open_study(
 
     Args:
         settings: what is judged, and how.
-        language: language of the texts.
         runtime: for metrics and edits.
         tell: called with messages for the user.
 

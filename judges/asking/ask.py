@@ -145,7 +145,6 @@ def ask(
 
     Args:
         questions: equal requests are asked once; all must be of one model and prompt.
-        model: the model.
         runtime: concurrency, cache folder, progress, budget.
         retries: further tries after a reply that cannot be read.
         what: label of the progress bar.

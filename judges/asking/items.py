@@ -95,7 +95,6 @@ def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedI
     verdicts on the same question are skipped.
 
     Args:
-        path: path of the file.
         prompts: wordings that are not packaged.
 
     Yields:

@@ -56,7 +56,6 @@ class History:
         """Record a model's history.
 
         Args:
-            model: name of the model.
             log: everything that the Trainer has logged for it so far.
         """
         columns = ("step", "epoch", "loss", "learning_rate")

@@ -27,7 +27,6 @@ def parse_essays(lines: Sequence[str], where: str) -> Version:
     """Read essays; they are returned in the order of their ids, not of the file.
 
     Args:
-        lines: lines of the file.
         where: the file, for messages.
 
     Raises:

@@ -96,8 +96,6 @@ def read_matches(
     """Read the matches of a file, by line of the text that was checked.
 
     Args:
-        path: path of the file.
-        lines: lines of the file.
         texts: the lines that the checker read.
         name: name of their file, for messages.
 

@@ -181,7 +181,6 @@ def read_gold(path: str | Path, *, overlaps: str = "keep") -> tuple[M2Sentence, 
     """Read gold edits, which must be M2.
 
     Args:
-        path: the file.
         overlaps: a choice of `gecjury.corpus.m2.read_m2`; the official M2 scorer keeps overlaps.
 
     Raises:

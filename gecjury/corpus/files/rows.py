@@ -182,7 +182,6 @@ def read_table(path: str | Path, expected: str = "a header", *, texts: bool = Fa
     See `table_of` and `csv_rows`.
 
     Args:
-        path: path of the file.
         expected: contents it should have, for the message about an empty one.
         texts: the table contains sentences under names that the user chose: names are
             case-sensitive, a row of blank cells is a row, and cells may contain line breaks.

@@ -100,7 +100,6 @@ def attribute(
             number, since each order is also used backwards).
         seed: the seed of the orders.
         runtime: device, caches, progress.
-        language: the language of the texts.
 
     Raises:
         OptionError: the metric compares systems with each other.

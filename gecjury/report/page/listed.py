@@ -154,7 +154,6 @@ def scores_html(scored: Scored, title: str, language: str) -> str:
     Args:
         scored: the content.
         title: title of the page.
-        language: language of the texts.
     """
     metrics = _by(scored.rows, "metric")
     tables, rules = _prepared(scored.tables)

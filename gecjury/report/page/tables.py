@@ -205,7 +205,6 @@ def family_table(document: Mapping[str, Any], figures: Iterable[Figure], view: s
 
     Args:
         document: the result of `compare`, as in its JSON output.
-        figures: its figures.
         view: the view of the judgments.
     """
     wanted = [("system", key) for key in (*SYSTEM_STATISTICS, "cluster")]

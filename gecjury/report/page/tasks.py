@@ -44,7 +44,6 @@ def tasks_page(
     """Return the comparison as one page to read and share.
 
     Args:
-        compared: the comparison.
         made: facts on how it was made, each with its name.
         title: title of the page; by default the numbers of metrics and tasks.
     """

@@ -289,7 +289,6 @@ class Estimate(Study):
 
         Args:
             rows: records of systems by one metric.
-            pairs: records of their pairs.
             gain: median over the systems.
         """
         label, top = rows[0]["metric"], rows[0]
