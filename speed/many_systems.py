@@ -103,7 +103,7 @@ def measure(options: Options) -> list[Claim]:
             command = [sys.executable, "-m", "gecjury", "compare", str(folder), *words.split()]
             for metric in metrics.split():
                 command += ["-m", named[metric]]
-            command += ["--cache", "none", "--quiet", "--format", "json"]
+            command += ["--no-cache", "--quiet", "--format", "json"]
             (status, peak), wall, _ = timed(lambda command=command: _run(command))  # type: ignore[misc]
             most, seconds = (TARGET, float("inf")) if words else (DEFAULT_TARGET, SECONDS)
             claims.append(

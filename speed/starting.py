@@ -128,7 +128,7 @@ def _run(folder: Path, before: str) -> _Run:
     drop = {"PYTHONDONTWRITEBYTECODE", "PYTHONPATH"}
     environment = {key: value for key, value in os.environ.items() if key not in drop}
     environment |= {"PYTHONPYCACHEPREFIX": str(folder / "compiled"), "PYTHONPATH": str(ROOT)}
-    words = ["score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "errant", "--cache", "none"]
+    words = ["score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "errant", "--no-cache"]
     start = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", _RUN.format(before=before), *words],

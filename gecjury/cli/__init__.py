@@ -265,10 +265,6 @@ def _check(args: argparse.Namespace) -> None:
             option = name.replace("_", "-")
             raise OptionError(f"--{option} {getattr(args, name)}: expected 0 or more")
     settings_of(Shared, args)
-    # A judge's replies, which cost money, are kept in the usual folder even without caches.
-    args.use_cache = args.cache != "none"
-    if not args.use_cache:
-        args.cache = None
     if args.cache is not None and os.path.isfile(args.cache):  # noqa: PTH113  # pathlib is slow
         raise OptionError(f"--cache {args.cache}: is a file; expected a folder")
 

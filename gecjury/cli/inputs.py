@@ -497,6 +497,6 @@ def runtime_from(args: argparse.Namespace, *, log: bool = False) -> Runtime:
         values[name] = None if path is None else Path(path)
     return Runtime(
         **values,
-        use_cache=args.use_cache,
+        use_cache=not args.no_cache,
         progress=SilentProgress() if args.quiet else TerminalProgress(log=log),
     )

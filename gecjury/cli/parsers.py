@@ -55,7 +55,8 @@ class Shared:
         batch_size: texts that a model reads at once.
         workers: number of processes.
         concurrency: simultaneous requests.
-        cache: cache folder, or `none` to read and write no cache (default: the user's).
+        cache: cache folder (default: the user's).
+        no_cache: do not read or write disk caches.
         dry_run: judges: count requests and cost, send nothing.
         max_cost: judges: stop before this cost is exceeded.
         batch: judges: send batches of requests (half the price, up to a day).
@@ -77,6 +78,7 @@ class Shared:
     workers: int = option(1, metavar="N", least=1, most=1_024, reader="edits")
     concurrency: int = option(32, metavar="N", least=1, most=10_000, reader="judges")
     cache: str | None = option(None, metavar="DIR", reader="cache")
+    no_cache: bool = option(False, reader="edits")
     dry_run: bool = option(False, reader="plans")
     max_cost: float | None = option(None, metavar="X", reader="judges")
     batch: bool = option(False, reader="judges")

@@ -38,7 +38,6 @@ OPTIONS: dict[tuple[str, str], str] = {
         for target in _FILES_OR_BENCHMARK
     },
     ("*", "--pos"): "parts of speech are named as in spaCy 2, as in the published scores",
-    ("*", "--no-cache"): "use --cache none",
     **{
         (target, flag): instead
         for target in _TRAINED

@@ -85,7 +85,7 @@ _LINES = (
 _WORDS = (*HOSTILE, "-m", "-r", "--", "-h", "--version", "score", "--format", "@x", "-o")
 _OPTIONS = (
     ["--format", "json"], ["--format", "latex"], ["--format", "xml"], ["--dry-run"], ["--quiet"],
-    ["--cache", "none"], ["--max-cost", "nan"], ["--max-cost", "-1"], ["--device", "tpu"],
+    ["--no-cache"], ["--max-cost", "nan"], ["--max-cost", "-1"], ["--device", "tpu"],
     ["-o", "out"],
     ["--device", "cuda:99"], ["--batch-size", "0"], ["--workers", "0"], ["--concurrency", "-1"],
     ["--data", "nowhere"], ["--data", ""], ["--cache", ""], ["--cache", "a.txt"], ["-o", ""],

@@ -231,7 +231,7 @@ def memory(megabytes: int) -> Iterator[None]:
 def test_too_little_memory_for_a_batch_of_texts(
     metric: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = [*write(tmp_path, 4000), "-m", metric.format(models), "--cache", "none"]
+    command = [*write(tmp_path, 4000), "-m", metric.format(models), "--no-cache"]
     # The first call also loads the GPU's libraries, which take memory of their own.
     assert main([*command, "--batch-size", "64"]) == 0
     capsys.readouterr()

@@ -22,7 +22,7 @@ def test_the_page_of_many_systems_has_no_table_of_their_pairs(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "page.html"
-    words = ["--aggregate", "mean", "--resample", "none", "--cache", "none", "--quiet"]
+    words = ["--aggregate", "mean", "--resample", "none", "--no-cache", "--quiet"]
     assert main(["compare", str(folder), "-m", "changes", *words, "--html", str(page)]) == 0
     capsys.readouterr()
     text = page.read_text(encoding="utf-8")

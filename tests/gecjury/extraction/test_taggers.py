@@ -129,15 +129,15 @@ def test_commands_accept_tagger_names(tmp_path: Path, capsys: pytest.CaptureFixt
     source.write_text("Rika ze prijde\nto je on\n", encoding="utf-8")
     mine.write_text("Říká ze prijde\nto je ten on\n", encoding="utf-8")
     gold.write_text(M2, encoding="utf-8")
-    assert main(["edits", str(source), str(mine), "--tagger", "none", "--cache", "none"]) == 0
+    assert main(["edits", str(source), str(mine), "--tagger", "none", "--no-cache"]) == 0
     assert "A 0 1|||R:SPELL|||Říká|||" in capsys.readouterr().out
-    assert main(["m2", "retype", str(gold), "--tagger", "none", "--cache", "none"]) == 0
+    assert main(["m2", "retype", str(gold), "--tagger", "none", "--no-cache"]) == 0
     assert "A 2 3|||R:SPELL|||přijde|||" in capsys.readouterr().out
     assert main(["edits", str(source), str(mine), "--tagger", "spacy:none_such"]) == 2
     assert "spaCy pipeline 'none_such' is not installed" in capsys.readouterr().err
     other = tmp_path / "other.txt"
     other.write_text("Rika že prijde\nto je on\n", encoding="utf-8")
     for name in ("errant", "sent-errant", "cleme", "cleme2", "gotoscorer"):
-        args = ["score", str(source), str(mine), str(other), "-r", str(gold), "--cache", "none"]
+        args = ["score", str(source), str(mine), str(other), "-r", str(gold), "--no-cache"]
         assert main([*args, "-m", f"{name}:tagger=none", "--format", "json"]) == 0
         assert "none 1" in capsys.readouterr().out

@@ -26,7 +26,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_new_statistics_have_figures_intervals_and_differences(tmp_path: Path) -> None:
-    words = ["compare", "sample", "-m", "green", "-m", "changes", "--cache", "none"]
+    words = ["compare", "sample", "-m", "green", "-m", "changes", "--no-cache"]
     words += ["--resamples", "10", "--html", str(tmp_path / "page.html"), "--format", "json"]
     done = python("-c", ADDED, *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -136,7 +136,7 @@ def files(shell: Shell, tiny_bert: Path) -> Callable[..., dict[str, Any]]:
 
     def analyse(kind: str, *words: str) -> dict[str, Any]:
         metric = [] if kind == "edits" else ["-m", f"uot-errant:encoder={tiny_bert}"]
-        figure = ["--figure", "figure.png", "--format", "json", "--cache", "none"]
+        figure = ["--figure", "figure.png", "--format", "json", "--no-cache"]
         status, out, err = shell("analyse", kind, *words, *metric, *figure)
         assert (status, err) == (0, "")
         assert (shell.folder / "figure.png").read_bytes().startswith(b"\x89PNG")

@@ -107,7 +107,7 @@ def test_the_same_output(
 ) -> None:
     source, *outputs = [path for name, path in files.items() if not name.startswith("ref")]
     named = [word for n in range(references) for word in ("-r", str(files[f"ref{n}"]))]
-    command = ("score", source, *outputs, *named, *options, "--format", "json", "--cache", "none")
+    command = ("score", source, *outputs, *named, *options, "--format", "json", "--no-cache")
     whole = shell.ended(*command)
     request.getfixturevalue("small_pieces")
     assert read_corpus(source, outputs, on_disk=True).on_disk
