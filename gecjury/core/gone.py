@@ -16,7 +16,6 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("*", "--grouping"): "ratings are compared by source; for rankings use --ties calibrated",
     ("compare", "--confidence"): "intervals have a confidence of 0.95",
     ("*", "--credit"): "--level edit credits a metric by its counts, or by leaving the edit out",
-    ("*", "--audit"): "biases are reported for every judge",
     ("*", "--own-systems"): "systems of a judge's family are known by the model's name",
     ("*", "--chosen-by"): "compare again without the system (--systems)",
     ("*", "--drift-from"): "run again with another --cache, and compare the files of -o",

@@ -121,7 +121,7 @@ Bias = Row[Preference]
 def measure_biases(
     study: Study, views: Sequence[View], tables: Sequence[ScoreTable], runtime: Runtime
 ) -> tuple[Bias, ...]:
-    """Return the biases of the judges, which have an audit, judge by judge and view by view.
+    """Return the biases of judges, or of all metrics if the settings ask for it, view by view.
 
     A panel of judges has the families of all its models.
 
@@ -132,9 +132,10 @@ def measure_biases(
         runtime: gives the cache of edits.
     """
     corpus = study.benchmark.corpus
-    audited = [table for table in tables if "audit" in table.statistics.details]
+    how = study.settings
+    audited = [table for table in tables if how.audit or "audit" in table.statistics.details]
     judged = [view for view in views if study.benchmark.rankings.get(view)]
-    if not audited or not judged or study.settings.level not in ("sentence", "all"):
+    if not audited or not judged or how.level not in ("sentence", "all"):
         return ()
     sizes = _sizes(corpus, runtime)
     rows = []
@@ -142,9 +143,10 @@ def measure_biases(
         sides: dict[Side, tuple[IntArray, tuple[str, ...]]] = {
             side: (size, ()) for side, size in sizes.items()
         }
-        own = _own_systems(study, table)
-        inside = np.array([name in own for name in corpus.names], dtype=np.int64)
-        sides["own family"] = np.repeat(inside[:, None], len(corpus), axis=1), own
+        if "audit" in table.statistics.details:
+            own = _own_systems(study, table)
+            inside = np.array([name in own for name in corpus.names], dtype=np.int64)
+            sides["own family"] = np.repeat(inside[:, None], len(corpus), axis=1), own
         for view in judged:
             rows += _rows(study, view, table, sides)
     return tuple(rows)

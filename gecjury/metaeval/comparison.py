@@ -389,6 +389,7 @@ def _of_edits_alone(settings: Settings, benchmark: Benchmark) -> Settings:
         (
             (settings.level not in ("all", "edit"), f"--level {settings.level}"),
             (settings.windows, "--windows"),
+            (settings.audit, "--audit"),
         ),
         f"in {benchmark.name} people judged only single edits; use --level edit, and leave out "
         "options for whole corrections",

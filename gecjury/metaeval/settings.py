@@ -39,6 +39,8 @@ class Settings:
         human_scores: human column at system level (default: the first that the benchmark has).
         seed: seed of the random metric, the resampling, the tests and the limit.
         windows: also report correlations over 4 and 8 adjacent systems.
+        audit: also report the biases of metrics that are not judges; those of judges are always
+            reported.
         resampling: settings of intervals and tests; without it only single edits have intervals.
         statistic: what the tests and clusters at system level compare.
         cluster_test: what the tests and clusters at system level swap between two metrics: whole
@@ -58,6 +60,7 @@ class Settings:
     human_scores: HumanKind | None = None
     seed: int = option(0, least=0)
     windows: bool = False
+    audit: bool = False
     resampling: Resampling = option(Resampling(), offers=("over", "resamples"))
     statistic: SystemStatistic = "pearson"
     cluster_test: ClusterTest = "perm-systems"
