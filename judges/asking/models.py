@@ -184,7 +184,8 @@ def model_table(runtime: Runtime) -> ModelTable:
         InputError: the user's file is not such a table.
     """
     own: str | Path | None = os.environ.get(PRICES_VARIABLE)
-    if not own and (kept := runtime.cache_folder("prices.json")).exists():
+    # A link to nowhere is refused like any other file that cannot be read.
+    if not own and os.path.lexists(kept := runtime.cache_folder("prices.json")):
         own = kept
     return read_models(own or None)
 
