@@ -7,10 +7,8 @@ Exits with status 1 if a cell of a notebook or a command fails.
 
 from __future__ import annotations
 
-import base64
 import json
 import os
-import re
 import sys
 import tempfile
 import time
@@ -33,24 +31,21 @@ class Drawn:
         about: what it shows.
         file: file that the command writes.
         words: the command line without the program's name and the file.
-        saved: pictures that the page offers to save, shown in addition to a link.
     """
 
     title: str
     about: str
     file: str
     words: Sequence[str]
-    saved: Sequence[str] = ()
 
 
 _FIGURES = (
     Drawn(
         "Agreement of metrics with people",
         "Correlation over systems, and the share of pairs of corrections that a metric orders as "
-        "people do, both with 95% intervals. The plots are from the page that the command writes.",
+        "people do, both with 95% intervals: the plots of the page that the command writes.",
         "comparison.html",
         ["compare", "sample", *_COMPARED],
-        ("sample-system-edit.svg", "sample-sentence-edit.svg"),
     ),
     Drawn(
         "Scores of people and of a metric, by system",
@@ -113,21 +108,10 @@ def draw(out: Path) -> None:
         command = f"gecjury {shlex.join([*each.words, each.file])}"
         if status:
             raise SystemExit(f"{command} ended with status {status}")
-        for name in each.saved:
-            (out / name).write_bytes(saved_picture(out / each.file, name))
         print(f"{each.file}: {time.perf_counter() - begun:.1f} s", flush=True)
         about = {"title": each.title, "about": each.about, "file": each.file}
-        listed.append(about | {"saved": list(each.saved), "command": command})
+        listed.append(about | {"command": command})
     (out / "commands.json").write_text(json.dumps(listed))
-
-
-def saved_picture(page: Path, name: str) -> bytes:
-    """Return a picture that a page offers to save under a name."""
-    text = page.read_text(encoding="utf-8")
-    for link in re.findall(r"<a [^>]*>", text):
-        if f'download="{name}"' in link:
-            return base64.b64decode(link.partition(";base64,")[2].partition('"')[0])
-    raise SystemExit(f"{page.name} offers no picture {name}")
 
 
 if __name__ == "__main__":

@@ -284,10 +284,10 @@ def figures_page(figures: Path) -> str:
     for each in drawn:
         lines += ["", f"## {each['title']}", "", each["about"], "", "```", each["command"], "```"]
         if each["file"].endswith(".html"):
-            page = f"[The page](../figures/{each['file']}) is one file that loads nothing."
-            lines += ["", page]
-        pictures = each["saved"] or [each["file"]]
-        lines += ["", *(f"![{each['title']}](../figures/{name})\n" for name in pictures)]
+            shown = f"[The page](../figures/{each['file']}) is one file that loads nothing."
+        else:
+            shown = f"![{each['title']}](../figures/{each['file']})"
+        lines += ["", shown]
     if not drawn:
         lines += ["", "`make docs` draws them."]
     return "\n".join(lines) + "\n"
