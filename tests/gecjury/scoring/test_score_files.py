@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gecjury.core.errors import InputError, OutputError
@@ -95,6 +95,7 @@ def test_a_second_run_reads_the_file(runs: Runs) -> None:
     assert runs.file.read_bytes() == stamp
 
 
+@example({"a": [4.9e293, 1.8e308 / 1.01]})
 @given(
     st.dictionaries(
         st.text(st.sampled_from('ab"\t\n,/\\|\ud800\x85'), min_size=1),
