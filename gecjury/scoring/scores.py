@@ -89,8 +89,9 @@ def _mean(values: FloatArray, draws: IntArray | None) -> FloatArray:
     # A draw is a row of counts, so that all resampled means are one matrix product.
     scored = ~np.isnan(values)
     weights = draw_weights(draws, values.shape[1])
-    # Sums of the largest numbers are infinite; infinite scores are refused before they are written.
-    with np.errstate(over="ignore"):
+    # Sums of the largest numbers are infinite, and +∞ − ∞ is not defined; infinite scores are
+    # refused before they are written.
+    with np.errstate(over="ignore", invalid="ignore"):
         sums = weights @ np.where(scored, values, 0.0).T
     counts = weights @ scored.T.astype(np.float64)
     means: FloatArray = sums / np.where(counts > 0, counts, np.nan)

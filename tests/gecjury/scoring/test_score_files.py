@@ -96,6 +96,7 @@ def test_a_second_run_reads_the_file(runs: Runs) -> None:
 
 
 @example({"a": [4.9e293, 1.8e308 / 1.01]})
+@example({"a": [float("inf"), float("-inf")]})
 @given(
     st.dictionaries(
         st.text(st.sampled_from('ab"\t\n,/\\|\ud800\x85'), min_size=1),
