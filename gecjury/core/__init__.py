@@ -1,1 +1,1 @@
-"""What every room needs: errors, files, processes, settings. Nothing here is specific to GEC."""
+"""Errors, files, processes and settings, which every room needs; nothing is specific to GEC."""

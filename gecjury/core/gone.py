@@ -118,7 +118,7 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("score", "--shard-rows"): "in Python, score_dataset(..., shard_rows=N)",
     ("score", "--strict"): "bad rows get no score and are listed in bad-rows.jsonl",
 }
-"""What to do instead of an option, by command and flag; `*` stands for every command."""
+"""Replacements of options, by command and flag; `*` stands for every command."""
 
 COMMANDS: dict[str, str] = {
     "analyse cost": "the column `seconds` of compare is how long a metric takes",
@@ -126,7 +126,7 @@ COMMANDS: dict[str, str] = {
     "completion": 'use argcomplete: eval "$(register-python-argcomplete gecjury)"',
     "train weights": "use `gecjury tune some:model=DIR BENCHMARK`",
 }
-"""What to do instead of a command."""
+"""Replacements of commands."""
 
 _ENGINE = "write {} = VALUE into a TOML file and name it with engine=FILE"
 
@@ -166,7 +166,7 @@ SETTINGS: dict[tuple[str, str], str] = {
         )
     },
 }
-"""What to do instead of an option of a metric, by metric and option."""
+"""Replacements of options of metrics, by metric and option."""
 
 
 def instead_of_option(command: str, flag: str) -> str | None:

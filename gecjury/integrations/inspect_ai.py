@@ -51,7 +51,7 @@ def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "
         with lock:
             return row_score([original], [text], [references])[0]
 
-    @scorer(metrics=[mean(), stderr(), _corpus(named, runtime)], name="gecjury/gec_scorer")  # type: ignore[untyped-decorator]  # not looked into
+    @scorer(metrics=[mean(), stderr(), _corpus(named, runtime)], name="gecjury/gec_scorer")  # type: ignore[untyped-decorator]  # Inspect is not installed where mypy runs
     def build(metric: str, source: str) -> Any:
         async def score(state: Any, target: Any) -> Any:
             import anyio.to_thread
@@ -78,7 +78,7 @@ def _corpus(scorer: Scorer, runtime: Runtime) -> Any:
     """Return the metric's own score of all samples, computed from the metadata of their scores."""
     from inspect_ai.scorer import metric
 
-    @metric(name="corpus")  # type: ignore[untyped-decorator]  # not looked into
+    @metric(name="corpus")  # type: ignore[untyped-decorator]  # Inspect is not installed where mypy runs
     def corpus() -> Any:
         def total(scores: Sequence[Any]) -> float:
             scored = [row.score for row in scores if (row.score.metadata or {}).get("source")]

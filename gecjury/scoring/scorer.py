@@ -590,19 +590,6 @@ class GroupScorer(MeanScorer):
             optionally statistics whose details and notes are adopted.
         """
 
-    def sweep(
-        self, points: Sequence[Mapping[str, float]], corpus: Corpus, runtime: Runtime
-    ) -> Iterator[FloatArray] | None:
-        """Return sentence scores for several values of options; optional.
-
-        Args:
-            points: values by option.
-
-        Returns:
-            For each point, systems × sentences; None if scoring them together saves no time.
-        """
-        return None
-
     def needs_all(self, systems: int) -> str:
         """Return "", since a group is judged without the rest of the corpus."""
         return ""

@@ -159,22 +159,8 @@ def align_reference(
     """
     return [
         meant_references(version, source.lines)
-        for version in _in_order(source, where, [name] * len(versions), versions, references=True)
+        for version in aligned(source, where, [name] * len(versions), versions, references=True)
     ]
-
-
-def _in_order(
-    source: Version,
-    where: str,
-    names: Sequence[str],
-    versions: Sequence[Version],
-    *,
-    references: bool = False,
-) -> list[Version]:
-    """Return versions whose texts are in the order of the source's, by ids if there are any."""
-    if all(version.ids is None for version in (source, *versions)):
-        return [*versions]
-    return aligned(source, where, names, versions, references=references)
 
 
 def read_gold(path: str | Path, *, overlaps: str = "keep") -> tuple[M2Sentence, ...]:
@@ -271,7 +257,7 @@ def read_corpus(
             systems[name] = _hypothesis(path, content)
         labels[label] = shown_path(path)
     files = [labels[f"system {name}"] for name in systems]
-    outputs_read = _in_order(source_read, labels["source"], files, [*systems.values()])
+    outputs_read = aligned(source_read, labels["source"], files, [*systems.values()])
     systems = dict(zip(systems, outputs_read, strict=True))
     lists: list[Version] = []
     named: dict[str, list[Version]] = {}

@@ -1,4 +1,4 @@
-"""What a NEW output gains and loses against an OLD one: `gecjury diff`.
+"""Gains and losses of a NEW output against an OLD one: `gecjury diff`.
 
 The systems are scored once. The results are corpus scores and those of error types, with paired
 intervals and tests; how often either system changes correct sentences and

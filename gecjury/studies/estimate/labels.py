@@ -35,7 +35,7 @@ class Labels:
 
     @property
     def kind(self) -> str:
-        """What a label is."""
+        """The kind of the labels, in words."""
         ranked = "share of the other systems that the output beats, ties one half"
         return ranked if self.relative else "rating"
 
