@@ -121,7 +121,7 @@ def _ceiling(folder: Path, counts: Sequence[int]) -> tuple[float, float]:
     for count in counts:
         place = folder / str(count)
         place.mkdir(parents=True)
-        file = InputFile("/nowhere.jsonl", "nowhere.jsonl", "jsonl", count)
+        file = InputFile("/nowhere.jsonl", "nowhere.jsonl", count)
         job = Job(
             "", "source", {"": "hypothesis"}, "", folder=str(place), metrics=("green",),
             labels=("green",), signatures=(Signature("green", "refbased", {}),), files=(file,),

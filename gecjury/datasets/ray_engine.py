@@ -180,7 +180,8 @@ class RayEngine:
         ray = _import_ray()
         mark = uuid.uuid4().hex
         token = Path(job.folder, UNFINISHED, f"run-{mark}")
-        with self._cluster(ray):
+        # Ray prints deaths of workers to stdout, which belongs to the scores.
+        with contextlib.redirect_stdout(sys.stderr), self._cluster(ray):
             pool = {
                 "actor": self.actor,
                 "arguments": (job.to_json(), mark, str(Path.cwd())),

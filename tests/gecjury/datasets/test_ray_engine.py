@@ -310,7 +310,9 @@ class TestOnRay:
         Mortal("local", 2).finish(job_of(tmp_path), SHARDS, done.append)
         assert sorted(summary.number for summary in done) == list(range(6))
         assert (tmp_path / "died-2").exists()
-        assert capfd.readouterr() == ("", "")
+        printed = capfd.readouterr()
+        assert printed.out == ""
+        assert "A worker died" in printed.err
 
     def test_a_shard_that_kills_every_worker_ends_the_run(
         self, tmp_path: Path, cluster: Any
