@@ -15,8 +15,9 @@ add_arguments = declares(Annotation, Server, needs=("texts", "judges"))
 
 def run(args: argparse.Namespace) -> int:
     """Serve the page until it is interrupted."""
-    from gecjury.cli.inputs import language_from, runtime_from
+    from gecjury.cli.inputs import runtime_from
     from gecjury.cli.streams import tell
+    from gecjury.studies.inputs import language_from
     from gecjury.web.running import check_installed, listen
 
     check_installed("annotate")

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.inputs import Outputs
 from gecjury.cli.options import refuse_useless
 from gecjury.cli.parsers import declares
 from gecjury.core.settings import option
+from gecjury.studies.inputs import Outputs
 
 if TYPE_CHECKING:
     from gecjury.corpus.doctor import Finding

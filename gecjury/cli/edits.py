@@ -38,12 +38,13 @@ def run(args: argparse.Namespace) -> int:
     """Extract and write edits; with a format other than table, print counts by type instead."""
     from collections import Counter
 
-    from gecjury.cli.inputs import language_from, runtime_from
+    from gecjury.cli.inputs import runtime_from
     from gecjury.corpus.files.reading import read_corpus, system_name
     from gecjury.corpus.m2 import M2Sentence, format_m2, m2_annotations
     from gecjury.extraction.extract import corpus_edits
     from gecjury.extraction.taggers import extraction_signature
     from gecjury.report.tables import print_table
+    from gecjury.studies.inputs import language_from
 
     language = language_from(args, args.tagger)
     # An unknown tagger is refused before any file is read.

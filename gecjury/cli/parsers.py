@@ -22,7 +22,7 @@ from gecjury.core.settings import Option, check, option, options_of
 from gecjury.core.wording import listed, visible
 
 if TYPE_CHECKING:
-    from gecjury.studies.study import Need
+    from gecjury.studies.inputs import Need
 
 _IMPLIED: Mapping[Need, tuple[Need, ...]] = {
     "texts": ("language",),
@@ -132,6 +132,18 @@ class CommandParser(argparse.ArgumentParser):
                 self._add_shared()
                 self.set_defaults(parser=self)
         return self
+
+    def add_options(self, *settings: type, group: tuple[str, str] | None = None) -> None:
+        """Declare the fields of settings classes as arguments.
+
+        Args:
+            group: heading and description of a group of their own in the help.
+        """
+        add_options(self.add_argument_group(*group) if group else self, *settings)
+
+    def declared_arguments(self) -> Mapping[str, argparse.Action]:
+        """Return the arguments that are declared so far, by name."""
+        return {action.dest: action for action in self._actions}
 
     def _add_shared(self) -> None:
         """Declare the shared options that the command reads; the others get their defaults."""

@@ -49,7 +49,8 @@ add_arguments = declares(Shown, Server, needs=("texts", "models"))
 
 def run(args: argparse.Namespace) -> int:
     """Serve the page until it is interrupted."""
-    from gecjury.cli.inputs import language_from, runtime_from
+    from gecjury.cli.inputs import runtime_from
+    from gecjury.studies.inputs import language_from
     from gecjury.web.running import check_installed, listen
 
     check_installed("serve")

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.inputs import (
-    named_benchmark,
     print_plans,
     runtime_from,
     with_servers,
@@ -20,6 +19,7 @@ from gecjury.cli.streams import tell
 from gecjury.core.errors import InputError, known_name
 from gecjury.core.settings import options_of, settings_from
 from gecjury.core.textfiles import read_toml, write_text
+from gecjury.studies.inputs import named_benchmark
 
 if TYPE_CHECKING:
     from gecjury.metaeval.tasks.comparison import TaskComparison

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -113,6 +113,10 @@ class SilentProgress:
         return nullcontext(SilentBar())
 
 
+def _ignored(message: str) -> None:
+    """Do nothing with a message: the default of the Python interface."""
+
+
 @dataclass
 class Spending:
     """The cost of a run so far, over all its scorers; the only mutable part of a runtime."""
@@ -139,6 +143,7 @@ class Runtime:
         batch: send requests as batches, which cost less and may take a day.
         scores: folder of score files, which scorers composed of other scorers read and write.
         progress: receiver of progress reports.
+        tell: called with messages for the user that cannot wait for the result.
         spending: the cost so far, which counts towards `max_cost`.
     """
 
@@ -155,6 +160,7 @@ class Runtime:
     batch: bool = False
     scores: Path | None = None
     progress: Progress = field(default_factory=SilentProgress)
+    tell: Callable[[str], None] = field(default=_ignored, compare=False)
     spending: Spending = field(default_factory=Spending, compare=False)
 
     def cache_folder(self, *parts: str) -> Path:

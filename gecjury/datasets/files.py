@@ -34,7 +34,7 @@ _END = 1 << 16
 def is_dataset(name: str) -> bool:
     """Return True if a name is certainly that of a dataset, not of a text file.
 
-    JSON lines may also contain a text: see `gecjury.cli.datasets`.
+    JSON lines may also contain a text: see `gecjury.studies.datasets`.
     """
     lower = name.lower()
     ends = name.endswith("/") or lower.endswith((*_PARQUET, ".ndjson", ".ndjson.gz"))

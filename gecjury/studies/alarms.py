@@ -31,10 +31,21 @@ from gecjury.stats.bootstrap import interval, sentence_draws
 from gecjury.stats.counts import ratio, wilson_interval
 from gecjury.stats.permutation import holm_matrix, rank_ranges, wmt_clusters
 from gecjury.stats.resampling import Resampling, check_resamples
+from gecjury.studies.inputs import FilesOrBenchmark, Inputs, Need, References
 from gecjury.studies.rank import CERTAINTY, about_tests, standing
-from gecjury.studies.study import Need, Study, Takes, Work, function_of
+from gecjury.studies.study import Study, Work, function_of
 
 _PER = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Unchanged(References):
+    """References that show which text is good.
+
+    Attributes:
+        reference_files: with files: a reference, text or M2; only sentences that every reference
+            leaves unchanged then count as good text; repeat for more.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,17 +58,14 @@ class Alarms(Study):
         seed: seed of the resampling and of the tests.
     """
 
-    takes: ClassVar[Takes] = "either"
     needs: ClassVar[tuple[Need, ...]] = ("texts", "edits")
-    data: ClassVar[str] = (
-        "good text and what systems output for it, CLEAN and OUTPUT...; or a benchmark's name"
-    )
-    data_name: ClassVar[str] = "BENCHMARK|CLEAN OUTPUT"
-    use_of_references: ClassVar[str] = (
-        "; only sentences that every reference leaves unchanged then count as good text"
+    inputs: ClassVar[Inputs] = FilesOrBenchmark(
+        "good text and what systems output for it, CLEAN and OUTPUT...; or a benchmark's name",
+        "BENCHMARK|CLEAN OUTPUT",
+        _Unchanged,
     )
     metrics: ClassVar[str | None] = None
-    page: ClassVar[bool] = True
+    page: ClassVar[bool | str] = True
     show: int = option(5, metavar="N", least=0, most=1000)
     resampling: Resampling = option(
         Resampling(over="sentences", permutations=1000),

@@ -26,7 +26,8 @@ from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.options import short_names
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.ranking import aggregate_scores
-from gecjury.studies.study import Need, Study, Takes, Work
+from gecjury.studies.inputs import FilesOrBenchmark, Inputs, Need
+from gecjury.studies.study import Study, Work
 
 Layout = Literal["pca", "tsne"]
 """A method of laying out vectors in the plane."""
@@ -43,12 +44,12 @@ class Analysis(Study):
         only: analyse only these systems.
     """
 
-    takes: ClassVar[Takes] = "either"
+    inputs: ClassVar[Inputs] = FilesOrBenchmark(
+        "a benchmark's name, or SOURCE and HYP...", "CORPUS"
+    )
     needs: ClassVar[tuple[Need, ...]] = ("texts", "models")
-    data: ClassVar[str] = "a benchmark's name, or SOURCE and HYP..."
-    data_name: ClassVar[str] = "CORPUS"
     metrics: ClassVar[str | None] = "default: uot-errant"
-    draws: ClassVar[str] = "--figure"
+    draws: ClassVar[bool] = True
     only: tuple[str, ...] = option((), metavar="SYSTEM")
 
     @classmethod
@@ -87,7 +88,7 @@ class Analysis(Study):
 class JudgedAnalysis(Analysis):
     """An analysis that compares with human scores."""
 
-    data: ClassVar[str] = "a benchmark's name"
+    inputs: ClassVar[Inputs] = FilesOrBenchmark("a benchmark's name", "CORPUS")
 
     def check(self, work: Work) -> None:
         """Refuse files, which have no human scores."""

@@ -37,11 +37,11 @@ from gecjury.report.tasks import task_document, task_tables, tasks_verdict
 from gecjury.report.words import family_contrast
 from gecjury.scoring.scores import Plan
 from gecjury.stats.resampling import Resampling
-from gecjury.studies.study import Data, Need, Read, Study, Takes, Work, function_of, loaded
+from gecjury.studies.inputs import Benchmarks, Inputs, Need, Sample
+from gecjury.studies.study import SCORES, Data, Output, Read, Study, Work, function_of, loaded
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
-    from gecjury.corpus.languages.language import Language
 
 _REFERENCE_BASED = ("green", "gleu")
 _EDIT_METRICS = ("errant", "cleme")
@@ -104,26 +104,25 @@ class Compare(Settings, Study):
     """
 
     weights: Mapping[str, float] | None = option(None, hidden=True)
-    takes: ClassVar[Takes] = "benchmarks"
     # The language belongs to the benchmark.
     needs: ClassVar[tuple[Need, ...]] = ("judges", "plans")
-    data: ClassVar[str] = (
+    inputs: ClassVar[Inputs] = Benchmarks(
         "seeda, gjg15, gmeg-{dev,test}-{fce,wiki,yahoo}, jfleg, tmu-gfm[-test], swedish-oestling, "
         "autojqe[-test], cgec-zh, aqua-{en,uk}, pevdata, sample, or a folder or .toml file of your "
         "own"
     )
-    keeps: ClassVar[bool] = True
-    page: ClassVar[bool] = True
+    keeps: ClassVar[Output | None] = SCORES
+    page: ClassVar[bool | str] = True
 
     @property
     def view(self) -> View | None:
         """The judgments that the benchmark is loaded with."""
         return None if self.human == "both" else self.human
 
-    def read(self, data: Data, runtime: Runtime, language: Language | None = None) -> Read:
+    def read(self, data: Data, runtime: Runtime) -> Read:
         """Return the data itself, or load the named benchmarks."""
         if data is None or isinstance(data, str) or not isinstance(data, Sequence):
-            return super().read(data, runtime, language)
+            return super().read(data, runtime)
         read = tuple(item if not isinstance(item, str) else loaded(item) for item in data)
         benchmarks = cast("tuple[Benchmark, ...]", read)
         return benchmarks if len(benchmarks) != 1 else benchmarks[0]
@@ -194,14 +193,13 @@ class Demo(Study):
     level: Level = "all"
     resampling: Resampling = option(Resampling(), offers=("over", "resamples"))
     seed: int = option(0, least=0)
-    takes: ClassVar[Takes] = "sample"
+    inputs: ClassVar[Inputs] = Sample()
     needs: ClassVar[tuple[Need, ...]] = ("judges", "plans")
-    page: ClassVar[bool] = True
+    page: ClassVar[bool | str] = "gecjury-demo.html"
     metrics: ClassVar[str] = (
         f"metrics to try (default: {', '.join(_REFERENCE_BASED + _EDIT_METRICS + _TRAINED)} and an "
         "LLM judge from stored replies)"
     )
-    usual_page: ClassVar[str] = "gecjury-demo.html"
 
     @classmethod
     def usual_metrics(cls) -> tuple[tuple[str, ...], str]:

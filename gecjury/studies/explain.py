@@ -27,8 +27,9 @@ from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.by_edit import Explanation, HeatMap, edit_label
 from gecjury.scoring.registry import able
 from gecjury.scoring.scorer import Scorer
+from gecjury.studies.inputs import Inputs, Need, Sentence
 from gecjury.studies.score import costly_sentences, costly_table, edits_as_read, one_line
-from gecjury.studies.study import Need, Study, Takes, Work, function_of
+from gecjury.studies.study import Study, Work, function_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,10 +43,10 @@ class Explain(Study):
         seed: seed of the orders of edits that are drawn if there are more than 10 edits.
     """
 
-    takes: ClassVar[Takes] = "sentence"
+    inputs: ClassVar[Inputs] = Sentence()
     needs: ClassVar[tuple[Need, ...]] = ("texts", "judges")
     metrics: ClassVar[str | None] = "default: errant"
-    page: ClassVar[bool] = True
+    page: ClassVar[bool | str] = True
     new_texts: ClassVar[str] = "explain"
     worst: int | None = option(None, metavar="N", least=1, most=1_000)
     attribution: Method | None = None

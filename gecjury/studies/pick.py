@@ -29,6 +29,7 @@ from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
+from gecjury.studies.inputs import Files, Inputs
 from gecjury.studies.study import Study, Work, function_of
 
 
@@ -42,6 +43,7 @@ class Pick(Study):
         output: write the corrections to this file.
     """
 
+    inputs: ClassVar[Inputs] = Files()
     metrics: ClassVar[str] = "choose by this metric's score (see `gecjury metrics`)"
     mbr: str | None = option(None, metavar="METRIC")
     output: str | None = option(None, "-o", "--output", metavar="FILE")

@@ -33,7 +33,8 @@ from gecjury.stats.counts import ratio
 from gecjury.stats.preferences import pair_outcomes
 from gecjury.stats.resampling import Resampling
 from gecjury.stats.sizes import FEWEST, Quantity, needed, spread
-from gecjury.studies.study import Study, Takes, Work, function_of
+from gecjury.studies.inputs import FilesOrBenchmark, Inputs
+from gecjury.studies.study import Study, Work, function_of
 
 Question = Literal["scores", "judgments", "accuracy", "pearson"]
 """Kinds of differences to detect: two systems by a metric's scores, or by people's judgments; two
@@ -61,8 +62,9 @@ class Power(Study):
         seed: seed of the resamples.
     """
 
-    takes: ClassVar[Takes] = "either"
-    data: ClassVar[str] = "a benchmark, or a source file and at least two outputs"
+    inputs: ClassVar[Inputs] = FilesOrBenchmark(
+        "a benchmark, or a source file and at least two outputs"
+    )
     metrics: ClassVar[str] = (
         "metric whose scores are compared (see `gecjury metrics`); two or more are also compared "
         "by their agreement with people"

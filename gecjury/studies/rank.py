@@ -26,7 +26,8 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.scoring.system_tests import SystemTests, compare_systems
 from gecjury.stats.ranking import Aggregate, aggregate_scores
 from gecjury.stats.resampling import Resampling, check_resamples
-from gecjury.studies.study import Study, Work, function_of
+from gecjury.studies.inputs import Files, Inputs
+from gecjury.studies.study import SCORES, Output, Study, Work, function_of
 
 _OFFERED = ("over", "resamples", "confidence", "permutations")
 
@@ -41,7 +42,8 @@ class Rank(Study):
         seed: seed of the resampling and of the tests.
     """
 
-    keeps: ClassVar[bool] = True
+    inputs: ClassVar[Inputs] = Files()
+    keeps: ClassVar[Output | None] = SCORES
     aggregate: Aggregate = "corpus"
     resampling: Resampling = option(
         Resampling(over="sentences", permutations=1000),

@@ -28,10 +28,14 @@ from gecjury.scoring.by_edit import TypeLevel, merged_type, whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.counts import defined_mean, precision_recall_f
-from gecjury.studies.study import Study, Takes, Work, function_of
+from gecjury.studies.datasets import FilesOrDataset, dataset_scoring
+from gecjury.studies.inputs import Inputs
+from gecjury.studies.study import SCORES, Output, Study, Work, function_of
 
 # Most metrics use no edits and should not wait for the import of the extraction.
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from gecjury.extraction.extract import CorpusEdits
 
 _CANDIDATES = 200
@@ -64,14 +68,24 @@ class Score(Study):
         worst: also print the N sentences that cost each system most.
     """
 
-    takes: ClassVar[Takes] = "files or dataset"
-    keeps: ClassVar[bool] = True
-    page: ClassVar[bool] = True
+    inputs: ClassVar[Inputs] = FilesOrDataset()
+    keeps: ClassVar[Output | None] = Output(
+        f"{SCORES.meaning}; for a dataset, the folder of its rows' scores"
+    )
+    page: ClassVar[bool | str] = True
     sentences: bool = False
     by_type: TypeLevel | None = None
     by_rule: TypeLevel | None = None
     macro: bool = False
     worst: int | None = option(None, metavar="N", least=1, most=10_000)
+
+    def asked(self, args: Namespace) -> Study:
+        """Return the scoring of a dataset if the inputs are one.
+
+        Raises:
+            OptionError: options of one kind are given with inputs of the other.
+        """
+        return dataset_scoring(args) or self
 
     def run(self, work: Work) -> Result:
         """Score the systems.

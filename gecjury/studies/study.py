@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
 
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
@@ -22,11 +22,13 @@ from gecjury.scoring.registry import Metric, load
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
+from gecjury.studies.inputs import Inputs, Need
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.benchmarks.table import View
-    from gecjury.corpus.languages.language import Language
 
 Data: TypeAlias = "Corpus | Benchmark | str | Sequence[str | Benchmark]"
 """The data of a study: texts, a benchmark, or the names of benchmarks or files."""
@@ -38,21 +40,23 @@ Metrics: TypeAlias = Metric | Sequence[Metric]
 """One metric or several: a name with options as on the command line, a loaded metric, or your own
 function."""
 
-Takes = Literal[
-    "files",
-    "files or dataset",
-    "two outputs",
-    "sentence",
-    "benchmark",
-    "benchmarks",
-    "either",
-    "sample",
-    "m2",
-]
-"""Positional arguments of a command."""
 
-Need = Literal["language", "texts", "data", "cache", "edits", "models", "judges", "plans"]
-"""Things that a command works with; it accepts the shared options of each of them."""
+@dataclass(frozen=True)
+class Output:
+    """Where a study writes: the option `-o`.
+
+    Attributes:
+        meaning: its help.
+        metavar: name of the value in the help; DIR is a folder.
+        required: whether the study cannot run without it.
+    """
+
+    meaning: str
+    metavar: str = "DIR"
+    required: bool = False
+
+
+SCORES = Output("keep one score file per metric")
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Work:
     """The data, metrics and runtime of a study.
 
     Attributes:
-        data: a corpus or one or more benchmarks.
+        data: what the study's inputs read: a corpus, one or more benchmarks, or files to train on.
         scorers: the metrics, without duplicates.
         runtime: device, workers, caches and the like.
         folder: where score files are read and written; None for nowhere.
@@ -69,7 +73,7 @@ class Work:
         further: loads another benchmark in the same way as the first.
     """
 
-    data: Read
+    data: Any
     scorers: tuple[Scorer, ...]
     runtime: Runtime
     folder: str | Path | None = None
@@ -142,7 +146,8 @@ class Work:
         """The texts."""
         if isinstance(self.data, Corpus):
             return self.data
-        return self.data[0].corpus if isinstance(self.data, tuple) else self.data.corpus
+        first: Benchmark = self.data[0] if isinstance(self.data, tuple) else self.data
+        return first.corpus
 
     @property
     def benchmark(self) -> Benchmark | None:
@@ -176,18 +181,16 @@ class Study(ABC):
     """Settings of a study.
 
     Class attributes:
-        takes: positional arguments of its command.
+        inputs: what it works on.
         needs: what its command works with.
         epilog: text at the end of its command's help.
         metrics: help of `-m` if no metric has to be named; empty if one is required, None if the
             study uses no metric.
-        what: help of the single metric, if it is an argument before the data instead of `-m`.
-        keeps: whether it reads and writes score files (`-o DIR`).
-        draws: the option that names the file of its figure; empty if it draws none.
-        page: whether its result can be written as a page (`--html FILE`).
-        usual_page: the file of the page if the user names none; empty for no page.
-        data: help of the data argument, if that is a benchmark, either or M2.
-        use_of_references: text at the end of the help of `-r`, if references are optional.
+        keeps: where it keeps score files, or writes its model or page; None for nowhere.
+        draws: whether its result can be drawn (`--figure FILE`).
+        page: whether its result can be written as a page (`--html FILE`), or the file of the page
+            that is written even if the user names none.
+        logs: whether progress is logged, a line per minute, where stderr is not a terminal.
         new_texts: the command's name, if it scores texts that the user has not given, so that
             scores computed elsewhere are refused; otherwise empty.
 
@@ -195,18 +198,14 @@ class Study(ABC):
         OptionError: a value is out of its bounds.
     """
 
-    takes: ClassVar[Takes] = "files"
+    inputs: ClassVar[Inputs]
     needs: ClassVar[tuple[Need, ...]] = ("texts", "judges", "plans")
     epilog: ClassVar[str] = ""
     metrics: ClassVar[str | None] = ""
-    what: ClassVar[str] = ""
-    keeps: ClassVar[bool] = False
-    draws: ClassVar[str] = ""
-    page: ClassVar[bool] = False
-    usual_page: ClassVar[str] = ""
-    data: ClassVar[str] = ""
-    data_name: ClassVar[str] = "BENCHMARK|SOURCE HYP"
-    use_of_references: ClassVar[str] = ""
+    keeps: ClassVar[Output | None] = None
+    draws: ClassVar[bool] = False
+    page: ClassVar[bool | str] = False
+    logs: ClassVar[bool] = False
     new_texts: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
@@ -216,6 +215,14 @@ class Study(ABC):
     def view(self) -> View | None:
         """The view of human judgments that a benchmark is loaded with; None for its default."""
         return None
+
+    def asked(self, args: Namespace) -> Study:
+        """Return the study that a command line asks for: this one, unless its inputs say more.
+
+        Args:
+            args: the parsed command line.
+        """
+        return self
 
     @abstractmethod
     def run(self, work: Work) -> Result:
@@ -233,13 +240,8 @@ class Study(ABC):
             scorer.check_new_texts(self.new_texts)
         return scorer
 
-    def read(self, data: Data, runtime: Runtime, language: Language | None = None) -> Read:
-        """Return the data itself, or load it if it is given by name.
-
-        Args:
-            data: as the user gave it.
-            language: language of the texts, if it does not follow from their name.
-        """
+    def read(self, data: Data, runtime: Runtime) -> Read:
+        """Return the data itself, or load it if it is given by name."""
         return loaded(data)
 
     @classmethod

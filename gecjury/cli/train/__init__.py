@@ -19,7 +19,7 @@ from gecjury.core.errors import OptionError
 if TYPE_CHECKING:
     from gecjury.refless.training.worth import Worth
     from gecjury.report.result import Result, Table
-    from gecjury.studies.study import Need
+    from gecjury.studies.inputs import Need
 
 
 @dataclass(frozen=True)

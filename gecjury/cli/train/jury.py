@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.inputs import named_benchmark
 from gecjury.cli.options import settings_of
 from gecjury.cli.streams import tell
 from gecjury.jury.training import JuryTraining, train_jury
+from gecjury.studies.inputs import named_benchmark
 
 if TYPE_CHECKING:
     from gecjury.core.runtime import Runtime
@@ -82,7 +82,7 @@ def _collect(
     excluded = _excluded(args, settings.exclude)
     parts = []
     for name in args.inputs:
-        benchmark = named_benchmark(args, name, references=settings.references, view=settings.human)
+        benchmark = named_benchmark(args, name, settings.human)
         part = collect_pairs(benchmark, members, benchmark.view, excluded, runtime)
         parts.append(part)
         for label, why in part.record["absent"].items():

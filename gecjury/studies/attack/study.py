@@ -20,7 +20,8 @@ from gecjury.stats.bootstrap import interval, sentence_counts
 from gecjury.stats.counts import ratio
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.attack.perturbations import PERTURBATIONS, Perturbation, Victim, perturb
-from gecjury.studies.study import Study, Takes, Work, function_of
+from gecjury.studies.inputs import FilesOrBenchmark, Inputs
+from gecjury.studies.study import SCORES, Output, Study, Work, function_of
 
 _SOURCE = "the source"
 _SAME = 1e-6
@@ -40,9 +41,10 @@ class Attack(Study):
         resampling: the bootstrap over sentences, for intervals.
     """
 
-    takes: ClassVar[Takes] = "either"
-    data: ClassVar[str] = "a benchmark (seeda, ..., sample), or a source file and system outputs"
-    keeps: ClassVar[bool] = True
+    inputs: ClassVar[Inputs] = FilesOrBenchmark(
+        "a benchmark (seeda, ..., sample), or a source file and system outputs"
+    )
+    keeps: ClassVar[Output | None] = SCORES
     new_texts: ClassVar[str] = "attack"
     victims: tuple[str, ...] = option((), "--system", metavar="NAME")
     attacks: tuple[str, ...] = option((), "--attack", metavar="NAME")

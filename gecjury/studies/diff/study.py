@@ -44,8 +44,9 @@ from gecjury.studies.diff.paired import (
     type_counts,
     type_differences,
 )
+from gecjury.studies.inputs import Inputs, TwoOutputs
 from gecjury.studies.score import three_counts
-from gecjury.studies.study import Study, Takes, Work, function_of
+from gecjury.studies.study import Study, Work, function_of
 
 TypeLevels = Literal[0, 1, 2, 3]
 """The levels of `TypeLevel`, or 0 for no error types."""
@@ -71,8 +72,8 @@ class Diff(Study):
             repeat for more.
     """
 
-    takes: ClassVar[Takes] = "two outputs"
-    page: ClassVar[bool] = True
+    inputs: ClassVar[Inputs] = TwoOutputs()
+    page: ClassVar[bool | str] = True
     by_type: TypeLevels = 2
     show: int = option(5, metavar="N", least=0, most=1000)
     resampling: Resampling = option(

@@ -23,7 +23,8 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.studies.estimate.labels import Labels, labels_of_benchmark, read_labels
 from gecjury.studies.estimate.prediction_powered import LEAST, Interval, Moments, Outputs, filled
-from gecjury.studies.study import Study, Takes, Work, function_of
+from gecjury.studies.inputs import FilesOrBenchmark, Inputs
+from gecjury.studies.study import SCORES, Output, Study, Work, function_of
 
 _ODD = 3.3  # standard errors; beyond them, labelled outputs were hardly drawn at random
 
@@ -41,12 +42,11 @@ class Estimate(Study):
         seed: seed of the draw.
     """
 
-    takes: ClassVar[Takes] = "either"
-    keeps: ClassVar[bool] = True
-    page: ClassVar[bool] = True
-    data: ClassVar[str] = (
+    inputs: ClassVar[Inputs] = FilesOrBenchmark(
         "a benchmark, whose judgments are the labels; or a source file and outputs, with --labels"
     )
+    keeps: ClassVar[Output | None] = SCORES
+    page: ClassVar[bool | str] = True
     labels: str | None = option(None, metavar="FILE")
     human: View | None = option(None, needs={"labels": ()})
     draw: int | None = option(None, metavar="N", least=LEAST)

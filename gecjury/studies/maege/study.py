@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -27,13 +27,13 @@ from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.languages.language import Language
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.scoring.score_files import check_writable
 from gecjury.scoring.scorer import Scorer
 from gecjury.stats.bootstrap import sentence_counts
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.resampling import Resampling, check_resamples
+from gecjury.studies.inputs import Inputs, Need, Parser, language_from
 from gecjury.studies.maege.chains import MEANS, SourceChoice, annotated, sample
 from gecjury.studies.maege.measures import (
     agreement_interval,
@@ -50,11 +50,35 @@ from gecjury.studies.maege.references import (
     read_annotated,
 )
 from gecjury.studies.maege.scores import Pool, PoolScores, pool_texts, score_pool
-from gecjury.studies.study import Data, Study, Takes, Work, function_of
+from gecjury.studies.study import SCORES, Data, Output, Study, Work, function_of
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 CorpusScore = Literal["corpus", "mean"]
 """The score of a corpus: the metric's corpus score, or the mean over its sentences, as in the
 released program."""
+
+
+class M2(Inputs):
+    """Texts with gold edits."""
+
+    needs: ClassVar[tuple[Need, ...]] = ("data",)
+
+    def declare(self, parser: Parser) -> None:
+        """Declare the files or corpora."""
+        parser.add_argument(
+            "inputs",
+            metavar="M2",
+            nargs="+",
+            help=f"{', '.join(CORPORA)}, or M2 files of the same sentences (their annotators are "
+            "combined)",
+        )
+
+    def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Corpus:
+        """Read the files, in the language of the options or their own."""
+        asked = args.lang or args.tokens or args.fold
+        return read_annotated(args.inputs, runtime, language_from(args) if asked else None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,12 +100,8 @@ class Maege(Study):
         resampling: the bootstrap over sentences.
     """
 
-    takes: ClassVar[Takes] = "m2"
-    data_name: ClassVar[str] = "M2"
-    data: ClassVar[str] = (
-        f"{', '.join(CORPORA)}, or M2 files of the same sentences (their annotators are combined)"
-    )
-    keeps: ClassVar[bool] = True
+    inputs: ClassVar[Inputs] = M2()
+    keeps: ClassVar[Output | None] = SCORES
     new_texts: ClassVar[str] = "maege"
     references: ReferenceSet | None = None
     source: SourceChoice = "original"
@@ -92,14 +112,11 @@ class Maege(Study):
     sentences: int | None = option(None, metavar="N", least=1)
     resampling: Resampling = option(Resampling(over="sentences"), offers=("resamples",))
 
-    def read(
-        self, data: Data, runtime: Runtime, language: Language | None = None
-    ) -> Corpus | Benchmark:
+    def read(self, data: Data, runtime: Runtime) -> Corpus | Benchmark:
         """Return texts with gold edits, read from M2 files or a corpus that is known by name.
 
         Args:
             data: the texts, or names from `CORPORA` and files of the same sentences.
-            language: language of the texts; by default that of a corpus by name, otherwise English.
 
         Raises:
             OptionError: neither a file nor a known name.
@@ -109,7 +126,7 @@ class Maege(Study):
         if isinstance(data, Corpus | Benchmark):
             return data
         names = (data,) if isinstance(data, str) else tuple(map(str, data))
-        return read_annotated(names, runtime, language)
+        return read_annotated(names, runtime)
 
     def check(self, work: Work) -> None:
         """Refuse nothing, since the texts to score have not been drawn yet."""

@@ -31,7 +31,8 @@ from gecjury.scoring.registry import Metric, load, scorer_class
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.stats.ranking import Aggregate
-from gecjury.studies.study import Need, Study, Takes, Work, function_of
+from gecjury.studies.inputs import Inputs, Need, OneBenchmark
+from gecjury.studies.study import SCORES, Output, Study, Work, function_of
 from gecjury.studies.tune.candidates import (
     agreements,
     candidate_metrics,
@@ -73,11 +74,12 @@ class Tune(Study):
             (criterion=fluency), or whole metrics.
     """
 
-    takes: ClassVar[Takes] = "benchmark"
     needs: ClassVar[tuple[Need, ...]] = ("texts", "judges", "plans")
-    what: ClassVar[str] = "with a range of values, METRIC:OPTION=START:STOP:STEP; see below"
-    data: ClassVar[str] = "benchmark on which the value is found"
-    keeps: ClassVar[bool] = True
+    inputs: ClassVar[Inputs] = OneBenchmark(
+        "benchmark on which the value is found",
+        metric="with a range of values, METRIC:OPTION=START:STOP:STEP; see below",
+    )
+    keeps: ClassVar[Output | None] = SCORES
     epilog: ClassVar[str] = """\
 what to tune:
   green:beta=0:5:0.01      any numeric option of any metric, start:stop:step

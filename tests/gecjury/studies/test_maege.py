@@ -479,7 +479,7 @@ def test_texts_are_folded_as_stated_in_their_signature(tmp_path: Path) -> None:
     settings = Maege(seeds=1)
     plain = drawn_from(str(path), settings).corpus(False, False, Runtime())[0]
     assert {line.split()[0] for line in plain.sources} == {old}
-    french = settings.read(str(path), Runtime(), language_of("fr", tokens="space"))
+    french = read_annotated([str(path)], Runtime(), language_of("fr", tokens="space"))
     folded = settings.draw(Work(french, (), Runtime())).corpus(False, True, Runtime())[0]
     assert set(folded.sources) == {"\u00e9t\u00e9 a b"}
     assert folded.references[0].lines[0] == "\u00e9t\u00e9 caf\u00e9 b"

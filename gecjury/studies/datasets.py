@@ -1,0 +1,214 @@
+"""`gecjury score` of a dataset: rows of Parquet, JSON lines or the hub, scored into a folder."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import zlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
+
+from gecjury.core.errors import OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option, options_of, settings_from
+from gecjury.report.result import Column, Result, Table
+from gecjury.scoring.scores import Plan
+from gecjury.studies.inputs import Files, Inputs, Parser
+from gecjury.studies.study import Study, Work
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from gecjury.corpus.corpus import Corpus
+    from gecjury.corpus.languages.language import Language
+    from gecjury.datasets.run import DatasetScores
+
+_DATASET = re.compile(r"^hf:|[*?\[]|/$|\.(parquet|pq|jsonl|ndjson|json)(\.gz)?$")
+"""Names that may be those of a dataset."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetOptions:
+    """Options that apply only to datasets.
+
+    Attributes:
+        columns: the columns of the data: id, source, hypothesis (repeat for several), references.
+        keep: write the rows that satisfy a condition, e.g. 'green >= .8'.
+        engine: engine that runs the workers; ray uses the cluster of $RAY_ADDRESS, or else starts
+            one on this machine.
+    """
+
+    columns: tuple[str, ...] = option((), "--column", metavar="ROLE=NAME")
+    keep: str | None = option(None, metavar="CONDITION")
+    engine: Literal["local", "ray"] = "local"
+
+
+class FilesOrDataset(Files):
+    """A source and the outputs of systems as text files, or rows of a dataset."""
+
+    def declare(self, parser: Parser) -> None:
+        """Declare the files, and the options of datasets."""
+        super().declare(parser)
+        about = "rows of files of any size (docs/guides/scale.md)"
+        parser.add_options(DatasetOptions, group=("datasets", about))
+        by_name = parser.declared_arguments()
+        rows = "; or a dataset: Parquet, JSON lines, a folder or glob of them, hf:NAME[:SPLIT]"
+        by_name["source"].help = f"{by_name['source'].help}{rows}"
+        # A dataset may be the only input; for text files, `read` reports missing outputs.
+        by_name["hypotheses"].required = False
+
+    def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Corpus:
+        """Read the text files; large plain ones stay on disk."""
+        if not args.hypotheses:
+            args.parser.error("the following arguments are required: HYP")
+        return self._corpus(args, args.hypotheses, on_disk=True)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The inputs of a scoring of rows."""
+
+    names: tuple[str, ...]
+    language: Language
+    quiet: bool
+
+
+class Rows(Inputs):
+    """Rows of a dataset."""
+
+    def declare(self, parser: Parser) -> None:
+        """Declare nothing, since `FilesOrDataset` has."""
+
+    def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Dataset:
+        """Return the names of the files; the rows are read in parts."""
+        from gecjury.corpus.languages.language import language_of
+
+        # The parts have to be read alike: nothing is decided by their texts.
+        language = language_of(args.lang or "en", args.tokens, args.fold)
+        return Dataset((args.source, *args.hypotheses), language, args.quiet)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetScoring(DatasetOptions, Study):
+    """Scores of the rows of a dataset, written into a folder."""
+
+    inputs: ClassVar[Inputs] = Rows()
+    logs: ClassVar[bool] = True
+
+    def check(self, work: Work) -> None:
+        """Refuse nothing, since the rows have not been read yet."""
+
+    def plans(self, work: Work) -> list[Plan]:
+        """Refuse to count requests, for which all rows would be read."""
+        raise OptionError("--dry-run: is for texts; for a dataset try a file with a few rows")
+
+    def run(self, work: Work) -> Result:
+        """Score a dataset into its folder."""
+        from gecjury.datasets.run import score_dataset
+
+        data = cast(Dataset, work.data)
+        scores = score_dataset(
+            data.names,
+            cast(Path, work.folder),
+            metrics=work.scorers,
+            columns=self.columns,
+            keep=self.keep or "",
+            engine=self.engine,
+            language=data.language,
+            runtime=work.runtime,
+            tell=None if data.quiet else work.runtime.tell,
+        )
+        said: tuple[str, ...] = ()
+        if scores.done and not data.quiet:
+            rate = scores.done / max(scores.seconds, 1e-9)
+            said = (f"{scores.done} rows in {scores.seconds:.1f} s, {rate:,.0f} rows/s",)
+        return Result(
+            tuple(_tables(scores)),
+            asdict(scores.results),
+            scores.results.notes,
+            int(scores.unanswered > 0),
+            said,
+        )
+
+
+def dataset_scoring(args: Namespace) -> DatasetScoring | None:
+    """Return the scoring of a dataset if the names are not those of text files.
+
+    Files of JSON lines may also be texts: they are a dataset if there is only one, if options of
+    datasets are given, or if the last one has both sources and hypotheses.
+
+    Raises:
+        OptionError: options of one kind are given with inputs of the other.
+    """
+    names = [args.source, *args.hypotheses]
+    options = {one.name: one for one in options_of(DatasetOptions)}
+    typed = [n for n, one in options.items() if getattr(args, n) not in (one.default, [], None)]
+    # Plain text files without options of datasets need no closer look.
+    if not typed and not any(_DATASET.search(n.lower()) or os.path.isdir(n) for n in names):  # noqa: PTH112
+        return None
+    from gecjury.datasets.files import is_dataset, may_be_dataset
+
+    # A name that can only be a dataset decides for all names; otherwise the options decide.
+    possible = all(map(may_be_dataset, names))
+    certain = possible and any(map(is_dataset, names))
+    if certain or (possible and (typed or len(names) == 1 or _has_both(names[-1]))):
+        _refuse_text_options(args)
+        return settings_from(DatasetScoring, vars(args))
+    if typed:
+        raise OptionError(
+            f"{options[typed[0]].flags[-1]} is for datasets (Parquet, JSON lines, hf:NAME), but "
+            f"{args.source} is a text file"
+        )
+    return None
+
+
+def _has_both(name: str) -> bool:
+    """Return whether the first line of a file of JSON lines has a source and a hypothesis."""
+    try:
+        with gzip.open(name) if name.lower().endswith(".gz") else Path(name).open("rb") as lines:
+            value = json.loads(lines.readline(1_000_000))
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error):
+        return False
+    return isinstance(value, dict) and {"source", "hypothesis"} <= value.keys()
+
+
+def _refuse_text_options(args: Namespace) -> None:
+    hints = {
+        "-r": ": name the column of the references with --column references=NAME",
+        "--sentences": ": the scores of rows are written to the folder of -o",
+    }
+    for name in ("references", "m2", "sentences", "by_type", "worst", "html"):
+        if getattr(args, name):
+            flag = "-r" if name == "references" else f"--{name.replace('_', '-')}"
+            hint = hints.get(flag, "")
+            raise OptionError(f"{flag} is for text files, but {args.source} is a dataset{hint}")
+    if not args.output:
+        raise OptionError(f"{args.source} is a dataset: name the folder of its scores with -o DIR")
+
+
+def _tables(scores: DatasetScores) -> list[Table]:
+    rows, results = scores.rows(), scores.results
+    columns = [Column("system")] if any(row["system"] for row in rows) else []
+    columns += [Column("metric"), Column("score", digits=4)]
+    columns += [Column(k, digits=4) for k in ("precision", "recall") if any(k in r for r in rows)]
+    notes = list(dict.fromkeys(row["signature"] for row in rows))
+    notes.append(f"{results.read} rows, {results.bad} of them bad")
+    shown = [Table(columns, rows, notes=[*notes, *results.notes])]
+    if results.nulls:
+        missing = [
+            {"column": column, "reason": reason, "rows": count}
+            for column, reasons in results.nulls.items()
+            for reason, count in reasons.items()
+        ]
+        keys = ("column", "reason", "rows")
+        shown.append(Table([Column(key) for key in keys], missing, "Missing scores"))
+    if results.kept is not None:
+        about = f"{results.kept} of {results.read} rows are kept"
+        heads = [Column("condition"), Column("removed"), Column("failed", "not fulfilled")]
+        shown.append(
+            Table(heads, [vars(part) for part in results.conditions], "Kept rows", [about])
+        )
+    return shown
