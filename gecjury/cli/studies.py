@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gecjury.cli.inputs import add_metrics, check_page, print_plans, runtime_from
-from gecjury.cli.options import settings_of
+from gecjury.cli.options import refuse_useless, settings_of
 from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import print_data, reader_has_gone, set_aside, tell
 from gecjury.core.errors import OptionError
@@ -38,6 +38,11 @@ STUDIES = {
     "attack": "gecjury.studies.attack:Attack",
     "estimate": "gecjury.studies.estimate:Estimate",
     "maege": "gecjury.studies.maege.study:Maege",
+    "train some": "gecjury.studies.making.some:Some",
+    "train impara": "gecjury.studies.making.impara:Impara",
+    "train detector": "gecjury.studies.making.detector:Detector",
+    "train judge": "gecjury.studies.making.judge:Judge",
+    "train jury": "gecjury.studies.making.jury:Jury",
     "tune": "gecjury.studies.tune.study:Tune",
 }
 """The settings class of each study, by command, or by command and action."""
@@ -71,6 +76,7 @@ def declare(parser: CommandParser) -> None:
     # Commands that accept only files never look for benchmark data, and have no --data.
     parser.needs = (*study.needs, *study.inputs.needs)
     parser.epilog = study.epilog
+    parser.presets = study.presets
     study.inputs.declare(parser)
     if study.metrics is None:
         parser.set_defaults(metrics=())
@@ -102,9 +108,12 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.studies.inputs import named_benchmark
     from gecjury.studies.study import Work
 
-    study = settings_of(study_of(args.parser.path), args)
+    kind = study_of(args.parser.path)
+    # Errors in options are reported before any file is read.
+    refuse_useless(args, kind)
+    study = settings_of(kind, args)
     output = args.output if study.keeps else None
-    if output is not None:
+    if study.keeps and study.keeps.metavar == "DIR" and output is not None:
         _check_folder(output, study)
     study = study.asked(args)
     # A figure that cannot be drawn must be reported before hours of scoring.
@@ -134,6 +143,8 @@ def run(args: argparse.Namespace) -> int:
         tell(note)
     # A dry run ends here, since the next steps write files or send requests.
     if runtime.dry_run:
+        if (rehearsal := study.rehearse(work)) is not None:
+            return shown(rehearsal, args.format)
         print_plans(study.plans(work))
         return 0
     page = getattr(args, "html", None) or (study.page if isinstance(study.page, str) else "")
@@ -177,7 +188,8 @@ def shown(result: Result, form: str, verbose: bool = False) -> int:
     from gecjury.report.result import print_result
 
     try:
-        if result.text is None or form == "json":
+        # A result without any text, such as that of a second process, prints nothing.
+        if result.text is None or (form == "json" and result.text):
             print_result(result, form, verbose)
         else:
             print_data(result.text)

@@ -18,7 +18,6 @@ from gecjury.benchmarks.table import View
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.core.settings import check, option
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import sentence_key
 from gecjury.jury.logistic import equal_weights, fit_preferences, folds_of, impute, pair_agreement
@@ -28,33 +27,6 @@ from gecjury.report.tables import plain
 
 STRENGTHS = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 """Strengths of the pull towards equal weights, from which one is chosen; 0 would be no pull."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class JuryTraining:
-    """The judgments that a jury learns from, and how it learns.
-
-    Attributes:
-        exclude: do not train on sources in these benchmarks or files of sentences.
-        references: references for members without @SET.
-        scores: folder of score files to read and add to.
-        human: which judgments.
-        systems: system set of the benchmark.
-        seed: seed of the folds.
-
-    Raises:
-        OptionError: a value out of its bounds.
-    """
-
-    exclude: tuple[str, ...] = option((), metavar="WHAT", several=True)
-    references: tuple[str, ...] = option(("official",), metavar="SET", several=True)
-    scores: str | None = option(None, metavar="DIR")
-    human: View | None = None
-    systems: str = "base"
-    seed: int = option(0, least=0, most=2**32 - 1)
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True)
@@ -239,8 +211,8 @@ def train_jury(
     parts: Sequence[TrainingPairs],
     members: Sequence[Member],
     runtime: Runtime,
-    settings: JuryTraining | None = None,
     *,
+    seed: int = 0,
     strengths: Sequence[float] = STRENGTHS,
     folds: int = 10,
 ) -> JuryModel:
@@ -254,7 +226,7 @@ def train_jury(
     Args:
         parts: from `collect_pairs`.
         members: in the same order.
-        settings: the seed of the folds by which the pull is chosen.
+        seed: seed of the folds by which the pull is chosen.
         strengths: strengths of the pull to choose from.
         folds: number of folds of the cross-validation.
 
@@ -262,11 +234,10 @@ def train_jury(
         InputError: too few sources, or a member that cannot score any of the benchmarks.
         OptionError: no members, or a member twice.
     """
-    settings = settings or JuryTraining()
     _check(parts, members)
     scorers = [member.scorer() for member in members]
     directed = np.array([scorer.directed for scorer in scorers])
-    data, sources = _join(parts, folds, settings.seed, directed)
+    data, sources = _join(parts, folds, seed, directed)
     chosen, tried = _choose(data, strengths, runtime)
     # The folds have chosen the strength; the jury itself learns from every pair.
     final = _fit(data, np.arange(len(data.fold)), chosen)
@@ -280,7 +251,7 @@ def train_jury(
         ],
         "equal_weight": final.anchor.max(),
         "folds": folds,
-        "seed": settings.seed,
+        "seed": seed,
         "pairs": len(data.fold),
         "sources": len(sources),
         "accuracy": tried[chosen].mean(),

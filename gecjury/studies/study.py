@@ -190,6 +190,7 @@ class Study(ABC):
         draws: whether its result can be drawn (`--figure FILE`).
         page: whether its result can be written as a page (`--html FILE`), or the file of the page
             that is written even if the user names none.
+        presets: named recipes, which set several options.
         logs: whether progress is logged, a line per minute, where stderr is not a terminal.
         new_texts: the command's name, if it scores texts that the user has not given, so that
             scores computed elsewhere are refused; otherwise empty.
@@ -205,6 +206,7 @@ class Study(ABC):
     keeps: ClassVar[Output | None] = None
     draws: ClassVar[bool] = False
     page: ClassVar[bool | str] = False
+    presets: ClassVar[Mapping[str, Mapping[str, object]]] = {}
     logs: ClassVar[bool] = False
     new_texts: ClassVar[str] = ""
 
@@ -259,6 +261,10 @@ class Study(ABC):
         """Return the requests that the metrics would send to services that may cost money."""
         plans = (scorer.plan(corpus, work.runtime) for scorer, corpus in self.to_score(work))
         return [plan for plan in plans if plan is not None]
+
+    def rehearse(self, work: Work) -> Result | None:
+        """Return what a dry run shows; None for the requests of `plans`."""
+        return None
 
     def to_score(self, work: Work) -> Iterator[tuple[Scorer, Corpus]]:
         """Yield every metric with the texts that it scores."""

@@ -42,7 +42,6 @@ class TrainingJob:
         recipe_name: the named recipe that the options came from, for card and manifest; empty for
             none.
         drawn: called with the history (see `History`) whenever it has changed.
-        told: called with a message for each part that an earlier run finished or started.
     """
 
     recipe: BaseRecipe
@@ -53,7 +52,6 @@ class TrainingJob:
     notes: Sequence[str] = ()
     recipe_name: str = ""
     drawn: Callable[[Mapping[str, Any]], None] | None = None
-    told: Callable[[str], None] = lambda line: None
 
     @property
     def work(self) -> Path:
@@ -78,7 +76,7 @@ class TrainingJob:
         if self.recipe.settings.freeze_layers:
             config = read_config(resolve(self.recipe.encoder))
             check_layers(config, self.recipe.settings.freeze_layers)
-        return Watch(History(self.folder / HISTORY_FILE, self.drawn), told=self.told)
+        return Watch(History(self.folder / HISTORY_FILE, self.drawn), told=self.runtime.tell)
 
     def detect(self, data: DetectionData | None, watch: Watch) -> tuple[str, dict[str, float]]:
         """Learn error detection before the main training, if there is text to learn it from.

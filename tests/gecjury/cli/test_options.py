@@ -47,7 +47,6 @@ from tests.shell import (
         ),
         ([*SCORE, "-r", "ref.txt", "--cache", "ref.txt"], "--cache ref.txt: is a file; expected"),
         (["data", "fetch", "seeda", "--dry-run"], "`data fetch` does not read it"),
-        (["train", "some", "tmu-gfm", "-o", "x", "--dry-run"], "`train some` does not read it"),
     ],
 )
 def test_options_out_of_range_or_out_of_place(shell: Shell, argv: list[str], message: str) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from gecjury.cli.train import some as train_some
+from gecjury.cli.options import settings_of
+from gecjury.cli.studies import study_of
+from gecjury.studies.making.some import Some
 from tests import tiny
 from tests.shell import Shell
 from tests.tiny import COLUMNS, ratings
@@ -68,7 +70,7 @@ def test_an_interrupted_training_reports_what_it_keeps(
     def stop(*args: object) -> None:
         raise stops.pop(0)
 
-    monkeypatch.setattr(train_some, "train", stop)
+    monkeypatch.setattr(Some, "job", stop)
     command = ["train", "some", "r.tsv", "-o", "some", "--encoder", "embedded"]
     message = "gecjury: interrupted; the model keeps step 4 of 9\n"
     assert shell(*command) == (130, "", message)
@@ -386,18 +388,17 @@ def parsed(*words: str) -> argparse.Namespace:
 
 
 def test_a_recipe_sets_options_that_the_command_line_can_override() -> None:
-    from gecjury.cli.train import RECIPES, chosen_recipe
-
-    for target, recipes in RECIPES.items():
-        for name, values in recipes.items():
+    for target in ("some", "impara", "detector", "judge"):
+        study = study_of(f"train {target}")
+        for name, values in study.presets.items():
             args = parsed(target, "x", "-o", "y", "--recipe", name)
             assert {key: getattr(args, key) for key in values} == values
-            assert chosen_recipe(args) == name
+            assert settings_of(study, args).chosen_recipe() == name
     # This holds before and after --recipe, and also if the value is the option's default.
     typed = ["--within", "0", "--recipe", "small", "--encoder", "bert-base-cased"]
     args = parsed("some", "x", "-o", "y", *typed)
     assert (args.within, args.encoder, args.freeze_layers) == (0, "bert-base-cased", 0)
-    assert chosen_recipe(args) == "small, but for --encoder, --within"
+    assert settings_of(Some, args).chosen_recipe() == "small, but for --encoder, --within"
     assert parsed("some", "x", "-o", "y").detection == []
 
 

@@ -221,7 +221,8 @@ def test_an_interrupted_training_resumes_to_the_same_judge(
         train_judge(replace(job(tiny, broken, data, lora=lora), drawn=stop))
     assert list((broken / "checkpoints").glob("checkpoint-*"))
     told: list[str] = []
-    train_judge(replace(job(tiny, broken, data, lora=lora), told=told.append))
+    again = job(tiny, broken, data, lora=lora)
+    train_judge(replace(again, runtime=replace(again.runtime, tell=told.append)))
     assert any("resumes after step" in line for line in told)
     # Adapters are added to the weights.
     assert not list(whole.glob("adapter*"))

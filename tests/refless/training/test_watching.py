@@ -110,7 +110,7 @@ def test_an_interrupt_reports_what_is_kept_and_the_next_run_where_it_resumes(job
     ):
         train_some(replace(job, drawn=stop))
     lines: list[str] = []
-    train_some(replace(job, told=lines.append))
+    train_some(replace(job, runtime=replace(job.runtime, tell=lines.append)))
     assert lines == [
         f"{first.removesuffix(': training')}: already trained by an earlier run",
         f"{second} resumes after step 12 of 36",

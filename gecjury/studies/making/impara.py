@@ -1,0 +1,139 @@
+"""`gecjury train impara`: a ranker trained on parallel text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from gecjury.core.settings import option
+from gecjury.refless.training.recipe import RankerRecipe
+from gecjury.report.result import Column, Result, Table
+from gecjury.studies.inputs import Inputs
+from gecjury.studies.making.data import Material, TrainingTexts
+from gecjury.studies.making.training import (
+    BASE,
+    Effort,
+    Training,
+    detection_effort,
+    detection_origin,
+    recipes_text,
+    refuse_without_detector,
+)
+from gecjury.studies.study import Work
+
+if TYPE_CHECKING:
+    from gecjury.refless.training.impara import RankerJob
+
+PRESETS: Mapping[str, Mapping[str, object]] = {
+    "small": {"encoder": "embedded", "epochs": 2, "bf16": True, "freeze_layers": 0},
+    "base": {
+        "encoder": BASE,
+        "pooling": "mean",
+        "pairs": 2048,
+        "epochs": 3,
+        "learning_rate": 2e-5,
+        "bf16": True,
+        "freeze_layers": 0,
+    },
+}
+"""See `gecjury.studies.making.some.PRESETS`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Impara(RankerRecipe, Training):
+    """A ranker on parallel text.
+
+    Attributes:
+        detection: learn error detection first, from labelled tokens: multiged-en (-cs, -de, -it,
+            -sv), two-column files (TOKEN, tab, c or i) or M2 files.
+        recipe: use the settings of the figures in the documentation; other options override them.
+    """
+
+    inputs: ClassVar[Inputs] = TrainingTexts(
+        "jfleg, gmeg-dev, geccc-dev, ua-gec, an M2 file or SOURCE,REF[,REF...]"
+    )
+    presets: ClassVar[Mapping[str, Mapping[str, object]]] = PRESETS
+    epilog: ClassVar[str] = f"""\
+examples:
+  gecjury train impara jfleg gmeg-dev -o my-impara --recipe small
+  gecjury train impara jfleg gmeg-dev -o my-impara-ged --encoder embedded \\
+      --detection multiged-en --pooling mean
+{recipes_text(PRESETS)}"""
+    detection: tuple[str, ...] = option((), metavar="FILE", several=True)
+    recipe: Literal["small", "base"] | None = None
+
+    def check(self, work: Work) -> None:
+        """Refuse the recipe `base` without a detector."""
+        super().check(work)
+        refuse_without_detector(self.recipe, self.detector, self.detection)
+
+    def job(self, material: Material, common: Mapping[str, Any]) -> RankerJob:
+        """Read parallel text, and the text for error detection."""
+        from gecjury.refless.data.pairs import PARALLEL_LANGUAGES, read_parallel
+        from gecjury.refless.training.detection import DetectionData
+        from gecjury.refless.training.impara import RankerJob
+        from gecjury.refless.training.model_card import shown_name
+
+        language = material.language({n: PARALLEL_LANGUAGES.get(n) for n in material.names})
+        corrections = read_parallel(material.names, material.folder, language)
+        texts = [text for c in corrections for text in (c.source, c.text())]
+        name = " ".join(map(shown_name, material.names))
+        notes = material.warn_of_leaks(texts, name)
+        notes += material.told_of_reading(self.encoder, texts, language)
+        notes += self._known_to_detector(material, {c.source for c in corrections})
+        detection = None
+        if self.detection:
+            labelled = material.labelled_text(self.detection, language.code)
+            detection = DetectionData(labelled=labelled)
+        return RankerJob(
+            recipe=self.recipe_as(RankerRecipe, language.code),
+            corrections=corrections,
+            detection=detection,
+            origin={"data": name, **detection_origin(self.detection, self.detector)},
+            notes=notes,
+            **common,
+        )
+
+    def effort(self, job: RankerJob) -> Effort:
+        """Return what the ranker reads: two sentences of each pair."""
+        from gecjury.refless.training.impara import split_corrections
+
+        wanted = {"train": self.pairs, "dev": self.pairs // 8, "test": self.pairs // 8}
+        split = split_corrections(job.corrections, job.recipe.settings.seed)
+        parts = [
+            {"part": part, "corrections": len(split[part]), "pairs": pairs}
+            for part, pairs in wanted.items()
+        ]
+        learnt, read = detection_effort(job.detection)
+        epochs = job.recipe.settings.epochs
+        learnt += 2 * epochs * wanted["train"]
+        # Pairs are chosen by the vectors of their sentences.
+        read += 2 * (epochs * wanted["dev"] + wanted["test"] + sum(wanted.values()))
+        return Effort(parts, [c.source for c in job.corrections], learnt, read)
+
+    def train(self, job: RankerJob) -> Result:
+        """Train; the table has the share of pairs in the right order, by part."""
+        from gecjury.refless.training.impara import ranker_metric, train_impara
+
+        report = train_impara(job)
+        columns = [Column(key) for key in ("part", "accuracy", "pairs")]
+        table = Table(columns, report.figures, name="rows")
+        metric = ranker_metric(str(job.folder), self.pooling)
+        return self.result(job.folder, table, {}, report.worth, metric)
+
+    def _known_to_detector(self, material: Material, sources: set[str]) -> list[str]:
+        """Return and tell a warning if the detector has learnt from the ranker's test data."""
+        from gecjury.corpus.leakage import sentence_key
+        from gecjury.refless.training.detection import detection_keys
+
+        keys = detection_keys(None, self.detector)
+        count = sum(sentence_key(source) in keys for source in sources)
+        if not count:
+            return []
+        line = (
+            f"the detector has learnt from {count} of the {len(sources)} sources of the parallel "
+            "text, so dev and test accuracy are too optimistic"
+        )
+        material.runtime.tell(f"warning: {line}")
+        return [line]

@@ -1,0 +1,184 @@
+"""`gecjury train judge`: train a language model to judge corrections as people did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from gecjury.refless.training.recipe import JudgeRecipe
+from gecjury.report.result import Result, Table
+from gecjury.studies.inputs import Inputs
+from gecjury.studies.making.data import Material, TrainingTexts
+from gecjury.studies.making.training import Effort, RatedTraining, figure_columns, recipes_text
+
+if TYPE_CHECKING:
+    from gecjury.corpus.languages.language import Language
+    from gecjury.judges.llm import GroupJudge
+    from gecjury.judges.teaching import Rated
+    from gecjury.refless.data.annotations import Annotations
+    from gecjury.refless.training.judge import JudgeJob
+
+PRESETS: Mapping[str, Mapping[str, object]] = {
+    "small": {"bf16": True, "freeze_layers": 15, "learning_rate": 2e-4, "epochs": 1},
+}
+"""See `gecjury.studies.making.some.PRESETS`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judge(JudgeRecipe, RatedTraining):
+    """A language model as judge of corrections, on ratings, rankings or stored replies.
+
+    Attributes:
+        recipe: use the settings of the figures in the documentation; other options override them.
+    """
+
+    inputs: ClassVar[Inputs] = TrainingTexts(
+        "tmu-gfm, autojqe, a benchmark, a CSV, TSV or JSON-lines file, or a store of replies"
+    )
+    presets: ClassVar[Mapping[str, Mapping[str, object]]] = PRESETS
+    epilog: ClassVar[str] = f"""\
+examples:
+  gecjury train judge tmu-gfm --model SmolLM2-135M-Instruct -o my-judge --recipe small
+  gecjury train judge ratings.tsv --scale 0:100 --column quality=mean --model DIR -o my-judge
+  gecjury train judge replies.jsonl --model DIR -o my-judge
+{recipes_text(PRESETS)}"""
+    recipe: Literal["small"] | None = None
+
+    def job(self, material: Material, common: Mapping[str, Any]) -> JudgeJob:
+        """Read human or another judge's verdicts, and put the questions about them."""
+        import numpy as np
+
+        from gecjury.corpus.splits import split_sources
+        from gecjury.judges.llm import LLMS
+        from gecjury.judges.teaching import ANSWERS, HIGHEST, LOWEST, taught_questions
+        from gecjury.refless.data.annotations import QUALITY, Annotations, Scale
+        from gecjury.refless.data.rated_sets import SET_LANGUAGES
+        from gecjury.refless.training.judge import JudgeJob, Lesson
+        from gecjury.refless.training.model_card import shown_name
+
+        language = material.language({name: SET_LANGUAGES.get(name) for name in material.names})
+        judge = LLMS(
+            backend="vllm",
+            model=self.encoder,
+            context="none",
+            protocol=self.protocol,
+            scoring="expected",
+            prompt=self.prompt or None,
+            criterion=self.criterion or None,
+            orders=2 if self.protocol == "pairwise" else 1,
+        )
+        rated: dict[tuple[str, str], list[float]] = {}
+        for name in material.names:
+            for source, text, value in self._read(material, name, judge, language):
+                rated.setdefault((source, text), []).append(value)
+        sources, outputs = zip(*rated, strict=True)
+        points = np.array([float(np.mean(several)) for several in rated.values()])
+        data = Annotations(
+            (QUALITY,),
+            outputs,
+            sources,
+            points[:, None],
+            Scale(LOWEST, HIGHEST, zero_is_other=False),
+        )
+        names = " ".join(map(shown_name, material.names))
+        answers = ANSWERS[self.protocol]
+        lessons = [
+            Lesson(
+                tuple(asked.messages), asked.rows, tuple(asked.shares[answer] for answer in answers)
+            )
+            for asked in taught_questions(judge, sources, outputs, points.tolist(), language)
+        ]
+        return JudgeJob(
+            recipe=self.recipe_as(JudgeRecipe, language.code),
+            data=data,
+            split=split_sources(sources),
+            lessons=lessons,
+            answers=answers,
+            metric=self._metric(common["folder"].name),
+            prompt=judge.wording(language).id,
+            origin={
+                "data": names,
+                "sentences looked for in": ", ".join(self.checked) or "no benchmark",
+            },
+            notes=material.warn_of_leaks([*sources, *outputs], names),
+            **common,
+        )
+
+    def effort(self, job: JudgeJob) -> Effort:
+        """Return the questions of each part; the dev and test parts are also read untaught."""
+        part_of = {row: part for part, rows in vars(job.split).items() for row in rows.tolist()}
+        sizes = dict.fromkeys(vars(job.split), 0)
+        for lesson in job.lessons:
+            sizes[part_of[lesson.rows[0]]] += 1
+        epochs = job.recipe.settings.epochs
+        read = (epochs + 1) * sizes["dev"] + 2 * sizes["test"]
+        texts = [" ".join(m["content"] for m in lesson.messages) for lesson in job.lessons]
+        parts = [{"part": part, "questions": size} for part, size in sizes.items()]
+        return Effort(parts, texts, epochs * sizes["train"], read, "next-word")
+
+    def train(self, job: JudgeJob) -> Result:
+        """Train; the table has the correlations before and after the training."""
+        from gecjury.refless.training.judge import train_judge
+        from gecjury.refless.training.model_card import figure_rows
+
+        report = train_judge(job)
+        rows = [
+            {**row, "what": what}
+            for what, figures in (("taught", report.figures), ("untaught", report.untaught))
+            for row in figure_rows(figures, {})
+        ]
+        table = Table(figure_columns("what", "part"), rows, name="rows")
+        return self.result(job.folder, table, {}, report.worth, self._metric(str(job.folder)))
+
+    def _metric(self, model: str) -> str:
+        """Return the metric for a folder: the judge whose prompts the model was trained on."""
+        options = {
+            "backend": "vllm",
+            "model": model,
+            "protocol": self.protocol,
+            "scoring": "expected",
+            "context": "none",
+            "orders": "2" if self.protocol == "pairwise" else "",
+            "prompt": self.prompt,
+            "criterion": self.criterion,
+        }
+        typed = (f"{name}={value}".replace(",", "\\,") for name, value in options.items() if value)
+        return f"llm-s:{','.join(typed)}"
+
+    def _read(
+        self, material: Material, name: str, judge: GroupJudge, language: Language
+    ) -> list[Rated]:
+        """Return the corrections of one input with their points."""
+        from gecjury.benchmarks.table import BENCHMARKS
+        from gecjury.judges.asking.store import is_store
+        from gecjury.judges.teaching import rated_in_benchmark, rated_in_store
+        from gecjury.refless.data.rated_sets import NAMED_SETS
+
+        path = Path(name)
+        if name not in NAMED_SETS and (
+            name in BENCHMARKS or path.is_dir() or path.suffix == ".toml"
+        ):
+            return list(rated_in_benchmark(material.benchmark(name)))
+        if is_store(path):
+            return list(rated_in_store(path, judge))
+        return _points(self.rated(material, name, language))
+
+
+def _points(data: Annotations) -> list[Rated]:
+    """Return corrections with ratings on the scale of judges, aspects weighted as in SOME."""
+    from gecjury.core.errors import InputError
+    from gecjury.judges.teaching import on_scale
+    from gecjury.refless.nets.bundle import aspect_weights
+
+    if not all(data.sources):
+        raise InputError(
+            "a judge learns from corrections with their sources: name the column of the sources "
+            "(--column source=...)"
+        )
+    weights = aspect_weights(data.aspects)
+    total = sum(weights.values())
+    values = data.ratings @ [weights[aspect] / total for aspect in data.aspects]
+    points = [on_scale(value, data.scale.low, data.scale.high) for value in values.tolist()]
+    return list(zip(data.sources, data.outputs, points, strict=True))

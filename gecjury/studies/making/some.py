@@ -1,0 +1,214 @@
+"""`gecjury train some`: regressors trained on rated sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from gecjury.core.errors import DataError, InputError, OptionError
+from gecjury.core.settings import option
+from gecjury.refless.training.recipe import Recipe
+from gecjury.report.result import Result, Table
+from gecjury.studies.inputs import Inputs
+from gecjury.studies.making.data import Material, TrainingTexts
+from gecjury.studies.making.training import (
+    BASE,
+    Effort,
+    RatedTraining,
+    detection_effort,
+    detection_origin,
+    figure_columns,
+    recipes_text,
+    refuse_without_detector,
+)
+from gecjury.studies.study import Work
+
+if TYPE_CHECKING:
+    from gecjury.corpus.languages.language import Language
+    from gecjury.corpus.splits import Split
+    from gecjury.refless.data.annotations import Annotations
+    from gecjury.refless.training.detection import DetectionData
+    from gecjury.refless.training.job import Job
+
+_ARTIFICIAL = "artificial"
+_PARALLEL = ("jfleg", "gmeg-dev")
+_CLEAN = "ud/en_ewt/en_ewt-ud-train.conllu"
+
+PRESETS: Mapping[str, Mapping[str, object]] = {
+    "features": {"encoder": "features", "read_source": True, "within": 2.0},
+    "small": {
+        "encoder": "embedded",
+        "kernel": True,
+        "read_source": True,
+        "within": 2.0,
+        "detection": ["artificial"],
+        "bf16": True,
+        "freeze_layers": 0,
+    },
+    "base": {
+        "encoder": BASE,
+        "kernel": True,
+        "read_source": True,
+        "within": 2.0,
+        "fine_tune": True,
+        "shared": True,
+        "features": True,
+        "epochs": 2,
+        "bf16": True,
+        "freeze_layers": 6,
+    },
+    "paper": {"encoder": "bert-base-cased", "epochs": 10},
+}
+"""The options behind the figures of docs/measured/recipes.md, by name of the recipe: values by
+name of the option. Options on the command line override them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Some(Recipe, RatedTraining):
+    """Regressors of grammaticality, fluency and meaning, or of quality, on rated sentences.
+
+    Attributes:
+        detection: learn error detection first, from labelled tokens: multiged-en (-cs, -de, -it,
+            -sv), two-column files (TOKEN, tab, c or i) or M2 files; or from artificial errors in
+            jfleg, gmeg-dev and en-ewt (`artificial`).
+        recipe: use the settings of the figures in the documentation; other options override them.
+    """
+
+    inputs: ClassVar[Inputs] = TrainingTexts(
+        "tmu-gfm, gug, autojqe, a CSV, TSV or JSON-lines file, or hf:NAME[:SPLIT]"
+    )
+    presets: ClassVar[Mapping[str, Mapping[str, object]]] = PRESETS
+    epilog: ClassVar[str] = f"""\
+examples:
+  gecjury train some tmu-gfm -o my-some --recipe small
+  gecjury train some ratings.tsv -o my-some --column output=hyp --column source=src \\
+      --column grammaticality=g1,g2,g3
+  torchrun --nproc_per_node 4 -m gecjury train some tmu-gfm -o my-some
+{recipes_text(PRESETS)}"""
+    detection: tuple[str, ...] = option(
+        (), metavar="FILE", several=True, needs={"encoder features": ()}
+    )
+    recipe: Literal["features", "small", "base", "paper"] | None = None
+
+    def check(self, work: Work) -> None:
+        """Refuse several sets, and the recipe `base` without a detector."""
+        super().check(work)
+        refuse_without_detector(self.recipe, self.detector, self.detection)
+        if len(work.data.names) > 1:
+            raise OptionError("train some accepts one set of ratings; join the files first")
+
+    def job(self, material: Material, common: Mapping[str, Any]) -> Job:
+        """Read ratings, and the text for error detection."""
+        from gecjury.refless.data.rated_sets import SET_LANGUAGES
+        from gecjury.refless.training.job import Job
+        from gecjury.refless.training.model_card import shown_name
+
+        (name,) = material.names
+        # The data determines the language.
+        language = material.language({name: SET_LANGUAGES.get(name)})
+        data = self.rated(material, name, language)
+        # Training sentences are looked up in the benchmarks on which the model will be compared.
+        notes = material.warn_of_leaks([*data.sources, *data.outputs], shown_name(name))
+        notes += material.told_of_reading(self.encoder, data.outputs, language)
+        typed = f" --recipe {self.recipe}" if self.recipe else ""
+        return Job(
+            data=data,
+            split=_split(material, name, data),
+            recipe=self.recipe_as(Recipe, language.code),
+            detection=self._detection(material, language) if self.detection else None,
+            origin={
+                "data": shown_name(name),
+                # Options besides the recipe are in the card's settings.
+                "command": f"`gecjury train some {shown_name(name)}{typed}`, with the settings "
+                "below",
+                "sentences looked for in": ", ".join(self.checked) or "no benchmark",
+                **detection_origin(self.detection, self.detector),
+            },
+            notes=notes,
+            **common,
+        )
+
+    def effort(self, job: Job) -> Effort:
+        """Return what the models read: the texts, and for meaning or quality their sources."""
+        from gecjury.refless.data.annotations import PAIRED
+
+        sizes = {part: len(rows) for part, rows in vars(job.split).items()}
+        learnt, read = detection_effort(job.detection)
+        if job.recipe.tuned:
+            sides = [aspect in PAIRED for aspect in job.data.aspects]
+            inputs = len(set(sides)) if job.recipe.shared else len(sides)
+            epochs = job.recipe.settings.epochs
+            learnt += inputs * epochs * sizes["train"]
+            read += inputs * (epochs * sizes["dev"] + sizes["test"])
+        if job.recipe.kernel:
+            read += 2 * sum(sizes.values())
+        parts = [{"part": part, "rows": size} for part, size in sizes.items()]
+        return Effort(parts, job.data.outputs, learnt, read)
+
+    def train(self, job: Job) -> Result:
+        """Train; the tables have the correlations of every part and aspect."""
+        from gecjury.refless.nets.bundle import metric_for
+        from gecjury.refless.training.model_card import figure_rows
+        from gecjury.refless.training.some import train_some
+
+        report = train_some(job)
+        whole = figure_columns(*(["what"] if report.alone else []), "part", "aspect")
+        facts: dict[str, object] = {
+            "model": str(job.folder),
+            "figures": report.figures,
+            "trained": report.trained,
+            "detection": report.detection,
+        }
+        if report.alone:
+            facts |= {"alone": report.alone, "shares": report.shares}
+        table = Table(whole, figure_rows(report.figures, report.alone))
+        metric = metric_for(str(job.folder), job.data.aspects)
+        return self.result(job.folder, table, facts, report.worth, metric)
+
+    def _detection(self, material: Material, language: Language) -> DetectionData:
+        """Read the text that error detection is learnt from.
+
+        Raises:
+            OptionError: artificial errors together with labelled text, or in another language.
+            DataError: data is missing; names the remedy.
+        """
+        from gecjury.refless.data.pairs import read_parallel
+        from gecjury.refless.data.rated_sets import read_treebank_text
+        from gecjury.refless.training.detection import DetectionData
+
+        if _ARTIFICIAL not in self.detection:
+            return DetectionData(labelled=material.labelled_text(self.detection, language.code))
+        if len(self.detection) > 1:
+            raise OptionError(f"--detection {_ARTIFICIAL}: leave out the other texts, or this one")
+        chosen = f"--recipe {self.recipe} sets " if self.recipe else ""
+        if language.code != "en":
+            raise OptionError(
+                f"{chosen}--detection {_ARTIFICIAL}, which makes errors in English, but the "
+                f"ratings are in {language.name}: name labelled text instead"
+            )
+        try:
+            corrections = read_parallel(_PARALLEL, material.folder, language)
+            clean = read_treebank_text(material.folder().path(_CLEAN))
+        except DataError as error:
+            raise DataError(
+                f"{chosen}--detection {_ARTIFICIAL} reads jfleg, gmeg-dev and en-ewt: {error}; or "
+                "name labelled text, --detection FILE"
+            ) from None
+        # This text can leak like that of the training itself.
+        texts = [text for c in corrections for text in (c.source, c.text())]
+        material.warn_of_leaks(texts, "the parallel text")
+        return DetectionData(corrections, clean)
+
+
+def _split(material: Material, name: str, data: Annotations) -> Split:
+    """Return the split of the rated sentences: by column, or drawn."""
+    from gecjury.refless.data.rated_sets import split_as_named, split_by_source
+
+    try:
+        split = split_as_named(data) if data.names else split_by_source(data)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    if not data.names:
+        material.runtime.tell(f"split by source: {split}")
+    return split

@@ -1,0 +1,341 @@
+"""What the trainings of models have in common: data, recipe, figure, result and time."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, replace
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+
+from gecjury.core.errors import OptionError, OutputError
+from gecjury.core.settings import option, options_of, settings_from
+from gecjury.core.textfiles import read_json
+from gecjury.refless.training.recipe import FEATURES, BaseRecipe
+from gecjury.report.result import Column, Result, Table
+from gecjury.scoring.registry import missing_extra
+from gecjury.studies.inputs import Need
+from gecjury.studies.making.data import Material
+from gecjury.studies.study import Output, Study, Work
+
+if TYPE_CHECKING:
+    from gecjury.corpus.languages.language import Language
+    from gecjury.models.networks import NetworkKind
+    from gecjury.refless.data.annotations import Annotations
+    from gecjury.refless.training.detection import DetectionData
+    from gecjury.refless.training.job import TrainingJob
+    from gecjury.refless.training.worth import Worth
+
+R = TypeVar("R", bound=BaseRecipe)
+
+BASE = "sentence-transformers/all-mpnet-base-v2"
+"""The encoder of the recipes called `base`."""
+
+_ABOUT = {
+    "features": "no encoder and no torch; trains in seconds",
+    "small": "no model download",
+    "base": "a base-size encoder; two cores are enough",
+    "paper": "Yoshimura et al. (2020)",
+}
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a training reads, by which its time is estimated.
+
+    Attributes:
+        parts: one record per part of the data: its name, and its number of rows or pairs.
+        texts: the inputs of the training.
+        learnt: number of inputs that models learn from, over all epochs and models.
+        read: number of inputs that they only read, in evaluations.
+        kind: kind of the network.
+    """
+
+    parts: Sequence[Mapping[str, Any]]
+    texts: Sequence[str]
+    learnt: int
+    read: int
+    kind: NetworkKind = "sentences"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training(Study):
+    """A training of a model.
+
+    Attributes:
+        checked: warn if training sentences are in these benchmarks (default: seeda; none: --check).
+        figure: draw losses and dev scores, updated after each epoch: .png, .pdf or .svg.
+        dry_run: read and split the data, and say how long the training takes; write nothing.
+    """
+
+    needs: ClassVar[tuple[Need, ...]] = ("models", "language")
+    metrics: ClassVar[str | None] = None
+    keeps: ClassVar[Output | None] = Output("folder for the trained model", "PATH", required=True)
+    logs: ClassVar[bool] = True
+    checked: tuple[str, ...] = option(
+        ("seeda",), "--check", metavar="BENCHMARK", several=True, empty=True, heading="data"
+    )
+    figure: str | None = option(
+        None,
+        metavar="FILE",
+        needs={"kernel": ("fine_tune", "detection"), "encoder features": ()},
+    )
+    dry_run: bool = False
+
+    @abstractmethod
+    def job(self, material: Material, common: Mapping[str, Any]) -> TrainingJob:
+        """Read the data.
+
+        Args:
+            common: the fields of every job besides its data, its recipe and their origin.
+        """
+
+    @abstractmethod
+    def train(self, job: Any) -> Result:
+        """Train, and return the figures."""
+
+    @abstractmethod
+    def effort(self, job: Any) -> Effort:
+        """Return what the training reads."""
+
+    def check(self, work: Work) -> None:
+        """Refuse an output that is a file, and a figure that cannot be drawn."""
+        if Path(cast(str, work.folder)).is_file():
+            raise OptionError(f"{work.folder} is a file; -o names a folder for the model")
+        if self.figure is not None:
+            from gecjury.report.figures import check_figure
+
+            check_figure(self.figure)
+
+    def rehearse(self, work: Work) -> Result:
+        """Read and split the data, and estimate the time from a few measured batches."""
+        from gecjury.metaeval.cautions import duration
+        from gecjury.refless.training.pace import measured_pace
+
+        with _explained(work.folder):
+            job = self._job(work)
+            effort = self.effort(job)
+            columns = [Column(key, digits=0) for key in effort.parts[0]]
+            facts: dict[str, Any] = {}
+            note = "without an encoder, the training takes seconds"
+            if job.recipe.encoder != FEATURES:
+                encoder, settings = job.recipe.encoder, job.recipe.settings
+                pace = measured_pace(encoder, effort.texts, settings, work.runtime, effort.kind)
+                seconds = effort.learnt * pace.learning + effort.read * pace.reading
+                facts["seconds"] = seconds
+                note = (
+                    f"the training takes about {duration(seconds)}, or less if it stops early "
+                    "(estimated from the time of a few batches on this machine)"
+                )
+        notes = (note, "nothing was written: leave out --dry-run to train")
+        return Result((Table(columns, effort.parts, notes=notes, name="parts"),), facts, notes)
+
+    def run(self, work: Work) -> Result:
+        """Train, and write the model into the folder."""
+        from gecjury.refless.training.trainer import is_main_process
+        from gecjury.refless.training.watching import HISTORY_FILE
+        from gecjury.report.figures import learning_curves
+
+        with _explained(work.folder):
+            result = self.train(self._job(work))
+            # All of several processes have the same result.
+            if not is_main_process():
+                return replace(result, text="")
+            history = Path(cast(str, work.folder), HISTORY_FILE)
+            # The whole history is drawn, even if the training had already finished.
+            if self.figure is not None and history.exists():
+                learning_curves(read_json(history, "the history of a training"), self.figure)
+            elif self.figure is not None:
+                work.runtime.tell(f"no figure: {work.folder} was trained without a history")
+            return result
+
+    def recipe_as(self, kind: type[R], language: str) -> R:
+        """Return the recipe alone, for texts of a language."""
+        values = {field.name: getattr(self, field.name) for field in fields(kind)}
+        return kind(**{**values, "language": language})
+
+    def chosen_recipe(self) -> str:
+        """Return the named recipe for card and manifest, with the options that override it."""
+        name = getattr(self, "recipe", None)
+        if not name:
+            return ""
+        usual = settings_from(type(self), self.presets[name])
+        # The card must not claim a recipe whose figures do not apply because of another option.
+        changed = [
+            declared.flags[-1]
+            for declared in options_of(type(self))
+            if declared.name in self.presets[name]
+            and attrgetter(declared.path)(self) != attrgetter(declared.path)(usual)
+        ]
+        return f"{name}, but for {', '.join(changed)}" if changed else str(name)
+
+    def result(
+        self, folder: Path, table: Table, facts: Mapping[str, Any], worth: Worth | None, model: str
+    ) -> Result:
+        """Return the result of a training, with the table of held-out pairs and its verdict.
+
+        Args:
+            worth: None in processes that print nothing, since they did not evaluate.
+            model: the metric to score with.
+        """
+        if worth is None:
+            return Result((table,), facts)
+        # The verdict comes first, and the model's name last, where users look for it.
+        notes = [worth.verdict]
+        embedded = getattr(self, "encoder", "") == "embedded"
+        if not worth.above_changes and embedded and not self.chosen_recipe():
+            notes.append("the best measured settings for the packaged encoder: --recipe small")
+        notes.append(f"model: {folder}; score with -m {model}")
+        tables = [table]
+        if worth.rows:
+            title = f"Held-out pairs of corrections of one source, by {worth.judged}"
+            columns = [
+                Column("what"),
+                Column("accuracy", "in the right order", interval="interval"),
+            ]
+            tables.append(Table(columns, [vars(row) for row in worth.rows], title))
+        tables[-1] = replace(tables[-1], notes=notes)
+        return Result(tuple(tables), {**facts, "worth": asdict(worth)}, tuple(notes))
+
+    def _job(self, work: Work) -> Any:
+        common = {
+            "folder": Path(cast(str, work.folder)),
+            "runtime": work.runtime,
+            "recipe_name": self.chosen_recipe(),
+            "drawn": None if self.figure is None else self._drawing(self.figure, work),
+        }
+        return self.job(work.data, common)
+
+    @staticmethod
+    def _drawing(figure: str, work: Work) -> Callable[[Mapping[str, Any]], None]:
+        """Return a function that draws the figure during a training."""
+        from gecjury.report.figures import learning_curves
+
+        def draw(history: Mapping[str, Any]) -> None:
+            # Hours of training must not fail because of a figure; the final drawing may.
+            try:
+                learning_curves(history, figure)
+            except OutputError as error:
+                work.runtime.tell(f"warning: {error}")
+
+        return draw
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatedTraining(Training):
+    """A training on rated sentences.
+
+    Attributes:
+        column: for files: column for output, source, grammaticality, fluency, meaning, or only
+            quality (several raters: COL1,COL2 or several numbers in a cell), or split (train, dev,
+            test); repeat.
+        scale: for files: lowest and highest rating.
+    """
+
+    column: tuple[str, ...] = option((), metavar="ROLE=COLUMN")
+    scale: str = option("1:4", metavar="LOW:HIGH")
+
+    def rated(self, material: Material, name: str, language: Language) -> Annotations:
+        """Read rated sentences of a named set or from a file, and tell the notes about them.
+
+        Raises:
+            OptionError: options that a named set does not read.
+        """
+        from gecjury.refless.data.annotations import ColumnMap, Scale, read_annotations
+        from gecjury.refless.data.rated_sets import NAMED_SETS, read_named
+
+        if name in NAMED_SETS:
+            # Other inputs of a judge may be files, which read them.
+            for given in ("column", "scale") if len(material.names) == 1 else ():
+                if getattr(self, given) != getattr(type(self), given):
+                    raise OptionError(
+                        f"--{given} would do nothing: {name} has known columns and ratings"
+                    )
+            data = read_named(name, material.folder())
+        else:
+            columns = ColumnMap.parse(self.column) if self.column else None
+            data = read_annotations(name, columns, Scale.parse(self.scale), language)
+        for note in data.notes:
+            material.runtime.tell(f"{name}: {note}")
+        return data
+
+
+def detection_origin(detection: Sequence[str], detector: str) -> dict[str, str]:
+    """Return the model card's entries about labelled text and a detector."""
+    from gecjury.refless.training.model_card import shown_name
+
+    origin = {}
+    if detection:
+        origin["error detection"] = " ".join(map(shown_name, detection))
+    if detector:
+        origin["detector"] = shown_name(detector)
+    return origin
+
+
+def detection_effort(data: DetectionData | None) -> tuple[int, int]:
+    """Return how many sentences a preceding error detection learns from, and how many it reads."""
+    if data is None:
+        return 0, 0
+    if data.labelled is not None:
+        return 2 * len(data.labelled.train), 2 * len(data.labelled.dev)
+    # Each correction is read with its errors, and corrupted once more.
+    return 2 * len(data.corrections) + len(data.clean), 0
+
+
+def refuse_without_detector(recipe: str | None, *starts: object) -> None:
+    """Refuse the recipe `base` without the error detector that its figures start from.
+
+    Raises:
+        OptionError: says how to train one.
+    """
+    if recipe == "base" and not any(starts):
+        raise OptionError(
+            "--recipe base starts from an error detector: train one with `gecjury train detector "
+            "multiged-en -o my-detector --recipe base`, then add --detector my-detector"
+        )
+
+
+def recipes_text(presets: Mapping[str, Mapping[str, object]]) -> str:
+    """Return the end of a command's help: what each recipe sets, and how to resume."""
+    import textwrap
+
+    lines = ["recipes (see docs/guides/train.md):"]
+    for name, values in presets.items():
+        typed = []
+        for key, value in values.items():
+            words = value if isinstance(value, list) else [] if value is True else [value]
+            typed += [f"--{key.replace('_', '-')}", *map(str, words)]
+        lines += [f"  {name}: {_ABOUT[name]}", *textwrap.wrap(
+            " ".join(typed), 76, initial_indent="    ", subsequent_indent="    ",
+            break_on_hyphens=False,
+        )]  # fmt: skip
+    lines.append(
+        "A run that was killed resumes where it stopped when the same command is run again."
+    )
+    return "\n".join(lines) + "\n"
+
+
+def figure_columns(*first: str) -> list[Column]:
+    """Return the columns of a table of correlations with ratings, after some others."""
+    names = (*first, "pearson", "spearman", "rmse")
+    return [*(Column(name) for name in names), Column("rows", digits=0)]
+
+
+@contextmanager
+def _explained(folder: str | Path | None) -> Iterator[None]:
+    """Say what an interrupted training keeps, and which package is missing."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        # A training reports itself what it keeps; interruptions outside a training are reported
+        # here.
+        if stop.args or not (Path(folder or "") / "checkpoints").is_dir():
+            raise
+        raise KeyboardInterrupt(
+            f"{folder} keeps the finished models and steps. The same command resumes with the "
+            "others"
+        ) from None
+    except ModuleNotFoundError as error:
+        raise missing_extra("training", "refless", error) from None
