@@ -226,7 +226,7 @@ def _complete_metrics(args: argparse.Namespace) -> None:
         value = getattr(args, name, None)
         if not value or not (args.base_url or args.allow_judges):
             continue
-        from gecjury.cli.inputs import with_servers
+        from gecjury.studies.inputs import with_servers
 
         texts = [value] if isinstance(value, str) else value
         texts = with_servers(texts, args.base_url, args.allow_judges)

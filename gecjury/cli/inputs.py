@@ -46,32 +46,6 @@ def add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:
     )
 
 
-def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool) -> list[str]:
-    """Return metrics as given, with `--base-url` and `--allow-judges` applied."""
-    from gecjury.scoring.options import nested, parse
-    from gecjury.scoring.registry import METRICS
-
-    completed = []
-    for text in names:
-        name, options = parse(text)
-        plain = name.partition("@")[0]
-        more = []
-        if inner := nested(options.get("valid", "")):
-            # The judge in brackets is the one that sends requests.
-            (judge,) = with_servers([inner], base_url, allow_judges)
-            options["valid"] = judge.replace(":", "[", 1) + "]"
-            escaped = (f"{key}={value}".replace(",", "\\,") for key, value in options.items())
-            text = f"{name}:{','.join(escaped)}"
-        if plain == "jury" and allow_judges and "allow_judges" not in options:
-            more.append("allow_judges=true")
-        # Only metrics that query a server have an option for its address.
-        asks = METRICS.get(plain, "").startswith(("gecjury.judges.", "gecjury.jury."))
-        if asks and base_url and "base_url" not in options:
-            more.append("base_url=" + base_url.replace(",", "\\,"))
-        completed.append(text + (("," if options else ":") + ",".join(more) if more else ""))
-    return completed
-
-
 def print_plans(plans: Sequence[Plan]) -> None:
     """Print the requests that would be sent to paid services, and their cost."""
     from gecjury.report.tables import print_json

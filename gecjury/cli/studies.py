@@ -34,6 +34,7 @@ STUDIES = {
     "analyse lambda": "gecjury.studies.analyses:Lambda",
     "analyse layers": "gecjury.studies.analyses:Layers",
     "pick": "gecjury.studies.pick:Pick",
+    "study": "gecjury.studies.study_file:StudyFile",
     "power": "gecjury.studies.power:Power",
     "attack": "gecjury.studies.attack:Attack",
     "estimate": "gecjury.studies.estimate:Estimate",
@@ -80,9 +81,10 @@ def declare(parser: CommandParser) -> None:
     study.inputs.declare(parser)
     if study.metrics is None:
         parser.set_defaults(metrics=())
-    elif not study.inputs.name_metrics:
+    elif "metrics" not in study.inputs.names:
         add_metrics(parser, study.metrics)
-    parser.add_options(study)
+    if "settings" not in study.inputs.names:
+        parser.add_options(study)
     if where := study.keeps:
         parser.add_argument(
             "-o",
@@ -110,7 +112,8 @@ def run(args: argparse.Namespace) -> int:
 
     kind = study_of(args.parser.path)
     # Errors in options are reported before any file is read.
-    refuse_useless(args, kind)
+    if "settings" not in kind.inputs.names:
+        refuse_useless(args, kind)
     study = settings_of(kind, args)
     output = args.output if study.keeps else None
     if study.keeps and study.keeps.metavar == "DIR" and output is not None:

@@ -145,11 +145,11 @@ class Inputs(ABC):
 
     Attributes:
         needs: shared options that they read, in addition to those of the study.
-        name_metrics: whether they name the metrics as well, so that there is no `-m`.
+        names: what they name as well, so that the command has no `-m`, or no other options.
     """
 
     needs: ClassVar[tuple[Need, ...]] = ()
-    name_metrics: bool = False
+    names: tuple[Literal["metrics", "settings"], ...] = ()
 
     @abstractmethod
     def declare(self, parser: Parser) -> None:
@@ -285,7 +285,7 @@ class OneBenchmark(Inputs):
     def __init__(self, meaning: str, metric: str = "") -> None:
         self.meaning = meaning
         self.metric = metric
-        self.name_metrics = bool(metric)
+        self.names = ("metrics",) if metric else self.names
 
     def declare(self, parser: Parser) -> None:
         """Declare the benchmark and the part of it that is used."""
@@ -486,3 +486,29 @@ def language_from(args: Namespace, tagger: str | None = None) -> Language:
     from gecjury.corpus.languages.language import language_of
 
     return language_of(args.lang or "en", args.tokens or "auto", args.fold or "auto", tagger)
+
+
+def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool) -> list[str]:
+    """Return metrics as given, with `--base-url` and `--allow-judges` applied."""
+    from gecjury.scoring.options import nested, parse
+    from gecjury.scoring.registry import METRICS
+
+    completed = []
+    for text in names:
+        name, options = parse(text)
+        plain = name.partition("@")[0]
+        more = []
+        if inner := nested(options.get("valid", "")):
+            # The judge in brackets is the one that sends requests.
+            (judge,) = with_servers([inner], base_url, allow_judges)
+            options["valid"] = judge.replace(":", "[", 1) + "]"
+            escaped = (f"{key}={value}".replace(",", "\\,") for key, value in options.items())
+            text = f"{name}:{','.join(escaped)}"
+        if plain == "jury" and allow_judges and "allow_judges" not in options:
+            more.append("allow_judges=true")
+        # Only metrics that query a server have an option for its address.
+        asks = METRICS.get(plain, "").startswith(("gecjury.judges.", "gecjury.jury."))
+        if asks and base_url and "base_url" not in options:
+            more.append("base_url=" + base_url.replace(",", "\\,"))
+        completed.append(text + (("," if options else ":") + ",".join(more) if more else ""))
+    return completed

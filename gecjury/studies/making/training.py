@@ -127,7 +127,7 @@ class Training(Study):
                 facts["seconds"] = seconds
                 note = (
                     f"the training takes about {duration(seconds)}, or less if it stops early "
-                    "(estimated from the time of a few batches on this machine)"
+                    "(estimated from a few batches on this machine, as busy as it is now)"
                 )
         notes = (note, "nothing was written: leave out --dry-run to train")
         return Result((Table(columns, effort.parts, notes=notes, name="parts"),), facts, notes)

@@ -2,91 +2,89 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
-from gecjury.cli.inputs import (
-    print_plans,
-    runtime_from,
-    with_servers,
-)
-from gecjury.cli.parsers import CommandParser
-from gecjury.cli.streams import tell
+from gecjury.benchmarks.own.folder import outside_of
 from gecjury.core.errors import InputError, known_name
-from gecjury.core.settings import options_of, settings_from
+from gecjury.core.settings import option, options_of, settings_from
 from gecjury.core.textfiles import read_toml, write_text
-from gecjury.studies.inputs import named_benchmark
+from gecjury.report.result import Result
+from gecjury.report.tables import to_json
+from gecjury.report.tasks import absences
+from gecjury.scoring.consent import Power, home_of, is_outside, powers_of, require_consent
+from gecjury.scoring.score_files import check_writable
+from gecjury.studies.compare import Compare, ComparedTasks
+from gecjury.studies.inputs import Benchmarks, Inputs, Parser, with_servers
+from gecjury.studies.study import Output, Work
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from gecjury.metaeval.tasks.comparison import TaskComparison
 
 _KEYS = ("title", "benchmarks", "metrics", "settings", "weights")
 
 
-def add_arguments(parser: CommandParser) -> None:
-    """Declare the file, the folder and the shared options of judges and models."""
-    parser.needs = ("judges", "plans", "data")
-    parser.add_argument("file", metavar="STUDY", help="a .toml file: benchmarks, metrics, settings")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="DIR",
-        required=True,
-        help="receives index.html, study.json and the scores, which a second run reuses",
+class Description(Benchmarks):
+    """A file that names benchmarks, metrics and settings."""
+
+    names: tuple[Literal["metrics", "settings"], ...] = ("metrics", "settings")
+
+    def declare(self, parser: Parser) -> None:
+        """Declare the file."""
+        parser.add_argument("file", metavar="STUDY", help=self.meaning)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyFile(Compare):
+    """One comparison over many benchmarks: from a study file to a page."""
+
+    inputs: ClassVar[Inputs] = Description("a .toml file: benchmarks, metrics, settings")
+    keeps: ClassVar[Output | None] = Output(
+        "receives index.html, study.json and the scores, which a second run reuses", required=True
     )
-    parser.set_defaults(systems=None, references=None)
+    page: ClassVar[bool | str] = False
+    title: str = option("", hidden=True)
+    file: str = option("", hidden=True)
 
+    def asked(self, args: Namespace) -> StudyFile:
+        """Return the study that the file describes, after the user's consent to what it does."""
+        record = read_study(args.file)
+        _require_consent(args, record)
+        args.inputs = record["benchmarks"]
+        args.metrics = with_servers(record["metrics"], args.base_url, args.allow_judges)
+        settings = settings_from(type(self), record["settings"])
+        return replace(settings, weights=record["weights"], title=record["title"], file=args.file)
 
-def run(args: argparse.Namespace) -> int:
-    """Run the comparison that the file describes, and write the page and the figures."""
-    from gecjury.report.page.tasks import tasks_page
-    from gecjury.report.tables import to_json
-    from gecjury.scoring.score_files import check_writable
-    from gecjury.studies.compare import Compare, ComparedTasks
-    from gecjury.studies.study import Work
+    def run(self, work: Work) -> Result:
+        """Compare, and write the page and the figures into the folder."""
+        from gecjury.report.page.tasks import tasks_page
 
-    record = read_study(args.file)
-    _require_consent(args, record)
-    settings = replace(settings_from(Compare, record["settings"]), weights=record["weights"])
-    names = [str(name) for name in record["benchmarks"]]
-    metrics = with_servers(record["metrics"], args.base_url, args.allow_judges)
-    work = Work.of(
-        settings,
-        lambda: tuple(named_benchmark(args, name, settings.view) for name in names),
-        metrics,
-        runtime_from(args),
-        Path(args.output, "scores"),
-        names,
-    )
-    settings.check(work)
-    if work.runtime.dry_run:
-        print_plans(settings.plans(work))
-        return 0
-    check_writable(args.output)
-    start = time.perf_counter()
-    result = settings.run(work)
-    assert isinstance(result, ComparedTasks)  # since there are at least two benchmarks
-    made = {
-        "command": f"gecjury study {args.file} -o {args.output}",
-        "seconds": f"{time.perf_counter() - start:.0f}",
-    }
-    page = tasks_page(result.comparison, [*made.items()], title=record["title"])
-    write_text(Path(args.output, "study.json"), to_json({**result.document(), "made": made}) + "\n")
-    write_text(Path(args.output, "index.html"), page)
-    for sentence in (*result.sentences(), *_incomplete(result.comparison)):
-        tell(sentence)
-    tell(f"page: {Path(args.output, 'index.html').absolute()}")
-    return result.status
+        folder = cast(str, work.folder)
+        check_writable(folder)
+        start = time.perf_counter()
+        # A file names at least two benchmarks.
+        result = cast(ComparedTasks, super().run(replace(work, folder=Path(folder, "scores"))))
+        made = {
+            "command": f"gecjury study {self.file} -o {folder}",
+            "seconds": f"{time.perf_counter() - start:.0f}",
+        }
+        document = {**result.document(), "made": made}
+        write_text(Path(folder, "study.json"), to_json(document) + "\n")
+        page = tasks_page(result.comparison, [*made.items()], title=self.title)
+        write_text(Path(folder, "index.html"), page)
+        place = f"page: {Path(folder, 'index.html').absolute()}"
+        said = (*result.sentences(), *_incomplete(result.comparison), place)
+        # The figures are in the files, so nothing is printed on stdout.
+        return replace(result, text="", said=said)
 
 
 def _incomplete(compared: TaskComparison) -> list[str]:
     """Return which metrics lack scores of outputs, and which have no figure for a task."""
-    from gecjury.report.tasks import absences
-
     unanswered = [
         f"warning: {table.signature.label}: {table.unanswered} scores are missing on {name}"
         for name, comparison in compared.comparisons.items()
@@ -96,11 +94,8 @@ def _incomplete(compared: TaskComparison) -> list[str]:
     return unanswered + [f"note: {line}" for line in absences(compared)]
 
 
-def _require_consent(args: argparse.Namespace, record: Mapping[str, Any]) -> None:
+def _require_consent(args: Namespace, record: Mapping[str, Any]) -> None:
     """Refuse what the file's metrics, benchmarks and settings do without the user's consent."""
-    from gecjury.benchmarks.own.folder import outside_of
-    from gecjury.scoring.consent import Power, home_of, is_outside, powers_of, require_consent
-
     home = home_of(args.file)
     read = [
         Power(f"reads {file}, outside {home}", who=f"the benchmark {name}")
@@ -129,8 +124,6 @@ def read_study(path: str) -> dict[str, Any]:
             type.
         OptionError: a key is unknown; names the nearest one.
     """
-    from gecjury.studies.compare import Compare
-
     record = read_toml(path, "a study")
     for key in record:
         known_name(f"key of {path}", key, _KEYS)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gecjury.cli import main
-from gecjury.cli.study import read_study
 from gecjury.core.errors import InputError, OptionError
+from gecjury.studies.study_file import read_study
 from tests.judges.faultserver import FaultServer, Said
 
 
