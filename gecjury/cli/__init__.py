@@ -21,34 +21,16 @@ from gecjury.cli.parsers import CommandParser, Shared, add_actions
 from gecjury.cli.streams import hold_streams, print_data, reader_has_gone, set_aside, tell
 from gecjury.core.errors import GecjuryError, family_of, install_hint
 from gecjury.core.runtime import __version__
+from gecjury.studies import GROUPS as STUDY_GROUPS
+from gecjury.studies import STUDIES
 
 __all__ = ["COMMANDS", "GROUPS", "command_parser", "main"]
 
-GROUPS: dict[str, dict[str, str]] = {
+_OTHERS: dict[str, dict[str, str]] = {
     "score": {
-        "score": "score hypotheses with any metrics",
-        "rank": "rank systems by their scores",
-        "diff": "compare two systems: what a new output gains and loses, and a gate for releases",
-        "alarms": "false alarms: how often systems change text that needs no change",
-        "pick": "choose the best of several corrections of each sentence",
-        "explain": "why a hypothesis got its score, edit by edit",
         "metrics": "list every metric: name, family, what it needs, signature",
     },
-    "compare": {
-        "compare": "compare metrics with the human judgments of one or more benchmarks",
-        "study": "one comparison over many benchmarks: from a study file to a page",
-        "power": "how many sentences, systems or judgments are needed to detect a difference",
-        "maege": "test metrics on chains of one annotator's edits, whose order is known",
-        "attack": "damage corrections and see which metrics prefer the damaged text",
-        "analyse": "norms, maps and curves of any corpus, as table and figure",
-        "demo": "the main job on the embedded sample: no data, no network",
-    },
-    "train": {
-        "train": "train reference-free metrics on your own ratings or parallel text",
-        "tune": "find an option's value on one benchmark and test it on others",
-    },
     "judge": {
-        "estimate": "estimate the quality of systems from few labels and a metric's scores",
         "annotate": "collect your own judgments on a local web page",
         "judgments": "view, export and import stored replies of LLM judges; print prompts",
     },
@@ -64,12 +46,14 @@ GROUPS: dict[str, dict[str, str]] = {
         "cite": "what to cite for metrics and benchmarks, as BibTeX",
     },
 }
-"""Commands with one line of help each, in the groups of `gecjury --help`.
+"""Commands that are no study: modules of this package with `add_arguments(parser)` and
+`run(args) -> int`, which are imported only when they are used."""
 
-A command is one of the studies of `gecjury.cli.studies`, or a module of this package with
-`add_arguments(parser)` and `run(args) -> int`. Either is imported only when its command is used, so
-that help is fast.
-"""
+GROUPS: dict[str, dict[str, str]] = {
+    group: {**STUDY_GROUPS.get(group, {}), **_OTHERS.get(group, {})}
+    for group in dict.fromkeys([*STUDY_GROUPS, *_OTHERS])
+}
+"""All commands with one line of help each, in the groups of `gecjury --help`."""
 
 COMMANDS: dict[str, str] = {name: line for group in GROUPS.values() for name, line in group.items()}
 
@@ -286,7 +270,7 @@ def command_parser() -> CommandParser:
 
 def _declare(parser: CommandParser) -> None:
     """Declare the arguments of a command: those of its study or studies, or of its module."""
-    if parser.path in studies.STUDIES:
+    if parser.path in STUDIES:
         studies.declare(parser)
         return
     if actions := studies.actions_of(parser.path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,49 +13,14 @@ from gecjury.cli.options import refuse_useless, settings_of
 from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import print_data, reader_has_gone, set_aside, tell
 from gecjury.core.errors import OptionError
+from gecjury.studies import STUDIES, study_of
 
 if TYPE_CHECKING:
     from gecjury.report.result import Result
     from gecjury.studies.study import Study
 
-STUDIES = {
-    "score": "gecjury.studies.score:Score",
-    "rank": "gecjury.studies.rank:Rank",
-    "diff": "gecjury.studies.diff:Diff",
-    "alarms": "gecjury.studies.alarms:Alarms",
-    "explain": "gecjury.studies.explain:Explain",
-    "compare": "gecjury.studies.compare:Compare",
-    "demo": "gecjury.studies.compare:Demo",
-    "analyse norms": "gecjury.studies.analyses:Norms",
-    "analyse map": "gecjury.studies.analyses:Map",
-    "analyse edits": "gecjury.studies.analyses:Edits",
-    "analyse scatter": "gecjury.studies.analyses:Scatter",
-    "analyse lambda": "gecjury.studies.analyses:Lambda",
-    "analyse layers": "gecjury.studies.analyses:Layers",
-    "pick": "gecjury.studies.pick:Pick",
-    "study": "gecjury.studies.study_file:StudyFile",
-    "power": "gecjury.studies.power:Power",
-    "attack": "gecjury.studies.attack:Attack",
-    "estimate": "gecjury.studies.estimate:Estimate",
-    "maege": "gecjury.studies.maege.study:Maege",
-    "train some": "gecjury.studies.making.some:Some",
-    "train impara": "gecjury.studies.making.impara:Impara",
-    "train detector": "gecjury.studies.making.detector:Detector",
-    "train judge": "gecjury.studies.making.judge:Judge",
-    "train jury": "gecjury.studies.making.jury:Jury",
-    "tune": "gecjury.studies.tune.study:Tune",
-}
-"""The settings class of each study, by command, or by command and action."""
-
 _FORMATS = {".json": "json", ".tsv": "tsv", ".md": "markdown", ".tex": "latex"}
 """The usual format of results by file suffix."""
-
-
-def study_of(command: str) -> type[Study]:
-    """Import the class of a study."""
-    module, _, name = STUDIES[command].partition(":")
-    study: type[Study] = getattr(import_module(module), name)
-    return study
 
 
 def actions_of(command: str) -> dict[str, str]:

@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from gecjury.cli import COMMANDS
-from gecjury.cli.studies import STUDIES
 from gecjury.core.errors import FAMILIES, family_of
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import Scorer
+from gecjury.studies import STUDIES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 OUTSIDE = {"refbased", "refless", "judges", "prompts"}

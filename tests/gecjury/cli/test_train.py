@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gecjury.cli.options import settings_of
-from gecjury.cli.studies import study_of
+from gecjury.studies import study_of
 from gecjury.studies.making.some import Some
 from tests import tiny
 from tests.shell import Shell
@@ -440,3 +440,29 @@ def test_a_recipe_is_named_in_the_help_the_card_and_the_manifest(
     name = "small, but for --encoder, --detection"
     assert json.loads((folder / "gecjury.json").read_text())["recipe"] == name
     assert f'"recipe": "{name}"' in (folder / "README.md").read_text()
+
+
+def test_a_dry_run_counts_the_parts_and_estimates_the_time(
+    shell: Shell, tmp_path: Path, encoder: str
+) -> None:
+    data = parts_of(tmp_path / "r.tsv", {"train": 12, "dev": 4, "test": 20})
+    folder = tmp_path / "some"
+    command = ["train", "some", str(data), "-o", str(folder), *QUICK[:4], *COLUMNS, "--dry-run"]
+    out = json.loads(shell.ended(*command, "--encoder", encoder, "--format", "json")[0])
+    assert [(row["part"], row["rows"]) for row in out["parts"]] == [
+        ("train", 24), ("dev", 8), ("test", 40),
+    ]  # fmt: skip
+    assert out["seconds"] > 0
+    out, _ = shell.ended(*command, "--recipe", "features")
+    assert "without an encoder, the training takes seconds" in out
+    assert not folder.exists()
+
+
+def test_a_dry_run_of_a_jury_counts_its_pairs(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "jury.json"
+    words = ["train", "jury", "sample", "-m", "green", "-m", "changes", "-o", str(file)]
+    (part,) = json.loads(shell.ended(*words, "--dry-run", "--format", "json")[0])["parts"]
+    shell.ended(*words)
+    trained = json.loads(file.read_text())["record"]
+    assert part["pairs"] == trained["pairs"]
+    assert part["sources"] == trained["sources"]
