@@ -14,6 +14,7 @@ from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.edits.comparison import EditComparison
 from gecjury.metaeval.edits.corrections import LabelComparison
 from gecjury.metaeval.edits.measures import EditAgreement
+from gecjury.metaeval.figures import comparison_figures
 from gecjury.metaeval.people import PEOPLE, AmongPeople
 from gecjury.metaeval.ratings import Rated, Segmented
 from gecjury.metaeval.settings import Settings
@@ -22,6 +23,7 @@ from gecjury.metaeval.uncertainty import Difference, Drawn, DrawnLevel, Signific
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
 from gecjury.stats.correlation import MEASURES
+from gecjury.stats.figure import Figure
 
 SYSTEM_STATISTICS = (*MEASURES, "spa")
 """Statistics of the system level, as attributes of `SystemAgreement`."""
@@ -190,6 +192,10 @@ class Comparison:
             f"({benchmark.systems}), {sentences}, "
             f"references {benchmark.references}"
         )
+
+    def figures(self) -> list[Figure]:
+        """Return every number of the comparison: `pandas.DataFrame(comparison.figures())`."""
+        return list(comparison_figures(self))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the main table as plain records: each metric and view, then chance, then people.

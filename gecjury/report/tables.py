@@ -144,9 +144,9 @@ def _cell(value: Any, digits: int) -> str:
 def _text(row: Record, column: Column, table: Table) -> str:
     """Return a cell for people, with its interval if it has one: `.912 [.84, .96]`."""
     value = column.cell(row)
-    cell = _cell(value, column.digits)
-    if column.p_value and cell != "–":
-        cell = p_value(float(value), column.digits).removeprefix("p ").removeprefix("= ")
+    cell = _cell(value, column.places)
+    if column.statistic.p_value and cell != "–":
+        cell = p_value(float(value), column.places).removeprefix("p ").removeprefix("= ")
     if not column.interval or not any(_bounds(other, column) for other in table.rows):
         return cell
     bounds = _bounds(row, column)
@@ -476,7 +476,7 @@ def _best_cells(table: Table) -> dict[int, set[int]]:
         values = {row: column.cell(record) for row, record in enumerate(table.rows)}
         shown = (
             {
-                row: round(float(value), column.digits)
+                row: round(float(value), column.places)
                 for row, value in values.items()
                 if value is not None and not math.isnan(value)
             }

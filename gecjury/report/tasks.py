@@ -169,7 +169,7 @@ def _main_table(compared: TaskComparison) -> Table:
             "average: over the metric's own tasks, not comparable if some are absent; shared: over "
             "the tasks that every metric has; rows are sorted by it"
         )
-    columns.append(Column("cluster", "cl"))
+    columns.append(Column("cluster", place="brief"))
     columns += [Column(name) for name in names]
     if compared.tests:
         how = compared.settings.resampling
@@ -186,8 +186,8 @@ def _main_table(compared: TaskComparison) -> Table:
 def _test_table(compared: TaskComparison) -> Table:
     rows = [{**vars(test), "difference_ci": test.ci95} for test in compared.tests]
     columns = [Column("first"), Column("second")]
-    columns += [Column("difference", interval="difference_ci"), Column("p", p_value=True)]
-    columns += [Column("adjusted", "p (Holm)", p_value=True), Column("tasks")]
+    columns += [Column("difference", interval="difference_ci"), Column("p")]
+    columns += [Column("adjusted"), Column("tasks")]
     return Table(columns if rows else (), rows, "Tests over the tasks that both have", (), "tests")
 
 

@@ -240,7 +240,7 @@ def about_tests(how: Resampling) -> str:
 CERTAINTY = (
     Column("ranks"),
     Column("cluster"),
-    Column("p_next", "p to next", digits=4, p_value=True),
+    Column("p_next"),
 )
 """Columns of `standing`."""
 
