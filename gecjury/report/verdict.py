@@ -14,7 +14,7 @@ _SAME = 0.0005
 
 
 @dataclass(frozen=True)
-class Tests:
+class PairedTests:
     """Tests between every two of several metrics or systems, as verdicts and pages read them.
 
     Attributes:
@@ -55,7 +55,7 @@ class Ranked:
     values: Mapping[str, float]
     what: str = ""
     digits: int = 3
-    tests: Tests = Tests()
+    tests: PairedTests = PairedTests()
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     paired: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     confidence: float = 0.95

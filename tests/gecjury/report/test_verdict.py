@@ -6,10 +6,12 @@ import math
 
 import pytest
 
-from gecjury.report.verdict import Ranked, Tests
+from gecjury.report.verdict import PairedTests, Ranked
 
 NAN = math.nan
-TESTS = Tests(("a", "b", "c"), [[NAN, 0.2, 0.001], [0.2, NAN, 0.3], [0.001, 0.3, NAN]], "Holm")
+TESTS = PairedTests(
+    ("a", "b", "c"), [[NAN, 0.2, 0.001], [0.2, NAN, 0.3], [0.001, 0.3, NAN]], "Holm"
+)
 
 
 def test_a_lead_has_its_gap_and_certainty() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gecjury.metaeval.figures import LEVELS
+from gecjury.metaeval.result import LEVELS
 from gecjury.stats.catalogue import CATALOGUE, statistic
 
 
