@@ -450,14 +450,8 @@ def crossed(table: Table, *keys: str) -> Table:
             column, place = columns[key], f"{row['metric']} {key}"
             heading = row["metric"] if key == keys[-1] else f"{row['metric']} {column.title}"
             interval = column.interval and f"{place} {column.interval}"
-            heads[place] = replace(
-                column,
-                key=place,
-                heading=heading,
-                digits=column.places,
-                interval=interval,
-                best=True,
-            )
+            shown = replace(column, key=place, heading=heading, digits=column.places, best=True)
+            heads[place] = replace(shown, interval=interval)
             record[place] = row[key]
             if column.interval in row:
                 record[interval] = row[column.interval]
