@@ -39,7 +39,11 @@ _PIPE = 100  # width of a pipe or a file, where no terminal has a width
 
 
 def print_tables(
-    tables: Sequence[Table], document: object, form: str, sentences: Sequence[str] = ()
+    tables: Sequence[Table],
+    document: object,
+    form: str,
+    sentences: Sequence[str] = (),
+    further: Sequence[str] = (),
 ) -> None:
     """Print tables, or a document instead.
 
@@ -48,18 +52,22 @@ def print_tables(
         document: printed for JSON: plain values; numpy values are converted, NaN becomes `null`.
         form: one of `FORMATS`.
         sentences: printed before the tables, as text or Markdown.
+        further: printed after them.
     """
     if form == "json":
         print_json(document)
     elif form == "table":
-        _print_rich(tables, sentences)
+        _print_rich(tables, sentences, further)
     else:
         render = {"tsv": _tsv, "markdown": _markdown, "latex": _latex}[form]
         if form == "tsv" and len(tables) == 1:
             # A single table begins with its header, as programs expect.
             tables = [replace(tables[0], title="")]
-        above = "".join(f"{markdown_line(sentence)}  \n" for sentence in sentences)
-        print("\n".join(filter(None, [above, *map(render, tables)])), end="")
+        above, below = (
+            "".join(f"{markdown_line(sentence)}  \n" for sentence in part)
+            for part in (sentences, further)
+        )
+        print("\n".join(filter(None, [above, *map(render, tables), below])), end="")
 
 
 def tables_text(tables: Sequence[Table]) -> str:
@@ -181,7 +189,7 @@ def _is_number(value: Any) -> bool:
     return not isinstance(value, str | bool) and value is not None
 
 
-def _print_rich(tables: Sequence[Table], sentences: Sequence[str] = ()) -> None:
+def _print_rich(tables: Sequence[Table], sentences: Sequence[str], further: Sequence[str]) -> None:
     from rich.console import Console
     from rich.text import Text
 
@@ -199,6 +207,8 @@ def _print_rich(tables: Sequence[Table], sentences: Sequence[str] = ()) -> None:
     if sentences:
         screen.print()
     _draw(screen, tables, width=limit)
+    for place, sentence in enumerate(further):
+        screen.print(Text("\n" * (not place) + _wrapped(visible(sentence), limit)))
 
 
 def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) -> None:

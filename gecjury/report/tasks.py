@@ -9,9 +9,9 @@ from typing import Any
 from gecjury.core.wording import listed, number
 from gecjury.metaeval.tasks.comparison import Average, Cell, Task, TaskComparison
 from gecjury.report.comparison import document as comparison_document
-from gecjury.report.figure import HEADINGS
-from gecjury.report.result import Column, Table
-from gecjury.report.words import FAMILY_NAMES
+from gecjury.report.result import Column, Record, Table
+from gecjury.report.words import FAMILY_NAMES, Answer
+from gecjury.stats.catalogue import statistic
 
 _ABSENT = {"not applicable": "n/a", "missing": "missing"}
 
@@ -36,7 +36,7 @@ def task_document(compared: TaskComparison) -> dict[str, Any]:
         "notes": absences(compared),
         "verdict": tasks_verdict(compared),
         "comparisons": {
-            name: comparison_document(one) for name, one in compared.comparisons.items()
+            name: comparison_document(Answer(one)) for name, one in compared.comparisons.items()
         },
     }
 
@@ -198,5 +198,6 @@ def _task_table(compared: TaskComparison) -> Table:
     return Table(columns, rows, "Tasks", (), "tasks")
 
 
-def _statistic(row: Any) -> str:
-    return HEADINGS.get(row["statistic"], row["statistic"])
+def _statistic(row: Record) -> str:
+    key = str(row["statistic"])
+    return statistic(key).heading or key

@@ -110,8 +110,13 @@ _ENTRIES = (
         "Share of the pairs of corrections of the same sentence that are in the order that a "
         "person gave, 0 to 1; chance is 0.5. τ: share of right pairs minus share of wrong pairs.",
     ),
-    _percentage("tied", "tied %", "Share of these pairs to which the metric gave equal scores."),
-    _share("tied_share", "tied %", chance=None),
+    _percentage("tied", "tied %"),
+    _share(
+        "tied_share",
+        "tied %",
+        meaning="Share of these pairs to which the metric gave equal scores.",
+        chance=None,
+    ),
     _count("pairs"),
     _share("relative", chance=None),
     _count("judgments"),
@@ -149,8 +154,8 @@ _ENTRIES = (
     _share("average_precision_invalid_ci95", "95%", chance=None),
     _share(
         "edit.accuracy",
-        "accuracy",
         "accuracy of edits",
+        "",
         "At a threshold found on the other half of the data, unless the metric has its own; "
         "balanced: mean over valid and invalid edits.",
         chance=None,
@@ -191,11 +196,11 @@ _ENTRIES = (
         "Sentence scores that are not available. They are left out and count neither as zero nor "
         "as a tie.",
     ),
+    Statistic("seconds", "s", digits=1),
     Statistic(
+        "page.seconds",
         "seconds",
-        "s",
-        "seconds",
-        1,
+        digits=1,
         meaning="Scoring time in this run; 0 if stored scores were read.",
     ),
 )

@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,19 +24,17 @@ from gecjury.benchmarks.table import View
 from gecjury.core.errors import OptionError, install_hint
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
-from gecjury.core.wording import shortly
 from gecjury.metaeval.cautions import warning
 from gecjury.metaeval.comparison import Trial
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Human, Level, Settings
 from gecjury.metaeval.tasks.comparison import TaskComparison, TaskTrial
 from gecjury.report.comparison import document, tables
-from gecjury.report.figure import figures_of
-from gecjury.report.result import Result, Table
-from gecjury.report.tables import plain
+from gecjury.report.result import Result
 from gecjury.report.tasks import task_document, task_tables, tasks_verdict
-from gecjury.report.words import family_contrast
+from gecjury.report.words import Answer
 from gecjury.scoring.scores import Plan
+from gecjury.stats.figure import Figure
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.study import Data, Need, Read, Study, Takes, Work, function_of, loaded
 
@@ -56,10 +55,19 @@ class Compared(Result):
     """Metrics compared with people, as tables, as a JSON document and as a page.
 
     Attributes:
-        comparison: the figures as typed objects.
+        answer: what the comparison says.
     """
 
-    comparison: Comparison = field(kw_only=True)
+    answer: Answer = field(kw_only=True)
+
+    @property
+    def comparison(self) -> Comparison:
+        """The comparison as typed objects."""
+        return self.answer.comparison
+
+    def figures(self) -> list[Figure]:
+        """Return every number of the comparison: `pandas.DataFrame(result.figures())`."""
+        return self.comparison.figures()
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the main table: one record per metric and view, then chance, then people.
@@ -72,7 +80,11 @@ class Compared(Result):
 
     def document(self) -> dict[str, Any]:
         """Return the JSON document; docs/reference/statistics.md explains its keys."""
-        return document(self.comparison)
+        return self._document
+
+    @cached_property
+    def _document(self) -> dict[str, Any]:
+        return document(self.answer)
 
     def __repr__(self) -> str:
         """Return a description of the comparison."""
@@ -151,11 +163,9 @@ class Compare(Settings, Study):
             return ComparedTasks(shown, {}, (), status, verdict=sentences, comparison=tasks)
         comparison = trial.compare(work.folder)
         notes = tuple(caution.text for caution in comparison.cautions)
-        record = document(comparison)
-        figures = [vars(figure) for figure in figures_of(record)]
-        shown = (*tables(comparison), Table((), figures, name="figures"))
-        status, verdict = int(comparison.incomplete), tuple(record["verdict"])
-        return Compared(shown, {}, notes, status, verdict=verdict, comparison=comparison)
+        answer, status = Answer(comparison), int(comparison.incomplete)
+        shown, verdict = tuple(tables(comparison)), tuple(answer.verdict)
+        return Compared(shown, {}, notes, status, verdict=verdict, answer=answer)
 
     def html(self, result: Result) -> str:
         """Return a comparison as one page to read and share."""
@@ -165,7 +175,8 @@ class Compare(Settings, Study):
             from gecjury.report.page.tasks import tasks_page
 
             return tasks_page(result.comparison)
-        return comparison_page(cast(Compared, result).comparison)
+        compared = cast(Compared, result)
+        return comparison_page(compared.answer, compared.document())
 
     def _tried(self, work: Work) -> Trial | TaskTrial:
         """Return the comparison after every check that needs no scores."""
@@ -246,9 +257,7 @@ class Demo(Study):
         """
         with _replayed(work) as replayed:
             result = cast(Compared, self.comparison.run(replayed))
-        names = result.short_names()
-        contrast = family_contrast(plain(result.document()))
-        families = tuple(shortly(sentence, names) for sentence in contrast)
+        families = tuple(result.answer.families)
         others = tuple(sentence for sentence in result.verdict if sentence not in families)
         return replace(result, verdict=others, said=families)
 

@@ -320,6 +320,6 @@ def test_latex_tables_are_systems_by_metrics_with_the_best_in_bold(
     table = Table([Column(key) for key in ("system", "metric", "score")], rows)
     print_tables([crossed(table, "score")], None, "latex")
     assert capsys.readouterr().out.splitlines()[4:7] == [
-        "a & 0.100 & 1.000 \\\\", "b & \\textbf{0.300} & 1.000 \\\\",
-        "c & \\textbf{0.300} & 1.000 \\\\",
+        "a & 0.1000 & 1.0000 \\\\", "b & \\textbf{0.3000} & 1.0000 \\\\",
+        "c & \\textbf{0.3000} & 1.0000 \\\\",
     ]  # fmt: skip
