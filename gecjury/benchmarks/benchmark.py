@@ -452,7 +452,7 @@ class LoadRequest:
             for version in read_versions(reference, overlaps="keep"):
                 count = len(version.lines)
                 ordered = source_read or Version(("",) * count)
-                (version,) = aligned(ordered, where, [str(reference)], [version], references=True)
+                version = aligned(ordered, where, str(reference), version, reference=True)
                 # A file as long as the full files is reduced to the lines that are loaded.
                 if count == lines:
                     version = version.take(rows)

@@ -116,17 +116,9 @@ def _sets(corpus: Corpus, seed: int) -> Iterator[Item]:
             yield Item(f"{row + 1}.{number}", row, texts, group.systems)
 
 
-def distinct_texts(corpus: Corpus, row: int) -> dict[str, list[str]]:
-    """Return the distinct corrections of a source, each with the systems that made it."""
-    systems: dict[str, list[str]] = {}
-    for name, version in corpus.systems.items():
-        systems.setdefault(version.lines[row], []).append(name)
-    return systems
-
-
 def _single(corpus: Corpus) -> Iterator[Item]:
     for row in range(len(corpus)):
-        for number, (text, names) in enumerate(distinct_texts(corpus, row).items(), 1):
+        for number, (text, names) in enumerate(corpus.distinct(row).items(), 1):
             yield Item(f"{row + 1}.{number}", row, (text,), (tuple(names),))
 
 

@@ -27,7 +27,6 @@ from gecjury.studies.score import one_line
 from gecjury.studies.study import Work
 from gecjury.web.guards import Form, PageGuard, Refused, new_token, read_form
 from gecjury.web.pages import application, page
-from gecjury.web.tasks import distinct_texts
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -354,7 +353,7 @@ def _result(
     for row, source in enumerate(corpus.sources):
         corrections = []
         # Systems that agree are shown as one, and explained once.
-        for text, systems in distinct_texts(corpus, row).items():
+        for text, systems in corpus.distinct(row).items():
             about: list[dict[str, Any]] = []
             changed = text.split() != source.split()
             if changed and explained < _MOST_EXPLAINED and time.monotonic() < last:
