@@ -92,4 +92,3 @@ def aligned_sentences(sources: Sequence[str], text: str) -> list[str]:
             if part:
                 parts[at + n] = joined_lines([p for p in (parts[at + n], part) if p])
     return parts
-

@@ -65,7 +65,7 @@ def held(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise unwritable(folder, error) from None
     with file:
-        holder = lock(file, wait=False)
+        holder = lock(file)
         if holder is None:
             raise OutputError(f"{folder}: another run is writing there; wait until it has finished")
         with holder:

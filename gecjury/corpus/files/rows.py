@@ -326,11 +326,8 @@ def _refuse_columns(text: str, where: str) -> None:
         raise InputError(f"{where}: is one JSON object over several lines; expected {_OBJECTS}")
 
 
-def pyarrow(what: str = "Parquet files") -> Any:
+def pyarrow() -> Any:
     """Return the package pyarrow.
-
-    Args:
-        what: what needs it, for messages.
 
     Raises:
         MissingExtraError: it is not installed.
@@ -339,7 +336,8 @@ def pyarrow(what: str = "Parquet files") -> Any:
         import pyarrow
     except ModuleNotFoundError as error:
         raise MissingExtraError(
-            f"{what} need the package {error.name}, which is not installed: {install_hint('scale')}"
+            f"Parquet files need the package {error.name}, which is not installed: "
+            f"{install_hint('scale')}"
         ) from None
     return pyarrow
 

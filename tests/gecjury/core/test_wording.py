@@ -10,7 +10,6 @@ from gecjury.core.wording import (
     letters,
     number,
     p_value,
-    padded,
     shortened,
     visible,
     width,
@@ -45,9 +44,6 @@ def test_column_widths_of_other_scripts() -> None:
     assert [letter for letter, _ in letters("が\u3099e\u0301👩\u200d👧")] == [
         "が\u3099", "e\u0301", "👩\u200d👧",
     ]  # fmt: skip
-    assert padded("日本", 6) + "|" == "日本  |"
-    assert padded("日本", 6, right=True) == "  日本"
-    assert padded("日本語", 4) == "日本語"
 
 
 def test_text_is_cut_between_characters() -> None:
