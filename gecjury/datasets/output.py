@@ -39,9 +39,9 @@ def part_path(job: Job, shard: Shard) -> Path:
     return Path(job.folder) / f"{shard.name}.parquet"
 
 
-def side_path(job: Job, shard: Shard, ending: str) -> Path:
-    """Return the path of another file of a shard: `bad.jsonl`."""
-    return Path(job.folder) / SIDES / f"{shard.name}.{ending}"
+def side_path(job: Job, shard: Shard) -> Path:
+    """Return the path of the list of a shard's bad rows."""
+    return Path(job.folder) / SIDES / f"{shard.name}.bad.jsonl"
 
 
 def write_part(
