@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.errors import GecjuryError, InputError, MissingExtraError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.wording import number
@@ -246,8 +247,6 @@ class _Pages:
 
 def _example(metrics: Sequence[str]) -> _Pasted:
     """Return a form with some lines of the embedded sample."""
-    from gecjury.benchmarks.load import load_benchmark
-
     systems, lines = _EXAMPLE
     corpus = load_benchmark("sample").corpus.take([line - 1 for line in lines])
     outputs = [(name, "\n".join(corpus.systems[name].lines)) for name in systems]

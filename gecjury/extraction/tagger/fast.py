@@ -265,7 +265,7 @@ class Embedded:
                 values["TAG"],
                 symbols()[values.get("POS", "")],
                 values.get("LEMMA") or lemma(text, values.get("POS", ""), values.get("MORPH", "")),
-                changed(values["DEP"], dep),
+                None if values["DEP"] == dep else values["DEP"],
             )
             for values, (text, _, dep) in zip(made, tokens, strict=True)
         )
@@ -347,11 +347,6 @@ def deprojectivize(labels: list[str], heads: list[int]) -> None:
                 break
             queue = children
         labels[token] = label
-
-
-def changed(now: str, before: str) -> str | None:
-    """Return a value if it differs from the one before, else None."""
-    return None if now == before else now
 
 
 def _contains(line: list[str], phrase: tuple[str, ...]) -> bool:
