@@ -374,7 +374,7 @@ class LoadRequest:
             ranked: the items of the chosen view; None where nothing was ranked.
             **more: other attributes of a `Corpus`, which take precedence.
         """
-        names = self.info.system_sets[self.systems]
+        names = self.info.system_sets[self.systems] or tuple(versions)
         rows = range(len(sources)) if rows is None else rows
         given = self.collect_references(
             read_set, rows, lines or len(sources), sources, more.get("source_read")

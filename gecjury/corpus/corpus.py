@@ -355,7 +355,7 @@ class Corpus:
         (a damaged output, a partly applied edit) are joined as the language is written.
         """
         language = self.language
-        if language.tokens == "space" and language.fold not in ("auto:quotes", "quotes"):
+        if language.tokens == "space" and not language.folds_signs:
             return self
         # The original text is kept for lines that were tokenised; other lines are joined again.
         sources = self.source_text or tuple(map(language.joined, self.sources))

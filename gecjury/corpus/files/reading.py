@@ -370,13 +370,8 @@ def _name_of(reference: str | Path) -> tuple[str, str | Path]:
     return "", reference
 
 
-def read_sources(path: str | Path) -> Sequence[str]:
-    """Read sources: text lines, the S lines of an M2 file, JSON lines, a table, or essays."""
-    return read_source(path).lines
-
-
 def read_source(path: str | Path, read: _Reader = read_lines) -> Version:
-    """Read sources as `read_sources`, with their ids."""
+    """Read sources with their ids: text, the S lines of an M2 file, JSON lines, a table, essays."""
     (version,), _ = _versions_of(path, read_content(path, read), "source", "keep")
     return version
 
