@@ -90,9 +90,15 @@ class Version:
 
     def take(self, rows: Sequence[int]) -> Version:
         """Return the version of some sources only."""
-        parts = (_chosen(part, rows) for part in (self.edits, self.sources, self.text, self.marks))
-        borrowed = tuple(n for n, row in enumerate(rows) if row in self.borrowed)
-        return Version(_taken(self.lines, rows), *parts, self.note, borrowed=borrowed)
+        return Version(
+            _taken(self.lines, rows),
+            _chosen(self.edits, rows),
+            _chosen(self.sources, rows),
+            _chosen(self.text, rows),
+            _chosen(self.marks, rows),
+            self.note,
+            borrowed=tuple(n for n, row in enumerate(rows) if row in self.borrowed),
+        )
 
     @property
     def overlaps(self) -> int:
