@@ -510,9 +510,9 @@ def _too_deep(value: Any) -> bool:
     return any(isinstance(part, (dict, list)) for part in deepest)
 
 
-def read_json(path: str | Path, expected: str) -> Any:
+def read_json(path: str | Path, expected: str, *, halves: bool = False) -> Any:
     """Read a file that contains one JSON document; see `read_bytes` and `parse_json`."""
-    return parse_json(read_text(path, most=MOST_JSON), str(path), expected)
+    return parse_json(read_text(path, most=MOST_JSON), str(path), expected, halves=halves)
 
 
 def read_toml(path: str | Path, expected: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.errors import GecjuryError, InputError, MissingExtraError, OptionError
-from gecjury.core.runtime import Runtime
+from gecjury.core.runtime import Bar, Progress, Runtime
 from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.languages.language import ENGLISH, Language
@@ -128,7 +128,7 @@ class _Pasted:
     metrics: Sequence[str]
 
 
-class _Patience:
+class _Patience(Progress, Bar):
     """A progress report that can end the work that reports to it.
 
     Scoring runs in a thread, which cannot be stopped from outside. Instead it stops itself at the
@@ -166,9 +166,6 @@ class _Patience:
     def advance(self, steps: float = 1) -> None:
         """Check after a step."""
         self.check()
-
-    def note(self, text: str) -> None:
-        """Ignore the note."""
 
 
 class _Pages:
