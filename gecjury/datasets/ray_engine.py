@@ -17,6 +17,7 @@ import socket
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -32,6 +33,7 @@ from gecjury.core.errors import (
     install_hint,
 )
 from gecjury.core.processes import answered, failure
+from gecjury.core.records import from_record
 from gecjury.core.runtime import silenced
 from gecjury.datasets.engines import workers_died
 from gecjury.datasets.output import UNFINISHED
@@ -69,7 +71,7 @@ _QUIET = {
 class ShardActor:
     """A Ray actor with one worker; it gets shards and returns answers as JSON."""
 
-    def __init__(self, job: str, mark: str, home: str) -> None:
+    def __init__(self, job: Mapping[str, Any], mark: str, home: str) -> None:
         self._worker: Any = None
         self._failure = ""
         self._job: Job
@@ -81,7 +83,7 @@ class ShardActor:
             # Relative paths of models then mean the same as where the command was run.
             with contextlib.suppress(OSError):
                 os.chdir(home)
-            self._job = Job.from_json(job)
+            self._job = from_record(Job, job)
             _see(self._job.folder, mark)
 
             self._worker = self.load(self._job)
@@ -102,12 +104,12 @@ class ShardActor:
         if self._failure:
             return self._failure
         try:
-            shard = Shard.from_json(text)
+            shard = from_record(Shard, json.loads(text))
             with _tried(self._job, shard):
                 summary: ShardSummary = self._worker.finish(shard)
         except Exception as error:
             return json.dumps(failure(error))
-        return json.dumps({"answer": summary.to_json()})
+        return json.dumps({"answer": asdict(summary)})
 
 
 class RayEngine:
@@ -182,7 +184,7 @@ class RayEngine:
             except OSError as error:
                 raise unwritable(token, error) from None
             try:
-                arguments = job.to_json(), mark, str(Path.cwd())
+                arguments = asdict(job), mark, str(Path.cwd())
                 self._stream(ray, self._answers(shards, arguments, size), shards, done)
             finally:
                 token.unlink(missing_ok=True)
@@ -198,7 +200,7 @@ class RayEngine:
         left = {shard.number for shard in shards}
         try:
             for answer in answers:
-                summary = ShardSummary.from_json(answered(json.loads(answer)))
+                summary = from_record(ShardSummary, answered(json.loads(answer)))
                 if summary.number in left:  # a lost answer may come twice
                     left.remove(summary.number)
                     done(summary)
@@ -215,20 +217,21 @@ class RayEngine:
             )
 
     def _answers(
-        self, shards: Sequence[Shard], arguments: Sequence[str], size: int
+        self, shards: Sequence[Shard], arguments: Sequence[object], size: int
     ) -> Iterator[str]:
         """Yield the actors' answers as they arrive; runs within the cluster.
 
         Args:
-            arguments: arguments of each actor: the job as JSON, the mark in the folder of results,
-                and the working folder of the driver.
+            arguments: arguments of each actor: the job as a record, the mark in the folder of
+                results, and the working folder of the driver.
             size: number of actors.
         """
         from ray.data import ActorPoolStrategy
 
         with _quiet_data() as data:
             rows = data.from_items(
-                [{"shard": shard.to_json()} for shard in shards], override_num_blocks=len(shards)
+                [{"shard": json.dumps(asdict(shard))} for shard in shards],
+                override_num_blocks=len(shards),
             ).map_batches(
                 self.actor,
                 fn_constructor_args=tuple(arguments),

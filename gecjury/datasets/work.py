@@ -10,7 +10,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -244,16 +244,16 @@ class Worker:
         return (batch.first + np.flatnonzero(left)).tolist()
 
 
-def _answers() -> Callable[[str], str]:
-    """Return a function for the driver's messages: the job gives "", a shard its summary."""
+def _answers() -> Callable[[Any], Any]:
+    """Return a function for the driver's messages: the job gives None, a shard its summary."""
     worker: Worker | None = None
 
-    def answer(question: str) -> str:
+    def answer(question: Any) -> Any:
         nonlocal worker
         if worker is None:
-            worker = Worker(Job.from_json(question))
-            return ""
-        return worker.finish(Shard.from_json(question)).to_json()
+            worker = Worker(from_record(Job, question))
+            return None
+        return asdict(worker.finish(from_record(Shard, question)))
 
     return answer
 
