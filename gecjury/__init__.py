@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from gecjury.core.runtime import __version__
 
 if TYPE_CHECKING:
-    from gecjury.benchmarks import load_benchmark
+    from gecjury.benchmarks.load import load_benchmark
     from gecjury.core.runtime import Runtime
     from gecjury.corpus.corpus import Corpus, corpus_of_texts
     from gecjury.corpus.files.reading import read_corpus
@@ -94,7 +94,7 @@ __all__ = [
 _HOMES = {
     name: module
     for module, names in {
-        "gecjury.benchmarks": ("load_benchmark",),
+        "gecjury.benchmarks.load": ("load_benchmark",),
         "gecjury.corpus.corpus": ("Corpus", "corpus_of_texts"),
         "gecjury.corpus.languages.language": ("language_of",),
         "gecjury.corpus.files.reading": ("read_corpus",),

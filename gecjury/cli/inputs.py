@@ -326,9 +326,9 @@ def read_sentence(args: argparse.Namespace) -> Corpus:
         return [version.take([number - 1]) for version in versions]
 
     def output(path: str) -> Sequence[Version]:
-        versions = [read_version(path)]
+        version = read_version(path)
         # Without a file of sources, there are no ids to match.
-        return aligned(source, where, [path], versions) if args.source in files else versions
+        return [aligned(source, where, path, version) if args.source in files else version]
 
     def annotators(path: str) -> Sequence[Version]:
         versions = read_versions(path)
@@ -488,7 +488,7 @@ def runtime_from(args: argparse.Namespace, *, log: bool = False) -> Runtime:
     from pathlib import Path
 
     from gecjury.cli.progress import TerminalProgress
-    from gecjury.core.runtime import Runtime, SilentProgress
+    from gecjury.core.runtime import Progress, Runtime
 
     names = ("device", "batch_size", "workers", "concurrency", "dry_run", "max_cost", "api_key_env")
     values: dict[str, Any] = {name: getattr(args, name) for name in (*names, "batch")}
@@ -498,5 +498,5 @@ def runtime_from(args: argparse.Namespace, *, log: bool = False) -> Runtime:
     return Runtime(
         **values,
         use_cache=not args.no_cache,
-        progress=SilentProgress() if args.quiet else TerminalProgress(log=log),
+        progress=Progress() if args.quiet else TerminalProgress(log=log),
     )

@@ -128,6 +128,7 @@ COMMANDS: dict[str, str] = {
 }
 """Replacements of commands."""
 
+_TYPED = ("errant", "sent-errant", "pt-errant", "uot-errant", "cleme", "cleme2", "gotoscorer")
 _ENGINE = "write {} = VALUE into a TOML file and name it with engine=FILE"
 
 SETTINGS: dict[tuple[str, str], str] = {
@@ -144,15 +145,7 @@ SETTINGS: dict[tuple[str, str], str] = {
     },
     **{
         (metric, "pos"): "edits have spaCy 2's parts of speech, as the official files have"
-        for metric in (
-            "errant",
-            "sent-errant",
-            "pt-errant",
-            "uot-errant",
-            "cleme",
-            "cleme2",
-            "gotoscorer",
-        )
+        for metric in _TYPED
     },
     ("uot-errant", "lambda"): "use lambda1=START:STOP:STEP,lambda2=lambda1",
     **{

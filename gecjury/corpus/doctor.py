@@ -14,7 +14,6 @@ from gecjury.core.errors import GecjuryError, InputError
 from gecjury.core.textfiles import read_text, standard_input_kept
 from gecjury.core.wording import listed, named_lines
 from gecjury.corpus.corpus import NO_REFERENCE, Version, filled_references
-from gecjury.corpus.edits import overlapping_edits
 from gecjury.corpus.files.aligned import aligned
 from gecjury.corpus.files.forms import looks_like_matches
 from gecjury.corpus.files.gold import have_types, named_types, other_types
@@ -198,9 +197,10 @@ def _examine(
                 read_systems = read_corpus(source, [path], source_text=source_text).systems
                 versions = tuple(read_systems.values())
             elif role == "hypothesis":
-                versions = (read_version(path),)
+                version = read_version(path)
                 if source_read is not None:
-                    versions = aligned(source_read, str(source), [str(path)], versions)
+                    version = aligned(source_read, str(source), str(path), version)
+                versions = (version,)
             else:
                 versions = read_versions(path, overlaps="keep")
                 if source_read is not None:
@@ -209,8 +209,7 @@ def _examine(
             add(path, ("error", str(error)))
             continue
         add(path, *_encoding(path), *(version.note for version in versions if version.note))
-        over = sum(len(overlapping_edits(e)) for v in versions for e in v.edits or ())
-        if over:
+        if over := sum(version.overlaps for version in versions):
             message = (
                 f"edits that overlap another of the same annotator: {over}; metrics that split "
                 "sentences at edits refuse the file, others use them as they are"

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray, IntArray, blocks
 from gecjury.core.errors import GecjuryError, InputError, OptionError, failure_in, raised_by_code
-from gecjury.core.runtime import Runtime, SilentProgress
+from gecjury.core.runtime import Progress, Runtime
 from gecjury.corpus.corpus import Corpus, Group, corpus_of_texts, distinct_groups
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.languages.language import ENGLISH
@@ -444,7 +444,7 @@ class Scorer(ABC):
 
     def _counted_parts(self, corpus: Corpus, runtime: Runtime) -> Iterator[Any]:
         """Yield the result of `count_part` for each part of a corpus on disk, one at a time."""
-        bare = replace(runtime, progress=SilentProgress())
+        bare = replace(runtime, progress=Progress())
         with runtime.progress.task(self.name, len(corpus)) as bar:
             for rows in blocks(len(corpus), 1, _PART):
                 yield self.count_part(corpus.take(range(rows.start, rows.stop)), bare)

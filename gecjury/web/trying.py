@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.errors import GecjuryError, InputError, MissingExtraError, OptionError
-from gecjury.core.runtime import Runtime
+from gecjury.core.runtime import Bar, Progress, Runtime
 from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.languages.language import ENGLISH, Language
@@ -27,7 +28,6 @@ from gecjury.studies.score import one_line
 from gecjury.studies.study import Work
 from gecjury.web.guards import Form, PageGuard, Refused, new_token, read_form
 from gecjury.web.pages import application, page
-from gecjury.web.tasks import distinct_texts
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -128,7 +128,7 @@ class _Pasted:
     metrics: Sequence[str]
 
 
-class _Patience:
+class _Patience(Progress, Bar):
     """A progress report that can end the work that reports to it.
 
     Scoring runs in a thread, which cannot be stopped from outside. Instead it stops itself at the
@@ -166,9 +166,6 @@ class _Patience:
     def advance(self, steps: float = 1) -> None:
         """Check after a step."""
         self.check()
-
-    def note(self, text: str) -> None:
-        """Ignore the note."""
 
 
 class _Pages:
@@ -247,8 +244,6 @@ class _Pages:
 
 def _example(metrics: Sequence[str]) -> _Pasted:
     """Return a form with some lines of the embedded sample."""
-    from gecjury.benchmarks.load import load_benchmark
-
     systems, lines = _EXAMPLE
     corpus = load_benchmark("sample").corpus.take([line - 1 for line in lines])
     outputs = [(name, "\n".join(corpus.systems[name].lines)) for name in systems]
@@ -354,7 +349,7 @@ def _result(
     for row, source in enumerate(corpus.sources):
         corrections = []
         # Systems that agree are shown as one, and explained once.
-        for text, systems in distinct_texts(corpus, row).items():
+        for text, systems in corpus.distinct(row).items():
             about: list[dict[str, Any]] = []
             changed = text.split() != source.split()
             if changed and explained < _MOST_EXPLAINED and time.monotonic() < last:

@@ -96,13 +96,13 @@ def _excluded(args: argparse.Namespace, names: Sequence[str]) -> frozenset[str]:
 
     from gecjury.benchmarks.load import load_benchmark
     from gecjury.benchmarks.table import BENCHMARKS
-    from gecjury.corpus.files.reading import read_sources
+    from gecjury.corpus.files.reading import read_source
     from gecjury.corpus.leakage import sentence_key
 
     texts: list[str] = []
     for name in names:
         if name not in BENCHMARKS and Path(name).is_file():
-            texts += read_sources(name)
+            texts += read_source(name).lines
         else:
             texts += load_benchmark(
                 name, data=args.data, cache=args.cache, quiet=args.quiet

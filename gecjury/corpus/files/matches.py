@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import MOST_JSON, parse_json, shown_path
 from gecjury.corpus.corpus import Mark, Version
-from gecjury.corpus.files.forms import object_or_none
+from gecjury.corpus.files.forms import json_or_none
 from gecjury.corpus.languages.language import Language
 from gecjury.corpus.tokens import folded
 
@@ -123,7 +123,7 @@ def read_matches(
 
 def _replies(lines: Sequence[str], where: str) -> list[Any]:
     """Return one reply for the whole text, or one a line."""
-    if len(lines) > 1 and object_or_none(lines[0]) is not None:
+    if len(lines) > 1 and isinstance(json_or_none(lines[0]), dict):
         # Contexts are cut at code units, so they may end in half a surrogate pair.
         return [
             parse_json(line, f"{where}, line {row}", "one reply a line", halves=True)

@@ -11,7 +11,7 @@ import pytest
 
 from gecjury import load
 from gecjury.core.errors import InputError
-from gecjury.core.runtime import Bar, Runtime, SilentProgress
+from gecjury.core.runtime import Bar, Progress, Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.models.encoder import forget
 from gecjury.refless.data.annotations import Annotations
@@ -91,7 +91,7 @@ def test_scores_do_not_depend_on_the_batch(trained: tuple[Path, Annotations]) ->
     assert open_bundle(str(trained[0])).pair_aspects == {"meaning", "quality"}
 
 
-class Counted(SilentProgress):
+class Counted(Progress):
     """Counts the texts that encoders read."""
 
     def __init__(self) -> None:
