@@ -14,8 +14,7 @@ import json
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -36,6 +35,9 @@ from gecjury.refless.nets.regressor import batch_logits, load_model, load_tokeni
 from gecjury.refless.training.recipe import TrainSettings
 from gecjury.refless.training.trainer import Fit, LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.watching import Watch, kept_record
+
+if TYPE_CHECKING:
+    from gecjury.refless.training.job import TrainingJob
 
 LABELS = ("c", "i")
 """Names of the two outputs, as in MultiGED's files: correct, incorrect."""
@@ -77,60 +79,54 @@ class DetectionData:
 
 
 def run_detection(
-    start: str,
-    folder: Path,
-    data: DetectionData,
-    settings: TrainSettings,
-    runtime: Runtime,
-    watch: Watch,
-) -> dict[str, float]:
+    job: TrainingJob, data: DetectionData, watch: Watch
+) -> tuple[str, dict[str, float]]:
     """Train a detector before a model and save it; a finished one is not trained again.
 
-    Args:
-        folder: its subfolder `checkpoints` has checkpoints, `model` the finished detector.
-        settings: those of the model; rate and epochs are the ones that the recipes were measured
-            with.
-
     Returns:
-        Dev figures. `detection` chose the epoch: average precision, or F0.5 for labelled text, with
-        the other `detection_scores`.
+        The folder of the detector, and its dev figures. `detection` chose the epoch: average
+        precision, or F0.5 for labelled text, with the other `detection_scores`.
     """
-    path = folder / "score.json"
+    folder = job.work / "detection"
+    path, saved = folder / "score.json", folder / "model"
     # The score is written last: if it exists, the model is complete.
     if path.exists():
         watch.told("detection: already trained by an earlier run")
     else:
         epochs = 1 if data.labelled is None else 2
-        settings = replace(settings, epochs=epochs, learning_rate=1e-4, patience=0)
-        result, tokenizer = learn_detection(start, folder, data, settings, runtime, watch)
+        # Rate and epochs are those that the recipes were measured with.
+        usual = {"epochs": epochs, "learning_rate": 1e-4, "patience": 0}
+        result, tokenizer = learn_detection(job, data, "detection", watch, **usual)
         if is_main_process():
-            save_model(result.model, tokenizer, folder / "model")
+            save_model(result.model, tokenizer, saved)
             names = ("precision", "recall", "ap") if data.labelled is not None else ()
             figures = {f"detection {name}": result.best[name] for name in names}
             write_text(path, json.dumps({"detection": result.best["score"], **figures}))
         wait_for_all()
-    return dict(kept_record(Mapping[str, float], path))
+    return str(saved), dict(kept_record(Mapping[str, float], path))
 
 
 def learn_detection(
-    start: str,
-    folder: Path,
-    data: DetectionData,
-    settings: TrainSettings,
-    runtime: Runtime,
-    watch: Watch,
+    job: TrainingJob, data: DetectionData, name: str, watch: Watch, **changes: Any
 ) -> tuple[Fit, Any]:
-    """Train a detector; return it with its dev figures, and its tokenizer."""
+    """Train a detector; return it with its dev figures, and its tokenizer.
+
+    Args:
+        name: name of the detector in the run's history and of the folder of its checkpoints.
+        changes: settings that differ from those of the job.
+    """
+    runtime, settings = job.runtime, replace(job.recipe.settings, **changes)
+    start = job.recipe.detector or job.recipe.encoder
     tokenizer = load_tokenizer(start)
     if data.labelled is not None:
         text = with_dev(data.labelled, settings.seed)
-        names, weight = LABELS, _ERROR_WEIGHT
+        labels, weight = LABELS, _ERROR_WEIGHT
         examples = labelled_examples(text.train, tokenizer, settings.max_length)
 
         def evaluate(model: Any) -> Mapping[str, float]:
             return labelled_figures(model, tokenizer, text.dev, settings, runtime)
     else:
-        names, weight = ("kept", "edited"), 1.0
+        labels, weight = ("kept", "edited"), 1.0
         made = _artificial_examples(data, tokenizer, settings)
         held = max(2, min(_DEV_MOST, round(_DEV_SHARE * len(made))))
         dev, examples = made[:held], made[held:]
@@ -139,7 +135,8 @@ def learn_detection(
             return {"score": _average_precision(model, tokenizer, dev)}
 
     task = LearningTask(
-        model=load_model(start, names, seed=settings.seed, kind="word-pieces"),
+        name=name,
+        model=load_model(start, labels, seed=settings.seed, kind="word-pieces"),
         tokenizer=tokenizer,
         examples=examples,
         evaluate=evaluate,
@@ -147,7 +144,7 @@ def learn_detection(
         label="detection: training",
         error_weight=weight,
     )
-    return fit(task, settings, folder / "checkpoints", runtime, watch), tokenizer
+    return fit(task, settings, job.work / name, runtime, watch), tokenizer
 
 
 def _artificial_examples(

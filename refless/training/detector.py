@@ -53,10 +53,7 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
     if (earlier := job.finished(run, _Report)) is not None:
         return dict(earlier.figures)
     watch = job.watch()
-    data = DetectionData(labelled=text)
-    result, tokenizer = learn_detection(
-        recipe.encoder, job.folder, data, settings, job.runtime, watch.of("detector")
-    )
+    result, tokenizer = learn_detection(job, DetectionData(labelled=text), "detector", watch)
     names = ("f0.5", "precision", "recall", "ap", "tokens")
     figures = {name: float(result.best[name]) for name in names}
     # The detector itself is in the top folder, where `train some` and `train impara` load it.

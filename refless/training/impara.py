@@ -99,6 +99,7 @@ def train_impara(job: RankerJob) -> RankerReport:
         return pair_gaps(model, tokenizer, pairs[part], settings, job.runtime)
 
     task = LearningTask(
+        name="ranker",
         model=model,
         tokenizer=tokenizer,
         examples=pair_examples(tokenizer, pairs["train"], settings.max_length),
@@ -106,7 +107,7 @@ def train_impara(job: RankerJob) -> RankerReport:
         objective="ranking",
         label="impara: training",
     )
-    result = fit(task, settings, job.work / "ranker", job.runtime, watch.of("ranker"))
+    result = fit(task, settings, job.work / "ranker", job.runtime, watch)
     # Computed once for accuracy and worth, with the best epoch's model.
     reached = {part: gaps(result.model, part) for part in ("dev", "test")}
     figures = [

@@ -153,6 +153,7 @@ def train_judge(job: JudgeJob) -> JudgeReport:
     if recipe.lora:
         model = _with_adapter(model, recipe.lora, settings.seed)
     task = LearningTask(
+        name="judge",
         model=model,
         tokenizer=tokenizer,
         examples=parts["train"],
@@ -161,7 +162,7 @@ def train_judge(job: JudgeJob) -> JudgeReport:
         label="judge: training",
         answers=answers,
     )
-    result = fit(task, settings, job.work, job.runtime, watch.of("judge"))
+    result = fit(task, settings, job.work, job.runtime, watch)
     model = result.model.merge_and_unload() if recipe.lora else result.model
     predicted = scores(model, "test")
     # The dev part was evaluated when the best epoch was chosen.

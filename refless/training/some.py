@@ -129,12 +129,12 @@ def _fine_tune(
         label = " and ".join(aspects)
         if len(outputs) > 1:
             label += f", model {len(members)} of {len(outputs)}"
-        trained[name] = _train_model(job, watch.of(name), member, start, added, label)
+        trained[name] = _train_model(job, watch, name, member, start, added, label)
     return trained, members, linear
 
 
 def _train_model(
-    job: Job, watch: Watch, member: Member, start: str, added: FloatArray, label: str
+    job: Job, watch: Watch, name: str, member: Member, start: str, added: FloatArray, label: str
 ) -> Mapping[str, float]:
     """Train one model; a model that an earlier, killed run finished is not trained again.
 
@@ -143,7 +143,7 @@ def _train_model(
     """
     aspects, data, split = member.aspects, job.data, job.split
     settings = job.recipe.settings
-    work = job.work / watch.name.replace("/", "-")
+    work = job.work / name
     marker = work / "finished.json"
     if marker.exists():
         watch.told(f"{label}: already trained by an earlier run")
@@ -174,6 +174,7 @@ def _train_model(
         return rank_figures(totals, ratings, itertools.chain(*inputs))
 
     task = LearningTask(
+        name=name,
         model=model,
         tokenizer=tokenizer,
         examples=examples,
