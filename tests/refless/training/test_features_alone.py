@@ -135,7 +135,7 @@ def test_the_packaged_model_keeps_its_scores() -> None:
 
 def test_the_packaged_model_has_every_coefficient() -> None:
     bundle = open_bundle("features")
-    assert {len(linear.weights) for linear in bundle.features.values()} == {
+    assert {len(linear.weights) for linear in bundle.manifest.features.values()} == {
         len(feature_names("both"))
     }
     card = (PACKAGED["features"] / "README.md").read_text(encoding="utf-8")
