@@ -115,7 +115,9 @@ def reading(aspect: str, paired: bool = False) -> Reading:
 
 def feature_names(of: Reading, language: str = "en") -> tuple[str, ...]:
     """Return the names of the columns of `features_of`."""
-    alone, paired = _names(False, language), _names(True, language)
+    alone, paired = FOREIGN_SENTENCE_FEATURES, FOREIGN_PAIR_FEATURES
+    if language == "en":
+        alone, paired = SENTENCE_FEATURES, PAIR_FEATURES
     return {"sentences": alone, "pairs": paired, "both": alone + paired}[of]
 
 
@@ -146,20 +148,8 @@ def features_of(
     return np.column_stack([sentence_features(pairs[1], pieces, language), compared])
 
 
-def _names(paired: bool, language: str) -> tuple[str, ...]:
-    """Return the names of the columns of features.
-
-    Args:
-        paired: True for `pair_features`, False for `sentence_features`.
-        language: code of the sentences' language.
-    """
-    if language == "en":
-        return PAIR_FEATURES if paired else SENTENCE_FEATURES
-    return FOREIGN_PAIR_FEATURES if paired else FOREIGN_SENTENCE_FEATURES
-
-
-def _table(rows: Sequence[Mapping[str, float]], paired: bool, language: str) -> FloatArray:
-    names = _names(paired, language)
+def _table(rows: Sequence[Mapping[str, float]], of: Reading, language: str) -> FloatArray:
+    names = feature_names(of, language)
     values = [[row[name] for name in names] for row in rows]
     return np.array(values, dtype=np.float64).reshape(len(rows), len(names))
 
@@ -175,7 +165,8 @@ def sentence_features(texts: Sequence[str], pieces: _Pieces, language: str = "en
     Returns:
         N × `SENTENCE_FEATURES`, or × `FOREIGN_SENTENCE_FEATURES` for other languages.
     """
-    return _table([_sentence(text, pieces, language == "en") for text in texts], False, language)
+    rows = [_sentence(text, pieces, language == "en") for text in texts]
+    return _table(rows, "sentences", language)
 
 
 def _sentence(text: str, pieces: _Pieces, english: bool) -> dict[str, float]:
@@ -236,7 +227,7 @@ def pair_features(
     """
     pairs = zip(sources, hypotheses, strict=True)
     english = language == "en"
-    return _table([_pair(s, h, english, stems and english) for s, h in pairs], True, language)
+    return _table([_pair(s, h, english, stems and english) for s, h in pairs], "pairs", language)
 
 
 def _pair(source: str, hypothesis: str, english: bool, stems: bool) -> dict[str, float]:
@@ -427,7 +418,6 @@ def additions(
     values = np.zeros_like(data.ratings)
     pairs = (data.sources, data.outputs)
     tables = feature_tables(linear, data.outputs, pairs, piece_counter(tokenizer), language)
-    for column, aspect in enumerate(data.aspects):
-        if aspect in linear:
-            values[:, column] = linear[aspect](tables[reading(aspect)])
+    for aspect, fit in linear.items():
+        values[:, data.aspects.index(aspect)] = fit(tables[reading(aspect)])
     return values
