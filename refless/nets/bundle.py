@@ -27,12 +27,7 @@ from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.models.origin import MANIFEST, Origin
 from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.refless.data.annotations import ASPECTS, PAIRED, RATED
-from gecjury.refless.nets.features import (
-    feature_names,
-    feature_tables,
-    piece_counter,
-    reading,
-)
+from gecjury.refless.nets.features import FeatureTables, feature_names, piece_counter, reading
 from gecjury.refless.nets.manifest import (
     BUNDLE_FORMAT,
     Member,
@@ -147,10 +142,8 @@ class Bundle:
         """Return the ratings of the members, including what features add."""
         features, language = self.manifest.features, self.manifest.language
         if self.manifest.features_alone:
-            paired = self.manifest.paired
-            wanted = {a: linear for a, linear in features.items() if a in aspects}
-            tables = feature_tables(wanted, texts, pairs, None, language, paired)
-            return {a: linear(tables[reading(a, paired)]) for a, linear in wanted.items()}
+            tables = FeatureTables(texts, pairs, None, language, self.manifest.paired)
+            return {a: linear(tables.of(a)) for a, linear in features.items() if a in aspects}
         # If the regressions read pairs, ratings of hypotheses must also be one per pair.
         paired = self.probe is not None and self.probe.paired
         lone = pairs[1] if paired else texts
@@ -167,8 +160,8 @@ class Bundle:
         added = {a: linear for a, linear in features.items() if a in ratings}
         if added:
             count = piece_counter(self.members[0].tokenizer)
-            tables = feature_tables(added, lone, pairs, count, language)
-            ratings |= {a: ratings[a] + linear(tables[reading(a)]) for a, linear in added.items()}
+            tables = FeatureTables(lone, pairs, count, language)
+            ratings |= {a: ratings[a] + linear(tables.of(a)) for a, linear in added.items()}
         return ratings
 
 

@@ -115,7 +115,7 @@ def learn_detection(
         name: name of the detector in the run's history and of the folder of its checkpoints.
         changes: settings that differ from those of the job.
     """
-    runtime, settings = job.runtime, replace(job.recipe.settings, **changes)
+    settings = replace(job.recipe.settings, **changes)
     start = job.recipe.detector or job.recipe.encoder
     tokenizer = load_tokenizer(start)
     if data.labelled is not None:
@@ -124,7 +124,13 @@ def learn_detection(
         examples = labelled_examples(text.train, tokenizer, settings.max_length)
 
         def evaluate(model: Any) -> Mapping[str, float]:
-            return labelled_figures(model, tokenizer, text.dev, settings, runtime)
+            by_sentence = error_probabilities(model, tokenizer, text.dev, settings, job.runtime)
+            probabilities = np.concatenate(by_sentence)
+            if not np.isfinite(probabilities).all():
+                return {"score": float("nan")}
+            marks = np.array([mark for s in text.dev for mark in s.wrong], dtype=np.int64)
+            figures = detection_scores(probabilities, marks)
+            return {"score": figures["f0.5"], **figures}
     else:
         labels, weight = ("kept", "edited"), 1.0
         made = _artificial_examples(data, tokenizer, settings)
@@ -144,7 +150,7 @@ def learn_detection(
         label="detection: training",
         error_weight=weight,
     )
-    return fit(task, settings, job.work / name, runtime, watch), tokenizer
+    return fit(task, settings, job.work / name, job.runtime, watch), tokenizer
 
 
 def _artificial_examples(
@@ -338,23 +344,6 @@ def error_probabilities(
                 words = [0.0 if p is None else (line[p[0]] + line[p[1]]) / 2 for p in places]
                 probabilities[row] = np.array([words[word] for word in word_of])
     return probabilities
-
-
-def labelled_figures(
-    model: Any,
-    tokenizer: Any,
-    sentences: Sequence[LabelledSentence],
-    settings: TrainSettings,
-    runtime: Runtime,
-) -> dict[str, float]:
-    """Return dev figures of a model; see `detection_scores`, whose F0.5 is the `score`."""
-    by_sentence = error_probabilities(model, tokenizer, sentences, settings, runtime)
-    marks = np.array([mark for s in sentences for mark in s.wrong], dtype=np.int64)
-    probabilities = np.concatenate(by_sentence)
-    if not np.isfinite(probabilities).all():
-        return {"score": float("nan")}
-    figures = detection_scores(probabilities, marks)
-    return {"score": figures["f0.5"], **figures}
 
 
 def detection_scores(probabilities: FloatArray, marks: IntArray) -> Mapping[str, float]:

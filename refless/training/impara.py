@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
-from gecjury.core.runtime import Runtime
 from gecjury.corpus.leakage import normalise
 from gecjury.models.checkpoints import is_folder
 from gecjury.models.encoder import EncoderSpec, load_encoder
@@ -34,7 +33,7 @@ from gecjury.refless.training.detection import (
 )
 from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.model_card import markdown_table, model_card
-from gecjury.refless.training.recipe import RankerPooling, RankerRecipe, TrainSettings
+from gecjury.refless.training.recipe import RankerPooling, RankerRecipe
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.worth import Worth, worth_of, worth_table
 
@@ -96,7 +95,13 @@ def train_impara(job: RankerJob) -> RankerReport:
     model = (fresh_pooled if pooled else load_model)(start, ("rank",), seed=settings.seed)
 
     def gaps(model: Any, part: str) -> FloatArray:
-        return pair_gaps(model, tokenizer, pairs[part], settings, job.runtime)
+        # For each pair, the output for the better sentence minus that for the worse.
+        texts = [pair.better for pair in pairs[part]] + [pair.worse for pair in pairs[part]]
+        encoded = tokenise(tokenizer, texts, None, settings.max_length)
+        better, worse = np.split(predict(model, tokenizer, encoded, job.runtime)[:, 0], 2)
+        with np.errstate(invalid="ignore"):  # a model that diverged gives NaN
+            difference: FloatArray = better - worse
+        return difference
 
     task = LearningTask(
         name="ranker",
@@ -187,30 +192,11 @@ def pair_accuracy(gaps: FloatArray) -> float:
     """Return the share of pairs whose better sentence has the higher output; ties count half.
 
     Args:
-        gaps: see `pair_gaps`.
+        gaps: output for each pair's better sentence minus that for the worse.
     """
     if not np.isfinite(gaps).all():
         return float("nan")
     return float(((gaps > 0) + 0.5 * (gaps == 0)).mean())
-
-
-def pair_gaps(
-    model: Any,
-    tokenizer: Any,
-    pairs: Sequence[RankedPair],
-    settings: TrainSettings,
-    runtime: Runtime,
-) -> FloatArray:
-    """Return the output for each pair's better sentence minus that for the worse, shape (pairs,).
-
-    A model that diverged gives NaN.
-    """
-    texts = [pair.better for pair in pairs] + [pair.worse for pair in pairs]
-    encoded = tokenise(tokenizer, texts, None, settings.max_length)
-    outputs = predict(model, tokenizer, encoded, runtime)[:, 0]
-    with np.errstate(invalid="ignore"):
-        gaps: FloatArray = outputs[: len(pairs)] - outputs[len(pairs) :]
-    return gaps
 
 
 def _card(

@@ -29,7 +29,7 @@ from gecjury.refless.nets.features import (
     piece_counter,
 )
 from gecjury.refless.nets.manifest import BUNDLE_FORMAT, Kernel, Member, SomeManifest
-from gecjury.refless.nets.probe import fit_probe, save_change, save_probe, states_layer
+from gecjury.refless.nets.probe import Probe, fit_probe, save_change, save_probe, states_layer
 from gecjury.refless.nets.regressor import (
     load_model,
     load_tokenizer,
@@ -241,11 +241,10 @@ def _fit_kernel(job: Job, start: str) -> tuple[dict[str, dict[str, float]], Kern
     base = encoder = _keep(recipe.encoder, folder / "base")
     if start != recipe.encoder:
         encoder = _keep(start, folder / "encoder", compact=recipe.compact)
-    probe, chosen = fit_probe(
-        job.data, job.split, encoder, base, recipe.settings.max_length, job.runtime,
-        within=recipe.within, paired=recipe.read_source, language=recipe.language,
-        most=_POINTS if recipe.compact else 0,
-    )  # fmt: skip
+    length, language = recipe.settings.max_length, recipe.language
+    unfitted = Probe({}, encoder, base, length, recipe.read_source, language=language)
+    most = _POINTS if recipe.compact else 0
+    probe, chosen = fit_probe(unfitted, job.data, job.split, job.runtime, recipe.within, most)
     if is_main_process():
         save_probe(probe, folder, half=recipe.compact)
     wait_for_all()
