@@ -115,9 +115,9 @@ def reading(aspect: str, paired: bool = False) -> Reading:
 
 def feature_names(of: Reading, language: str = "en") -> tuple[str, ...]:
     """Return the names of the columns of features."""
-    alone, paired = FOREIGN_SENTENCE_FEATURES, FOREIGN_PAIR_FEATURES
-    if language == "en":
-        alone, paired = SENTENCE_FEATURES, PAIR_FEATURES
+    english = language == "en"
+    alone: tuple[str, ...] = SENTENCE_FEATURES if english else FOREIGN_SENTENCE_FEATURES
+    paired: tuple[str, ...] = PAIR_FEATURES if english else FOREIGN_PAIR_FEATURES
     return {"sentences": alone, "pairs": paired, "both": alone + paired}[of]
 
 

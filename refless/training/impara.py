@@ -13,6 +13,7 @@ from gecjury.core.arrays import FloatArray
 from gecjury.corpus.leakage import normalise
 from gecjury.models.checkpoints import is_folder
 from gecjury.models.encoder import EncoderSpec, load_encoder
+from gecjury.refless.data.labelled import DetectionData
 from gecjury.refless.data.pairs import Correction, RankedPair, pairs_print, ranked_pairs
 from gecjury.refless.nets.manifest import IMPARA_FORMAT, IMPARA_POOLED_FORMAT
 from gecjury.refless.nets.pooled import HEAD_FILE, fresh_pooled, save_pooled
@@ -26,10 +27,10 @@ from gecjury.refless.nets.regressor import (
 )
 from gecjury.refless.training.detection import (
     LEAST,
-    DetectionData,
     drawn_parts,
     figures_in_words,
     refuse_few,
+    run_detection,
 )
 from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.model_card import markdown_table, model_card
@@ -89,7 +90,7 @@ def train_impara(job: RankerJob) -> RankerReport:
     watch = job.watch()
     # Impacts are measured with the pretrained encoder, before anything is trained.
     pairs = _make_pairs(job)
-    start, detected = job.detect(_without_held_out(job), watch)
+    start, detected = run_detection(job, _without_held_out(job), watch)
     tokenizer = load_tokenizer(start)
     pooled = recipe.pooling == "mean"
     model = (fresh_pooled if pooled else load_model)(start, ("rank",), seed=settings.seed)

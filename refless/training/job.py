@@ -20,8 +20,8 @@ from gecjury.models.checkpoints import resolve
 from gecjury.models.networks import read_config
 from gecjury.models.origin import KEYS_FILE, MANIFEST
 from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.labelled import DetectionData, detection_keys
 from gecjury.refless.nets.trainable import check_layers
-from gecjury.refless.training.detection import DetectionData, detection_keys, run_detection
 from gecjury.refless.training.recipe import BaseRecipe, Recipe
 from gecjury.refless.training.watching import HISTORY_FILE, Watch
 
@@ -60,6 +60,11 @@ class TrainingJob:
         """The folder for checkpoints, which is deleted at the end."""
         return self.folder / "checkpoints"
 
+    @property
+    def start(self) -> str:
+        """The folder or hub name of the model that is trained."""
+        return self.recipe.detector or self.recipe.encoder
+
     def run(self, *data: str) -> str:
         """Return the fingerprint of everything that determines the weights.
 
@@ -79,17 +84,6 @@ class TrainingJob:
             config = read_config(resolve(self.recipe.encoder))
             check_layers(config, self.recipe.settings.freeze_layers)
         return Watch(self.folder / HISTORY_FILE, self.drawn, self.told)
-
-    def detect(self, data: DetectionData | None, watch: Watch) -> tuple[str, dict[str, float]]:
-        """Learn error detection before the main training, if there is text to learn it from.
-
-        Returns:
-            The folder or hub name of the model from which the main training starts, and the dev
-            figures of error detection; see `run_detection`.
-        """
-        if data is None:
-            return self.recipe.detector or self.recipe.encoder, {}
-        return run_detection(self, data, watch)
 
     def finished(self, run: str, report: type[_T]) -> _T | None:
         """Return the report of an earlier, finished run in the folder; None if there is none.

@@ -39,6 +39,7 @@ from gecjury.refless.nets.regressor import (
     tokenise,
 )
 from gecjury.refless.nets.trainable import output_layer
+from gecjury.refless.training.detection import run_detection
 from gecjury.refless.training.evaluation import Report, evaluate, some_card
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
@@ -69,7 +70,7 @@ def train_some(job: Job) -> Report:
     watch = job.watch()
     # Detection, fine-tuning and regression each start from what the previous one saved on disk, so
     # a run that was killed skips what is finished.
-    start, detected = job.detect(job.detection, watch)
+    start, detected = run_detection(job, job.detection, watch)
     trained: dict[str, Mapping[str, float]] = {}
     members: list[Member] = []
     linear: Mapping[str, Linear] = {}

@@ -14,20 +14,25 @@ import torch
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.refless.data.labelled import LabelledSentence, LabelledText, read_labelled
+from gecjury.refless.data.labelled import (
+    DetectionData,
+    LabelledSentence,
+    LabelledText,
+    read_labelled,
+)
 from gecjury.refless.data.pairs import Correction, token_edits
 from gecjury.refless.nets.probe import plain_text
 from gecjury.refless.nets.regressor import load_tokenizer
 from gecjury.refless.training.detection import (
-    DetectionData,
+    DetectorJob,
     detection_scores,
     error_probabilities,
     joined_words,
     labelled_examples,
     run_detection,
+    train_detector,
     with_dev,
 )
-from gecjury.refless.training.detector import DetectorJob, train_detector
 from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.recipe import DetectorRecipe, TrainSettings
 from gecjury.refless.training.trainer import losses
