@@ -175,7 +175,7 @@ class SOME(WeighedAspects):
         predicted = bundle.predict(texts, pairs, runtime)
         # Aspects without a model stay 0; their weight is 0 as well.
         values = np.zeros((*text_of.shape, len(aspects)))
-        low, high = bundle.scale
+        low, high = bundle.manifest.scale
         for column, aspect in enumerate(aspects):
             if aspect in predicted:
                 rows = pair_of if aspect in bundle.pair_aspects else text_of

@@ -25,7 +25,7 @@ examples:
 def train(args: argparse.Namespace, recipe: DetectorRecipe, options: Mapping[str, Any]) -> Result:
     """Read labelled text and train; see `gecjury.cli.train.some.train`."""
     from gecjury.corpus.languages.language import language_of
-    from gecjury.refless.training.detector import DetectorJob, train_detector
+    from gecjury.refless.training.detection import DetectorJob, train_detector
     from gecjury.refless.training.model_card import shown_name
     from gecjury.report.result import Column, Result, Table
 

@@ -49,8 +49,8 @@ examples:
 
 def train(args: argparse.Namespace, recipe: RankerRecipe, options: Mapping[str, Any]) -> Result:
     """Read parallel text and train; see `gecjury.cli.train.some.train`."""
+    from gecjury.refless.data.labelled import DetectionData
     from gecjury.refless.data.pairs import PARALLEL_LANGUAGES, read_parallel
-    from gecjury.refless.training.detection import DetectionData
     from gecjury.refless.training.impara import RankerJob, ranker_metric, train_impara
     from gecjury.refless.training.model_card import shown_name
     from gecjury.report.result import Column, Table
@@ -84,7 +84,7 @@ def train(args: argparse.Namespace, recipe: RankerRecipe, options: Mapping[str, 
 def _known_to_detector(args: argparse.Namespace, sources: list[str]) -> list[str]:
     """Warn, also on stderr, if the detector has learnt from the ranker's test data."""
     from gecjury.corpus.leakage import sentence_key
-    from gecjury.refless.training.detection import detection_keys
+    from gecjury.refless.data.labelled import detection_keys
 
     keys = detection_keys(None, args.detector)
     # A source that several annotators corrected counts once.

@@ -64,10 +64,8 @@ def train(args: argparse.Namespace, recipe: JudgeRecipe, options: Mapping[str, A
     )
     names = " ".join(map(shown_name, args.inputs))
     answers = ANSWERS[recipe.protocol]
-    lessons = [
-        Lesson(tuple(asked.messages), asked.rows, tuple(asked.shares[answer] for answer in answers))
-        for asked in taught_questions(judge, sources, outputs, points.tolist(), language)
-    ]
+    taught = taught_questions(judge, sources, outputs, points.tolist(), language)
+    lessons = [Lesson(*question) for question in taught]
     job = JudgeJob(
         recipe=replace(recipe, language=language.code),
         data=data,

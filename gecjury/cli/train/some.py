@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gecjury.corpus.languages.language import Language
     from gecjury.corpus.splits import Split
     from gecjury.refless.data.annotations import Annotations
-    from gecjury.refless.training.detection import DetectionData
+    from gecjury.refless.data.labelled import DetectionData
     from gecjury.report.result import Result
 
 _ARTIFICIAL = "artificial"
@@ -137,9 +137,9 @@ def _detection(args: argparse.Namespace, language: Language) -> DetectionData:
         DataError: data is missing; names the remedy.
     """
     from gecjury.core.errors import DataError, OptionError
+    from gecjury.refless.data.labelled import DetectionData
     from gecjury.refless.data.pairs import read_parallel
     from gecjury.refless.data.rated_sets import read_treebank_text
-    from gecjury.refless.training.detection import DetectionData
 
     if _ARTIFICIAL not in args.detection:
         return DetectionData(labelled=labelled_text(args, args.detection, language.code))

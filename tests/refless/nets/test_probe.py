@@ -15,10 +15,10 @@ from gecjury.core.runtime import Bar, Progress, Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.models.encoder import forget
 from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.labelled import DetectionData
 from gecjury.refless.data.pairs import Correction, token_edits
 from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.nets.probe import KERNEL_FILE, plain_text
-from gecjury.refless.training.detection import DetectionData
 from gecjury.refless.training.recipe import Recipe
 from gecjury.refless.training.some import train_some
 from tests import tiny
