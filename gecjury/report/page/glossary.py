@@ -1,4 +1,4 @@
-"""Explanations of terms on the comparison page, and full names and papers of metrics."""
+"""Explanations of terms on the comparison page, and the papers of metrics."""
 
 from __future__ import annotations
 
@@ -44,36 +44,11 @@ TERMS: Mapping[str, tuple[str, str]] = {
 """Terms as tables spell them, and a sentence or two on their meaning, by the card's anchor."""
 
 
-NAMES: Mapping[str, str] = {
-    "asano": "grammaticality, fluency and meaning preservation",
-    "cleme": "Chunk-Level Multi-reference Evaluation",
-    "cleme2": "Chunk-Level Multi-reference Evaluation 2.0",
-    "errant": "Error Annotation Toolkit",
-    "gleu": "Generalized Language Evaluation Understanding",
-    "gleu-official": "Generalized Language Evaluation Understanding, authors’ script",
-    "green": "n-gram F-score of edits",
-    "i-measure": "Improvement Measure",
-    "impara": "Impact-based Metric using Parallel Data",
-    "llm-e": "language model as judge of edits",
-    "llm-s": "language model as judge of sentences",
-    "m2": "MaxMatch",
-    "pt-errant": "ERRANT weighted by a pretrained metric",
-    "pt-m2": "MaxMatch weighted by a pretrained metric",
-    "scribendi": "Scribendi Score",
-    "sent-errant": "Error Annotation Toolkit, mean over sentences",
-    "sentm2": "MaxMatch, mean over sentences",
-    "some": "Sub-metrics Optimized for Manual Evaluation",
-    "uot-errant": "ERRANT by unbalanced optimal transport",
-}
-"""Full names or descriptions of metrics; for other metrics their own summary is shown."""
-
-
 def metric_names(signatures: Iterable[str]) -> list[tuple[str, str, str, str]]:
     """Return the metrics of signatures, each once; those that are not registered are left out.
 
     Returns:
-        The name on the command line; the full name, or a description; author and year of the paper
-        and its address, "" if there is none.
+        The name on the command line; its summary; author and year of the paper and its address, "" if there is none.
     """
     plain = [signature.partition("|")[0] for signature in signatures]
     metrics = []
@@ -82,7 +57,5 @@ def metric_names(signatures: Iterable[str]) -> list[tuple[str, str, str, str]]:
             scorer = scorer_class(name)
         except (OptionError, MissingExtraError):
             continue
-        # Another package cannot use the name of a built-in metric.
-        full = NAMES.get(name, scorer.summary)
-        metrics.append((name, full, scorer.paper, address_of(name)))
+        metrics.append((name, scorer.summary, scorer.paper, address_of(name)))
     return metrics
