@@ -48,7 +48,8 @@ def metric_names(signatures: Iterable[str]) -> list[tuple[str, str, str, str]]:
     """Return the metrics of signatures, each once; those that are not registered are left out.
 
     Returns:
-        The name on the command line; its summary; author and year of the paper and its address, "" if there is none.
+        The name on the command line, its summary, author and year of the paper, and its address,
+        which is "" if there is none.
     """
     plain = [signature.partition("|")[0] for signature in signatures]
     metrics = []
