@@ -321,7 +321,7 @@ def settings_from(settings: type[T], values: Mapping[str, Any], base: T | None =
             (inner.setdefault(holder, {}) if holder else fields)[name] = one.read_all(value)
     for field in dataclasses.fields(settings):  # type: ignore[arg-type]  # any dataclass
         if field.name in inner:
-            nested = getattr(base, field.name, field.default)
+            nested: Any = getattr(base, field.name, field.default)
             fields[field.name] = dataclasses.replace(nested, **inner[field.name])
     return settings(**fields) if base is None else dataclasses.replace(base, **fields)  # type: ignore[type-var]
 

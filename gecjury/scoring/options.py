@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,7 @@ _OWN_FILE = re.compile(r"([^=,]+?\.py:\w+)(?::(.*))?", re.DOTALL)
 
 
 @cache
-def metric_options(metric: type[Scorer]) -> Mapping[str, Option]:
+def metric_options(metric: type[Scorer]) -> dict[str, Option]:
     """Return the options of a metric by name, in the order of its settings."""
     return {
         option.keyword: replace(option, label=f"{metric.name}: {option.keyword}=")

@@ -2,7 +2,7 @@
 
 Example:
     >>> from gecjury import compare
-    >>> result = compare("sample", ["green", "changes"], human="both", resample="none")
+    >>> result = compare("sample", ["green", "changes"], human="edit", resample="none")
     >>> [row["metric"] for row in result.rows()][:2]
     ['green', 'changes']
 """
