@@ -7,10 +7,11 @@ table.sentences, table.totals["mine"], str(table.signature)
 
 These commands are also functions of the same names: `score`, `rank`, `diff`, `alarms`, `pick`,
 `power`, `attack`, `maege`, `tune`, `explain`, `compare`, `estimate`. Each accepts data (a corpus, a
-benchmark or a benchmark's name; `maege` and `tune` accept their own kind of data), metrics and
-settings, and returns a `Result` of tables: `rows()` has the records of the main one.
+benchmark or a benchmark's name; `maege` and `tune` accept their own kind of data), metrics, and the
+options of its command as keywords, and returns a `Result` of tables: `rows()` has the records of
+the main one. `help(gecjury.rank)` lists the keywords with their values and defaults.
 
-ranked = gecjury.rank("sample", ["green", "gleu"])
+ranked = gecjury.rank("sample", ["green", "gleu"], aggregate="mean")
 print(ranked)
 pandas.DataFrame(ranked.rows())
 """

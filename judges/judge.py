@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 import time
 from abc import abstractmethod
@@ -16,6 +15,7 @@ import numpy as np
 from gecjury.core.addresses import SERVER_VARIABLE, default_server, public_address
 from gecjury.core.errors import OptionError, known_name
 from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.leakage import corpus_texts
@@ -34,11 +34,6 @@ from gecjury.scoring.signature import Setting, Signature
 
 # Marks options that decide where a score is computed, never its value.
 _PLACE = {"place": True}
-_BOUNDS = {
-    **dict.fromkeys(("repeats", "tries", "max_tokens"), (1, math.inf)),
-    "seed": (0, math.inf),
-    "temperature": (0, 2),
-}
 
 
 @dataclass(frozen=True)
@@ -89,15 +84,15 @@ class Judge(Scorer):
     base_url: str | None = field(default=None, repr=False)
     context: str = "corpus"
     scoring: Literal["argmax", "expected"] = "argmax"
-    repeats: int = 1
+    repeats: int = option(1, least=1)
     panel: Literal["mean", "median", "majority"] = "mean"
-    temperature: float = 0.0
-    seed: int = 0
-    max_tokens: int | None = None
+    temperature: float = option(0.0, least=0, most=2)
+    seed: int = option(0, least=0)
+    max_tokens: int | None = option(None, least=1)
     thinking: bool = False
     effort: Effort = "auto"
     structured: Literal["auto", "schema", "text"] = "auto"
-    tries: int = 3
+    tries: int = option(3, least=1)
     engine: str | None = field(default=None, metadata=_PLACE)
     prompt: str | None = None
     examples: str | None = None
@@ -105,14 +100,9 @@ class Judge(Scorer):
     criterion: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for backend in self.backend.split("+"):
             known_name(f"backend of {self.name}", backend, BACKENDS)
-        for name, (low, high) in _BOUNDS.items():
-            value = getattr(self, name)
-            if value is not None and not low <= value <= high:
-                most = "or more" if high == math.inf else f"to {high}"
-                fault = f"{self.name}: {name}={value} is out of range"
-                raise OptionError(f"{fault}; expected {low} {most}")
         if self.thinking and self.effort == "none":
             raise OptionError(f"{self.name}: effort=none and thinking=true cannot be combined")
         if self.model:

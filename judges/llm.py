@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Literal
 
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.languages.language import Language
 from gecjury.judges.asking.ask import Question
@@ -75,16 +76,15 @@ class GroupJudge(Judge, GroupScorer):
     version: ClassVar[int] = 2
 
     protocol: Literal["listwise", "pointwise", "pairwise"] = "listwise"
-    orders: int = 1
+    orders: int = option(1, least=1)
 
     def __post_init__(self) -> None:
-        most = _MOST_ORDERS[self.protocol]
-        if not 1 <= self.orders <= most:
-            raise OptionError(
-                f"{self.name}: orders={self.orders} is out of range; protocol={self.protocol} "
-                f"accepts 1 to {most}"
-            )
         super().__post_init__()
+        if self.orders > (most := _MOST_ORDERS[self.protocol]):
+            raise OptionError(
+                f"{self.name}: orders={self.orders}: expected 1 to {most} with "
+                f"protocol={self.protocol}"
+            )
 
     @property
     def usual_wording(self) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from gecjury.cli.options import add_options
-from gecjury.core.settings import REQUIRED, check, option, options_of
+from gecjury.core.settings import REQUIRED, option, options_of
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
@@ -71,9 +71,6 @@ class DatasetOptions:
     columns: tuple[str, ...] = option((), "--column", metavar="ROLE=NAME")
     keep: str | None = option(None, metavar="CONDITION")
     engine: Literal["local", "ray"] = "local"
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True, kw_only=True)

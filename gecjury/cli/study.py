@@ -17,7 +17,7 @@ from gecjury.cli.inputs import (
 )
 from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import tell
-from gecjury.core.errors import InputError, known_name
+from gecjury.core.errors import InputError, OptionError, known_name
 from gecjury.core.settings import options_of, settings_from
 from gecjury.core.textfiles import read_toml, write_text
 
@@ -152,13 +152,8 @@ def read_study(path: str) -> dict[str, Any]:
     settings = {}
     for key, value in record["settings"].items():
         option = options[known_name(f"setting of {path}", key.replace("_", "-"), [*options])]
-        values = value if option.many and isinstance(value, list) else [value]
-        kinds: tuple[type, ...] = (int, float) if option.kind is float else (option.kind,)
-        if any(type(one) not in kinds for one in values) or option.many > isinstance(value, list):
-            expected = f"{'a list of ' * option.many}{option.kind.__name__}"
-            raise InputError(f"{path}: settings.{key} = {value!r:.60}; expected {expected}")
-        # Choices are written with dashes, as on the command line.
-        if option.choices and isinstance(value, str) and value not in option.choices:
-            value = value.replace("-", "_")
-        settings[option.name] = value
+        try:
+            settings[option.name] = option.read_all(value)
+        except OptionError as error:
+            raise InputError(f"{path}: settings.{key}: {error}") from None
     return {**record, "settings": settings, "weights": record["weights"] or None}

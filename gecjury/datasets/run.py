@@ -18,7 +18,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -203,13 +203,15 @@ def _scorers(metrics: Metric | Sequence[Metric]) -> list[Scorer]:
 
 def _typed(scorer: Scorer) -> str:
     """Return a metric as given on the command line, with every option that is not the default."""
+    from gecjury.scoring.options import metric_options
+
     options = []
-    for field in fields(scorer):
-        value = getattr(scorer, field.name)
-        if field.init and (field.default is MISSING or value != field.default):
+    for name, option in metric_options(type(scorer)).items():
+        value = getattr(scorer, option.path)
+        if option.required or value != option.default:
             plain = str(value).lower() if isinstance(value, bool) else str(value)
             plain = "none" if value is None else plain.replace(",", "\\,")
-            options.append(f"{scorer.typed.get(field.name, field.name)}={plain}")
+            options.append(f"{name}={plain}")
     name = name_elsewhere(scorer)
     return f"{name}:{','.join(options)}" if options else name
 

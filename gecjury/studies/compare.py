@@ -1,9 +1,8 @@
 """Compare metrics of any family with a benchmark's human judgments: `gecjury compare`.
 
 Example:
-    >>> from gecjury import Compare, Resampling, compare
-    >>> settings = Compare(resampling=Resampling(over="none"))
-    >>> result = compare("sample", ["green", "changes"], settings)
+    >>> from gecjury import compare
+    >>> result = compare("sample", ["green", "changes"], human="edit", resample="none")
     >>> [row["metric"] for row in result.rows()][:2]
     ['green', 'changes']
 """

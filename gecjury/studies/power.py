@@ -69,7 +69,7 @@ class Power(Study):
     )
     pair: tuple[str, ...] = option((), "--system", metavar="NAME")
     questions: tuple[Question, ...] = option((), "--what")
-    power: float = option(0.8, metavar="P", within=(0, 1))
+    power: float = option(0.8, metavar="P", above=0, below=1)
     resampling: Resampling = option(
         Resampling(over="sentences", resamples=300), offers=("level", "resamples")
     )

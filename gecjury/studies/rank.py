@@ -4,7 +4,7 @@ Systems are scored once; `gecjury.scoring.system_tests` computes intervals and t
 
 Example:
     >>> from gecjury import rank
-    >>> [row["system"] for row in rank("sample", ["green"]).rows()]
+    >>> [row["system"] for row in rank("sample", ["green"], resamples=200).rows()]
     ['careful', 'cautious', 'hasty', 'fluent', 'spelling', 'noisy']
 """
 

@@ -50,7 +50,7 @@ class Estimate(Study):
     labels: str | None = option(None, metavar="FILE")
     human: View | None = option(None, needs={"labels": ()})
     draw: int | None = option(None, metavar="N", least=LEAST)
-    confidence: float = option(0.95, metavar="C", within=(0, 1))
+    confidence: float = option(0.95, metavar="C", above=0, below=1)
     seed: int = option(0, least=0)
 
     def __post_init__(self) -> None:

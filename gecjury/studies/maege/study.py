@@ -2,13 +2,13 @@ r"""How well metrics follow texts whose order of quality is known: `gecjury maeg
 
 Example:
     >>> import pathlib, tempfile
-    >>> from gecjury import Maege, maege
+    >>> from gecjury import maege
     >>> edit = "A 1 2|||R:VERB|||{}|||REQUIRED|||-NONE-|||{}"
     >>> lines = ["S He go home .", edit.format("goes", 0), edit.format("went", 1)]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     gold = pathlib.Path(folder, "gold.m2")
     ...     _ = gold.write_text(10 * ("\n".join(lines) + "\n\n"))
-    ...     result = maege(str(gold), ["green"], Maege(seeds=1))
+    ...     result = maege(str(gold), ["green"], seeds=1)
     >>> result.rows()[0]["metric"]
     'green'
 """
