@@ -118,26 +118,22 @@ Bias = Row[Preference]
 """A metric's preference for one side against one view of the judgments."""
 
 
-def measure_biases(
-    study: Study, views: Sequence[View], tables: Sequence[ScoreTable], runtime: Runtime
-) -> tuple[Bias, ...]:
+def measure_biases(study: Study, tables: Sequence[ScoreTable]) -> tuple[Bias, ...]:
     """Return the biases of judges, or of all metrics if the settings ask for it, view by view.
 
     A panel of judges has the families of all its models.
 
     Args:
         study: the benchmark and the settings.
-        views: views of the human judgments.
         tables: scores, one table per metric.
-        runtime: gives the cache of edits.
     """
     corpus = study.benchmark.corpus
     how = study.settings
     audited = [table for table in tables if how.audit or "audit" in table.statistics.details]
-    judged = [view for view in views if study.benchmark.rankings.get(view)]
+    judged = [view for view in study.views if study.benchmark.rankings.get(view)]
     if not audited or not judged or how.level not in ("sentence", "all"):
         return ()
-    sizes = _sizes(corpus, runtime)
+    sizes = _sizes(corpus, study.runtime)
     rows = []
     for table in audited:
         sides: dict[Side, tuple[IntArray, tuple[str, ...]]] = {

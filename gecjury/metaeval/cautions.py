@@ -104,19 +104,18 @@ def _folder(benchmark: Benchmark, part: str) -> str:
     return "" if benchmark.name in BENCHMARKS else f" put {part} into its folder,"
 
 
-def check_study(study: Study, views: Sequence[View]) -> None:
+def check_study(study: Study) -> None:
     """Refuse a comparison that cannot give a single figure.
 
     Args:
         study: benchmark and settings.
-        views: the human judgments asked for.
 
     Raises:
         OptionError: the benchmark lacks the human scores of systems asked for.
         InputError: there are fewer than three systems for correlations, or no decided pair of the
             systems.
     """
-    for view in views:
+    for view in study.views:
         study.human(view)
     names, level = study.benchmark.corpus.names, study.settings.level
     if level == "system" and study.benchmark.places:
@@ -130,7 +129,7 @@ def check_study(study: Study, views: Sequence[View]) -> None:
             f"({', '.join(names)}): a correlation needs three or more; choose another set with "
             "--systems, or --level sentence"
         )
-    for view in views:
+    for view in study.views:
         if level != "sentence" or not study.benchmark.rankings.get(view):
             continue
         if not any(len(part.decided) for part in study.judged(view).parts()):
@@ -158,7 +157,6 @@ def check_scored(results: Sequence[Result]) -> None:
 
 def cautions(
     study: Study,
-    views: Sequence[View],
     results: Sequence[Result],
     chance: Sequence[Result] = (),
     *,
@@ -169,7 +167,6 @@ def cautions(
 
     Args:
         study: the benchmark, and the settings of the levels and intervals.
-        views: the human judgments that metrics were compared with.
         results: the results of the metrics, with their intervals.
         chance: the results of the chance baselines.
         tested: True if differences between metrics were tested.
@@ -195,7 +192,7 @@ def cautions(
         "No significance tests": _NO_TESTS if not tested and len(compared) > 1 else "",
     }
     notes = [
-        *(note for view in views for note in _of_judgments(study, view)),
+        *(note for view in study.views for note in _of_judgments(study, view)),
         *(note for result in chance if (note := _of_change(result))),
         *(note for result in results for note in _of_result(study, result)),
     ]

@@ -20,7 +20,7 @@ from gecjury.benchmarks.table import View
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray
 from gecjury.metaeval.ratings import against_rest
 from gecjury.metaeval.study import LEAST_SENTENCES, Figures, Study, mean_by_rater
-from gecjury.metaeval.uncertainty import LEAST_SYSTEMS, Uncertainty, resampled_human_scores
+from gecjury.metaeval.uncertainty import LEAST_SYSTEMS, Draws, resampled_human_scores
 from gecjury.stats.bootstrap import Interval, interval
 from gecjury.stats.correlation import MEASURES, correlations
 from gecjury.stats.counts import ratio
@@ -65,7 +65,7 @@ class AmongPeople(Figures):
     intervals: Mapping[str, Interval]
 
 
-def among_people(measured: Uncertainty, views: Sequence[View]) -> tuple[AmongPeople, ...]:
+def among_people(measured: Draws) -> tuple[AmongPeople, ...]:
     """Return a row for each metric, then chance, then people, by view.
 
     A view has rows if two annotators judged the same pairs, or if each of several annotators
@@ -73,11 +73,10 @@ def among_people(measured: Uncertainty, views: Sequence[View]) -> tuple[AmongPeo
 
     Args:
         measured: the metrics, then the chance baselines, with their draws.
-        views: the human judgments.
     """
     study, level = measured.study, measured.study.settings.level
     rows: list[AmongPeople] = []
-    for view in views:
+    for view in study.views:
         if not study.benchmark.rankings.get(view):
             continue
         figures: dict[str, tuple[FloatArray, FloatArray | None]] = {}
@@ -92,7 +91,7 @@ def among_people(measured: Uncertainty, views: Sequence[View]) -> tuple[AmongPeo
 
 
 def _rows(
-    measured: Uncertainty,
+    measured: Draws,
     view: View,
     figures: Mapping[str, tuple[FloatArray, FloatArray | None]],
     fields: Mapping[str, Sequence[int | None]],
@@ -116,7 +115,7 @@ def _rows(
 
 
 def _over_systems(
-    measured: Uncertainty,
+    measured: Draws,
     view: View,
     figures: dict[str, tuple[FloatArray, FloatArray | None]],
     fields: dict[str, Sequence[int | None]],
@@ -174,7 +173,7 @@ def _over_systems(
 
 
 def _over_pairs(
-    measured: Uncertainty,
+    measured: Draws,
     view: View,
     figures: dict[str, tuple[FloatArray, FloatArray | None]],
     fields: dict[str, Sequence[int | None]],
@@ -203,7 +202,7 @@ def _over_pairs(
 
 
 def _twice_judged(
-    measured: Uncertainty, view: View
+    measured: Draws, view: View
 ) -> tuple[IntArray, IntArray, IntArray, list[PairOutcomes]]:
     """Return both systems and the sentence of each judgment, and outcomes of metrics and people."""
     study, ties = measured.study, measured.study.settings.ties
@@ -277,13 +276,13 @@ def _varies(scores: FloatArray, scored: BoolArray) -> bool:
     return len(values) > 2 and bool((values != values[0]).any())
 
 
-def _metrics(measured: Uncertainty) -> list[int]:
+def _metrics(measured: Draws) -> list[int]:
     """Return the indices of the entries that are tested: all except chance."""
     families = [entry.table.signature.family for entry in measured.entries]
     return [row for row, family in enumerate(families) if family != "chance"]
 
 
-def _clusters(measured: Uncertainty, values: FloatArray, p: FloatArray) -> list[int | None]:
+def _clusters(measured: Draws, values: FloatArray, p: FloatArray) -> list[int | None]:
     """Return clusters of metrics and people, in the order of all rows; None for chance."""
     places = [*_metrics(measured), len(measured.entries)]
     level = measured.study.settings.resampling.level

@@ -74,7 +74,7 @@ class Annotators:
 
 
 @dataclass(frozen=True)
-class IntervalsAndTests:
+class Uncertainty:
     """Settings and results of the intervals and tests.
 
     Attributes:
@@ -153,7 +153,7 @@ class Comparison:
     chance: tuple[Result, ...]
     annotators: Mapping[View, Annotators]
     people: tuple[AmongPeople, ...]
-    uncertainty: IntervalsAndTests | None
+    uncertainty: Uncertainty | None
     edits: EditComparison | None
     ratings: tuple[Rated, ...]
     segments: tuple[Segmented, ...]

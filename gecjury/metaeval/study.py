@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Generic, TypeVar, get_args
@@ -36,8 +36,10 @@ from gecjury.core.arrays import (
     settled,
 )
 from gecjury.core.errors import InputError, OptionError, known_name
+from gecjury.core.runtime import Runtime
 from gecjury.metaeval.chance import chance_scores, sentence_table
 from gecjury.metaeval.settings import HumanKind, Settings
+from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, interval, sentence_counts
 from gecjury.stats.correlation import correlations
@@ -161,11 +163,17 @@ class Row(Generic[Agreement]):
 
 @dataclass(frozen=True)
 class Study:
-    """A benchmark and settings, with which score tables are compared with people.
+    """What is compared: metrics with the human judgments of a benchmark, under some settings.
+
+    `gecjury.metaeval.comparison.checked` makes one from what a user asked for.
 
     Attributes:
         benchmark: corpus, judgments and human scores.
         settings: settings of the comparison.
+        metrics: metrics of the levels above edits.
+        edit_metrics: metrics of the edit level.
+        untried: names of the metrics that the edit level leaves out because they would cost much.
+        runtime: device, workers and the like.
         rounded: metrics rounded to the levels of a judge, which are added to the chance tables.
         sentence_draws: resampled sentences, draws × sentences, if benchmarks that share sources
             draw them together; None to draw them with the seed.
@@ -173,8 +181,17 @@ class Study:
 
     benchmark: Benchmark
     settings: Settings = field(default_factory=Settings)
+    metrics: tuple[Scorer | ScoreTable, ...] = ()
+    edit_metrics: tuple[Scorer, ...] = ()
+    untried: tuple[str, ...] = ()
+    runtime: Runtime = field(default_factory=Runtime)
     rounded: tuple[ScoreTable, ...] = ()
     sentence_draws: IntArray | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The views of the human judgments that metrics are compared with."""
+        return self.settings.views(self.benchmark.view, self.benchmark.views)
 
     def human_kind(self, view: View) -> str:
         """Return the human column in use, such as `trueskill`.
@@ -258,7 +275,7 @@ class Study:
         corpus = self.benchmark.corpus
         return sampled_opponents(len(corpus.names), len(corpus))
 
-    def evaluate(self, table: ScoreTable, views: Sequence[View]) -> list[Result]:
+    def evaluate(self, table: ScoreTable) -> list[Result]:
         """Compare one metric's scores with each view.
 
         Raises:
@@ -286,7 +303,7 @@ class Study:
                 missing=table.missing,
                 doubly_judged=self.over_doubly_judged(table, view),
             )
-            for view in views
+            for view in self.views
         ]
 
     def over_systems(
@@ -491,12 +508,12 @@ class Study:
         made = (sentence_table(name, corpus.names, table) for name, table in scores.items())
         return (*made, *self.rounded)
 
-    def chance(self, views: Sequence[View]) -> list[Result]:
+    def chance(self) -> list[Result]:
         """Return the results of a constant, a random and a copy-the-source metric."""
         return [
             replace(result, signature=result.label)
             for table in self.chance_tables
-            for result in self.evaluate(table, views)
+            for result in self.evaluate(table)
         ]
 
     @cached_property

@@ -18,7 +18,7 @@ from gecjury.metaeval.result import (
     SYSTEM_STATISTICS,
     Annotators,
     Comparison,
-    IntervalsAndTests,
+    Uncertainty,
     edit_rows,
     sentence_key,
 )
@@ -408,7 +408,7 @@ def _swapped(settings: Settings) -> str:
     return f"{cells}: holds for other sentences by these systems"
 
 
-def _how(settings: Settings, uncertainty: IntervalsAndTests) -> dict[str, Any]:
+def _how(settings: Settings, uncertainty: Uncertainty) -> dict[str, Any]:
     record = {**asdict(settings.resampling), "seed": settings.seed}
     record["aggregate_resampled"] = settings.resampling.draws_sentences
     return {**record, "human_resampled": uncertainty.human_resampled}

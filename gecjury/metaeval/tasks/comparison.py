@@ -1,6 +1,6 @@
 """Comparison of metrics over several benchmarks: a table of metric × task, averages and tests.
 
-A task is a benchmark, a kind of human judgments and a level. `Trial` compares each benchmark
+A task is a benchmark, a kind of human judgments and a level. Each benchmark is compared
 separately. This module combines the comparisons as in the metrics tasks of WMT (Freitag et al.
 2024): by a weighted average over tasks, and a paired permutation test over all tasks.
 """
@@ -21,10 +21,11 @@ from gecjury.benchmarks.table import View
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray
 from gecjury.core.errors import GecjuryError, InputError, OptionError, known_name
 from gecjury.core.runtime import Runtime
-from gecjury.metaeval.comparison import Trial
+from gecjury.metaeval.comparison import checked, compared, plans
 from gecjury.metaeval.ratings import Segmented, rated_points
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Settings
+from gecjury.metaeval.study import Study
 from gecjury.metaeval.tasks.swaps import (
     LEAST_UNITS,
     CorrelationSwaps,
@@ -183,7 +184,7 @@ class TaskTrial:
 
     Attributes:
         scorers: the metrics.
-        trials: trials by the benchmark's name.
+        studies: what is compared, by the benchmark's name.
         absent: by the benchmark's name the metrics that lack what they need, with the reason.
         tasks: the tasks.
         groups: names of the benchmarks of each group.
@@ -191,7 +192,7 @@ class TaskTrial:
     """
 
     scorers: tuple[Scorer, ...]
-    trials: Mapping[str, Trial]
+    studies: Mapping[str, Study]
     absent: Mapping[str, Mapping[Scorer, str]]
     tasks: tuple[Task, ...]
     groups: tuple[tuple[str, ...], ...]
@@ -223,7 +224,7 @@ class TaskTrial:
                 computed on it.
         """
         _refuse_same(benchmarks)
-        trials: dict[str, Trial] = {}
+        studies: dict[str, Study] = {}
         absent: dict[str, dict[Scorer, str]] = {}
         tasks: list[Task] = []
         for benchmark in benchmarks:
@@ -237,32 +238,30 @@ class TaskTrial:
             if benchmark.places:
                 # Without systems there is no test at system level.
                 here = replace(settings, statistic="pearson", cluster_test="perm-systems")
-            trial = Trial.of(benchmark, scorers, here, runtime, absent=missing)
-            if not trial.scored:
+            study = checked(benchmark, scorers, here, runtime, absent=missing)
+            if not study.metrics:
                 raise InputError(
                     f"{name}: no metric can be computed; {next(iter(missing.values()))}"
                 )
-            of_benchmark = list(_tasks(trial))
+            of_benchmark = list(_tasks(study))
             if not of_benchmark:
                 raise InputError(
                     f"{name}: no task at level {settings.level}: it has neither three systems with "
                     "human scores nor judged pairs of corrections; leave it out"
                 )
-            trials[name], absent[name] = trial, missing
+            studies[name], absent[name] = study, missing
             tasks += of_benchmark
-        # The trials' benchmarks have only the sentences that --limit has drawn.
-        groups, draws = _grouped([one.study.benchmark for one in trials.values()], settings)
+        # The studies' benchmarks have only the sentences that --limit has drawn.
+        groups, draws = _grouped([study.benchmark for study in studies.values()], settings)
         number = {name: place for place, names in enumerate(groups) for name in names}
         tasks = [replace(task, group=number[task.benchmark]) for task in tasks]
-        trials |= {
-            name: replace(trials[name], study=replace(trials[name].study, sentence_draws=shared))
-            for name, shared in draws.items()
-        }
-        return cls(tuple(scorers), trials, absent, _weighted(tasks, weights), groups, settings)
+        for name, shared in draws.items():
+            studies[name] = replace(studies[name], sentence_draws=shared)
+        return cls(tuple(scorers), studies, absent, _weighted(tasks, weights), groups, settings)
 
     def plans(self) -> list[Plan]:
         """Return the requests that `compare` would send to paid services, without sending them."""
-        return [plan for trial in self.trials.values() for plan in trial.plans()]
+        return [plan for study in self.studies.values() for plan in plans(study)]
 
     def compare(self, score_files: str | Path | None = None) -> TaskComparison:
         """Compare on every benchmark, and combine the comparisons.
@@ -275,14 +274,14 @@ class TaskTrial:
         """
         comparisons: dict[str, Comparison] = {}
         reasons: dict[str, dict[Scorer, str]] = {}
-        for name, trial in self.trials.items():
+        for name, study in self.studies.items():
             failed: dict[Scorer, str] = {}
             folder = None if score_files is None else Path(score_files) / name
             try:
-                comparisons[name] = trial.compare(folder, failed=failed)
+                comparisons[name] = compared(study, folder, failed=failed)
             except GecjuryError as error:
                 # The other benchmarks continue; if all fail, the last error is raised.
-                if not comparisons and len(reasons) + 1 == len(self.trials):
+                if not comparisons and len(reasons) + 1 == len(self.studies):
                     raise
                 failed |= {s: str(error) for s in self.scorers if s not in failed}
             reasons[name] = failed
@@ -361,10 +360,9 @@ def _source_keys(benchmark: Benchmark) -> list[tuple[str, int]]:
     return keys
 
 
-def _tasks(trial: Trial) -> Iterator[Task]:
+def _tasks(study: Study) -> Iterator[Task]:
     """Yield the tasks of a benchmark."""
-    study, views = trial.study, trial.views
-    settings, benchmark = study.settings, study.benchmark
+    views, settings, benchmark = study.views, study.settings, study.benchmark
     for view in views:
         task = Task(benchmark.name, view, "system", settings.statistic, len(views))
         scored = np.count_nonzero(~np.isnan(study.human(view)))
@@ -644,7 +642,7 @@ class _Swapped:
         study, tables = comparison.study, comparison.tables
         if task.statistic == "spa":
             wanted = study.human_differences(task.human)
-            assert wanted is not None  # otherwise `Trial` has refused the statistic
+            assert wanted is not None  # otherwise `checked` has refused the statistic
             return soft_swaps(wanted, tables[one].sentences, tables[two].sentences)
         if task.level == "system":
             results = [r for r in comparison.results if r.view == task.human]

@@ -72,8 +72,8 @@ def biases(
     table = sentence_table("m", data.corpus.names, scores)
     audit = {"members": [{"model": model} for model in models or ("mine",)], "rows": []}
     table = replace(table, statistics=replace(table.statistics, details={"audit": audit}))
-    study = Study(data, settings)
-    rows = measure_biases(study, ("edit",), [table], Runtime(use_cache=False))
+    study = Study(data, settings, runtime=Runtime(use_cache=False))
+    rows = measure_biases(study, [table])
     return {row.agreement.side: row for row in rows}
 
 
@@ -134,7 +134,7 @@ def test_the_own_family_of_a_judge_and_of_a_panel() -> None:
 
 def test_only_judges_have_biases() -> None:
     table = sentence_table("m", TOY.corpus.names, SCORES)
-    assert measure_biases(Study(TOY, PLAIN), ("edit",), [table], Runtime(use_cache=False)) == ()
+    assert measure_biases(Study(TOY, PLAIN), [table]) == ()
 
 
 def planted(seed: int, lines: int = 120) -> tuple[Benchmark, FloatArray]:
@@ -219,7 +219,7 @@ def test_invalid_replies_count_as_wrong(
 ) -> None:
     study = Study(TOY, Settings(ties=ties))
     table = sentence_table("m", TOY.corpus.names, REPLIES)
-    (result,) = study.evaluate(table, ("edit",))
+    (result,) = study.evaluate(table)
     assert result.sentence is not None
     assert result.sentence.accuracy == pytest.approx(accuracy)
     assert accuracy_with_invalid(study, table, result, INVALID) == pytest.approx(with_invalid)
@@ -233,7 +233,7 @@ def test_an_audit_includes_the_agreement_with_people() -> None:
     plain = sentence_table("m", TOY.corpus.names, REPLIES)
     entry = {"members": INVALID, "rows": [], "panel": {"ordinal": 0.4}}
     table = replace(plain, statistics=replace(plain.statistics, details={"audit": entry}))
-    results = study.evaluate(table, ("edit",))
+    results = study.evaluate(table)
     (audit,) = judges_audits(
         study, [table, replace(plain, statistics=plain.statistics)], results, {}
     )

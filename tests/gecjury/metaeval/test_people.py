@@ -13,7 +13,7 @@ from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.people import AmongPeople, among_people
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
-from gecjury.metaeval.uncertainty import Uncertainty
+from gecjury.metaeval.uncertainty import Draws
 from gecjury.scoring.system_tests import Entry
 from gecjury.stats.resampling import Resampling
 from tests.gecjury.metaeval.test_study import SYSTEMS, benchmark
@@ -51,7 +51,7 @@ def rows(of: Benchmark, over: str = "none", **settings: str) -> tuple[AmongPeopl
         **settings,  # type: ignore[arg-type]
     )
     entry = Entry(sentence_table("mine", tuple(SYSTEMS), SCORES, "refless"))
-    return among_people(Uncertainty(Study(of, how), [entry]), ["edit"])
+    return among_people(Draws(Study(of, how), [entry]))
 
 
 def test_rankings_by_hand() -> None:
