@@ -91,31 +91,22 @@ Side = Literal["more edits", "longer text", "own family"]
 """The side of a pair for which a preference is measured."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preference:
-    """A metric's preference for one side of judged pairs, and people's on the same pairs.
+@dataclass(frozen=True, kw_only=True)
+class Bias(Row):
+    """A metric's preference for one side of judged pairs, against people's on the same pairs.
+
+    Of the `values`, `preferred` and `people` are the shares of the pairs in which the metric and
+    people prefer that side, ties one half, and `difference` is the first minus the second: 0
+    without a bias, NaN without pairs. `pairs` and `missing` count the pairs whose sides differ,
+    with both scores and without.
 
     Attributes:
         side: the side.
-        difference: `preferred` minus `people`, −1 to 1; 0 without a bias, NaN without pairs.
-        preferred: share of the pairs in which the metric prefers that side, ties one half.
-        people: share of the pairs in which people prefer it, ties one half.
-        pairs: number of pairs whose sides differ, with both scores.
-        missing: number of pairs whose sides differ, without a score.
         systems: systems of the judge's own family; empty for other sides.
     """
 
     side: Side
-    difference: float
-    preferred: float
-    people: float
-    pairs: int
-    missing: int
     systems: tuple[str, ...] = ()
-
-
-Bias = Row[Preference]
-"""A metric's preference for one side against one view of the judgments."""
 
 
 def measure_biases(study: Study, tables: Sequence[ScoreTable]) -> tuple[Bias, ...]:
@@ -203,20 +194,19 @@ def _rows(
         # A sign of −1, 0 or 1 is a share of 0, ½ or 1.
         shares = ((ratio(part.sum(), count.sum(), np.nan) + 1) / 2 for part in (metric, people))
         of_metric, of_people = (float(share) for share in shares)
-        preference = Preference(
-            side=side,
-            difference=of_metric - of_people,
-            preferred=of_metric,
-            people=of_people,
-            pairs=int(count.sum()),
-            missing=int(missing.sum()),
-            systems=systems,
-        )
+        values = {
+            "difference": of_metric - of_people,
+            "preferred": of_metric,
+            "people": of_people,
+            "pairs": int(count.sum()),
+            "missing": int(missing.sum()),
+        }
         drawn: dict[str, FloatArray] = {}
         if (counts := study.drawn_counts) is not None and count.any():
             gaps = counts @ (metric - people) / 2
             drawn["difference"] = ratio(gaps, counts @ count, np.nan)
-        rows.append(study.row(table, view, preference, drawn))
+        row = study.row(table, view, values, drawn)
+        rows.append(Bias(**vars(row), side=side, systems=systems))
     return rows
 
 

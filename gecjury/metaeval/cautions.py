@@ -178,7 +178,7 @@ def cautions(
     shown = results if settings.level in ("sentence", "all") else ()
     sentences = [result for result in shown if result.sentence is not None]
     compared = {result.label for result in (*systems, *sentences)}
-    bounds = [*(r.system.ci95 for r in systems), *(r.sentence_ci95 for r in sentences)]
+    bounds = [*(r.system_ci95 for r in systems), *(r.sentence_ci95 for r in sentences)]
     # The order is that in which a reader should see them, the most serious first.
     topics = {
         "Sample data": _SAMPLE if study.benchmark.sample else "",
@@ -217,10 +217,10 @@ def _of_few_systems(study: Study, systems: Sequence[Result]) -> dict[str, str]:
         return {}
     text = f"Correlations are computed over {count} systems."
     # Fisher's z of a perfect correlation is infinite, so it has no interval.
-    defined = {r.system.pearson: r for r in systems if abs(r.system.pearson) < 1}
+    defined = {r.system["pearson"]: r for r in systems if abs(r.system["pearson"]) < 1}
     if defined and count > 3:
         top = max(defined)
-        bounds = defined[top].system.ci95.get("pearson", (math.nan, math.nan))
+        bounds = defined[top].system_ci95.get("pearson", (math.nan, math.nan))
         how = f"{100 * study.settings.resampling.confidence:g}% interval"
         if any(math.isnan(bound) for bound in bounds):
             # Without draws, use the standard error of Fisher's z, 1/√(n − 3).
@@ -305,7 +305,7 @@ def _of_undefined(study: Study, systems: Sequence[Result]) -> str:
     names = [
         result.label
         for result in systems
-        if math.isnan(result.system.pearson)
+        if math.isnan(result.system["pearson"])
         and not _constant(result.scores)
         and not _constant(study.human(result.view))
     ]

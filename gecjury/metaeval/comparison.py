@@ -283,7 +283,7 @@ def _tables(
     return tables
 
 
-_Row = Row[Any] | EditResult
+_Row = Row | EditResult
 
 
 def _rounded(tables: Sequence[ScoreTable], results: Sequence[Result]) -> tuple[ScoreTable, ...]:
@@ -469,7 +469,7 @@ def _resampled(
             for of_level in (system, sentence)
         ]
         rows = [
-            replace(row, system=replace(row.system, ci95=ci95), sentence_ci95=sentence_ci95)
+            replace(row, system_ci95=ci95, sentence_ci95=sentence_ci95)
             for row, ci95, sentence_ci95 in zip(weighed[place::step], *bounds, strict=True)
         ]
         dropped[view] = sum(undefined for one in system[:count] for _, undefined in one.values())
@@ -481,9 +481,7 @@ def _resampled(
         bar.advance()
         for test in tests[view]:
             for row, cluster in enumerate(test.clusters):
-                changed: dict[str, Any] = {"sentence_cluster": cluster}
-                if test.level == "system":
-                    changed = {"system": replace(rows[row].system, cluster=cluster)}
+                changed: dict[str, Any] = {f"{test.level}_cluster": cluster}
                 rows[row] = replace(rows[row], **changed)
         weighed[place::step] = rows
     uncertainty = Uncertainty(
@@ -509,7 +507,7 @@ def _figures(
     figures: dict[DrawnLevel, dict[str, list[float]]] = {}
     if settings.level in ("system", "all"):
         figures["system"] = {
-            name: [getattr(result.system, name) for result in results] for name in SYSTEM_STATISTICS
+            name: [result.system[name] for result in results] for name in SYSTEM_STATISTICS
         }
     sentences = [result.sentence for result in results if result.sentence is not None]
     if settings.level in ("sentence", "all") and len(sentences) == len(results):
@@ -543,7 +541,7 @@ def _differences(study: Study, level: str, rows: Sequence[_Row]) -> Iterator[Dif
         # A statistic that is not defined on a benchmark is missing from some rows.
         names = [name for name in members[0].drawn if all(name in row.drawn for row in members)]
         values = {name: np.stack([row.drawn[name] for row in members]) for name in names}
-        figures = {name: [float(getattr(row.agreement, name)) for row in members] for name in names}
+        figures = {name: [float(row.values[name]) for row in members] for name in names}
         observed = {name: np.array(figures[name]) for name in names}
         yield from drawn_differences(
             {"sentences": Drawn(values, observed)},

@@ -56,6 +56,11 @@ class EditResult:
         return "edit"
 
     @property
+    def values(self) -> Mapping[str, float]:
+        """The measures by name."""
+        return vars(self.agreement)
+
+    @property
     def drawn(self) -> Mapping[str, FloatArray]:
         """Values on every draw of sources, by measure."""
         return self.agreement.drawn

@@ -22,10 +22,10 @@ from gecjury.core.arrays import BoolArray, FloatArray, IntArray
 from gecjury.core.errors import GecjuryError, InputError, OptionError, known_name
 from gecjury.core.runtime import Runtime
 from gecjury.metaeval.comparison import checked, compared, plans
-from gecjury.metaeval.ratings import Segmented, rated_points
+from gecjury.metaeval.ratings import rated_points
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Study
+from gecjury.metaeval.study import Row, Study
 from gecjury.metaeval.tasks.swaps import (
     LEAST_UNITS,
     CorrelationSwaps,
@@ -504,12 +504,12 @@ class _Together:
         ci95: Interval | None
         if task.statistic == "acc_eq":
             row = _segments(comparison)[place]
-            value, ci95 = row.agreement.acc_eq, row.intervals.get("acc_eq")
+            value, ci95 = row.values["acc_eq"], row.intervals.get("acc_eq")
         else:
             result = [r for r in comparison.results if r.view == task.human][place]
             if task.level == "system":
-                value = float(getattr(result.system, task.statistic))
-                ci95 = result.system.ci95.get(task.statistic)
+                value = result.system[task.statistic]
+                ci95 = result.system_ci95.get(task.statistic)
             else:
                 value = math.nan if result.sentence is None else result.sentence.accuracy
                 ci95 = result.sentence_ci95.get("accuracy")
@@ -548,7 +548,7 @@ class _Together:
         comparison = self.comparisons[task.benchmark]
         if task.statistic == "acc_eq":
             row = _segments(comparison)[place]
-            return (row.agreement.acc_eq, row.drawn["acc_eq"]) if row.drawn else None
+            return (row.values["acc_eq"], row.drawn["acc_eq"]) if row.drawn else None
         level: DrawnLevel = "system" if task.level == "system" else "sentence"
         draws = comparison.uncertainty.draws if comparison.uncertainty else {}
         if (of_level := draws.get((level, task.human))) is None:
@@ -686,7 +686,7 @@ class _Swapped:
 _JudgedTask = tuple[Judged, list[tuple[FloatArray, FloatArray]]]
 
 
-def _segments(comparison: Comparison) -> list[Segmented]:
+def _segments(comparison: Comparison) -> list[Row]:
     """Return the rows of the last aspect at the segment level, metrics first, in their order."""
     aspect = list(comparison.benchmark.rated)[-1]
     return [row for row in comparison.segments if row.human == aspect]

@@ -14,7 +14,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.cautions import cautions
 from gecjury.metaeval.result import SYSTEM_STATISTICS
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Result, Study, SystemAgreement
+from gecjury.metaeval.study import Result, Study
 from gecjury.stats.preferences import PreferenceAgreement
 from gecjury.stats.resampling import Resampling
 
@@ -37,7 +37,6 @@ def study(systems: int = 12, *, sample: bool = False, scores: Any = None) -> Stu
 def result(name: str, r: float, accuracy: float, **more: Any) -> Result:
     systems = more.pop("systems", 12)
     given = more.pop("scores", np.arange(systems))
-    found = SystemAgreement(dict.fromkeys(SYSTEM_STATISTICS, r), ci95=more.pop("ci95", {}))
     pairs = PreferenceAgreement(
         accuracy=accuracy,
         kendall=2 * accuracy - 1,
@@ -56,7 +55,8 @@ def result(name: str, r: float, accuracy: float, **more: Any) -> Result:
         signature=f"{name}|v1",
         view="edit",
         scores=given.astype(float),
-        system=found,
+        system=dict.fromkeys(SYSTEM_STATISTICS, r),
+        system_ci95=more.pop("ci95", {}),
         sentence=pairs,
         seconds=0.0,
         missing=more.pop("missing", 0),

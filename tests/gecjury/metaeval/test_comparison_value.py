@@ -35,7 +35,7 @@ def test_settings_are_optional_and_scorers_may_be_objects_names_or_scores() -> N
     alone = compared(table)
     named = compared("green")
     assert alone.results[0].system == named.results[0].system
-    assert found.results[0].system.pearson == named.results[0].system.pearson
+    assert found.results[0].system["pearson"] == named.results[0].system["pearson"]
     # A metric named twice is compared once.
     assert len(compared("green", "green").results) == 1
 

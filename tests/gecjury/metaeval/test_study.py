@@ -123,9 +123,9 @@ def test_system_level_by_hand() -> None:
     scores = table([[2, 2, 2], [1, 1, 1], [0, 0, 0]])
     (result,) = Study(benchmark(), Settings(aggregate="mean")).evaluate(scores)
     assert result.scores.tolist() == [2, 1, 0]
-    assert result.system.pearson == pytest.approx(1.0)
-    assert result.system.kendall == pytest.approx(1.0)
-    assert result.system.pairwise_accuracy == 1.0
+    assert result.system["pearson"] == pytest.approx(1.0)
+    assert result.system["kendall"] == pytest.approx(1.0)
+    assert result.system["pairwise_accuracy"] == 1.0
     # Expected wins: A beats both on all sentences (1), B beats C only (.5), C nobody (0).
     wins = aggregate_scores("expected-wins", scores.sentences, scores.by_system.score)
     assert wins.tolist() == [1.0, 0.5, 0.0]

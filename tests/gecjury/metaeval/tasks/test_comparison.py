@@ -58,7 +58,7 @@ def test_each_benchmark_is_compared_as_if_it_were_alone() -> None:
     assert [task.name for task in together.tasks] == [
         "first:system", "first:sentence", "second:system", "second:sentence",
     ]  # fmt: skip
-    assert row[2].value == alone.results[0].system.pearson
+    assert row[2].value == alone.results[0].system["pearson"]
     sentence = alone.results[0].sentence
     assert sentence is not None
     assert row[3].value == sentence.accuracy
