@@ -438,11 +438,11 @@ def _weigh(
 ) -> tuple[tuple[Result, ...], tuple[Result, ...], Uncertainty | None]:
     """Return results with intervals and clusters, for metrics and chance, with their details."""
     study = draws.study
-    views, chance = study.views, study.chance()
+    chance = study.chance()
     if study.settings.resampling.over == "none":
         return tuple(results), tuple(chance), None
     # The steps of a view are the intervals of each level, the tests, and the differences.
-    total = len(views) * (len(DRAWN_LEVELS) + 2)
+    total = len(study.views) * (len(DRAWN_LEVELS) + 2)
     with study.runtime.progress.task("intervals and tests", total) as bar:
         return _resampled(draws, results, chance, bar)
 
@@ -459,20 +459,16 @@ def _resampled(
     # Results are ordered by metric and then by view.
     weighed = [*results, *chance]
     for place, view in enumerate(views):
-        intervals = []
+        rows = weighed[place::step]
         for level in DRAWN_LEVELS:
-            intervals.append(draws.intervals(view, level))
+            intervals = draws.intervals(view, level)
+            for row, of_metric in enumerate(intervals):
+                bounds: Any = {name: ends for name, (ends, _) in of_metric.items()}
+                rows[row] = replace(rows[row], **{f"{level}_ci95": bounds})
+            if level == "system":
+                of_metrics = [one for of_metric in intervals[:count] for one in of_metric.values()]
+                dropped[view] = sum(undefined for _, undefined in of_metrics)
             bar.advance()
-        system, sentence = intervals
-        bounds = [
-            [{name: ends for name, (ends, _) in of_metric.items()} for of_metric in of_level]
-            for of_level in (system, sentence)
-        ]
-        rows = [
-            replace(row, system_ci95=ci95, sentence_ci95=sentence_ci95)
-            for row, ci95, sentence_ci95 in zip(weighed[place::step], *bounds, strict=True)
-        ]
-        dropped[view] = sum(undefined for one in system[:count] for _, undefined in one.values())
         tests[view] = tuple(draws.significance(view, range(count))) if count > 1 else ()
         bar.advance()
         if count > 1:
