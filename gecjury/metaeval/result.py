@@ -15,10 +15,9 @@ from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.edits.comparison import EditComparison
 from gecjury.metaeval.edits.corrections import LabelComparison
 from gecjury.metaeval.edits.measures import EditAgreement
-from gecjury.metaeval.people import PEOPLE, AmongPeople
-from gecjury.metaeval.ratings import Rated, Segmented
+from gecjury.metaeval.people import PEOPLE
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Result, Study
+from gecjury.metaeval.study import Result, Row, Study
 from gecjury.metaeval.uncertainty import Difference, Drawn, DrawnLevel, Significance
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
@@ -26,7 +25,7 @@ from gecjury.stats.correlation import MEASURES
 from gecjury.stats.figure import Figure
 
 SYSTEM_STATISTICS = (*MEASURES, "spa")
-"""Statistics of the system level, as attributes of `SystemAgreement`."""
+"""Statistics of the system level."""
 SENTENCE_STATISTICS = ("accuracy", "kendall")
 """Statistics of the sentence level, as attributes of `PreferenceAgreement`."""
 
@@ -49,6 +48,9 @@ LEVELS: Mapping[str, Sequence[str]] = {
     "label": ("auc",),
 }
 """Statistics by level, in the order in which tables show them."""
+
+_SIZES = {"rating": ("outputs",), "segment": ("pairs",), "label": ("good", "bad")}
+"""The counts of the items that figures are based on."""
 
 JUDGE = "one annotator by another"
 """The row of people at the level of edits."""
@@ -74,7 +76,7 @@ class Annotators:
 
 
 @dataclass(frozen=True)
-class IntervalsAndTests:
+class Uncertainty:
     """Settings and results of the intervals and tests.
 
     Attributes:
@@ -152,11 +154,11 @@ class Comparison:
     results: tuple[Result, ...]
     chance: tuple[Result, ...]
     annotators: Mapping[View, Annotators]
-    people: tuple[AmongPeople, ...]
-    uncertainty: IntervalsAndTests | None
+    people: tuple[Row, ...]
+    uncertainty: Uncertainty | None
     edits: EditComparison | None
-    ratings: tuple[Rated, ...]
-    segments: tuple[Segmented, ...]
+    ratings: tuple[Row, ...]
+    segments: tuple[Row, ...]
     labels: LabelComparison | None
     windows: tuple[WindowAgreement, ...]
     audits: tuple[Audit, ...]
@@ -235,9 +237,9 @@ class Comparison:
         }
         if self.settings.level in ("system", "all"):
             for name in SYSTEM_STATISTICS:
-                record[name] = float(getattr(result.system, name))
-                record |= _ends(name, result.system.ci95.get(name))
-            record["system_cluster"] = result.system.cluster
+                record[name] = float(result.system[name])
+                record |= _ends(name, result.system_ci95.get(name))
+            record["system_cluster"] = result.system_cluster
         if self.settings.level in ("sentence", "all") and result.sentence is not None:
             for name in SENTENCE_STATISTICS:
                 key = sentence_key(name)
@@ -286,11 +288,12 @@ def _comparison_figures(comparison: Comparison) -> Iterator[Figure]:
         }
         about |= {"missing": result.missing if result.family != "chance" else 0}
         if comparison.settings.level in ("system", "all"):
-            system = result.system
-            yield from _figures("system", system, system.ci95, about, cluster=system.cluster)
+            cluster = result.system_cluster
+            yield from _figures("system", result.system, result.system_ci95, about, cluster=cluster)
         if comparison.settings.level in ("sentence", "all") and result.sentence is not None:
             about |= {"cluster": result.sentence_cluster, "n": result.sentence.pairs}
-            yield from _figures("sentence", result.sentence, result.sentence_ci95, about)
+            values = {name: getattr(result.sentence, name) for name in LEVELS["sentence"]}
+            yield from _figures("sentence", values, result.sentence_ci95, about)
     if comparison.settings.level != "system":
         for view, people in comparison.annotators.items():
             agreement = people.agreement
@@ -305,11 +308,10 @@ def _comparison_figures(comparison: Comparison) -> Iterator[Figure]:
         ("label", comparison.labels.rows if comparison.labels else ()),
     ):
         for row in rows:
-            one: Any = row.agreement
-            sizes = {"rating": "outputs", "segment": "pairs"}
-            n = getattr(one, sizes[level]) if level in sizes else one.good + one.bad
+            n = sum(int(row.values.get(name, 0)) for name in _SIZES[level])
             about = {"human": row.human, "metric": row.label, "family": row.family}
-            yield from _figures(level, one, row.intervals, about, n=n, missing=one.missing)
+            about |= {"n": n, "missing": row.values["missing"]}
+            yield from _figures(level, row.values, row.intervals, about)
 
 
 def _of_edits(comparison: Comparison) -> Iterator[Figure]:
@@ -322,20 +324,20 @@ def _of_edits(comparison: Comparison) -> Iterator[Figure]:
     ]
     for label, family, one in (*entries, (JUDGE, "humans", edits.ceiling.agreement)):
         about = {"human": "edit", "metric": label, "family": family}
-        yield from _figures("edit", one, one.ci95, about, n=one.cases, missing=one.missing)
+        yield from _figures("edit", vars(one), one.ci95, about, n=one.cases, missing=one.missing)
 
 
 def _figures(
     level: str,
-    agreement: object,
+    values: Mapping[str, float],
     intervals: Mapping[str, Interval],
     about: Mapping[str, Any],
     **more: Any,
 ) -> Iterator[Figure]:
     for name in LEVELS[level]:
         low, high = intervals.get(name, (math.nan, math.nan))
-        value: Any = {"value": float(getattr(agreement, name)), "low": float(low)}
-        yield Figure(level=level, statistic=name, high=float(high), **value, **{**about, **more})
+        value = {"value": float(values[name]), "low": float(low), "high": float(high)}
+        yield Figure(level=level, statistic=name, **value, **{**about, **more})
 
 
 def sentence_key(statistic: str) -> str:

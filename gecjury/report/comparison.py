@@ -8,22 +8,19 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from gecjury.core.wording import listed, number
-from gecjury.metaeval.audit import Bias
 from gecjury.metaeval.edits.comparison import EditComparison, EditResult
-from gecjury.metaeval.edits.corrections import ANY, LabelComparison, Labelled
-from gecjury.metaeval.people import AmongPeople
-from gecjury.metaeval.ratings import Rated, Segmented
+from gecjury.metaeval.edits.corrections import ANY, LabelComparison
 from gecjury.metaeval.result import (
     SENTENCE_STATISTICS,
     SYSTEM_STATISTICS,
     Annotators,
     Comparison,
-    IntervalsAndTests,
+    Uncertainty,
     edit_rows,
     sentence_key,
 )
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Result
+from gecjury.metaeval.study import Result, Row
 from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.audit import audit_sentences, audit_tables
 from gecjury.report.result import Column, Record, Table
@@ -113,7 +110,7 @@ def document(answer: Answer) -> dict[str, Any]:
     if comparison.edits is not None:
         record |= _edit_record(comparison.edits)
     if comparison.ratings:
-        record["ratings"] = [_agreed(row) for row in comparison.ratings]
+        record["ratings"] = [{"aspect": row.human, **_agreed(row)} for row in comparison.ratings]
     if comparison.segments:
         rows = [{"human": row.human, **_agreed(row)} for row in comparison.segments]
         record["segment"] = {"rows": rows}
@@ -140,7 +137,10 @@ def document(answer: Answer) -> dict[str, Any]:
             for audit in comparison.audits
         }
     if comparison.biases:
-        record["biases"] = [{"human": row.human, **_agreed(row)} for row in comparison.biases]
+        record["biases"] = [
+            {**_fields(row, "human", "side", "systems"), **_agreed(row)}
+            for row in comparison.biases
+        ]
     if sentences := dict(audit_sentences(comparison)):
         record["audit_verdict"] = sentences
     if settings.windows:
@@ -408,7 +408,7 @@ def _swapped(settings: Settings) -> str:
     return f"{cells}: holds for other sentences by these systems"
 
 
-def _how(settings: Settings, uncertainty: IntervalsAndTests) -> dict[str, Any]:
+def _how(settings: Settings, uncertainty: Uncertainty) -> dict[str, Any]:
     record = {**asdict(settings.resampling), "seed": settings.seed}
     record["aggregate_resampled"] = settings.resampling.draws_sentences
     return {**record, "human_resampled": uncertainty.human_resampled}
@@ -468,7 +468,7 @@ def _fields(value: object, *names: str) -> dict[str, Any]:
 
 
 def _system(result: Result) -> dict[str, Any]:
-    return _fields(result.system, *SYSTEM_STATISTICS, "ci95", "cluster")
+    return {**result.system, "ci95": result.system_ci95, "cluster": result.system_cluster}
 
 
 def _sentence(result: Result) -> dict[str, Any] | None:
@@ -483,25 +483,24 @@ def _sentence(result: Result) -> dict[str, Any] | None:
     }
 
 
-def _agreed(row: Rated | Segmented | Labelled | Bias) -> dict[str, Any]:
+def _agreed(row: Row) -> dict[str, Any]:
     """Return a metric's agreement with people on single corrections."""
-    record = {"metric": row.label, "family": row.family, **asdict(row.agreement)}
-    return {**record, "ci95": row.intervals}
+    about = {"metric": row.label, "family": row.family}
+    return {**about, **row.values, "ci95": row.intervals}
 
 
 # ---- people among the metrics
 
 
-def _person(row: AmongPeople) -> dict[str, Any]:
-    record = {"metric": row.label, "family": row.family, "human": row.view, **asdict(row)}
-    del record["label"], record["view"], record["values"]
-    return {**record, **row.values, "ci95": record.pop("intervals")}
+def _person(row: Row) -> dict[str, Any]:
+    clusters = {f"{level}_cluster": cluster for level, cluster in row.clusters.items()}
+    return {"human": row.human, **_agreed(row), **clusters}
 
 
 def _people_table(comparison: Comparison) -> Table:
     """Return a table of metrics and people against single annotators."""
-    systems = {row.annotators for row in comparison.people if row.annotators}
-    pairs = any(row.judgments for row in comparison.people)
+    systems = {row.values["annotators"] for row in comparison.people if row.values["annotators"]}
+    pairs = any(row.values["judgments"] for row in comparison.people)
     keys = ["metric", "family", "human"]
     keys += [*SYSTEM_STATISTICS[:-1], "system_cluster"] if systems else []
     keys += ["accuracy", "sentence_cluster", "relative", "judgments"] if pairs else []
@@ -631,7 +630,10 @@ def _rating_table(comparison: Comparison) -> Table:
     keys = ["metric", "family", "aspect", "pearson", "spearman", "kendall", "within"]
     keys += ["sources", "outputs", "missing"]
     keys += [] if comparison.benchmark.places else ["system_pearson", "system_spearman"]
-    rows = [_with_intervals(_agreed(row), row.intervals) for row in comparison.ratings]
+    rows = [
+        _with_intervals({"aspect": row.human, **_agreed(row)}, row.intervals)
+        for row in comparison.ratings
+    ]
     notes = [
         "over single corrections and their mean ratings; a correction that several systems made "
         "counts once; τ in source: mean over the sources"
@@ -677,7 +679,7 @@ def _segment_table(comparison: Comparison) -> Table:
 # ---- labels of whole corrections
 
 
-def _labelled(row: Labelled) -> dict[str, Any]:
+def _labelled(row: Row) -> dict[str, Any]:
     record = _agreed(row)
     record["corrections"] = {"good": record.pop("good"), "bad": record["bad"]}
     return {**record, "bad": row.human}
@@ -689,9 +691,9 @@ def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
     rows: dict[str, dict[str, Any]] = {}
     for row in labels.rows:
         record = rows.setdefault(row.label, _labelled(row))
-        record |= {row.human: row.agreement.auc, f"{row.human}_ci": row.intervals.get("auc")}
+        record |= {row.human: row.values["auc"], f"{row.human}_ci": row.intervals.get("auc")}
         # All classes share the good corrections, so the largest count is that of the metric.
-        record["missing"] = max(row.agreement.missing, record["missing"])
+        record["missing"] = max(row.values["missing"], record["missing"])
     classes = dict.fromkeys(row.human for row in labels.rows)
     headings = {name: f"{name}, AUC" for name in classes}
     columns = _columns("metric", "family", *classes, "missing", headings=headings)

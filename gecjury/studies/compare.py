@@ -23,8 +23,9 @@ from gecjury.benchmarks.table import View
 from gecjury.core.errors import OptionError, install_hint
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
+from gecjury.metaeval import study as metaeval
 from gecjury.metaeval.cautions import warning
-from gecjury.metaeval.comparison import Trial
+from gecjury.metaeval.comparison import checked, compared, plans
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Human, Level, Settings
 from gecjury.metaeval.tasks.comparison import TaskComparison, TaskTrial
@@ -145,7 +146,8 @@ class Compare(Settings, Study):
 
     def plans(self, work: Work) -> list[Plan]:
         """Return the requests that the metrics would send for all levels that are compared."""
-        return self._tried(work).plans()
+        tried = self._tried(work)
+        return tried.plans() if isinstance(tried, TaskTrial) else plans(tried)
 
     def warning(self, work: Work) -> str:
         """Return a message on how long the comparison takes, if that is minutes."""
@@ -154,13 +156,13 @@ class Compare(Settings, Study):
 
     def run(self, work: Work) -> Result:
         """Score the benchmarks' systems and compare the scores with people's judgments."""
-        trial = self._tried(work)
-        if isinstance(trial, TaskTrial):
-            tasks = trial.compare(work.folder)
+        tried = self._tried(work)
+        if isinstance(tried, TaskTrial):
+            tasks = tried.compare(work.folder)
             shown = tuple(task_tables(tasks))
             status, sentences = int(tasks.incomplete), tuple(tasks_verdict(tasks))
             return ComparedTasks(shown, {}, (), status, verdict=sentences, comparison=tasks)
-        comparison = trial.compare(work.folder)
+        comparison = compared(tried, work.folder)
         notes = tuple(caution.text for caution in comparison.cautions)
         answer, status = Answer(comparison), int(comparison.incomplete)
         shown, verdict = tuple(tables(comparison)), tuple(answer.verdict)
@@ -177,13 +179,13 @@ class Compare(Settings, Study):
         compared = cast(Compared, result)
         return comparison_page(compared.answer, compared.document())
 
-    def _tried(self, work: Work) -> Trial | TaskTrial:
+    def _tried(self, work: Work) -> metaeval.Study | TaskTrial:
         """Return the comparison after every check that needs no scores."""
         if len(work.benchmarks) > 1:
             return TaskTrial.of(work.benchmarks, work.scorers, self, work.runtime, self.weights)
         if work.benchmark is None:
             raise OptionError("a comparison needs human judgments: name at least one benchmark")
-        return Trial.of(work.benchmark, work.scorers, self, work.runtime)
+        return checked(work.benchmark, work.scorers, self, work.runtime)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -61,7 +61,7 @@ def scatters(answer: Answer) -> Markup | None:
                 f"{metric} ({comparison.settings.aggregate})",
             )
             plot = scatter(people, result.scores.tolist(), names, result.family, axes)
-            panels.append((metric, f"r = {number(result.system.pearson)}", plot))
+            panels.append((metric, f"r = {number(result.system['pearson'])}", plot))
         if panels:
             groups.append((_heading(view, answer.views), panels))
     note = ""

@@ -97,9 +97,10 @@ def audit_section(answer: Answer) -> Markup | None:
         return None
     rows = []
     for row in biases:
-        bias, bounds = row.agreement, row.intervals.get("difference")
-        cells = [Cell(row.human, ""), Cell(bias.side, ""), measure_cell(bias.difference, bounds)]
-        cells += map(measure_cell, (bias.preferred, bias.people, bias.pairs))
+        bounds = row.intervals.get("difference")
+        cells = [Cell(row.human, ""), Cell(row.side, "")]
+        cells.append(measure_cell(row.values["difference"], bounds))
+        cells += (measure_cell(row.values[key]) for key in ("preferred", "people", "pairs"))
         rows.append((answer.shown(row.label), cells))
     head = headings(["metric", "human", "bias for"], ["bias", "metric", "people", "pairs"])
     label = "Biases: preferences that people do not share"

@@ -12,7 +12,7 @@ import pytest
 import gecjury
 from gecjury.benchmarks.annotators import annotator_kappa, ranks_alpha
 from gecjury.core.errors import InputError, OptionError
-from gecjury.metaeval.comparison import Trial, compare
+from gecjury.metaeval.comparison import checked, compare, plans
 from gecjury.metaeval.settings import Settings
 from gecjury.report.comparison import document, tables
 from gecjury.report.page.page import comparison_page
@@ -35,7 +35,7 @@ def test_settings_are_optional_and_scorers_may_be_objects_names_or_scores() -> N
     alone = compared(table)
     named = compared("green")
     assert alone.results[0].system == named.results[0].system
-    assert found.results[0].system.pearson == named.results[0].system.pearson
+    assert found.results[0].system["pearson"] == named.results[0].system["pearson"]
     # A metric named twice is compared once.
     assert len(compared("green", "green").results) == 1
 
@@ -56,10 +56,10 @@ def test_limits_of_finished_scores_are_reported() -> None:
 
 def test_nothing_to_score_is_refused() -> None:
     with pytest.raises(OptionError, match="no metric to compare"):
-        Trial.of("sample", [])
+        checked("sample", [])
     with pytest.raises(OptionError, match="a dry run scores nothing"):
         compare("sample", ["green"], runtime=gecjury.Runtime(dry_run=True))
-    assert Trial.of("sample", ["green"]).plans() == []
+    assert plans(checked("sample", ["green"])) == []
 
 
 def test_rows_are_plain_and_in_the_order_of_the_main_table() -> None:

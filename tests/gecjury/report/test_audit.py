@@ -54,7 +54,7 @@ def test_the_sentence_of_a_judge() -> None:
     # The longer correction always has one edit more, so both figures are from the same pairs.
     assert edits.intervals == longer.intervals
     low, high = (number(end) for end in longer.intervals["difference"])
-    size = f"{number(1 - longer.agreement.people)} ({low} to {high})"
+    size = f"{number(1 - longer.values['people'])} ({low} to {high})"
     assert dict(audit_sentences(comparison)) == {
         "m": f"m prefers more edits than people do by {size}, prefers longer text than people do "
         f"by {size}, could not be tested for its own model family (no such pair was judged), "
@@ -64,8 +64,8 @@ def test_the_sentence_of_a_judge() -> None:
     (table,) = audit_tables(comparison)
     cells = {row["what"]: row["value"] for row in table.rows}
     assert cells["bias for longer text (edit)"] == (
-        f"{number(1 - longer.agreement.people)} [{low}, {high}]: prefers it in 100.0% of 120 "
-        f"pairs, people in {100 * longer.agreement.people:.1f}%"
+        f"{number(1 - longer.values['people'])} [{low}, {high}]: prefers it in 100.0% of 120 "
+        f"pairs, people in {100 * longer.values['people']:.1f}%"
     )
     assert cells["bias for own family (edit)"] == "not measurable (no such pair)"
     assert table.notes == list(dict(audit_sentences(comparison)).values())

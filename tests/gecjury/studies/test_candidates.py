@@ -82,7 +82,7 @@ def test_accuracies_equal_those_of_compare_if_no_score_is_missing() -> None:
         by_sentence=replace(table.by_sentence, score=np.full(table.sentences.shape, np.nan)),
     )
     agreed = agreements(study, [table, nothing], benchmark.view)
-    (result,) = study.evaluate(table, [benchmark.view])
+    (result,) = study.evaluate(table)
     assert result.sentence is not None
     assert agreed.accuracies() == pytest.approx([result.sentence.accuracy, 0.5])
     assert agreed.missing.tolist() == [0, agreed.pairs.sum()]

@@ -21,10 +21,10 @@ def test_a_comparison_shows_its_main_table() -> None:
     assert title.startswith("SAMPLE, NOT EVIDENCE: sample, ")
     assert heads.split()[:4] == ["metric", "family", "r", "SPA"]
     # The best metric comes first, whatever the order in which the metrics were named.
-    by_value = sorted(result.comparison.results, key=lambda result: -result.system.pearson)
+    by_value = sorted(result.comparison.results, key=lambda result: -result.system["pearson"])
     for line, one in zip((first, second), by_value, strict=True):
         assert line.split()[:2] == [one.label.partition(":")[0], "refbased"]
-        assert f"{one.system.pearson:.3f}".removeprefix("0") + " [" in line
+        assert f"{one.system['pearson']:.3f}".removeprefix("0") + " [" in line
     assert repr(result) == "<Comparison on sample (edit): green, gleu:n=3>"
     page = result._repr_html_()
     assert page.startswith("<table><caption>SAMPLE, NOT EVIDENCE")
