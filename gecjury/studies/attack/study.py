@@ -84,6 +84,7 @@ class Attack(MadeUp[list[Damaged]]):
         describes each perturbation.
         """
         corpus, perturbations = work.corpus, self._perturbations(work)
+        systems = list(dict.fromkeys(self.victims or corpus.names))
         weights = self.resampled(len(corpus), 1)
         scored = self.scored(work, self.make(work))
         rows, summaries, missing = [], [], False
@@ -92,12 +93,11 @@ class Attack(MadeUp[list[Damaged]]):
             for table, some in one.parts:
                 for damaged in some:
                     pairs[damaged.attack].append(scored_pair(table, corpus, damaged))
-            effects = [effect(of_kind, weights) for of_kind in pairs.values()]
+            effects = [effect(name, of_kind, weights) for name, of_kind in pairs.items()]
             rows += [{**one.about, **asdict(made)} for made in effects]
-            summaries.append(f"{one.label} {_summed_up(effects)}")
+            summaries.append(f"{one.label} {_summed_up(effects, len(systems))}")
             missing |= any(made.missing for made in effects)
         notes = notes_of(scored)
-        systems = list(dict.fromkeys(self.victims or corpus.names))
         title = (
             f"Damaged and undamaged, {len(corpus)} sentences, {len(systems)} systems{work.named}"
         )
@@ -172,39 +172,20 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
 
 
 @dataclass(frozen=True)
-class Totals:
-    """The corpus scores of an undamaged output, of the damaged one, and of the source."""
-
-    before: float
-    after: float
-    source: float
-
-    # A lead within the rounding of neural scores does not count.
-    @property
-    def outranks(self) -> bool:
-        """Whether the damaged output ranks above the undamaged one."""
-        return self.after > self.before + _SAME
-
-    @property
-    def outranks_source(self) -> bool:
-        """Whether the damaged output ranks above the source."""
-        return self.after > self.source + _SAME
-
-
-@dataclass(frozen=True)
 class ScoredPair:
     """Scores of a damaged output and of the undamaged one.
 
     Attributes:
         before: N sentence scores of the undamaged texts.
         after: N sentence scores of the damaged ones.
+        changed: N, whether the damage changed the text.
+        totals: corpus scores of the undamaged texts, the damaged ones and the sources.
     """
 
-    damaged: Damaged
     before: FloatArray
     after: FloatArray
     changed: BoolArray
-    totals: Totals
+    totals: FloatArray
 
 
 def scored_pair(table: ScoreTable, corpus: Corpus, damaged: Damaged) -> ScoredPair:
@@ -218,11 +199,10 @@ def scored_pair(table: ScoreTable, corpus: Corpus, damaged: Damaged) -> ScoredPa
     old, new, source = map(table.systems.index, names)
     lines = corpus.systems[damaged.system].lines
     return ScoredPair(
-        damaged,
         table.sentences[old],
         table.sentences[new],
         np.array([a != b for a, b in zip(lines, damaged.lines, strict=True)]),
-        Totals(*(float(table.by_system.score[row]) for row in (old, new, source))),
+        table.by_system.score[[old, new, source]],
     )
 
 
@@ -243,7 +223,6 @@ class Effect:
         before: mean corpus score of the undamaged outputs.
         outranks: for how many systems the damaged output would rank above the undamaged one.
         outranks_source: for how many it would rank above the source.
-        systems: corpus scores by system.
     """
 
     attack: str
@@ -260,15 +239,15 @@ class Effect:
     after: float
     outranks: int
     outranks_source: int
-    systems: dict[str, Totals]
     verdict: Verdict
 
 
-def effect(pairs: Sequence[ScoredPair], weights: FloatArray) -> Effect:
+def effect(attack: str, pairs: Sequence[ScoredPair], weights: FloatArray) -> Effect:
     """Summarise the effect of one kind of damage on the scores of all systems.
 
     Args:
-        pairs: one per system, at least one, all of one perturbation.
+        attack: name of the perturbation.
+        pairs: one per system, at least one.
         weights: resamples × sentences, how often each sentence occurs in a resample.
     """
     changed = np.array([pair.changed for pair in pairs])
@@ -284,9 +263,10 @@ def effect(pairs: Sequence[ScoredPair], weights: FloatArray) -> Effect:
     net = kinds[0].sum(axis=0) - kinds[2].sum(axis=0)
     drawn = ratio(weights @ net, weights @ scored.sum(axis=0), np.nan)
     bounds = interval(drawn)[0]
-    totals = {pair.damaged.system: pair.totals for pair in pairs}
+    before, after, source = np.array([pair.totals for pair in pairs]).T
+    # A lead within the rounding of neural scores does not count.
     return Effect(
-        pairs[0].damaged.attack,
+        attack,
         higher,
         equal,
         lower,
@@ -296,11 +276,10 @@ def effect(pairs: Sequence[ScoredPair], weights: FloatArray) -> Effect:
         count,
         int((~changed).sum()),
         int((changed & np.isnan(gains)).sum()),
-        float(np.mean([one.before for one in totals.values()])),
-        float(np.mean([one.after for one in totals.values()])),
-        sum(one.outranks for one in totals.values()),
-        sum(one.outranks_source for one in totals.values()),
-        totals,
+        float(before.mean()),
+        float(after.mean()),
+        int((after > before + _SAME).sum()),
+        int((after > source + _SAME).sum()),
         _verdict(equal, bounds),
     )
 
@@ -313,12 +292,12 @@ def _verdict(equal: float, net: tuple[float, float]) -> Verdict:
     return "sees it" if net[1] < 0 else "undecided"
 
 
-def _summed_up(effects: Sequence[Effect]) -> str:
-    """Return a line that summarises one metric's verdicts on all damage."""
+def _summed_up(effects: Sequence[Effect], systems: int) -> str:
+    """Return a line that summarises one metric's verdicts on all damage of some systems."""
     kinds = dict[str, list[str]]()
     for one in effects:
         kinds.setdefault(one.verdict, []).append(one.attack)
-    lifting = [one.attack for one in effects if 2 * one.outranks > len(one.systems)]
+    lifting = [one.attack for one in effects if 2 * one.outranks > systems]
     parts = [
         f"{verdict}: {', '.join(kinds[verdict])}"
         for verdict in ("prefers the damage", "does not see it", "undecided")

@@ -20,9 +20,7 @@ from gecjury.report.tables import to_json
 from gecjury.scoring.scorer import Scorer
 from gecjury.studies.attack.perturbations import PERTURBATIONS
 from gecjury.studies.attack.study import (
-    Damaged,
     ScoredPair,
-    Totals,
     attack_corpora,
     damage,
     effect,
@@ -58,11 +56,10 @@ def files(shell: Shell) -> list[str]:
 
 def pair(before: list[float], after: list[float], changed: list[int], totals: Any) -> ScoredPair:
     return ScoredPair(
-        Damaged(str(totals), "x", ("",) * len(before)),
         np.array(before),
         np.array(after),
         np.array(changed, dtype=bool),
-        Totals(*totals),
+        np.array(totals),
     )
 
 
@@ -70,7 +67,7 @@ def test_an_effect_by_hand() -> None:
     one = pair([0.5, 0.5, 0.5, 0.5], [0.9, 0.5, 0.1, 0.7], [1, 1, 1, 0], (0.5, 0.6, 0.4))
     two = pair([0.5, 0.5, 0.5, 0.5], [0.6, NAN, 0.4, 0.5], [1, 1, 1, 1], (0.5, 0.3, 0.4))
     result = effect(
-        [one, two], np.array([[1.0, 1, 1, 1], [2, 0, 2, 0], [0, 0, 4, 0], [4, 0, 0, 0]])
+        "x", [one, two], np.array([[1.0, 1, 1, 1], [2, 0, 2, 0], [0, 0, 4, 0], [4, 0, 0, 0]])
     )
     # Changed and scored: 3 sentences of `one`, 3 of `two`. Higher: .9 and .6; equal: the second
     # sentence of `one` and the last of `two`; lower: .1 and .4.
@@ -101,14 +98,14 @@ def test_an_effect_by_hand() -> None:
 )
 def test_verdicts(after: list[float], verdict: str) -> None:
     weights = np.random.default_rng(0).multinomial(3, [1 / 3] * 3, size=500).astype(float)
-    result = effect([pair([0.5] * 3, after, [1, 1, 1], (0.5, 0.5, 0.5))], weights)
+    result = effect("x", [pair([0.5] * 3, after, [1, 1, 1], (0.5, 0.5, 0.5))], weights)
     assert result.verdict == verdict
     # With equal scores no system outranks another.
     assert (result.outranks, result.outranks_source) == (0, 0)
 
 
 def test_no_changed_sentence_gives_no_verdict() -> None:
-    result = effect([pair([0.5], [0.5], [0], (1.0, 1.0, 1.0))], np.ones((3, 1)))
+    result = effect("x", [pair([0.5], [0.5], [0], (1.0, 1.0, 1.0))], np.ones((3, 1)))
     assert (result.compared, result.unchanged) == (0, 1)
     assert np.isnan(result.higher)
     assert result.verdict == "undecided"
@@ -151,8 +148,9 @@ def test_copying_the_source_scores_what_the_source_scores(corpus: Corpus, name: 
     (damaged,) = damage(odd, [name], [PERTURBATIONS["copy-source"]])
     ((texts, _),) = attack_corpora(load("green"), odd, [damaged])
     result = scored_pair(load("green").score_corpus(texts, Runtime()), odd, damaged)
-    assert result.totals.before == 1
-    assert result.totals.after == result.totals.source < 1
+    before, after, source = result.totals
+    assert before == 1
+    assert after == source < 1
     # The last sentence needed no correction, so copying the source does not damage it.
     assert not result.changed[2]
 
@@ -174,8 +172,7 @@ def test_every_metric_scores_every_perturbation(files: list[str], metric: str) -
     for row in rows.values():
         assert row["missing"] == 0
         assert row["compared"] + row["unchanged"] == 3
-    system = rows["empty"]["systems"]["fixed"]
-    assert system["after"] < system["before"]
+    assert rows["empty"]["after"] < rows["empty"]["before"]
     assert (rows["white-space"]["equal"], rows["white-space"]["verdict"]) == (1, "does not see it")
 
 
