@@ -316,18 +316,9 @@ _MEANING = (
 )
 
 _COLUMNS = (
-    Column("metric"),
-    Column("attack"),
-    Column("higher"),
-    Column("equal"),
-    Column("lower"),
-    Column("net", "higher - lower", interval="net_ci95"),
-    Column("change", "mean change", 4),
-    Column("before", digits=4),
-    Column("after", digits=4),
-    Column("outranks", "> undamaged"),
-    Column("outranks_source", "> source"),
-    Column("verdict"),
+    *map(Column, ("metric", "attack", "higher", "equal", "lower")),
+    Column("net", interval="net_ci95"),
+    *map(Column, ("change", "before", "after", "outranks", "outranks_source", "verdict")),
 )
 
 

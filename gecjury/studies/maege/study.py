@@ -216,24 +216,16 @@ def _figures(scores: PoolScores, weights: FloatArray) -> dict[str, Any]:
 
 
 _COLUMNS = (
-    Column("metric"),
-    Column("family"),
-    Column("corpus_pearson", "r corpus"),
-    Column("corpus_spearman", "ρ corpus"),
-    Column("pearson", "r sent", interval="pearson_ci95"),
-    Column("kendall", "τ sent", interval="kendall_ci95"),
-    Column("kendall_ties_agree", "τ, ties agree"),
-    Column("tied_share", "tied"),
-    Column("missing"),
-    Column("seconds", "s", 1),
+    *map(Column, ("metric", "family", "corpus_pearson", "corpus_spearman")),
+    Column("pearson", interval="pearson_ci95", place="maege"),
+    Column("kendall", interval="kendall_ci95", place="maege"),
+    Column("kendall_ties_agree"),
+    Column("tied_share", place="maege"),
+    *map(Column, ("missing", "seconds")),
 )
-
 _OF_TYPES = (
-    Column("metric"),
-    Column("type"),
-    Column("edits"),
-    Column("mean"),
-    Column("error", "±"),
+    *map(Column, ("metric", "type", "edits", "mean")),
+    Column("error", place="by_type"),
 )
 _BY_TYPE = "Mean score change when one edit of a type is applied, with its standard error"
 

@@ -218,8 +218,8 @@ what to tune:
             elsewhere += [{**place, **row} for row in tried]
         default = grid.record(grid.default)
         columns = [Column("measure"), *(Column(key, digits=2) for key in default)]
-        spread_column = [Column("spread", "s.d. over folds")] if grid.single else []
-        compared = [Column("figure", "with it"), Column("default", "with the default")]
+        spread_column = [Column("spread")] if grid.single else []
+        compared = [Column(key, place="swept") for key in ("figure", "default")]
         there = [Column("benchmark"), Column("human"), *columns, *compared] if elsewhere else []
         values = "the optimum on all sentences"
         if folds > 1:
@@ -331,21 +331,18 @@ _CANDIDATES = (
     Column("metric"),
     Column("accuracy", interval="accuracy_ci95"),
     Column("difference", interval="difference_ci95"),
-    Column("chosen"),
-    Column("missing"),
+    *map(Column, ("chosen", "missing")),
 )
 _HELD_OUT = (
-    Column("figure", "its own accuracy"),
-    Column("held_out", "held out"),
-    Column("inflation"),
-    Column("default", "as named"),
+    Column("figure", place="chosen"),
+    *map(Column, ("held_out", "inflation")),
+    Column("default", place="chosen"),
     Column("gain", interval="gain_ci95"),
 )
 _TESTED = (
-    Column("benchmark"),
-    Column("human"),
-    Column("figure", "with it"),
-    Column("default", "as named"),
+    *map(Column, ("benchmark", "human")),
+    Column("figure", place="swept"),
+    Column("default", place="chosen"),
     Column("difference", interval="difference_ci95"),
 )
 
