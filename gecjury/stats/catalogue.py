@@ -219,6 +219,7 @@ _ENTRIES = (
     Statistic("gain", better="higher"),
     # Sizes of data.
     Statistic("power.value", "difference", digits=4),
+    Statistic("label", "of"),
     _count("at_hand", "at hand"),
     Statistic("power.error", "error there", digits=4),
     Statistic("observed", digits=4),
