@@ -151,18 +151,18 @@ class Power(Study):
                 needed(one, value, self.power, self.resampling.level) for one in (low, middle, high)
             )
             yield Need(
-                asked.question,
-                asked.label,
-                len(quantity.observed),
-                value,
-                asked.unit,
-                round(at_hand),
-                float(np.nanmedian(np.abs(quantity.observed))),
-                middle,
-                middle / math.sqrt(at_hand),
-                count,
-                (fewest, most),
-                slope,
+                question=asked.question,
+                label=asked.label,
+                pairs=len(quantity.observed),
+                value=value,
+                unit=asked.unit,
+                at_hand=round(at_hand),
+                observed=float(np.nanmedian(np.abs(quantity.observed))),
+                deviation=middle,
+                error=middle / math.sqrt(at_hand),
+                needed=count,
+                between=(fewest, most),
+                slope=slope,
             )
 
     def _how(self, needs: Sequence[Need]) -> list[str]:

@@ -266,21 +266,21 @@ def effect(attack: str, pairs: Sequence[ScoredPair], weights: FloatArray) -> Eff
     before, after, source = np.array([pair.totals for pair in pairs]).T
     # A lead within the rounding of neural scores does not count.
     return Effect(
-        attack,
-        higher,
-        equal,
-        lower,
-        higher - lower,
-        bounds,
-        float(gains[scored].mean()) if count else float("nan"),
-        count,
-        int((~changed).sum()),
-        int((changed & np.isnan(gains)).sum()),
-        float(before.mean()),
-        float(after.mean()),
-        int((after > before + _SAME).sum()),
-        int((after > source + _SAME).sum()),
-        _verdict(equal, bounds),
+        attack=attack,
+        higher=higher,
+        equal=equal,
+        lower=lower,
+        net=higher - lower,
+        net_ci95=bounds,
+        change=float(gains[scored].mean()) if count else float("nan"),
+        compared=count,
+        unchanged=int((~changed).sum()),
+        missing=int((changed & np.isnan(gains)).sum()),
+        before=float(before.mean()),
+        after=float(after.mean()),
+        outranks=int((after > before + _SAME).sum()),
+        outranks_source=int((after > source + _SAME).sum()),
+        verdict=_verdict(equal, bounds),
     )
 
 

@@ -146,16 +146,16 @@ def agreement(sums: Sequence[FloatArray], weights: FloatArray) -> Agreement:
     drawn = np.mean([_measures(weights @ of_seed) for of_seed in sums], axis=0)
     bounds = [interval(column)[0] for column in drawn.T]
     return Agreement(
-        pearson,
-        bounds[0],
-        kendall,
-        bounds[1],
-        lenient,
-        bounds[2],
-        pairs,
-        tied,
-        tied / pairs if pairs else float("nan"),
-        missing,
+        pearson=pearson,
+        pearson_ci95=bounds[0],
+        kendall=kendall,
+        kendall_ci95=bounds[1],
+        kendall_ties_agree=lenient,
+        kendall_ties_agree_ci95=bounds[2],
+        pairs=pairs,
+        tied=tied,
+        tied_share=tied / pairs if pairs else float("nan"),
+        unscored_pairs=missing,
     )
 
 
@@ -192,9 +192,9 @@ def _change(
     # The spread of a single sentence is undefined, not zero.
     defined = drawn[~np.isnan(drawn)] if (counts > 0).sum() > 1 else drawn[:0]
     return TypeChange(
-        kind,
-        len({(chain.sentence, chain.annotator, edit) for chain, edit, _ in steps}),
-        float(gains[scored].mean()) if scored.any() else float("nan"),
-        float(defined.std(ddof=1)) if len(defined) > 1 else float("nan"),
-        int((~scored).sum()),
+        type=kind,
+        edits=len({(chain.sentence, chain.annotator, edit) for chain, edit, _ in steps}),
+        mean=float(gains[scored].mean()) if scored.any() else float("nan"),
+        error=float(defined.std(ddof=1)) if len(defined) > 1 else float("nan"),
+        missing=int((~scored).sum()),
     )

@@ -54,7 +54,7 @@ class References:
     name: str
     versions: tuple[Version, ...]
 
-    def edits(self, sentence: int) -> list[Sequence[Edit]] | None:
+    def edits(self, sentence: int) -> Sequence[Sequence[Edit]] | None:
         """Return every reference's edits of a sentence; None if some references are not M2."""
         # Only the metric M2 uses gold edits, and it needs them for every reference.
         sets = [version.edits[sentence] for version in self.versions if version.edits is not None]

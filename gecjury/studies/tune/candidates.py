@@ -20,6 +20,7 @@ from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import OptionError
 from gecjury.corpus.leakage import normalise
 from gecjury.metaeval.study import Study
+from gecjury.report.verdict import Ranked
 from gecjury.scoring.options import parse
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, group_counts, interval
@@ -228,27 +229,27 @@ def choose(
     differences = [_interval(draws - drawn[0], gap) for draws, gap in zip(drawn, gaps, strict=True)]
     candidates = [
         Candidate(
-            label,
-            float(accuracies[number]),
-            bounds[number],
-            float(gaps[number]),
-            differences[number],
-            chosen.count(number),
-            int(agreed.missing[number]),
+            metric=label,
+            accuracy=float(accuracies[number]),
+            accuracy_ci95=bounds[number],
+            difference=float(gaps[number]),
+            difference_ci95=differences[number],
+            chosen=chosen.count(number),
+            missing=int(agreed.missing[number]),
         )
         for number, label in enumerate(labels)
     ]
     best = candidates[_first_best(accuracies[:-1])]
     return candidates, HeldOut(
-        len(labels),
-        folds,
-        best.metric,
-        best.accuracy,
-        float(accuracies[-1]),
-        best.accuracy - float(accuracies[-1]),
-        float(accuracies[0]),
-        float(gaps[-1]),
-        differences[-1],
+        candidates=len(labels),
+        folds=folds,
+        best=best.metric,
+        figure=best.accuracy,
+        held_out=float(accuracies[-1]),
+        inflation=best.accuracy - float(accuracies[-1]),
+        default=float(accuracies[0]),
+        gain=float(gaps[-1]),
+        gain_ci95=differences[-1],
     )
 
 
@@ -266,18 +267,22 @@ def verdict(choice: HeldOut, default: str) -> tuple[str, ...]:
     Args:
         default: the metric as named.
     """
-    low, high = choice.gain_ci95
-    gain = f"{choice.gain:+.3f} (95% CI {low:+.3f} to {high:+.3f})"
-    clear = "better than" if low > 0 else "worse than" if high < 0 else "not clearly different from"
     inflated = f"inflates the figure by {choice.inflation:.3f}"
     if choice.inflation < 0.0005:
         inflated = "does not inflate the figure here"
+    low, high = choice.gain_ci95
+    values = {"the choice": choice.held_out, default: choice.default}
+    gain, bounds = choice.gain, (low, high)
+    if choice.gain < 0:
+        values = dict(reversed(values.items()))
+        gain, bounds = -gain, (-high, -low)
+    first, second = values
+    ranked = Ranked(values, paired={(first, second): bounds}, gaps={(first, second): gain})
     return (
         f"{choice.best} has the highest accuracy of {choice.candidates} candidates, "
-        f"{choice.figure:.3f}.",
-        f"Chosen without each of {choice.folds} folds and scored on it, the best candidate has "
-        f"{choice.held_out:.3f}: choosing {inflated}.",
-        f"Held out, the choice is {clear} {default}: {gain}.",
+        f"{choice.figure:.3f}. Chosen without each of {choice.folds} folds and scored on it, the "
+        f"best candidate has {choice.held_out:.3f}: choosing {inflated}.",
+        f"Held out, {ranked.verdict()}",
     )
 
 
