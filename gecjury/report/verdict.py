@@ -48,6 +48,8 @@ class Ranked:
         tests: tests between them.
         intervals: interval of each figure.
         paired: interval of the lead over another, by both names.
+        gaps: the lead over another by both names, where it is estimated from pairs and is not
+            the difference of the figures.
         confidence: of the intervals.
         same: figures that differ by less are equal.
     """
@@ -58,6 +60,7 @@ class Ranked:
     tests: PairedTests = PairedTests()
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     paired: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+    gaps: Mapping[tuple[str, str], float] = field(default_factory=dict)
     confidence: float = 0.95
     same: float = _SAME
 
@@ -78,7 +81,8 @@ class Ranked:
         Args:
             named: what the other is called; its name by default.
         """
-        gap = number(abs(self.values[first] - self.values[second]), self.digits)
+        difference = abs(self.values[first] - self.values[second])
+        gap = number(self.gaps.get((first, second), difference), self.digits)
         paired = self._range(self._paired(first, second), "paired ")
         return f"{gap} ahead of {named or second}{paired}"
 
@@ -111,7 +115,11 @@ class Ranked:
         p_values = {name: self.tests.p(first, name) for name in others}
         p, level = p_values[others[0]], self.tests.level
         if p is None:
-            return "not tested"
+            # A lead that is itself an estimate is judged by its interval instead of a test.
+            if (first, others[0]) not in self.gaps:
+                return "not tested"
+            low, high = self.paired[first, others[0]]
+            return "significant" if low > 0 or high < 0 else "not significant"
         how = f"{p_value(p)}, {self.tests.test}" if self.tests.test else p_value(p)
         if p <= level:
             return f"significant ({how})"

@@ -126,7 +126,7 @@ class Answer:
             if (gap.level, gap.human, gap.statistic) == (level, view, key) and how.over in gap.ci95
         }
         words = statistic(key, level).words
-        return key, Ranked(values[key], words, 3, tests, {}, paired, how.confidence)
+        return key, Ranked(values[key], words, 3, tests, {}, paired, confidence=how.confidence)
 
     def _test(self, level: str, view: View) -> Significance | None:
         uncertainty = self.comparison.uncertainty
