@@ -149,7 +149,7 @@ class _Pages:
         study.watched.check()
         study.journal.save(
             ItemAnswer(
-                key=form("key", 40),
+                answer=form("key", 40),
                 annotator=name,
                 item=item.id,
                 sentence=item.row + 1,
