@@ -185,18 +185,14 @@ class _Pages:
             "try",
             status,
             title="Score texts",
-            source=form.source,
+            desk=self.desk,
+            form=form,
             outputs=outputs,
             references=references,
-            metrics=[(name, name in form.metrics) for name in self.desk.metrics],
             most_lines=MOST_LINES,
-            most_systems=MOST_SYSTEMS,
-            language=self.desk.language,
-            example=self.desk.language.code == "en",
             lang=lang_attribute(self.desk.language.code),
             error=error,
             result=result,
-            token=self.desk.token,
         )
 
     async def start(self, request: Request) -> Response:
