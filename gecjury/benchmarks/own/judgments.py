@@ -214,18 +214,15 @@ def _preferences(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgment
         a, b = (_system(row, column, corpus) for column in ("system_a", "system_b"))
         if a == b:
             row.refuse("system_b", "another system than in system_a")
-        ranks = dict(zip((a, b), _preference(row, a, b), strict=True))
+        # The name of the better system takes precedence, as a system may be called `a` or `b`.
+        if (word := row["preference"]) in (a, b):
+            ranks = {a: 1 + (word == b), b: 1 + (word == a)}
+        else:
+            expected = f"a (for {a}), b (for {b}), tie, or the name of the better system"
+            sides = row.choice("preference", _PREFERENCES, expected)
+            ranks = dict(zip((a, b), sides, strict=True))
         rankings.append((row["annotator"] or _ONE, f"line {row.line}", sentence, ranks))
     return _ranked(rankings, corpus)
-
-
-def _preference(row: Row, a: str, b: str) -> tuple[int, int]:
-    """Return the ranks of the two sides."""
-    word = row["preference"]
-    if word in (a, b):
-        return (1, 2) if word == a else (2, 1)
-    expected = f"a (for {a}), b (for {b}), tie, or the name of the better system"
-    return row.choice("preference", _PREFERENCES, expected)
 
 
 _PREFERENCES = {"a": (1, 2), ">": (1, 2), "b": (2, 1), "<": (2, 1), "tie": (1, 1), "=": (1, 1)}
@@ -287,9 +284,7 @@ _VERDICTS = ("sentence", "system", "start", "end", "correction", "valid")
 _WORDS = {"1": True, "true": True, "right": True, "0": False, "false": False, "wrong": False}
 
 
-def read_own_verdicts(
-    path: Path, corpus: Corpus, first: int = 1, *, skip_unknown: bool = False
-) -> Verdicts:
+def read_own_verdicts(path: Path, corpus: Corpus, first: int = 1) -> Verdicts:
     """Read verdicts on single edits, as `gecjury annotate --task edits` writes them.
 
     Args:
@@ -299,7 +294,6 @@ def read_own_verdicts(
             a column `annotator` may be added. Systems with the same text may each have the row.
         corpus: the corpus whose systems were judged.
         first: number of the first source in `sentence`.
-        skip_unknown: leave out verdicts on systems that the corpus lacks.
 
     Returns:
         As `gecjury.benchmarks.edit_verdicts.read_edit_verdicts`; everything can be read.
@@ -311,8 +305,6 @@ def read_own_verdicts(
     _refuse_columns(table, _VERDICTS, (_ONE,), "verdicts")
     verdicts: dict[tuple[object, ...], HumanVerdict] = {}
     for row in table.rows:
-        if skip_unknown and row["system"] not in corpus.systems:
-            continue
         verdict = _verdict(row, corpus, first)
         # Systems with the same text share one correction, so their rows must agree on it.
         key = astuple(replace(verdict, valid=True))
