@@ -346,7 +346,11 @@ class Journal:
         self._keep(_Step(annotator, again=True, time=time))
 
     def _keep(self, line: ItemAnswer | _Step) -> None:
-        self._check_underneath()
+        # Files that another program has changed are not written.
+        if not self._file.is_untouched():
+            raise changed(self.path, "Check the file, and start the program again")
+        if file_mark(self.output) != self._mark:
+            raise changed(self.output, "Move the file away, and start the program again")
         record = _record(line)
         self._append(record)
         self._take(record)
@@ -355,13 +359,6 @@ class Journal:
         except OutputError as error:
             # The answer is on disk in the journal; the CSV file follows as soon as possible.
             self.behind = str(error)
-
-    def _check_underneath(self) -> None:
-        """Refuse to write files that another program has changed."""
-        if not self._file.is_untouched():
-            raise changed(self.path, "Check the file, and start the program again")
-        if file_mark(self.output) != self._mark:
-            raise changed(self.output, "Move the file away, and start the program again")
 
     def _check_output(self, records: Sequence[Mapping[str, Any]]) -> None:
         """Refuse a CSV file that was changed by hand; one that is only out of date is accepted."""
