@@ -284,7 +284,9 @@ _VERDICTS = ("sentence", "system", "start", "end", "correction", "valid")
 _WORDS = {"1": True, "true": True, "right": True, "0": False, "false": False, "wrong": False}
 
 
-def read_own_verdicts(path: Path, corpus: Corpus, first: int = 1) -> Verdicts:
+def read_own_verdicts(
+    path: Path, corpus: Corpus, first: int = 1, *, skip_unknown: bool = False
+) -> Verdicts:
     """Read verdicts on single edits, as `gecjury annotate --task edits` writes them.
 
     Args:
@@ -294,6 +296,7 @@ def read_own_verdicts(path: Path, corpus: Corpus, first: int = 1) -> Verdicts:
             a column `annotator` may be added. Systems with the same text may each have the row.
         corpus: the corpus whose systems were judged.
         first: number of the first source in `sentence`.
+        skip_unknown: leave out verdicts on systems that the corpus lacks.
 
     Returns:
         As `gecjury.benchmarks.edit_verdicts.read_edit_verdicts`; everything can be read.
@@ -305,6 +308,8 @@ def read_own_verdicts(path: Path, corpus: Corpus, first: int = 1) -> Verdicts:
     _refuse_columns(table, _VERDICTS, (_ONE,), "verdicts")
     verdicts: dict[tuple[object, ...], HumanVerdict] = {}
     for row in table.rows:
+        if skip_unknown and row["system"] not in corpus.systems:
+            continue
         verdict = _verdict(row, corpus, first)
         # Systems with the same text share one correction, so their rows must agree on it.
         key = astuple(replace(verdict, valid=True))
