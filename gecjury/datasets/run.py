@@ -44,7 +44,7 @@ from gecjury.datasets.shards import (
     parse_columns,
     shards_of,
 )
-from gecjury.datasets.work import column_name
+from gecjury.datasets.work import MANY_REFERENCES, column_name
 from gecjury.report.tables import records_text
 from gecjury.scoring.conditions import parse_condition
 from gecjury.scoring.registry import Metric, load, load_all, name_elsewhere
@@ -343,11 +343,8 @@ def _tell_plan(
         tell(f"note: files without any row: {', '.join(empty[:3])}{more}")
     without = [s.name for s in scorers if "references" in s.needs and not s.sums_with_several]
     if without and job.references:
-        tell(
-            f"note: {', '.join(without)}: where a row has several references, rows are scored, "
-            "but there is no corpus score: it chooses references by running sums over the whole "
-            "corpus"
-        )
+        names = ", ".join(without)
+        tell(f"note: {names}: rows are scored, but perhaps not the corpus: {MANY_REFERENCES}")
 
 
 def _finish(

@@ -185,18 +185,14 @@ class _Pages:
             "try",
             status,
             title="Score texts",
-            source=form.source,
+            desk=self.desk,
+            form=form,
             outputs=outputs,
             references=references,
-            metrics=[(name, name in form.metrics) for name in self.desk.metrics],
             most_lines=MOST_LINES,
-            most_systems=MOST_SYSTEMS,
-            language=self.desk.language,
-            example=self.desk.language.code == "en",
             lang=lang_attribute(self.desk.language.code),
             error=error,
             result=result,
-            token=self.desk.token,
         )
 
     async def start(self, request: Request) -> Response:
@@ -294,11 +290,11 @@ def pasted(
         if called in systems:
             raise InputError(f"two outputs are called {called!r}; give each a different name")
         systems[called] = _lines(text, called, sources)
-    others = [_lines(t, f"reference {n}", sources) for n, t in enumerate(references, 1)]
+    others = [_lines(text, f"reference {n}", sources) for n, text in enumerate(references, 1)]
     corpus = in_language(corpus_of_texts(sources, systems, others), language)
     # Limited over all texts together, since a parser reads all of them.
-    versions = [v.lines for v in (*corpus.systems.values(), *corpus.references)]
-    words = sum(line.count(" ") + 1 for lines in (corpus.sources, *versions) for line in lines)
+    texts = (corpus.sources, *(version.lines for version in corpus.versions().values()))
+    words = sum(line.count(" ") + 1 for lines in texts for line in lines)
     _limited("the form", words, MOST_TOGETHER, "tokens together")
     for place, line in enumerate(corpus.sources, 1):
         # In a language without spaces between words, one word of the line may be many tokens.

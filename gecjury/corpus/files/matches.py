@@ -408,19 +408,11 @@ def _in_tokens(
         first, last = _touched(match.start, match.end, starts, ends)
         # A word that is joined to its neighbour is written and tokenised together with it.
         before, after = text[: match.start][-1:], text[match.end :][:1]
-        if (
-            before.isalnum()
-            and (new or after)[:1].isalnum()
-            and first
-            and (ends[first - 1] == match.start)
-        ):
+        to_left = before.isalnum() and (new or after)[:1].isalnum()
+        to_right = after.isalnum() and (new or before)[-1:].isalnum()
+        if to_left and first and ends[first - 1] == match.start:
             first -= 1
-        if (
-            after.isalnum()
-            and (new or before)[-1:].isalnum()
-            and last < len(tokens)
-            and (starts[last] == match.end)
-        ):
+        if to_right and last < len(tokens) and starts[last] == match.end:
             last += 1
         if groups and first < groups[-1][1]:
             first, so_far, choices = groups.pop()
