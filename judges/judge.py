@@ -126,38 +126,24 @@ class Judge(Scorer):
             InputError: a file of the user's cannot be used.
             OptionError: the criterion is unknown, or the prompt has no place for it.
         """
+        added = None
+        if self.criterion is not None:
+            published = CRITERIA.get(self.wording_name, ())
+            added = read_criterion(self.name, self.criterion, published)
         if self.prompt:
-            wording = self._own_wording(language)
+            # The user's file needs the placeholders of the built-in wording.
+            protocol = getattr(self, "protocol", None)
+            typed = f"{self.name}:protocol={protocol}" if protocol else self.name
+            own = read_own(self.prompt, read(self.usual_wording, _NAMED).placeholders, typed, added)
+            wording = replace(own, language=language.name)
         else:
-            wording = load_wording(self.usual_wording, self._sentence, language)
+            wording = load_wording(self.usual_wording, added, language)
         shown = self.shown_examples
         return replace(
             wording,
             reason=read("reason") if self.reason else None,
             examples=shown.digest if shown else "",
         )
-
-    def _own_wording(self, language: Language) -> Prompt:
-        """Return the wording of the user's file, which needs the built-in one's placeholders."""
-        ours = read(self.usual_wording, _NAMED).placeholders
-        may = {"criterion", "language"} | ({"subject"} & ours)
-        protocol = getattr(self, "protocol", None)
-        typed = f"{self.name}:protocol={protocol}" if protocol else self.name
-        own = read_own(str(self.prompt), ours - may, may, typed)
-        if self._sentence and "criterion" not in own.placeholders:
-            raise OptionError(
-                f"{self.name}: {self.prompt} has no place for a criterion; put {{{{criterion}}}} "
-                "on its own line and criterion in its head, or leave the option out"
-            )
-        return replace(own, added=self._sentence, language=language.name)
-
-    @property
-    def _sentence(self) -> Prompt | None:
-        """The sentence that a criterion adds; None without one."""
-        published = CRITERIA.get(self.wording_name, ())
-        if self.criterion is None:
-            return None
-        return read_criterion(self.name, self.criterion, published)
 
     @property
     def shown_examples(self) -> Examples | None:
