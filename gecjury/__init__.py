@@ -7,10 +7,11 @@ table.sentences, table.totals["mine"], str(table.signature)
 
 These commands are also functions of the same names: `score`, `rank`, `diff`, `alarms`, `pick`,
 `power`, `attack`, `maege`, `tune`, `explain`, `compare`, `estimate`. Each accepts data (a corpus, a
-benchmark or a benchmark's name; `maege` and `tune` accept their own kind of data), metrics and
-settings, and returns a `Result` of tables: `rows()` has the records of the main one.
+benchmark or a benchmark's name; `maege` and `tune` accept their own kind of data), metrics, and the
+options of its command as keywords, and returns a `Result` of tables: `rows()` has the records of
+the main one. `help(gecjury.rank)` lists the keywords with their values and defaults.
 
-ranked = gecjury.rank("sample", ["green", "gleu"])
+ranked = gecjury.rank("sample", ["green", "gleu"], aggregate="mean")
 print(ranked)
 pandas.DataFrame(ranked.rows())
 """
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING
 from gecjury.core.runtime import __version__
 
 if TYPE_CHECKING:
-    from gecjury.benchmarks import load_benchmark
+    from gecjury.benchmarks.load import load_benchmark
     from gecjury.core.runtime import Runtime
     from gecjury.corpus.corpus import Corpus, corpus_of_texts
     from gecjury.corpus.files.reading import read_corpus
@@ -94,7 +95,7 @@ __all__ = [
 _HOMES = {
     name: module
     for module, names in {
-        "gecjury.benchmarks": ("load_benchmark",),
+        "gecjury.benchmarks.load": ("load_benchmark",),
         "gecjury.corpus.corpus": ("Corpus", "corpus_of_texts"),
         "gecjury.corpus.languages.language": ("language_of",),
         "gecjury.corpus.files.reading": ("read_corpus",),

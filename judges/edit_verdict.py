@@ -18,8 +18,9 @@ from gecjury.corpus.edits import Edit, Edits
 from gecjury.corpus.languages.language import Language
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
-from gecjury.judges.judge import Judge, Render, render_fenced
+from gecjury.judges.judge import Judge
 from gecjury.judges.own_wording import Examples, Verdict
+from gecjury.judges.posing import Render, Sheet, example_turns, pose, render_fenced
 from gecjury.judges.replies.forms import VALIDITY
 from gecjury.judges.showing import edits_of_pairs, marked, read_contexts
 from gecjury.prompts import Prompt
@@ -156,12 +157,14 @@ class EditVerdict(Judge, MeanScorer):
 
     def _posed(self, cases: Sequence[EditCase], runtime: Runtime, model: Model) -> list[Question]:
         wordings = {lang: self.wording(lang) for lang in {case.language for case in cases}}
-        turns = {lang: self.turns(model, wordings[lang], lang, runtime) for lang in wordings}
+        turns = {
+            lang: example_turns(self, model, wordings[lang], lang, runtime) for lang in wordings
+        }
         questions = []
         for number, case in enumerate(cases):
             wording, before = wordings[case.language], turns[case.language]
-            render = self._rendered(wording, case)
-            questions += self.pose(model, wording, VALIDITY, render, number, turns=before)
+            sheet = Sheet(VALIDITY, self._rendered(wording, case))
+            questions += pose(self, model, wording, sheet, number, before)
         return questions
 
 

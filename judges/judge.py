@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import json
-import math
 import statistics
-import sys
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -19,29 +15,18 @@ import numpy as np
 from gecjury.core.addresses import SERVER_VARIABLE, default_server, public_address
 from gecjury.core.errors import OptionError, known_name
 from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.leakage import corpus_texts
 from gecjury.judges.asking.ask import Connect, Question, ask, plan_work
-from gecjury.judges.asking.exchange import Effort, Message, Model, Rendered, Request
-from gecjury.judges.asking.models import (
-    Capabilities,
-    capabilities,
-    effort_fault,
-    read_models,
-    reasoning_range,
-)
+from gecjury.judges.asking.exchange import Effort, Model
+from gecjury.judges.asking.models import read_models, reasoning_range
 from gecjury.judges.audit import Scored, audit_of, merge_audits, scored_questions
 from gecjury.judges.backends.backend import BACKENDS, connect
 from gecjury.judges.backends.vllm import read_engine
 from gecjury.judges.own_wording import Examples, Verdict, read_criterion, read_examples, read_own
-from gecjury.judges.replies.forms import TOP_TOKENS, Form
-from gecjury.judges.showing import (
-    Context,
-    extraction_parts,
-    nonce,
-    one_line,
-)
+from gecjury.judges.showing import extraction_parts
 from gecjury.prompts import CRITERIA, Prompt, read
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, Statistics
@@ -49,14 +34,6 @@ from gecjury.scoring.signature import Setting, Signature
 
 # Marks options that decide where a score is computed, never its value.
 _PLACE = {"place": True}
-_BOUNDS = {
-    **dict.fromkeys(("repeats", "tries", "max_tokens"), (1, math.inf)),
-    "seed": (0, math.inf),
-    "temperature": (0, 2),
-}
-
-Render = Callable[[], str]
-"""Renders a prompt."""
 
 
 @dataclass(frozen=True)
@@ -107,15 +84,15 @@ class Judge(Scorer):
     base_url: str | None = field(default=None, repr=False)
     context: str = "corpus"
     scoring: Literal["argmax", "expected"] = "argmax"
-    repeats: int = 1
+    repeats: int = option(1, least=1)
     panel: Literal["mean", "median", "majority"] = "mean"
-    temperature: float = 0.0
-    seed: int = 0
-    max_tokens: int | None = None
+    temperature: float = option(0.0, least=0, most=2)
+    seed: int = option(0, least=0)
+    max_tokens: int | None = option(None, least=1)
     thinking: bool = False
     effort: Effort = "auto"
     structured: Literal["auto", "schema", "text"] = "auto"
-    tries: int = 3
+    tries: int = option(3, least=1)
     engine: str | None = field(default=None, metadata=_PLACE)
     prompt: str | None = None
     examples: str | None = None
@@ -123,14 +100,9 @@ class Judge(Scorer):
     criterion: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for backend in self.backend.split("+"):
             known_name(f"backend of {self.name}", backend, BACKENDS)
-        for name, (low, high) in _BOUNDS.items():
-            value = getattr(self, name)
-            if value is not None and not low <= value <= high:
-                most = "or more" if high == math.inf else f"to {high}"
-                fault = f"{self.name}: {name}={value} is out of range"
-                raise OptionError(f"{fault}; expected {low} {most}")
         if self.thinking and self.effort == "none":
             raise OptionError(f"{self.name}: effort=none and thinking=true cannot be combined")
         if self.model:
@@ -154,38 +126,24 @@ class Judge(Scorer):
             InputError: a file of the user's cannot be used.
             OptionError: the criterion is unknown, or the prompt has no place for it.
         """
+        added = None
+        if self.criterion is not None:
+            published = CRITERIA.get(self.wording_name, ())
+            added = read_criterion(self.name, self.criterion, published)
         if self.prompt:
-            wording = self._own_wording(language)
+            # The user's file needs the placeholders of the built-in wording.
+            protocol = getattr(self, "protocol", None)
+            typed = f"{self.name}:protocol={protocol}" if protocol else self.name
+            own = read_own(self.prompt, read(self.usual_wording, _NAMED).placeholders, typed, added)
+            wording = replace(own, language=language.name)
         else:
-            wording = load_wording(self.usual_wording, self._sentence, language)
+            wording = load_wording(self.usual_wording, added, language)
         shown = self.shown_examples
         return replace(
             wording,
             reason=read("reason") if self.reason else None,
             examples=shown.digest if shown else "",
         )
-
-    def _own_wording(self, language: Language) -> Prompt:
-        """Return the wording of the user's file, which needs the built-in one's placeholders."""
-        ours = read(self.usual_wording, _NAMED).placeholders
-        may = {"criterion", "language"} | ({"subject"} & ours)
-        protocol = getattr(self, "protocol", None)
-        typed = f"{self.name}:protocol={protocol}" if protocol else self.name
-        own = read_own(str(self.prompt), ours - may, may, typed)
-        if self._sentence and "criterion" not in own.placeholders:
-            raise OptionError(
-                f"{self.name}: {self.prompt} has no place for a criterion; put {{{{criterion}}}} "
-                "on its own line and criterion in its head, or leave the option out"
-            )
-        return replace(own, added=self._sentence, language=language.name)
-
-    @property
-    def _sentence(self) -> Prompt | None:
-        """The sentence that a criterion adds; None without one."""
-        published = CRITERIA.get(self.wording_name, ())
-        if self.criterion is None:
-            return None
-        return read_criterion(self.name, self.criterion, published)
 
     @property
     def shown_examples(self) -> Examples | None:
@@ -382,114 +340,6 @@ class Judge(Scorer):
             return f"context={self.context} shows neighbours in the corpus; use context=none"
         return super().needs_all(systems)
 
-    def pose(
-        self,
-        model: Model,
-        wording: Prompt,
-        form: Form,
-        render: Render,
-        number: int,
-        texts: tuple[int, ...] = (0,),
-        order: int = 0,
-        turns: tuple[Message, ...] = (),
-    ) -> list[Question]:
-        """Return the questions for one prompt: one per repetition.
-
-        Args:
-            model: the model to ask.
-            wording: the wording that is rendered.
-            form: form of the answer.
-            render: returns the prompt.
-            number: number of the candidate set.
-            texts: index in the set of the correction at each position.
-            order: number of the permutation.
-            turns: the conversation before the prompt; see `turns`.
-        """
-        able, structured = capabilities(model), self._asks_schema(model)
-        if fault := effort_fault(model):
-            raise OptionError(f"{self.name}: effort={self.effort}: {fault}")
-        form = form.with_reason() if self.reason else form
-        # Repetitions differ only in number and seed, so they share the prompt. Values that are the
-        # same for all questions are one object, since there may be many questions.
-        expect = sys.intern(_written(form.typical, structured))
-        messages = Rendered(render, turns)
-        base_url, prompt = sys.intern(public_address(model.base_url)), sys.intern(wording.id)
-        read = form.read_expected if self.scoring == "expected" else form.read_plain
-        return [
-            Question(
-                Request(
-                    backend=model.backend,
-                    model=model.name,
-                    base_url=base_url,
-                    messages=messages,
-                    schema=form.schema if structured else None,
-                    sampling=self._sampling(model, able, len(expect) + form.longer, repeat),
-                    repeat=repeat,
-                    prompt=prompt,
-                    expect=expect,
-                ),
-                read,
-                number,
-                texts,
-                order,
-            )
-            for repeat in range(self.repeats)
-        ]
-
-    def turns(
-        self, model: Model, wording: Prompt, language: Language, runtime: Runtime
-    ) -> tuple[Message, ...]:
-        """Return the examples as turns of the conversation, which all questions begin with."""
-        if (examples := self.shown_examples) is None:
-            return ()
-        structured = self._asks_schema(model)
-        rendered = self.rendered_examples(examples, wording, language, runtime)
-        return tuple(
-            turn
-            for question, answer in rendered
-            for turn in (
-                {"role": "user", "content": question},
-                {"role": "assistant", "content": _written(answer, structured)},
-            )
-        )
-
-    @property
-    def _reasons(self) -> bool:
-        """True if the user asked for an effort that is more than none."""
-        return self.effort not in ("auto", "none")
-
-    def _asks_schema(self, model: Model) -> bool:
-        """Return whether a schema is asked for; otherwise the prompt's own words ask."""
-        if self.structured != "auto":
-            return self.structured == "schema"
-        able = capabilities(model)
-        # A grammar that begins with the answer leaves no room to think.
-        thinks = self.thinking or (able.template_options and self._reasons)
-        return able.schema and not thinks
-
-    @functools.lru_cache(maxsize=64)  # noqa: B019  # settings are small, and few are alive
-    def _sampling(
-        self, model: Model, able: Capabilities, characters: int, repeat: int
-    ) -> Mapping[str, Any]:
-        # A token has at least one character, so any tokenizer has room for a compact answer.
-        cap = characters + characters // 2 + 32 + reasoning_range(model, thinking=self.thinking)[1]
-        sampling: dict[str, Any] = {"max_tokens": self.max_tokens or cap}
-        if able.sampling:
-            sampling |= {"temperature": self.temperature, "seed": self.seed + repeat}
-        if able.effort:
-            sampling["reasoning_effort"] = able.effort
-        if able.template_options:
-            sampling["thinking"] = self.thinking or self._reasons
-        if self.scoring == "expected":
-            if not able.logprobs:
-                reasoning = " while it reasons" if self._reasons else ""
-                raise OptionError(
-                    f"{self.name}: {self.model} returns no token probabilities{reasoning}, which "
-                    "scoring=expected needs; use another model or scoring=argmax"
-                )
-            sampling["logprobs"] = TOP_TOKENS
-        return sampling
-
 
 _NAMED = 2
 """Version of the prompts that name the language; the published ones are for English."""
@@ -510,39 +360,6 @@ def load_wording(name: str, added: Prompt | None = None, language: Language = EN
     if added and name in _WITH_CRITERION:
         version += _WITH_CRITERION[name]
     return replace(read(name, version), added=added, language="" if english else language.name)
-
-
-def _written(answer: Mapping[str, Any], structured: bool) -> str:
-    """Return an answer as a model writes it: compact with a schema, else a code block."""
-    if structured:
-        return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
-    return f"```json\n{json.dumps(answer, ensure_ascii=False, indent=2)}\n```"
-
-
-def context_lines(source: str, context: Context) -> str:
-    """Return the source between its neighbours; a missing neighbour leaves an empty line."""
-    lines = (source,) if context is None else (context[0], source, context[1])
-    return "\n".join(map(one_line, lines))
-
-
-def render_fenced(
-    wording: Prompt,
-    source: str,
-    context: Context,
-    texts: Mapping[str, str],
-    **more: str,
-) -> str:
-    """Render one of our own prompts, with texts between lines that none of them contains.
-
-    Args:
-        source: a sentence.
-        context: the sentences around it.
-        texts: by their place in the prompt.
-        more: values for further places in the prompt.
-    """
-    lines = context_lines(source, context)
-    fence = nonce([lines, *texts.values()])
-    return wording.render(context=lines, fence=fence, **texts, **more)
 
 
 def mean_scores(scored: Sequence[Scored], sizes: Sequence[int]) -> list[list[float]]:

@@ -24,13 +24,22 @@ from typing import Any, ClassVar, Literal
 
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.languages.language import Language
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
-from gecjury.judges.judge import Judge, Render, context_lines, render_fenced
+from gecjury.judges.judge import Judge
 from gecjury.judges.own_wording import Examples, Verdict
-from gecjury.judges.replies.forms import CHOICE, SCORE, Form, scores_form
+from gecjury.judges.posing import (
+    Render,
+    Sheet,
+    context_lines,
+    example_turns,
+    pose,
+    render_fenced,
+)
+from gecjury.judges.replies.forms import CHOICE, SCORE, scores_form
 from gecjury.judges.replies.reply import REASON_CHARACTERS
 from gecjury.judges.showing import (
     CandidateSet,
@@ -46,10 +55,6 @@ from gecjury.models.origin import Origin, taught_judge
 from gecjury.prompts import Prompt
 from gecjury.scoring.scorer import GroupScorer
 from gecjury.scoring.scores import Statistics
-
-Sheet = tuple[Form, Render, tuple[int, ...], int]
-"""A prompt of a protocol: its answer's form, its renderer, the corrections at each position in it,
-and the number of their order."""
 
 _MOST_ORDERS = {"listwise": 1_000, "pointwise": 1, "pairwise": 2}
 
@@ -71,16 +76,15 @@ class GroupJudge(Judge, GroupScorer):
     version: ClassVar[int] = 2
 
     protocol: Literal["listwise", "pointwise", "pairwise"] = "listwise"
-    orders: int = 1
+    orders: int = option(1, least=1)
 
     def __post_init__(self) -> None:
-        most = _MOST_ORDERS[self.protocol]
-        if not 1 <= self.orders <= most:
-            raise OptionError(
-                f"{self.name}: orders={self.orders} is out of range; protocol={self.protocol} "
-                f"accepts 1 to {most}"
-            )
         super().__post_init__()
+        if self.orders > (most := _MOST_ORDERS[self.protocol]):
+            raise OptionError(
+                f"{self.name}: orders={self.orders}: expected 1 to {most} with "
+                f"protocol={self.protocol}"
+            )
 
     @property
     def usual_wording(self) -> str:
@@ -117,10 +121,10 @@ class GroupJudge(Judge, GroupScorer):
                 tuple(shown[pair] for pair in at),
             )
             # The first of several orders: which correction of a pair comes first is quasi-random.
-            form, render, order, _ = next(_PROTOCOLS[self.protocol](self, wording, candidates))
-            form = form.with_reason() if self.reason else form
-            answer = form.answer([scores[index] for index in order], reason)
-            rendered.append((render(), answer))
+            sheet = next(_PROTOCOLS[self.protocol](self, wording, candidates))
+            form = sheet.form.with_reason() if self.reason else sheet.form
+            answer = form.answer([scores[index] for index in sheet.texts], reason)
+            rendered.append((sheet.render(), answer))
         return rendered
 
     @property
@@ -147,12 +151,12 @@ class GroupJudge(Judge, GroupScorer):
     ) -> list[Question]:
         """Return the questions to a model about candidate sets."""
         wording, protocol = self.wording(language), _PROTOCOLS[self.protocol]
-        turns = self.turns(model, wording, language, runtime)
+        turns = example_turns(self, model, wording, language, runtime)
         return [
             question
             for number, candidates in enumerate(sets)
-            for form, render, texts, order in protocol(self, wording, candidates)
-            for question in self.pose(model, wording, form, render, number, texts, order, turns)
+            for sheet in protocol(self, wording, candidates)
+            for question in pose(self, model, wording, sheet, number, turns)
         ]
 
     def fenced(self, wording: Prompt, candidates: CandidateSet, **places: int) -> Render:
@@ -206,12 +210,12 @@ class GroupJudge(Judge, GroupScorer):
 def _listwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Iterator[Sheet]:
     form = scores_form(len(candidates.texts))
     for order, shown in enumerate(permutations(candidates, judge.orders, judge.seed)):
-        yield form, partial(render_listwise, wording, candidates, shown), shown, order
+        yield Sheet(form, partial(render_listwise, wording, candidates, shown), shown, order)
 
 
 def _pointwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Iterator[Sheet]:
     for index in range(len(candidates.texts)):
-        yield SCORE, judge.fenced(wording, candidates, target=index), (index,), 0
+        yield Sheet(SCORE, judge.fenced(wording, candidates, target=index), (index,))
 
 
 def _pairwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> Iterator[Sheet]:
@@ -220,7 +224,8 @@ def _pairwise(judge: GroupJudge, wording: Prompt, candidates: CandidateSet) -> I
         # asked once.
         first, second = sorted(pair, key=lambda index: text_digest(candidates.texts[index]))
         for order, (a, b) in enumerate(((first, second), (second, first))[: judge.orders]):
-            yield CHOICE, judge.fenced(wording, candidates, first=a, second=b), (a, b), order
+            render = judge.fenced(wording, candidates, first=a, second=b)
+            yield Sheet(CHOICE, render, (a, b), order)
 
 
 _PROTOCOLS: Mapping[str, Callable[[GroupJudge, Prompt, CandidateSet], Iterator[Sheet]]] = {

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -35,18 +35,21 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}")
 _MOST_BYTES = 1_000_000
 
 
-def read_own(path: str, needs: Collection[str], may: Collection[str], judge: str) -> Prompt:
+def read_own(path: str, ours: frozenset[str], judge: str, added: Prompt | None) -> Prompt:
     """Read a user's own prompt, which has the form of the built-in ones.
 
     Args:
-        needs: placeholders that its wording must have.
-        may: placeholders that its wording may have.
+        ours: placeholders of the built-in prompt.
         judge: name of the judge with its protocol, for errors.
+        added: the sentence of a criterion, for which the prompt must have a place.
 
     Raises:
         InputError: the file cannot be read, has no valid head, or has other placeholders; names
             the line and the remedy.
+        OptionError: it has no place for the criterion.
     """
+    may = {"criterion", "language"} | ({"subject"} & ours)
+    needs = ours - may
     text = read_text(path, most=_MOST_BYTES).replace("\r\n", "\n")
     remedy = f"start from `gecjury judgments prompt {judge}`"
     top, line_of_dashes, _ = text.partition("\n---\n")
@@ -79,14 +82,19 @@ def read_own(path: str, needs: Collection[str], may: Collection[str], judge: str
             raise InputError(
                 f"{path}, line {number}: unknown placeholder {_braced(strange[:1])}; {expected}"
             )
-    if missing := sorted(set(needs) - prompt.placeholders):
+    if missing := sorted(needs - prompt.placeholders):
         raise InputError(f"{path}: lacks {_braced(missing)}; {expected}")
     if "scores" in needs and "{{number}}" not in prompt.head.get("score_line", ""):
         raise InputError(
             f"{path}: its head has no score_line with {{{{number}}}}, which fills {{{{scores}}}}: "
             f"{remedy}"
         )
-    return parse(name, int(version), text)
+    if added and "criterion" not in prompt.placeholders:
+        raise OptionError(
+            f"{judge}: {path} has no place for a criterion; put {{{{criterion}}}} on its own line "
+            "and criterion in its head, or leave the option out"
+        )
+    return replace(parse(name, int(version), text), added=added)
 
 
 def _braced(names: Iterable[str]) -> str:

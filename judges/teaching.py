@@ -9,7 +9,6 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
@@ -144,19 +143,9 @@ def _refuse_equal(name: str, values: Iterable[float]) -> None:
         )
 
 
-@dataclass(frozen=True)
-class TaughtQuestion:
-    """A question of a judge, with the answers that it should give.
-
-    Attributes:
-        messages: the conversation in which it is asked.
-        rows: row numbers of the rated corrections that it shows, by position.
-        shares: how probable each answer in `ANSWERS` should be.
-    """
-
-    messages: tuple[Message, ...]
-    rows: tuple[int, ...]
-    shares: Mapping[str, float]
+Taught = tuple[tuple[Message, ...], tuple[int, ...], tuple[float, ...]]
+"""A question with the answers that a judge should give: the conversation in which it is asked, the
+rows of the rated corrections that it shows, and how probable each answer in `ANSWERS` should be."""
 
 
 def taught_questions(
@@ -165,7 +154,7 @@ def taught_questions(
     outputs: Sequence[str],
     points: Sequence[float],
     language: Language,
-) -> Iterator[TaughtQuestion]:
+) -> Iterator[Taught]:
     """Yield the judge's own questions about rated corrections.
 
     Points between two scores are split between them: 3.25 is 75% of 3 and 25% of 4. Of two
@@ -189,16 +178,13 @@ def taught_questions(
         for question in judge.pose_sets([candidates], model, language, runtime):
             shown = tuple(rows[index] for index in question.texts)
             shares = _shares([points[row] for row in shown])
-            yield TaughtQuestion(tuple(question.request.messages), shown, shares)
+            yield tuple(question.request.messages), shown, shares
 
 
-def _shares(points: Sequence[float]) -> dict[str, float]:
+def _shares(points: Sequence[float]) -> tuple[float, ...]:
     """Return the share of each answer, given the points of one or two corrections."""
     if len(points) == 2:
-        answers = ANSWERS["pairwise"]
         won = 0.5 + 0.5 * float(np.sign(points[0] - points[1]))
-        return {answer: float(worth == won) for answer, worth in answers.items()}
+        return tuple(float(worth == won) for worth in ANSWERS["pairwise"].values())
     value = min(max(points[0], LOWEST), HIGHEST)
-    return {
-        answer: max(0.0, 1 - abs(score - value)) for answer, score in ANSWERS["pointwise"].items()
-    }
+    return tuple(max(0.0, 1 - abs(score - value)) for score in ANSWERS["pointwise"].values())

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from gecjury.core.arrays import Float32Array, FloatArray
 from gecjury.core.caches import VectorCache
 from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.edits import Edit, apply_edits, counted_edits
 from gecjury.models.encoder import Encoder, EncoderSpec, load_encoder
 from gecjury.models.precision import DType
@@ -214,9 +215,9 @@ class ModelWeighted(BestReference):
     """
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    typed: ClassVar[Mapping[str, str]] = {"model": "encoder"}  # as in other metrics
 
-    model: str | None = None
+    # The option has the name that it has in other metrics.
+    model: str | None = option(None, "encoder")
     layer: int | None = None
     revision: str | None = None
 

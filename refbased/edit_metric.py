@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray
-from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, Edits, apply_edits, counted_edits
@@ -114,9 +113,6 @@ class BestReference(Scorer):
 
     family: ClassVar[str] = "refbased"
     part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
-
-    def __post_init__(self) -> None:
-        check_beta(self.name, self.beta)
 
     @property
     @abstractmethod
@@ -371,13 +367,3 @@ def distinct_corrections(cases: Sequence[EditCase]) -> tuple[list[_Correction], 
 def words(source: str, edit: Edit) -> str | None:
     """Return the source words that an edit replaces; None for an insertion."""
     return " ".join(source.split()[edit.start : edit.end]) or None
-
-
-def check_beta(name: str, beta: float) -> None:
-    """Refuse a β for which no F-score is defined.
-
-    Raises:
-        OptionError: it is negative, infinite or not a number.
-    """
-    if not 0 <= beta <= 1e100:
-        raise OptionError(f"{name}: beta={beta} is out of range; expected 0 or more")

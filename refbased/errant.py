@@ -13,6 +13,7 @@ import numpy as np
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus, Mark
 from gecjury.corpus.edits import Edit, Edits, counted_edits
 from gecjury.extraction.extract import CorpusEdits
@@ -67,7 +68,7 @@ class ERRANT(BestReference, TypedEditMetric):
     later_settings: ClassVar[frozenset[str]] = TypedEditMetric.later_settings | {"valid"}
 
     mode: Mode = "correction"
-    beta: float = 0.5
+    beta: float = option(0.5, least=0, most=1e100)
     compat: Literal["gecjury", "official"] = "gecjury"
     valid: str = ""
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
-from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.refbased.ngrams import Unit, corpus_overlaps
 from gecjury.refbased.references import wordless
@@ -27,8 +27,6 @@ _CACHED = 500_000  # choices multiplied at once, so that they stay in the proces
 # `_CHOSEN` references, but over no more than `_MOST_CHOICES`; each reference is used at least once.
 _CHOSEN = 3_000
 _MOST_CHOICES = 100
-
-_MOST_DRAWS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -62,22 +60,10 @@ class GLEU(Scorer):
     # True if an n-gram of the source is penalised only where the reference lacks it entirely.
     _absent_only: ClassVar[bool] = False
 
-    n: int = 4
+    n: int = option(4, least=1, most=100)
     unit: Unit = "word"
-    draws: int = 500
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for option, fits, expected in (
-            ("n", 1 <= self.n <= 100, "1 to 100"),
-            ("draws", 1 <= self.draws <= _MOST_DRAWS, f"1 to {_MOST_DRAWS}"),
-            ("seed", self.seed >= 0, "0 or more"),
-        ):
-            if not fits:
-                raise OptionError(
-                    f"{self.name}: {option}={getattr(self, option)} is out of range; expected "
-                    f"{expected}"
-                )
+    draws: int = option(500, least=1, most=1_000_000)
+    seed: int = option(0, least=0)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return lengths and n-gram counts, systems × sentences × references × (2 + 2n).

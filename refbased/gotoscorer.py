@@ -29,12 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray, IntArray, draw_weights
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, counted_edits, keeps_words, ordered_edits
 from gecjury.extraction.extract import CorpusEdits
-from gecjury.refbased.edit_metric import EditMetric, check_beta
+from gecjury.refbased.edit_metric import EditMetric
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f
@@ -240,15 +241,8 @@ class GoToScorer(EditMetric):
     joint: ClassVar[bool] = True
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
 
-    beta: float = 0.5
-    reference: int = 0
-
-    def __post_init__(self) -> None:
-        check_beta(self.name, self.beta)
-        if self.reference < 0:
-            raise OptionError(
-                f"{self.name}: reference={self.reference}; references are counted from 0"
-            )
+    beta: float = option(0.5, least=0, most=1e100)
+    reference: int = option(0, least=0)
 
     def check(self, corpus: Corpus) -> None:
         """Check the corpus and that the reference exists."""

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray, IntArray, blocks, draw_weights
-from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.refbased.ngrams import Unit, corpus_overlaps
 from gecjury.refbased.references import wordless
@@ -56,17 +56,14 @@ class GREEN(Scorer):
         "human-scores": "expected-wins",
     }
 
-    n: int | None = None
+    n: int | None = option(None, least=1, most=100)
     unit: Unit = "word"
-    beta: float = 2.0
+    beta: float = option(2.0, least=0, most=1e100)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.n is None:
             object.__setattr__(self, "n", 4 if self.unit == "word" else 6)
-        if self.n is None or not 1 <= self.n <= 100:
-            raise OptionError(f"green: n={self.n} is out of range; expected 1 to 100")
-        if not 0 <= self.beta <= 1e100:
-            raise OptionError(f"green: beta={self.beta} is out of range; expected 0 or more")
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return whole numbers, systems × sentences × references × (1 + 3n).

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.precision import DType
 from gecjury.refbased.bertscore import (
@@ -47,7 +48,7 @@ class PTERRANT(ModelWeighted, TypedEditMetric):
     later_settings: ClassVar[frozenset[str]] = TypedEditMetric.later_settings | {"dtype"}
     apart: ClassVar[bool] = False
 
-    beta: float = 0.5
+    beta: float = option(0.5, least=0, most=1e100)
     dtype: DType = "float32"
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:

@@ -86,7 +86,7 @@ class Asano(WeighedAspects):
             aspect = "grammaticality"
             rated = bundle.predict(texts, pairs, runtime, (aspect,))[aspect]
             rows = pair_of if paired else text_of
-            low, high = bundle.scale
+            low, high = bundle.manifest.scale
             values[..., 0] = ((rated - low) / (high - low))[rows]
         if self.beta:
             entropy = -mean_log_probabilities(self.language_model, texts, runtime, self.dtype)

@@ -12,6 +12,7 @@ import numpy as np
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.core.textfiles import user_path
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.batching import pick_device
@@ -61,22 +62,17 @@ class IMPARA(ModelScorer, MeanScorer):
 
     model: str = ""
     encoder: str = ""
-    threshold: float | None = 0.9
-    max_length: int = 128
+    threshold: float | None = option(0.9, least=-1, most=1, hint="a cosine; or none")
+    max_length: int = option(128, least=1, most=1_000_000)
     dtype: DType = "float32"
 
     def __post_init__(self) -> None:
-        if self.threshold is not None and not -1 <= self.threshold <= 1:
-            raise OptionError(
-                f"impara: threshold={self.threshold:g} is not a cosine; expected −1 to 1, or none"
-            )
+        super().__post_init__()
         if self.threshold is None and self.encoder:
             raise OptionError(
                 "impara: encoder= is for the similarity, which threshold=none does not use; leave "
                 "one of them out"
             )
-        if not 0 < self.max_length <= 1_000_000:
-            raise OptionError(f"impara: max_length={self.max_length}; expected 1 to 1000000")
 
     @property
     def loaded_models(self) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from gecjury.core.arrays import FloatArray, IntArray, draw_weights
-from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.checkpoints import weights_identity
 from gecjury.models.precision import DType
@@ -44,12 +44,8 @@ class Scribendi(ModelScorer):
     version: ClassVar[int] = 3
 
     model: str = "openai-community/gpt2"
-    threshold: float = 0.8
+    threshold: float = option(0.8, least=0, most=1)
     dtype: DType = "float32"
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.threshold <= 1:
-            raise OptionError(f"scribendi: threshold={self.threshold:g}: expected 0 to 1")
 
     @property
     def loaded_models(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.precision import DType
 from gecjury.refless.data.annotations import ASPECTS, QUALITY
@@ -64,6 +65,7 @@ class WeighedAspects(ModelScorer, MeanScorer):
     gamma: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.weights.min() < 0 or abs(self.weights.sum() - 1) > 1e-6:
             raise OptionError(
                 f"{self.name}: alpha={self.alpha:g}, beta={self.beta:g}, gamma={self.gamma:g}: "
@@ -128,13 +130,8 @@ class SOME(WeighedAspects):
     alpha: float = USUAL_WEIGHTS[0]
     beta: float = USUAL_WEIGHTS[1]
     gamma: float = USUAL_WEIGHTS[2]
-    max_length: int = 0
+    max_length: int = option(0, least=0, most=1_000_000)
     dtype: DType = "float32"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.max_length <= 1_000_000:
-            raise OptionError(f"some: max_length={self.max_length}; expected 0 to 1000000")
 
     @property
     def loaded_models(self) -> tuple[str, ...]:
@@ -175,7 +172,7 @@ class SOME(WeighedAspects):
         predicted = bundle.predict(texts, pairs, runtime)
         # Aspects without a model stay 0; their weight is 0 as well.
         values = np.zeros((*text_of.shape, len(aspects)))
-        low, high = bundle.scale
+        low, high = bundle.manifest.scale
         for column, aspect in enumerate(aspects):
             if aspect in predicted:
                 rows = pair_of if aspect in bundle.pair_aspects else text_of

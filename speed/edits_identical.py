@@ -34,7 +34,7 @@ def measure(options: Options) -> list[Claim]:
     nlp = load_tagger("embedded")
     annotator = errant.load("en", nlp)
     parser = Parser(nlp)
-    extractor = replace(errant_extractor(nlp), reader=parser)
+    extractor = replace(errant_extractor(nlp), parse=parser.parse)
     counts = dict.fromkeys(("pairs", "changed", "distinct", "edits", "different"), 0)
     seconds = {"errant": 0.0, "ours": 0.0}
     for source, versions in islice(columns(data), 8 if options.quick else None):

@@ -18,7 +18,7 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.runtime import Runtime
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
-from gecjury.metaeval.uncertainty import Uncertainty
+from gecjury.metaeval.uncertainty import Draws
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
@@ -85,11 +85,11 @@ def _stages(
     tables = [score_with_files(s, benchmark.corpus, folder, Runtime()) for s in scorers]
     entries = [Entry(table, scorer) for scorer, table in zip(scorers, tables, strict=True)]
     done("read score files")
-    study = Study(benchmark, Settings(resampling=Resampling(resamples=resamples)))
+    study = Study(benchmark, Settings(human="both", resampling=Resampling(resamples=resamples)))
     for table in tables:
-        study.evaluate(table, benchmark.views)
+        study.evaluate(table)
     done("point estimates, SPA")
-    found = Uncertainty(study, entries)
+    found = Draws(study, entries)
     found.scores  # noqa: B018 (computed on first use)
     done(_DRAWS)
     for view in benchmark.views:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from gecjury.core.runtime import Bar, SilentBar, SilentProgress
+from gecjury.core.runtime import Bar, Progress
 
 # Words that collide often, one with a combining mark, one emoji of two code points.
 WORDS = ("a", "b", "c", "d", "é", "e\u0301", "👍🏽", "don't", ".")
@@ -17,7 +17,7 @@ WORDS = ("a", "b", "c", "d", "é", "e\u0301", "👍🏽", "don't", ".")
 BLANKS = (" ", "  ", "\t", "\u00a0", "\u3000", "\u2001")
 
 
-class Steps(SilentProgress):
+class Steps(Progress):
     """A progress that records totals, steps and notes by description."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Steps(SilentProgress):
         steps = self
         steps.totals[description] += int(total or 0)
 
-        class Counting(SilentBar):
+        class Counting(Bar):
             def advance(self, count: float = 1) -> None:
                 steps.done[description] += int(count)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.report.citations import CITED, Entry, citations
-from gecjury.scoring.options import options_of
+from gecjury.scoring.options import metric_options
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.signature import Signature
@@ -164,17 +164,18 @@ def metric_page(name: str) -> str:
     lines += ["", "## Agreement with people", "", *_agreement(name, more), ""]
     lines += ["## Cost", "", more.get("cost", "Not measured for this metric alone."), ""]
     lines += ["## Options", ""]
-    if options := options_of(scorer):
+    if options := metric_options(type(scorer)):
         lines += [
             f"Given as `-m {name}:OPTION=VALUE,OPTION=VALUE`, or as arguments of `gecjury.load`.",
             "",
             "| option | default | expected | meaning |",
             "|---|---|---|---|",
         ]
-        for each in options:
+        for option, declared in options.items():
+            default = _default(getattr(scorer, declared.path))
             lines.append(
-                f"| `{each.option}` | {_default(each.default)} | {_cell(each.expected)} "
-                f"| {_cell(each.meaning)} |"
+                f"| `{option}` | {default} | {_cell(declared.expected)} "
+                f"| {_cell(declared.meaning)} |"
             )
     else:
         lines.append("It has none.")

@@ -24,8 +24,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 from clearnlp import Tree, convert, read_conllu  # noqa: E402
 from lexicon import lookup_table, unambiguous_words  # noqa: E402
-
-from gecjury.extraction.tagger.schemes import attribute_patterns  # noqa: E402
+from tagger_schemes import attribute_patterns  # noqa: E402
 
 VERSION = "1.0.0"
 # Forms that learners write and that are not in the treebank.

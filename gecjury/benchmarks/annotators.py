@@ -130,11 +130,11 @@ def _twice(pairs: JudgmentPairs) -> tuple[IntArray, IntArray]:
     return np.concatenate(first), np.concatenate(second)
 
 
-def cohen_kappa(first: NDArray[Any], second: NDArray[Any]) -> float:
-    """Return Cohen's κ (1960) of two series of labels: (observed - expected) / (1 - expected).
+def scott_pi(first: NDArray[Any], second: NDArray[Any]) -> float:
+    """Return Scott's π (1955), which is κ with chance from the pooled labels of both annotators.
 
-    The agreement expected by chance is that of independent labels with each annotator's own
-    frequencies.
+    Shared tasks of machine translation, Grundkiewicz et al. (2015) and the SEEDA paper print it as
+    Cohen's κ.
 
     Args:
         first: labels by one annotator, shape (n,).
@@ -143,27 +143,12 @@ def cohen_kappa(first: NDArray[Any], second: NDArray[Any]) -> float:
     Returns:
         At most 1, 0 at chance; NaN without labels or where all labels are equal.
     """
-    shares, observed = _shares(first, second)
-    return _above_chance(observed, float(np.prod(shares, axis=0).sum()))
-
-
-def scott_pi(first: NDArray[Any], second: NDArray[Any]) -> float:
-    """Return Scott's π (1955), which is κ with chance from the pooled labels of both annotators.
-
-    Shared tasks of machine translation, Grundkiewicz et al. (2015) and the SEEDA paper print it as
-    Cohen's κ. Arguments and value are those of `cohen_kappa`.
-    """
-    shares, observed = _shares(first, second)
-    return _above_chance(observed, float(np.square(shares.mean(axis=0)).sum()))
-
-
-def _shares(first: NDArray[Any], second: NDArray[Any]) -> tuple[FloatArray, float]:
-    """Return the frequencies of labels, 2 × labels, and the share of equal labels."""
     if not len(first):
-        return np.zeros((2, 0)), math.nan
+        return math.nan
     labels = np.unique(np.concatenate([first, second]))
     shares = np.stack([(side[:, None] == labels).mean(axis=0) for side in (first, second)])
-    return shares, float((first == second).mean())
+    chance = float(np.square(shares.mean(axis=0)).sum())
+    return _above_chance(float((first == second).mean()), chance)
 
 
 def _above_chance(observed: float, expected: float) -> float:

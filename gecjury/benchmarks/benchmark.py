@@ -374,7 +374,7 @@ class LoadRequest:
             ranked: the items of the chosen view; None where nothing was ranked.
             **more: other attributes of a `Corpus`, which take precedence.
         """
-        names = self.info.system_sets[self.systems]
+        names = self.info.system_sets[self.systems] or tuple(versions)
         rows = range(len(sources)) if rows is None else rows
         given = self.collect_references(
             read_set, rows, lines or len(sources), sources, more.get("source_read")
@@ -452,7 +452,7 @@ class LoadRequest:
             for version in read_versions(reference, overlaps="keep"):
                 count = len(version.lines)
                 ordered = source_read or Version(("",) * count)
-                (version,) = aligned(ordered, where, [str(reference)], [version], references=True)
+                version = aligned(ordered, where, str(reference), version, reference=True)
                 # A file as long as the full files is reduced to the lines that are loaded.
                 if count == lines:
                     version = version.take(rows)

@@ -19,7 +19,6 @@ from gecjury.benchmarks.judgments import (
     expand_pairs,
 )
 from gecjury.core.arrays import FloatArray, IntArray
-from gecjury.core.errors import OptionError
 from gecjury.stats.ranking import wins_to_scores
 from gecjury.stats.trueskill import Game, Outcome, rate
 
@@ -121,12 +120,7 @@ def human_trueskill_sampled(
     Returns:
         Means of the skills over the runs in the order of the pairs' systems; NaN for a system
         without judgments.
-
-    Raises:
-        OptionError: fewer than one run.
     """
-    if runs < 1:
-        raise OptionError(f"runs={runs}: expected 1 or more")
     draws = len(pairs) + 1
     game = _game(draws)
     size = len(pairs.systems)

@@ -1,4 +1,11 @@
-"""Benchmarks by name, folder or file."""
+"""Benchmarks by name, folder or file.
+
+Example:
+    >>> from gecjury import load_benchmark
+    >>> sample = load_benchmark("sample")
+    >>> sample.corpus.names
+    ('careful', 'cautious', 'fluent', 'hasty', 'noisy', 'spelling')
+"""
 
 from __future__ import annotations
 

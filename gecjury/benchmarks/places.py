@@ -94,13 +94,7 @@ def placed_corpus(request: LoadRequest, layout: Layout, corrections: Sequence[st
         layout: the layout of the corrections.
         corrections: texts in the order in which they were laid out.
     """
-    lines = range(len(layout.sources))
-    corpus = Corpus(
-        layout.sources,
-        layout.versions(corrections),
-        **request.collect_references(lambda _: (), lines, len(lines), layout.sources),
-        reference_name=request.reference_name,
-    )
+    corpus = request.corpus(layout.sources, layout.versions(corrections))
     return in_language(corpus, request.language)
 
 

@@ -193,10 +193,6 @@ BENCHMARKS: Mapping[str, BenchmarkInfo] = MappingProxyType({row.name: row for ro
 """Every benchmark by name."""
 
 
-UNKNOWN_SYSTEMS = ("refuse", "skip")
-"""The ways to treat a user's judgments of systems without output."""
-
-
 def benchmark_info(name: str) -> BenchmarkInfo:
     """Return the table row of a benchmark.
 

@@ -16,8 +16,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 from gecjury.cli import studies
-from gecjury.cli.options import settings_of
-from gecjury.cli.parsers import CommandParser, Shared, add_actions
+from gecjury.cli.parsers import CommandParser, add_actions
 from gecjury.cli.streams import hold_streams, print_data, reader_has_gone, set_aside, tell
 from gecjury.core.errors import GecjuryError, family_of, install_hint
 from gecjury.core.runtime import __version__
@@ -244,11 +243,6 @@ def _check(args: argparse.Namespace) -> None:
                 f"{action.option_strings[-1]}: its value is empty (an unset shell variable?); "
                 "give a value, or omit the option"
             )
-    for name in ("seed", "split_seed"):
-        if getattr(args, name, 0) < 0:
-            option = name.replace("_", "-")
-            raise OptionError(f"--{option} {getattr(args, name)}: expected 0 or more")
-    settings_of(Shared, args)
     if args.cache is not None and os.path.isfile(args.cache):  # noqa: PTH113  # pathlib is slow
         raise OptionError(f"--cache {args.cache}: is a file; expected a folder")
 

@@ -43,18 +43,7 @@ def run(args: argparse.Namespace) -> int:
     files = (args.source, args.hypotheses, args.references, args.m2)
     refuse_useless(args, Checked)
     reports, findings = examine(*files, args.source_text, fix=args.fix, fill=args.fill)
-    records = [
-        {
-            "role": report.role,
-            "name": report.name,
-            "file": report.path,
-            "lines": len(report.lines),
-            "tokens": report.tokens,
-            "empty": report.empty,
-            "unchanged": report.unchanged,
-        }
-        for report in reports
-    ]
+    records = [report.record() for report in reports]
     columns = ("role", "name", "lines", "tokens", "empty", "unchanged")
     return print_findings(records, columns, findings, args.format)
 

@@ -65,16 +65,12 @@ class CompareOptions:
     hyp: str = option(REQUIRED, "-hyp", metavar="HYP")
     ref: str = option(REQUIRED, "-ref", metavar="REF")
     unit: Unit = option("corrections", hidden=True)
-    beta: float = option(0.5, "-b", "--beta", metavar="X")
+    beta: float = option(0.5, "-b", "--beta", metavar="X", least=0, most=1e100)
     verbose: bool = option(False, "-v", "--verbose")
     single: bool = option(False, "-single")
     multi: bool = option(False, "-multi")
     left_out: tuple[str, ...] = option((), "-filt", metavar="TYPE", several=True)
     categories: Literal[1, 2, 3] | None = option(None, "-cat")
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.beta <= 1e100:
-            raise OptionError(f"-b {self.beta}: expected 0 or more")
 
 
 def add_arguments(parser: CommandParser) -> None:

@@ -80,7 +80,7 @@ def runtime_from(args: argparse.Namespace, *, log: bool = False) -> Runtime:
 
     from gecjury.cli.progress import TerminalProgress
     from gecjury.cli.streams import tell
-    from gecjury.core.runtime import Runtime, SilentProgress
+    from gecjury.core.runtime import Progress, Runtime
 
     names = ("device", "batch_size", "workers", "concurrency", "dry_run", "max_cost", "api_key_env")
     values: dict[str, Any] = {name: getattr(args, name) for name in (*names, "batch")}
@@ -91,5 +91,5 @@ def runtime_from(args: argparse.Namespace, *, log: bool = False) -> Runtime:
         **values,
         use_cache=not args.no_cache,
         tell=tell,
-        progress=SilentProgress() if args.quiet else TerminalProgress(log=log),
+        progress=Progress() if args.quiet else TerminalProgress(log=log),
     )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from gecjury.cli.check import print_findings
 from gecjury.cli.parsers import CommandParser, add_actions
 from gecjury.cli.streams import write_data
-
-if TYPE_CHECKING:
-    from gecjury.corpus.m2 import M2Sentence
-
+from gecjury.core.errors import GecjuryError, InputError
+from gecjury.core.textfiles import lines_text, read_text
+from gecjury.corpus.edits import DETECTED_TYPES
+from gecjury.corpus.m2 import M2Sentence, format_m2, read_m2
 
 _ACTIONS = {
     "apply": "the corrected sentences of one annotator",
@@ -61,10 +61,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _corrected(args: argparse.Namespace) -> str:
     """Return the sentences as one annotator corrected them."""
-    from gecjury.core.errors import InputError
-    from gecjury.core.textfiles import lines_text
-    from gecjury.corpus.m2 import read_m2
-
     blocks = read_m2(args.file)
     annotators = sorted({a for block in blocks for a in block.annotators})
     if annotators and args.annotator not in annotators:
@@ -77,20 +73,13 @@ def _corrected(args: argparse.Namespace) -> str:
 
 def _sources(args: argparse.Namespace) -> str:
     """Return the sentences as they were before correction."""
-    from gecjury.core.textfiles import lines_text
-    from gecjury.corpus.m2 import read_m2
-
     files = (read_m2(path, overlaps="keep") for path in args.files)
     return lines_text([block.source for blocks in files for block in blocks])
 
 
 def _converted(args: argparse.Namespace) -> str:
     """Return all files merged into one, each with its own annotators, or some of them."""
-    from dataclasses import replace
-
-    from gecjury.core.textfiles import read_text
     from gecjury.corpus.files.gold import join_annotators
-    from gecjury.corpus.m2 import format_m2, read_m2
 
     files = [read_m2(path, overlaps="keep") for path in args.files]
     for path, blocks in zip(args.files, files, strict=True):
@@ -112,7 +101,6 @@ def _converted(args: argparse.Namespace) -> str:
 def _typed_anew(args: argparse.Namespace) -> str:
     """Return a file's edits with ERRANT's types, or extracted again."""
     from gecjury.cli.inputs import runtime_from
-    from gecjury.corpus.m2 import format_m2, read_m2
     from gecjury.extraction.retyping import reextracted_blocks, retyped_blocks
     from gecjury.extraction.taggers import extraction_signature
 
@@ -131,8 +119,6 @@ def _same_sources(
     Raises:
         InputError: shows the first block that differs.
     """
-    from gecjury.core.errors import InputError
-
     for number, (one, two) in enumerate(zip(blocks, others, strict=False), 1):
         if one.source != two.source:
             raise InputError(
@@ -147,10 +133,7 @@ def _same_sources(
 
 def _check(args: argparse.Namespace) -> int:
     """Report on every file; a malformed one does not hide the others."""
-    from gecjury.core.errors import GecjuryError
     from gecjury.corpus.doctor import Finding, errors_first
-    from gecjury.corpus.edits import DETECTED_TYPES
-    from gecjury.corpus.m2 import read_m2
 
     files: list[dict[str, object]] = []
     problems: list[Finding] = []
@@ -177,22 +160,22 @@ def _check(args: argparse.Namespace) -> int:
         silent = sum(not block.annotations for block in blocks)
         annotators = {a for block in blocks for a in block.annotators}
         uneven = sum(0 < len(block.annotators) < len(annotators) for block in blocks)
-        if silent:
-            message = f"{silent} sentences without any A line (no noop)"
-            problems.append(Finding("note", path, message))
         detected = sum(a.type in DETECTED_TYPES for block in blocks for a in block.annotations)
-        if detected:
-            message = (
-                f"{detected} edits are typed UNK or Um: errors that were seen but not corrected; "
-                "they are never applied, and count for detection and for the M2 scorer only"
-            )
-            problems.append(Finding("note", path, message))
-        if uneven:
-            message = (
-                f"{uneven} sentences in which some annotators have no line: scorers differ on "
-                "whether that means agreement, no change or absence"
-            )
-            problems.append(Finding("note", path, message))
+        for count, what in (
+            (silent, "sentences without any A line (no noop)"),
+            (
+                detected,
+                "edits are typed UNK or Um: errors that were seen but not corrected; they are "
+                "never applied, and count for detection and for the M2 scorer only",
+            ),
+            (
+                uneven,
+                "sentences in which some annotators have no line: scorers differ on whether that "
+                "means agreement, no change or absence",
+            ),
+        ):
+            if count:
+                problems.append(Finding("note", path, f"{count} {what}"))
     columns = ("file", "sentences", "annotators", "edits", "noop", "tokens")
     return print_findings(files, columns, errors_first(problems), args.format)
 

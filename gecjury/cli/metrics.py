@@ -80,10 +80,8 @@ def _family_tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
 
 
 def _row(name: str) -> dict[str, Any]:
-    from dataclasses import asdict
-
     from gecjury.core.errors import MissingExtraError, OptionError, family_of
-    from gecjury.scoring.options import options_of
+    from gecjury.scoring.options import metric_options
     from gecjury.scoring.registry import METRICS, load, origin, outside_metrics, scorer_class
     from gecjury.scoring.signature import Signature
 
@@ -103,17 +101,26 @@ def _row(name: str) -> dict[str, Any]:
     # A required option counts as a need, like texts and models.
     named = [f"{what} ({option}=…)" for option, what in scorer_type.must_name.items()]
     signature = Signature(name, scorer_type.family, scorer.settings(), scorer_type.version)
-    options = options_of(scorer)
+    # Some defaults depend on others, so they are read from the metric itself.
+    options = {
+        option: {
+            "option": option,
+            "default": getattr(scorer, declared.path),
+            "expected": declared.expected,
+            "meaning": declared.meaning,
+        }
+        for option, declared in metric_options(scorer_type).items()
+    }
     return {
         "name": name,
         "family": scorer_type.family,
         "needs": ", ".join([*sorted(scorer_type.needs), *named]) or "nothing",
         "from": origin(name),
-        "options": ",".join(f"{one.option}={one.default}" for one in options),
+        "options": ",".join(f"{name}={one['default']}" for name, one in options.items()),
         "version": scorer_type.version,
         "signature": signature.own,
         "summary": scorer_type.summary,
-        "explained": [asdict(option) for option in options],
+        "explained": list(options.values()),
     }
 
 

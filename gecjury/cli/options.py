@@ -32,7 +32,8 @@ def add_options(
             if heading and heading not in groups:
                 groups[heading] = parser.add_argument_group(heading)
             names = option.flags if option.flags[0].startswith("-") else (option.name,)
-            groups.get(heading, parser).add_argument(*names, **_how(option))
+            action = groups.get(heading, parser).add_argument(*names, **_how(option))
+            action.option = option  # type: ignore[attr-defined]  # read by `CommandParser`
 
 
 def settings_of(settings: type[T], args: argparse.Namespace) -> T:
@@ -41,11 +42,8 @@ def settings_of(settings: type[T], args: argparse.Namespace) -> T:
     Raises:
         OptionError: a value is not valid.
     """
-    values = vars(args)
-    for option in options_of(settings):
-        if option.kind is str and option.choices and isinstance(values.get(option.name), str):
-            values = {**values, option.name: _named(option)[values[option.name]]}
-    return settings_from(settings, values)
+    names = [option.name for option in options_of(settings)]
+    return settings_from(settings, {name: getattr(args, name, None) for name in names})
 
 
 def refuse_useless(args: argparse.Namespace, *settings: type) -> None:
@@ -62,11 +60,6 @@ def refuse_useless(args: argparse.Namespace, *settings: type) -> None:
     refuse_unread(declared, vars(args), usual)
 
 
-def _named(option: Option) -> dict[str, str]:
-    """Map the values of an option on the command line, with dashes, to those of the settings."""
-    return {choice.replace("_", "-"): choice for choice in option.choices}
-
-
 def _how(option: Option) -> dict[str, Any]:
     """Return the keyword arguments of `add_argument`."""
     how: dict[str, Any] = {"help": option.meaning.rstrip(".").replace("%", "%%")}
@@ -75,17 +68,16 @@ def _how(option: Option) -> dict[str, Any]:
             how |= {"nargs": "+" if option.required else "*", "default": []}
         return how | {"metavar": option.flags[0]}
     how["dest"] = option.name
-    if option.kind is bool:
+    if option.kinds == (bool,):
         return how | {"action": "store_true"}
     default = list(option.default) if isinstance(option.default, tuple) else option.default
     how |= {
-        "type": option.kind,
         "default": default,
         "required": option.required,
         "metavar": option.metavar,
     }
     if option.choices:
-        how["choices"] = tuple(_named(option)) if option.kind is str else option.choices
+        how["choices"] = [str(choice).replace("_", "-") for choice in option.choices]
     if option.several:
         how["nargs"] = "*" if option.empty else "+"
     elif option.many:

@@ -7,18 +7,17 @@ of the commands that read it; the errors of other commands name these.
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from gecjury.cli.options import add_options
 from gecjury.cli.streams import tell
 from gecjury.core import gone
 from gecjury.core.errors import OptionError, nearest
-from gecjury.core.settings import Option, check, option, options_of
+from gecjury.core.settings import Option, option, options_of
 from gecjury.core.wording import listed, visible
 
 if TYPE_CHECKING:
@@ -33,8 +32,6 @@ _IMPLIED: Mapping[Need, tuple[Need, ...]] = {
 }
 
 
-N = TypeVar("N", int, float)
-_LARGEST = 2**63 - 1
 _TEXTS = "language of the texts (default: that of the benchmark, or English)"
 _GLOBAL = "global options (none of them changes a score)"
 
@@ -87,15 +84,11 @@ class Shared:
     allow_judges: bool = option(False, reader="judges")
     quiet: bool = option(False, "-q", "--quiet")
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 class CommandParser(argparse.ArgumentParser):
     """A command's parser, whose arguments are declared when it is used.
 
-    Its errors end with a pointer to the help. It reads numbers within bounds, and refuses options
-    of other commands by name.
+    Its errors end with a pointer to the help. It refuses options of other commands by name.
     """
 
     def __init__(
@@ -106,7 +99,7 @@ class CommandParser(argparse.ArgumentParser):
         groups: Mapping[str, Mapping[str, str]] | None = None,
         **options: Any,
     ) -> None:
-        """Declare an argument as in argparse; `int` and `float` mean `whole` and `decimal`.
+        """Create a parser as in argparse.
 
         Args:
             path: the command and its action, such as `train some`; empty for the program.
@@ -114,8 +107,6 @@ class CommandParser(argparse.ArgumentParser):
             groups: commands with one line of help each, under headings of the program's help.
         """
         super().__init__(*args, **{"allow_abbrev": False, **options})
-        self.register("type", int, whole)
-        self.register("type", float, decimal)
         self.path = path
         self.actions: Mapping[str, CommandParser] = {}
         self.needs: tuple[Need, ...] = ()
@@ -178,6 +169,16 @@ class CommandParser(argparse.ArgumentParser):
             self.set_defaults(**self.presets[parsed[0].recipe])
             parsed = super().parse_known_args(words)
         return parsed
+
+    def _get_value(self, action: argparse.Action, text: str) -> Any:
+        """Return a value; that of an option of settings is read as in Python."""
+        option = getattr(action, "option", None)
+        return option.read(text) if option else super()._get_value(action, text)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        # Options of settings have been checked when they were read.
+        if not hasattr(action, "option"):
+            super()._check_value(action, value)
 
     def _refuse_unknown(self, words: Sequence[str]) -> None:
         """End with status 2 if the first word is neither an option nor an action."""
@@ -311,30 +312,3 @@ def leaves(parser: CommandParser) -> Iterator[CommandParser]:
         yield from leaves(action)
     if not below:
         yield parser
-
-
-def whole(text: str) -> int:
-    """Return a whole number that fits in 64 bits; a type for options."""
-    number = _read(text, int)
-    if abs(number) > _LARGEST:
-        raise argparse.ArgumentTypeError(f"{text:.30}... is too large; expected at most {_LARGEST}")
-    return number
-
-
-def decimal(text: str) -> float:
-    """Return a finite number; a type for options."""
-    number = _read(text, float)
-    if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"{text:.30} is not finite; expected a finite number")
-    return number
-
-
-def _read(text: str, kind: type[N]) -> N:
-    """Return a number; the error has a hint about quotation marks from word processors."""
-    try:
-        return kind(text)
-    except ValueError:
-        hint = "; leave out the quotation marks" if set(text) & set("“”„‟‘’‚‛«»\"'") else ""
-        raise argparse.ArgumentTypeError(
-            f"invalid {kind.__name__} value: {text!r:.60}{hint}"
-        ) from None

@@ -11,14 +11,14 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from gecjury.cli.streams import tell
-from gecjury.core.runtime import Bar, SilentBar
+from gecjury.core.runtime import Bar, Progress
 from gecjury.core.wording import visible
 
 _DELAY_SECONDS = 2.0
 _MINUTE = 60.0
 
 
-class _TerminalBar:
+class _TerminalBar(Bar):
     def __init__(self, display: Any, task: Any) -> None:
         self._display = display
         self._task = task
@@ -47,7 +47,7 @@ class _TerminalBar:
                 self._display.console.print(self._above.popleft(), markup=False, highlight=False)
 
 
-class TerminalProgress:
+class TerminalProgress(Progress):
     """Bars drawn with rich on a terminal; a task done within two seconds leaves no trace.
 
     Args:
@@ -61,26 +61,19 @@ class TerminalProgress:
     def task(self, description: str, total: float | None = None) -> Iterator[Bar]:
         """Open a bar; see `gecjury.core.runtime.Progress`."""
         if not sys.stderr.isatty():
-            yield _LineBar(description, total) if self._log else SilentBar()
+            yield _LineBar(description, total) if self._log else Bar()
             return
+        from rich import progress
         from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
 
-        display = Progress(
+        display = progress.Progress(
             # Names in brackets are names, not markup.
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}", markup=False),
+            progress.TextColumn("{task.description}", markup=False),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TimeElapsedColumn(),
+            progress.TimeRemainingColumn(),
+            progress.TextColumn("{task.fields[note]}", markup=False),
             console=Console(file=sys.stderr),
             transient=True,
             # The time left is estimated from several steps, each of which may take a minute.
@@ -101,7 +94,7 @@ class TerminalProgress:
                 display.stop()
 
 
-class _LineBar:
+class _LineBar(Bar):
     """Progress as one line per minute, for a log."""
 
     def __init__(self, description: str, total: float | None) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gecjury.cli.options import settings_of
 from gecjury.cli.parsers import declares
 from gecjury.cli.streams import tell
-from gecjury.core.settings import check, option
+from gecjury.core.settings import option
 
 if TYPE_CHECKING:
     from gecjury.web.guards import PageGuard
@@ -27,9 +27,6 @@ class Server:
 
     port: int | None = option(None, metavar="N", least=1, most=65_535)
     no_browser: bool = False
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,9 +27,6 @@ from gecjury.core.arrays import Float32Array
 
 _T = TypeVar("_T")
 
-DEFAULT_LIMIT = 2 * 1024**3
-"""The size limit of a file of vectors, in bytes."""
-
 _FORMAT = 2  # SQLite's user_version; files of format 0 had a schema for each kind of value
 _SCHEMA = (
     "CREATE TABLE scopes (id INTEGER PRIMARY KEY, parts TEXT UNIQUE NOT NULL)",
@@ -62,27 +59,21 @@ class _Store:
 
     Args:
         parts: everything besides the key that determines a value.
-        limit_bytes: file size above which the least recently used values are dropped.
-        clock: seconds that only grow.
 
     Attributes:
+        limit: file size above which the least recently used values are dropped, in bytes.
+        clock: seconds that only grow.
         trouble: why the file could not be used; empty while it works. After a failure the file is
             not touched again.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        parts: Mapping[str, str],
-        *,
-        limit_bytes: int = 512 * 2**20,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
+    limit = 512 * 2**20
+    clock: Callable[[], float] = staticmethod(time.time)
+
+    def __init__(self, path: Path, parts: Mapping[str, str]) -> None:
         self.path = path
         self.parts = json.dumps(dict(parts), sort_keys=True, ensure_ascii=False)
-        self.limit = limit_bytes
         self.trouble = ""
-        self._clock = clock
 
     def load(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the values of the keys that are stored; they count as used now."""
@@ -92,7 +83,7 @@ class _Store:
             row = store.execute("SELECT id FROM scopes WHERE parts = ?", (self.parts,)).fetchone()
             if row is None:
                 return stored
-            now, old = self._clock(), []
+            now, old = self.clock(), []
             for begin in range(0, len(keys), _AT_ONCE):
                 batch = keys[begin : begin + _AT_ONCE]
                 marks = ",".join("?" * len(batch))
@@ -123,7 +114,7 @@ class _Store:
             return
 
         def work(store: sqlite3.Connection) -> None:
-            now = self._clock()
+            now = self.clock()
             # Locked for writing from the start: SQLite may refuse a reader that becomes a writer.
             store.execute("BEGIN IMMEDIATE")
             store.execute("INSERT OR IGNORE INTO scopes (parts) VALUES (?)", (self.parts,))
@@ -241,17 +232,11 @@ def _text(data: bytes) -> str:
 class VectorCache(_Store):
     """Vectors of 32-bit floats by key; the key covers everything that determines a vector."""
 
-    def __init__(
-        self, path: Path, limit: int = DEFAULT_LIMIT, *, clock: Callable[[], float] = time.time
-    ) -> None:
-        """Name the cache; the file is created when something is first stored.
+    limit = 2 * 1024**3
 
-        Args:
-            limit: file size above which the least recently used vectors are dropped.
-            clock: seconds that only grow.
-        """
-        parts = {"what": "vectors of 32-bit floats"}
-        super().__init__(path, parts, limit_bytes=limit, clock=clock)
+    def __init__(self, path: Path) -> None:
+        """Name the cache; the file is created when something is first stored."""
+        super().__init__(path, {"what": "vectors of 32-bit floats"})
 
     def read(self, keys: Sequence[bytes], dimensions: int) -> dict[bytes, Float32Array]:
         """Return the vectors, (dimensions,), of the keys that are stored; they count as used now.

@@ -84,7 +84,7 @@ def append(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def lock(file: IO[Any], *, wait: bool, beside: bool = OPEN_FILES_STAY) -> IO[Any] | None:
+def lock(file: IO[Any], *, beside: bool = OPEN_FILES_STAY) -> IO[Any] | None:
     """Lock an open file for this process alone.
 
     The lock is advisory. A file system without locks (some network ones) locks nothing: files there
@@ -92,13 +92,12 @@ def lock(file: IO[Any], *, wait: bool, beside: bool = OPEN_FILES_STAY) -> IO[Any
 
     Args:
         file: open for writing.
-        wait: True to wait until another process has released it.
         beside: lock an empty file `NAME.lock` instead, as on Windows, where no other process can
             read a locked file.
 
     Returns:
         The file that holds the lock, `file` itself or `NAME.lock`: closing it releases the lock.
-        None if another process holds it, which cannot happen when waiting.
+        None if another process holds it.
 
     Raises:
         OSError: `NAME.lock` cannot be created.
@@ -107,7 +106,7 @@ def lock(file: IO[Any], *, wait: bool, beside: bool = OPEN_FILES_STAY) -> IO[Any
 
     held = Path(f"{file.name}.lock").open("ab") if beside else file  # noqa: SIM115  # the caller's
     try:
-        if lock_descriptor(held.fileno(), blocking=wait):
+        if lock_descriptor(held.fileno(), blocking=False):
             return held
     except OSError:
         return held
@@ -147,7 +146,7 @@ class GrowingFile:
                 self._file = path.open("ab", buffering=0)
                 self._held: IO[Any] = self._file
                 try:
-                    held = lock(self._file, wait=False)
+                    held = lock(self._file)
                     if held is None:
                         raise OutputError(f"{path}: {busy}")
                     self._held = held

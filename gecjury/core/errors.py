@@ -12,10 +12,6 @@ GecjuryError (exit 2: wrong use, or unusable input, data or output)
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 
 
 class GecjuryError(Exception):

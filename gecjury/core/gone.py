@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-_TRAINED = ("train some", "train impara", "train detector", "train judge")
+from collections.abc import Mapping
 
-_FILES_OR_BENCHMARK = (
-    *("alarms", "attack", "estimate", "power", "analyse norms", "analyse map", "analyse edits"),
-    *("analyse scatter", "analyse lambda", "analyse layers"),
-)
+_TRAINED = "train some|train impara|train detector|train judge"
+_ANALYSED = "analyse norms|analyse map|analyse edits|analyse scatter|analyse lambda|analyse layers"
+_TYPED = "errant|sent-errant|pt-errant|uot-errant|cleme|cleme2|gotoscorer"
+_JUDGES = "llm-s|llm-e|edit-verdict"
+_ENGINE = "write {} = VALUE into a TOML file and name it with engine=FILE"
 
-OPTIONS: dict[tuple[str, str], str] = {
+
+def _each(table: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
+    """Return a table with an entry for each of the names that `|` separates."""
+    return {
+        (place, name): instead
+        for (places, names), instead in table.items()
+        for place in places.split("|")
+        for name in names.split("|")
+    }
+
+
+_OPTIONS = {
     ("*", "--shuffles"): "use --aggregate expected-wins, which does not depend on the order",
     ("*", "--opponents"): "every system plays all others, or of more than 5 million games a sample",
     ("*", "--pairwise"): "the page (--html) shows agreement by pair of systems",
@@ -31,42 +43,31 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("compare", "--fold"): "set fold in benchmark.toml",
     ("*", "--tagger"): "name it with the metric: -m errant:tagger=NAME",
     ("alarms", "--tagger"): "edits are extracted with the language's own tagger (--lang)",
-    **{
-        (target, "--source-text"): "write the matches as M2 with `gecjury edits SOURCE MATCHES "
-        "--source-text FILE -o FILE.m2`, and name that file"
-        for target in _FILES_OR_BENCHMARK
-    },
+    (f"alarms|attack|estimate|power|{_ANALYSED}", "--source-text"): "write the matches as M2 with "
+    "`gecjury edits SOURCE MATCHES --source-text FILE -o FILE.m2`, and name that file",
     ("*", "--pos"): "parts of speech are named as in spaCy 2, as in the published scores",
-    **{
-        (target, flag): instead
-        for target in _TRAINED
-        for flag, instead in {
-            "--layer-decay": "all layers have the same learning rate; --freeze-layers saves memory",
-            "--patience": "a training stops by itself when the dev score no longer gets better",
-            "--report-to": "`history.json` has losses and dev scores; --figure draws them",
-            "--logging-dir": "`history.json` has losses and dev scores; --figure draws them",
-            "--license": "write the licence into the model's README.md",
-            "--seeds": "use --seed; models of several seeds are no longer averaged",
-            "--freeze-embeddings": "use --freeze-layers 0",
-            "--detection-dev": "name the file like the training file, with `_dev` for `_train`",
-            "--detection-weight": "wrong tokens have the weight 1.5",
-            "--intermediate-rate": "error detection is learnt at the rate 1e-4",
-            "--intermediate-epochs": "labelled text is read twice, artificial errors once",
-            "--intermediate": "use --detection artificial or --detection FILE",
-            "--loss": "the loss is the mean squared error",
-        }.items()
-    },
+    (_TRAINED, "--layer-decay"): "all layers have the same learning rate; --freeze-layers saves "
+    "memory",
+    (_TRAINED, "--patience"): "a training stops by itself when the dev score no longer gets better",
+    (_TRAINED, "--report-to|--logging-dir"): "`history.json` has losses and dev scores; --figure "
+    "draws them",
+    (_TRAINED, "--license"): "write the licence into the model's README.md",
+    (_TRAINED, "--seeds"): "use --seed; models of several seeds are no longer averaged",
+    (_TRAINED, "--freeze-embeddings"): "use --freeze-layers 0",
+    (_TRAINED, "--detection-dev"): "name the file like the training file, with `_dev` for `_train`",
+    (_TRAINED, "--detection-weight"): "wrong tokens have the weight 1.5",
+    (_TRAINED, "--intermediate-rate"): "error detection is learnt at the rate 1e-4",
+    (_TRAINED, "--intermediate-epochs"): "labelled text is read twice, artificial errors once",
+    (_TRAINED, "--intermediate"): "use --detection artificial or --detection FILE",
+    (_TRAINED, "--loss"): "the loss is the mean squared error",
     ("train some", "--grid"): "train once for each --max-length, --train-batch and "
     "--learning-rate, and keep the folder with the best dev figures",
-    ("train some", "--aspects"): "name the columns of the aspects with --column",
-    ("train judge", "--aspects"): "name the columns of the aspects with --column",
+    ("train some|train judge", "--aspects"): "name the columns of the aspects with --column",
     ("train some", "--gug"): "join GUG's sentences with your ratings in one file",
-    ("train some", "--dev"): "join the files, with a column `split`",
-    ("train some", "--test"): "join the files, with a column `split`",
+    ("train some", "--dev|--test"): "join the files, with a column `split`",
     ("train some", "--split-seed"): "a column `split` gives another split",
     ("train judge", "--split-seed"): "the split by source is always the same",
-    ("train some", "--parallel"): "use --detection artificial or --detection FILE",
-    ("train some", "--clean"): "use --detection artificial or --detection FILE",
+    ("train some", "--parallel|--clean"): "use --detection artificial or --detection FILE",
     ("train jury", "--folds"): "the cross-validation has ten folds",
     ("train jury", "--strength"): "cross-validation chooses among powers of ten from 1 to 10000",
     ("train jury", "--signed"): "weights are 0 or more",
@@ -94,22 +95,19 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("explain", "--png"): "`--html FILE` shows the transport plan",
     ("explain", "--samples"): "200 orders of edits are drawn if there are more than 10 edits",
     ("m2 apply", "--overlaps"): "remove one of two overlapping edits; the error names their line",
-    ("m2 convert", "--overlaps"): "overlapping edits are kept",
-    ("m2 text", "--overlaps"): "overlapping edits are kept",
+    ("m2 convert|m2 text", "--overlaps"): "overlapping edits are kept",
     ("judgments show", "--benchmark"): "`gecjury compare BENCHMARK -m JUDGE --html FILE` shows "
     "sentences on which judge and people disagree",
-    ("judgments show", "--no-browser"): "it writes a page: --html FILE",
-    ("judgments show", "--port"): "it writes a page: --html FILE",
+    ("judgments show", "--no-browser|--port"): "it writes a page: --html FILE",
     ("maege", "--chains"): "`--seeds K` draws more chains",
     ("maege", "--means"): "corpora have 0 to 10 edits per sentence on average",
     ("maege", "--variance"): "the number of edits has the variance of the released program, .9",
     ("pick", "--scores"): "`--format json` has the score of every output",
     ("pick", "--try"): "score the file of `pick -o` beside the outputs with `gecjury rank`",
     ("pick", "--votes"): "every other file counts",
-    ("power", "--difference"): "three differences are shown; the number falls with 1/d²",
+    ("power", "--difference|-d"): "three differences are shown; the number falls with 1/d²",
     ("power", "--try"): "run `power` on a part of your sentences to see what they forecast",
     ("power", "--width"): "a 95% interval of width w needs (3.92 · c / w)²; c: deviation in JSON",
-    ("power", "-d"): "three differences are shown; the number falls with 1/d²",
     ("serve", "--compare"): "`gecjury compare ... --html FILE` writes a page",
     ("serve", "--scores"): "`gecjury rank` shows the scores of several systems",
     ("score", "--address"): "set RAY_ADDRESS to auto or HOST:PORT",
@@ -118,6 +116,7 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("score", "--shard-rows"): "in Python, score_dataset(..., shard_rows=N)",
     ("score", "--strict"): "bad rows get no score and are listed in bad-rows.jsonl",
 }
+OPTIONS = _each(_OPTIONS)
 """Replacements of options, by command and flag; `*` stands for every command."""
 
 COMMANDS: dict[str, str] = {
@@ -128,44 +127,24 @@ COMMANDS: dict[str, str] = {
 }
 """Replacements of commands."""
 
-_ENGINE = "write {} = VALUE into a TOML file and name it with engine=FILE"
-
-SETTINGS: dict[tuple[str, str], str] = {
-    ("i-measure", "aspect"): "i-measure compares corrections; errant:mode=span compares detection",
-    ("gotoscorer", "measure"): "gotoscorer is F0.5; leave the option out",
-    ("gotoscorer", "weights"): "score the systems that give the weights together",
-    **{(metric, "weights"): "edits are weighted by BERTScore" for metric in ("pt-errant", "pt-m2")},
-    ("gleu", "choices"): "references are drawn by `seed`",
-    ("gleu-official", "choices"): "references are drawn by `seed`",
-    ("cleme2", "weights"): "chunks are weighted by length",
-    **{
-        ("cleme2", option): "chunks are weighted by length, without a model"
-        for option in ("model", "layer", "revision")
-    },
-    **{
-        (metric, "pos"): "edits have spaCy 2's parts of speech, as the official files have"
-        for metric in (
-            "errant",
-            "sent-errant",
-            "pt-errant",
-            "uot-errant",
-            "cleme",
-            "cleme2",
-            "gotoscorer",
-        )
-    },
-    ("uot-errant", "lambda"): "use lambda1=START:STOP:STEP,lambda2=lambda1",
-    **{
-        (judge, name): instead
-        for judge in ("llm-s", "llm-e", "edit-verdict")
-        for name, instead in (
-            ("max_model_len", _ENGINE.format("max_model_len")),
-            ("tensor_parallel", _ENGINE.format("tensor_parallel_size")),
-            ("gpu_memory", _ENGINE.format("gpu_memory_utilization")),
-            ("sections", "reorder the sections in a prompt of your own (prompt=FILE)"),
-        )
-    },
-}
+SETTINGS = _each(
+    {
+        ("i-measure", "aspect"): "i-measure compares corrections; errant:mode=span compares "
+        "detection",
+        ("gotoscorer", "measure"): "gotoscorer is F0.5; leave the option out",
+        ("gotoscorer", "weights"): "score the systems that give the weights together",
+        ("pt-errant|pt-m2", "weights"): "edits are weighted by BERTScore",
+        ("gleu|gleu-official", "choices"): "references are drawn by `seed`",
+        ("cleme2", "weights"): "chunks are weighted by length",
+        ("cleme2", "model|layer|revision"): "chunks are weighted by length, without a model",
+        (_TYPED, "pos"): "edits have spaCy 2's parts of speech, as the official files have",
+        ("uot-errant", "lambda"): "use lambda1=START:STOP:STEP,lambda2=lambda1",
+        (_JUDGES, "max_model_len"): _ENGINE.format("max_model_len"),
+        (_JUDGES, "tensor_parallel"): _ENGINE.format("tensor_parallel_size"),
+        (_JUDGES, "gpu_memory"): _ENGINE.format("gpu_memory_utilization"),
+        (_JUDGES, "sections"): "reorder the sections in a prompt of your own (prompt=FILE)",
+    }
+)
 """Replacements of options of metrics, by metric and option."""
 
 

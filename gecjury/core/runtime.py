@@ -19,7 +19,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 __version__ = "0.1.0"
 
@@ -78,8 +78,8 @@ def _imported_alone(names: Sequence[str]) -> list[Any]:
                 del sys.modules[name]
 
 
-class Bar(Protocol):
-    """The progress of one task."""
+class Bar:
+    """The progress of one task; this one shows nothing."""
 
     def advance(self, steps: float = 1) -> None:
         """Report steps done."""
@@ -88,29 +88,12 @@ class Bar(Protocol):
         """Show a remark: one line next to the bar; several above it, on a terminal only."""
 
 
-class Progress(Protocol):
-    """The receiver of progress reports of long work."""
+class Progress:
+    """The receiver of progress reports of long work; Python's interface is silent by default."""
 
     def task(self, description: str, total: float | None = None) -> AbstractContextManager[Bar]:
         """Open a bar; it closes with the context."""
-
-
-class SilentBar:
-    """A bar that shows nothing."""
-
-    def advance(self, steps: float = 1) -> None:
-        """Ignore a step."""
-
-    def note(self, text: str) -> None:
-        """Show nothing."""
-
-
-class SilentProgress:
-    """Progress that is not shown: the default of the Python interface."""
-
-    def task(self, description: str, total: float | None = None) -> AbstractContextManager[Bar]:
-        """Open a bar that shows nothing."""
-        return nullcontext(SilentBar())
+        return nullcontext(Bar())
 
 
 def _ignored(message: str) -> None:
@@ -159,7 +142,7 @@ class Runtime:
     api_key_env: str | None = None
     batch: bool = False
     scores: Path | None = None
-    progress: Progress = field(default_factory=SilentProgress)
+    progress: Progress = field(default_factory=Progress)
     tell: Callable[[str], None] = field(default=_ignored, compare=False)
     spending: Spending = field(default_factory=Spending, compare=False)
 

@@ -1,8 +1,9 @@
-"""Settings classes as options: one declaration for Python, the command line and the documentation.
+"""Fields of dataclasses as options: one declaration for Python, command line and documentation.
 
-Each field of a frozen dataclass declares an option. The field's type determines the valid values,
-its default the value when none is named, and its entry in the docstring's section `Attributes:`
-describes the option. `option` adds what none of these can express, such as bounds.
+Settings of studies and of metrics are frozen dataclasses, each of whose fields declares an option.
+The field's type determines the valid values, its default the value when none is named, and its
+entry in the docstring's section `Attributes:` describes the option. `option` adds what none of
+these can express, such as bounds.
 """
 
 from __future__ import annotations
@@ -11,36 +12,56 @@ import dataclasses
 import functools
 import inspect
 import math
+import os
 import re
 import types
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from gecjury.core.errors import OptionError, nearest_of
+from gecjury.core.errors import OptionError, known_name, nearest
 
 T = TypeVar("T")
 _ENTRY = re.compile(r"(\w+): (.*)")
 _OPTION = "gecjury.option"
+_LARGEST = 2**63 - 1
+_QUOTATION_MARKS = set("“”„‟‘’‚‛«»\"'")
+_WORDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    Mapping: "a mapping",
+}
 
 REQUIRED = dataclasses.MISSING
 """Marks an option without a default."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Extra:
-    """Details of an option that type, default and docstring of its field cannot express.
+class Option:
+    """One option that a dataclass declares.
 
     Attributes:
+        path: path of the field: its name, or `resampling.over` for a field of nested settings.
+        kinds: the types of valid values, in the order in which text is tried to be read as them.
+        choices: the valid values; empty if any value of the kinds is valid.
+        many: whether it accepts several values.
+        default: the value of the field unless another is named; None if it is required.
+        required: whether there is no default.
+        meaning: the entry of the docstring, without backquotes.
+        label: the beginning of messages about a value, such as `--seed ` or `green: beta=`.
         flags: flags on the command line, such as `("-d", "--difference")`; by default derived from
-            the field's name. A name without a dash is a positional argument.
+            the field's name. A name without a dash is a positional argument, or an option of a
+            metric.
         metavar: name of the value in the help; None for the field's own name.
         least: the smallest value.
         most: the largest value.
         above: a number that every value must exceed.
-        within: two bounds that are not valid values themselves.
+        below: a number that no value may reach.
         hint: appended to the message about a value out of bounds.
         several: whether all values of a tuple follow one flag (`--means 0 1 2`) instead of one flag
             each.
@@ -53,16 +74,22 @@ class Extra:
             the key "" means always. `"kernel": ("fine_tune",)` means that with --kernel the option
             would do nothing without --fine-tune, `"kernel": ()` that it would do nothing with
             --kernel. `"steps detection"` means `--steps` with that value.
-        offers: for a field that contains settings itself, which of their fields are options here.
-        only: for such a field, the offered values by field, if not all are offered.
     """
 
-    flags: tuple[str, ...] = ()
+    path: str
+    kinds: tuple[Any, ...]
+    choices: tuple[Any, ...]
+    many: bool
+    default: Any
+    required: bool
+    meaning: str
+    label: str
+    flags: tuple[str, ...]
     metavar: str | None = None
     least: float | None = None
     most: float | None = None
     above: float | None = None
-    within: tuple[float, float] | None = None
+    below: float | None = None
     hint: str = ""
     several: bool = False
     empty: bool = False
@@ -70,62 +97,164 @@ class Extra:
     heading: str = ""
     reader: str = ""
     needs: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
-    offers: tuple[str, ...] | None = None
-    only: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Option(Extra):
-    """One option that a settings class declares.
-
-    Attributes:
-        path: path of the field: its name, or `resampling.over` for a field of nested settings.
-        kind: `bool`, `int`, `float` or `str`.
-        choices: the valid values; empty if any value of the kind is valid.
-        many: whether it accepts several values.
-        default: the value of the field unless another is named; None if it is required.
-        required: whether there is no default.
-        meaning: the entry of the docstring, without backquotes.
-    """
-
-    path: str
-    kind: type
-    choices: tuple[Any, ...]
-    many: bool
-    default: Any
-    required: bool
-    meaning: str
 
     @property
     def name(self) -> str:
-        """Return the name of the field alone."""
+        """The name of the field alone."""
         return self.path.rpartition(".")[2]
 
+    @property
+    def keyword(self) -> str:
+        """The name on the command line as a keyword of Python."""
+        return self.flags[-1].lstrip("-").replace("-", "_")
 
-def option(default: Any = REQUIRED, *flags: str, **extra: Any) -> Any:
+    @property
+    def expected(self) -> str:
+        """The valid values in words."""
+        if self.choices:
+            return ", ".join(map(str, self.choices))
+        kinds = [kind for kind in self.kinds if kind is not types.NoneType]
+        words = " or ".join(
+            _WORDS.get(typing.get_origin(kind) or kind, str(kind)) for kind in kinds
+        )
+        bounds = f", {self._bounds}" if self._bounds else ""
+        return words + bounds + " or none" * (len(kinds) < len(self.kinds))
+
+    @property
+    def _bounds(self) -> str:
+        """The bounds in words; empty without bounds."""
+        if self.least is not None and self.most is not None:
+            return f"{_plain(self.least)} to {_plain(self.most)}"
+        bounds = [
+            "" if self.least is None else f"{_plain(self.least)} or more",
+            "" if self.above is None else f"more than {_plain(self.above)}",
+            "" if self.below is None else f"less than {_plain(self.below)}",
+            "" if self.most is None else f"at most {_plain(self.most)}",
+        ]
+        return " and ".join(filter(None, bounds))
+
+    def read_all(self, value: Any) -> Any:
+        """Return the value of the field from text or from Python: a tuple if it has several.
+
+        Raises:
+            OptionError: see `read`.
+        """
+        if not self.many:
+            return self.read(value)
+        values = value if isinstance(value, list | tuple) else (value,)
+        # A value that is given twice counts once.
+        return tuple(dict.fromkeys(map(self.read, values)))
+
+    def read(self, value: Any) -> Any:
+        """Return one value from text or from Python.
+
+        Raises:
+            OptionError: it has the wrong kind, or is not valid.
+        """
+        text = str(value).replace("_", "-")
+        for choice in self.choices:
+            # With dashes, as on the command line.
+            if text == str(choice).replace("_", "-"):
+                return choice
+        if types.NoneType in self.kinds and value in (None, "none"):
+            return None
+        for kind in self.kinds if not self.choices else ():
+            try:
+                converted = _of_kind(value, kind)
+            except (TypeError, ValueError):
+                continue
+            self.check(converted)
+            return converted
+        raise self._refusal(value)
+
+    def check(self, value: Any) -> None:
+        """Refuse a value that is not a choice or out of bounds.
+
+        Raises:
+            OptionError: names the option, the value and what is expected.
+        """
+        if self.choices and value not in (*self.choices, None):
+            raise self._refusal(value)
+        if self.choices or not isinstance(value, int | float) or isinstance(value, bool):
+            return
+        if not math.isfinite(value):
+            raise self._refusal(value, "a finite number")
+        if isinstance(value, int) and abs(value) > _LARGEST:
+            raise self._refusal(value, f"at most {_LARGEST}")
+        low = -math.inf if self.least is None else self.least
+        high = math.inf if self.most is None else self.most
+        too_low = self.above is not None and value <= self.above
+        too_high = self.below is not None and value >= self.below
+        if too_low or too_high or not low <= value <= high:
+            raise self._refusal(value, self._bounds)
+
+    def _refusal(self, value: Any, expected: str = "") -> OptionError:
+        """Return the error for a value, by default one that is no choice or of another kind."""
+        hint = f" ({self.hint})" if self.hint and expected else ""
+        if not expected and self.choices:
+            expected = f"one of {self.expected}"
+            close = nearest(str(value)[:60], map(str, self.choices))
+            hint = f"; {close}" if close.startswith("did") else ""
+        elif not expected:
+            expected = self.expected
+            if isinstance(value, str) and set(value) & _QUOTATION_MARKS:
+                hint = "; leave out the quotation marks"
+        return OptionError(f"{self.label}{value!r:.60}: expected {expected}{hint}")
+
+
+def _plain(number: float) -> str:
+    """Return a bound as it is written: in digits, unless there are too many."""
+    return f"{number:.0f}" if number == int(number) and abs(number) <= _LARGEST else f"{number:g}"
+
+
+def _of_kind(value: Any, kind: Any) -> Any:
+    """Return a value, or the value that a text names, as one kind.
+
+    Raises:
+        TypeError, ValueError: it is not of that kind.
+    """
+    if kind is bool and str(value).lower() in ("true", "false"):
+        return str(value).lower() == "true"
+    if isinstance(value, bool):  # an int in Python
+        raise TypeError(value)
+    if kind in (int, float) and isinstance(value, str | (Integral if kind is int else Real)):
+        return kind(value)
+    if kind is str and isinstance(value, str | os.PathLike):
+        return os.fspath(value)
+    if not isinstance(value, typing.get_origin(kind) or kind):
+        raise TypeError(value)
+    return value
+
+
+def option(default: Any = REQUIRED, *flags: str, **details: Any) -> Any:
     """Return a dataclass field with details that its type, default and docstring cannot express.
+
+    A field that contains settings itself has two details of its own: `offers`, which of their
+    fields are options here, and `only`, the offered values by field, if not all are offered.
 
     Args:
         default: default of `dataclasses.field`.
         *flags: flags on the command line, if they differ from the field's name.
-        **extra: the other attributes of `Extra`.
+        **details: other attributes of `Option`.
     """
-    return dataclasses.field(default=default, metadata={_OPTION: Extra(flags=flags, **extra)})
+    if flags:
+        details["flags"] = flags
+    return dataclasses.field(default=default, metadata={_OPTION: details})
 
 
 def options_of(settings: type, *, hidden: bool = False) -> tuple[Option, ...]:
-    """Return every option that a settings class declares, in the order of its fields.
+    """Return every option that a dataclass declares, in the order of its fields.
 
     A field that contains settings itself contributes their options.
 
     Args:
         hidden: include the fields that can be set only in Python.
     """
-    return _options_of(settings, hidden)
+    return tuple(one for one in _options_of(settings) if hidden or not one.hidden)
 
 
 @functools.lru_cache(maxsize=512)  # every parser of a command asks for the same classes
-def _options_of(settings: type, hidden: bool) -> tuple[Option, ...]:
+def _options_of(settings: type) -> tuple[Option, ...]:
     hints = typing.get_type_hints(settings)
     meanings: dict[str, str] = {}
     # Base classes come first: a subclass may redefine the description of an inherited field.
@@ -133,62 +262,68 @@ def _options_of(settings: type, hidden: bool) -> tuple[Option, ...]:
         meanings |= attributes_of(base.__doc__ or "")
     options: list[Option] = []
     for field in dataclasses.fields(settings):
-        extra: Extra = field.metadata.get(_OPTION, Extra())
+        details = dict(field.metadata.get(_OPTION, {}))
         hint = hints[field.name]
-        if extra.hidden and not hidden:
-            continue
         # Each field of nested settings is a separate option, named by its path.
-        if dataclasses.is_dataclass(hint):
+        if dataclasses.is_dataclass(hint) and field.default is not REQUIRED:
+            offers, only = details.get("offers"), details.get("only", {})
             options += [
                 dataclasses.replace(
                     inner,
                     path=f"{field.name}.{inner.path}",
                     default=getattr(field.default, inner.path),
-                    choices=extra.only.get(inner.path, inner.choices),
+                    choices=only.get(inner.path, inner.choices),
                 )
                 for inner in options_of(typing.cast(type, hint))
-                if extra.offers is None or inner.path in extra.offers
+                if offers is None or inner.path in offers
             ]
             continue
-        kind, choices, many = _kind(hint)
+        flags = details.setdefault("flags", ("--" + field.name.replace("_", "-"),))
         required = field.default is REQUIRED
-        attributes = {
-            "path": field.name,
-            "flags": extra.flags or ("--" + field.name.replace("_", "-"),),
-            "kind": kind,
-            "choices": choices,
-            "many": many,
-            "default": None if required else field.default,
-            "required": required,
-            "meaning": meanings.get(field.name, ""),
-        }
-        options.append(Option(**{**vars(extra), **attributes}))
+        kinds, choices, many = _kinds(hint)
+        options.append(
+            Option(
+                path=field.name,
+                kinds=kinds,
+                choices=choices,
+                many=many,
+                default=None if required else field.default,
+                required=required,
+                meaning=meanings.get(field.name, ""),
+                label=f"{flags[-1]} ",
+                **details,
+            )
+        )
     return tuple(options)
 
 
-def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
-    """Create settings from values by option name.
+def settings_from(settings: type[T], values: Mapping[str, Any], base: T | None = None) -> T:
+    """Create settings from values by option.
 
     Args:
-        values: values by field; missing and None values keep the default, lists become tuples.
+        values: text or Python values by the field's name or by keyword; None keeps the default.
+        base: settings that the values change; by default those of the class.
 
     Raises:
-        OptionError: a value is not valid.
+        OptionError: an option is unknown, or a value is not valid.
     """
+    declared = options_of(settings, hidden=True)
+    keywords = {one.keyword: one for one in declared}
+    by_name = keywords | {one.name: one for one in declared}
     fields: dict[str, Any] = {}
     inner: dict[str, dict[str, Any]] = {}
-    for declared in options_of(settings):
-        if (value := values.get(declared.name)) is None:
-            continue
-        # A flag that is given twice with the same value counts once.
-        if isinstance(value, list):
-            value = tuple(dict.fromkeys(value))
-        holder, _, name = declared.path.rpartition(".")
-        (inner.setdefault(holder, {}) if holder else fields)[name] = value
+    for key, value in values.items():
+        if key not in by_name:
+            known_name(f"setting of {settings.__name__.lower()}", key, [*keywords])
+        one = by_name[key]
+        if value is not None:
+            holder, _, name = one.path.rpartition(".")
+            (inner.setdefault(holder, {}) if holder else fields)[name] = one.read_all(value)
     for field in dataclasses.fields(settings):  # type: ignore[arg-type]  # any dataclass
         if field.name in inner:
-            fields[field.name] = dataclasses.replace(field.default, **inner[field.name])  # type: ignore[type-var]
-    return settings(**fields)
+            nested: Any = getattr(base, field.name, field.default)
+            fields[field.name] = dataclasses.replace(nested, **inner[field.name])
+    return settings(**fields) if base is None else dataclasses.replace(base, **fields)  # type: ignore[type-var]
 
 
 def check(settings: object) -> None:
@@ -200,15 +335,7 @@ def check(settings: object) -> None:
     for declared in options_of(type(settings), hidden=True):
         value = attrgetter(declared.path)(settings)
         for single in value if declared.many and value is not None else (value,):
-            if single is None:
-                continue
-            if declared.choices:
-                if single not in declared.choices:
-                    nearest = nearest_of(str(single), list(map(str, declared.choices)))
-                    flag = declared.flags[-1]
-                    raise OptionError(f"unknown value of {flag} {single!r:.60}: {nearest}")
-            elif isinstance(single, int | float) and not isinstance(single, bool):
-                _check_bounds(declared, single)
+            declared.check(single)
 
 
 def check_needs(settings: object, *names: str) -> None:
@@ -271,21 +398,20 @@ def attributes_of(docstring: str) -> Mapping[str, str]:
     return {name: " ".join(parts).replace("`", "") for name, parts in entries.items()}
 
 
-def _kind(hint: Any) -> tuple[type, tuple[Any, ...], bool]:
-    """Return the kind of value that a type declares, its choices, and whether it has several."""
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        # Where Python also accepts objects, the command line accepts only text.
-        alternatives = [one for one in typing.get_args(hint) if one is not type(None)]
-        hint = str if str in alternatives else alternatives[0]
-    if typing.get_origin(hint) is Mapping:  # only in Python
-        return str, (), True
-    if typing.get_origin(hint) is tuple:
-        kind, choices, _ = _kind(typing.get_args(hint)[0])
-        return kind, choices, True
-    if typing.get_origin(hint) is typing.Literal:
-        choices = typing.get_args(hint)
-        return type(choices[0]), choices, False
-    return hint, (), False
+def _kinds(hint: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], bool]:
+    """Return the kinds of value that a type declares, its choices, and whether it has several."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is tuple:
+        kinds, choices, _ = _kinds(inner[0])
+        return kinds, choices, True
+    if origin is typing.Literal:
+        return (type(inner[0]),), inner, False
+    if origin in (typing.Union, types.UnionType):
+        members = [_kinds(one) for one in inner]
+        kinds = tuple(kind for member in members for kind in member[0])
+        choices = tuple(choice for member in members for choice in member[1])
+        return kinds, choices, any(member[2] for member in members)
+    return (hint,), (), False
 
 
 def _chosen(name: str, values: Mapping[str, Any]) -> bool:
@@ -301,21 +427,3 @@ def _typed(name: str) -> str:
     """Return an option of `needs` as it is written on the command line."""
     option_name, _, value = name.partition(" ")
     return f"--{option_name.replace('_', '-')} {value}".rstrip()
-
-
-def _check_bounds(option: Option, value: float) -> None:
-    """Refuse a number that is out of bounds."""
-    problem = ""
-    if not math.isfinite(value):
-        problem = "expected a finite number"
-    elif option.within is not None and not option.within[0] < value < option.within[1]:
-        problem = f"expected a number between {option.within[0]:g} and {option.within[1]:g}"
-    elif option.above is not None and value <= option.above:
-        problem = f"expected more than {option.above:g}"
-    elif option.least is not None and value < option.least:
-        problem = f"expected {option.least:g} or more"
-    elif option.most is not None and value > option.most:
-        problem = f"expected at most {option.most:.0f}"
-    if problem:
-        hint = f" ({option.hint})" if option.hint else ""
-        raise OptionError(f"{option.flags[-1]} {value}: {problem}{hint}")

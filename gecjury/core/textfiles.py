@@ -14,6 +14,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
@@ -26,8 +27,8 @@ MOST_BYTES = 512_000_000
 MOST_LINES = 20_000_000
 """The most lines of a text read at once: an empty line takes eight bytes of memory, not one."""
 
-MOST_JSON = 128_000_000
 _MOST_TOML = 1_000_000  # bytes
+MOST_JSON = 128_000_000
 """The most bytes of JSON read at once: values may take twenty times the memory of their text."""
 
 MOST_DEPTH = 100
@@ -466,14 +467,14 @@ def parse_json(
             f"expected {expected}"
         ) from None
     except RecursionError:
-        raise InputError(_too_deep(where, expected)) from None
+        raise _nested(where, expected) from None
     except ValueError:
         # Python refuses to parse integers of more than 4,300 digits, which takes quadratic time.
         raise InputError(
             f"{where}: has an integer of thousands of digits; expected {expected}"
         ) from None
-    if text.count("[") + text.count("{") > MOST_DEPTH and _deeper(value, MOST_DEPTH):
-        raise InputError(_too_deep(where, expected))
+    if text.count("[") + text.count("{") > MOST_DEPTH and _too_deep(value):
+        raise _nested(where, expected)
     if not halves and ("\\ud" in text or "\\uD" in text):
         try:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -485,31 +486,33 @@ def parse_json(
     return value
 
 
-def _too_deep(where: str, expected: str) -> str:
-    return f"{where}: lists or objects are nested deeper than {MOST_DEPTH}; expected {expected}"
+def _nested(where: str, expected: str) -> InputError:
+    return InputError(
+        f"{where}: lists or objects are nested deeper than {MOST_DEPTH}; expected {expected}"
+    )
 
 
-def _deeper(value: Any, most: int) -> bool:
-    """Return True if lists and objects are nested deeper than `most`, without recursion."""
+def _levels(value: Any) -> Iterator[list[Any]]:
+    """Yield the parts of lists and objects at each depth, from the whole on, without recursion."""
     level = [value]
-    for _ in range(most + 1):
+    while level:
+        yield level
         level = [
             part
             for whole in level
             if isinstance(whole, (dict, list))
             for part in (whole.values() if isinstance(whole, dict) else whole)
-            if isinstance(part, (dict, list))
         ]
-        if not level:
-            return False
-    return True
 
 
-def read_json(
-    path: str | Path, expected: str, *, most: int = MOST_JSON, halves: bool = False
-) -> Any:
+def _too_deep(value: Any) -> bool:
+    deepest = next(islice(_levels(value), MOST_DEPTH + 1, None), ())
+    return any(isinstance(part, (dict, list)) for part in deepest)
+
+
+def read_json(path: str | Path, expected: str, *, halves: bool = False) -> Any:
     """Read a file that contains one JSON document; see `read_bytes` and `parse_json`."""
-    return parse_json(read_text(path, most=most), str(path), expected, halves=halves)
+    return parse_json(read_text(path, most=MOST_JSON), str(path), expected, halves=halves)
 
 
 def read_toml(path: str | Path, expected: str) -> dict[str, Any]:
@@ -531,27 +534,20 @@ def read_toml(path: str | Path, expected: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{where}: is not TOML: {error}; expected {expected}") from None
     except RecursionError:
-        raise InputError(_too_deep(where, expected)) from None
+        raise _nested(where, expected) from None
     except ValueError:
         # Python refuses to read integers of more than 4,300 digits, and invalid dates.
         raise InputError(
             f"{where}: has a number or date that cannot be read; expected {expected}"
         ) from None
-    if _deeper(table, MOST_DEPTH):
-        raise InputError(_too_deep(where, expected))
+    if _too_deep(table):
+        raise _nested(where, expected)
     # Hexadecimal integers have no limit in Python, and cannot be printed beyond that of others.
-    level: list[Any] = [table]
-    while level:
-        if any(type(part) is int and not -(2**63) <= part < 2**63 for part in level):
-            raise InputError(
-                f"{where}: has an integer that does not fit into 64 bits; expected {expected}"
-            )
-        level = [
-            part
-            for whole in level
-            if isinstance(whole, dict | list)
-            for part in (whole.values() if isinstance(whole, dict) else whole)
-        ]
+    parts = (part for level in _levels(table) for part in level)
+    if any(type(part) is int and not -(2**63) <= part < 2**63 for part in parts):
+        raise InputError(
+            f"{where}: has an integer that does not fit into 64 bits; expected {expected}"
+        )
     return table
 
 

@@ -108,21 +108,6 @@ def width(text: str) -> int:
     return len(text) if text.isascii() else sum(columns for _, columns in letters(text))
 
 
-def padded(text: str, columns: int, *, right: bool = False) -> str:
-    """Pad a text with blanks to a number of columns; a wider text stays as it is.
-
-    Args:
-        text: visible text.
-        columns: columns in a terminal.
-        right: put the blanks before the text, as for numbers.
-    """
-    # One by one, since a joiner at the end of a malformed text absorbs the blank that follows.
-    while (missing := columns - width(text)) > 0:
-        blanks = " " * (missing if text.isascii() else 1)
-        text = blanks + text if right else text + blanks
-    return text
-
-
 def cut(text: str, columns: int) -> str:
     """Cut a text to at most a number of columns (at least one), with `…` for the rest."""
     if _fits(text, columns):

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import filterfalse
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.lines import layout, misfit
 from gecjury.corpus.m2 import M2Sentence
 
+_T = TypeVar("_T")
 _HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair
 _ESCAPED = bytes(range(32)) + b"\\"  # what JSON escapes besides the quotation mark
 _HASHED = 1000  # lines whose JSON text is hashed at once
@@ -89,14 +90,20 @@ class Version:
 
     def take(self, rows: Sequence[int]) -> Version:
         """Return the version of some sources only."""
-        edits = None if self.edits is None else tuple(self.edits[row] for row in rows)
-        sources = None if self.sources is None else tuple(self.sources[row] for row in rows)
-        text = None if self.text is None else tuple(self.text[row] for row in rows)
-        marks = None if self.marks is None else tuple(self.marks[row] for row in rows)
-        borrowed = tuple(n for n, row in enumerate(rows) if row in self.borrowed)
         return Version(
-            _taken(self.lines, rows), edits, sources, text, marks, self.note, borrowed=borrowed
+            _taken(self.lines, rows),
+            _chosen(self.edits, rows),
+            _chosen(self.sources, rows),
+            _chosen(self.text, rows),
+            _chosen(self.marks, rows),
+            self.note,
+            borrowed=tuple(n for n, row in enumerate(rows) if row in self.borrowed),
         )
+
+    @property
+    def overlaps(self) -> int:
+        """Number of given edits that overlap another of the same sentence."""
+        return sum(len(overlapping_edits(line)) for line in self.edits or ())
 
     def with_note(self, note: str) -> Version:
         """Return the version with a further remark on how its file was read."""
@@ -188,9 +195,7 @@ class Corpus:
         if not count:
             raise InputError(f"{source} has no sentence; expected one per line")
         # Callers from Python get here too, so lengths are checked here and not by the readers.
-        parts = {f"system {name}": version for name, version in self.systems.items()}
-        parts |= {f"reference {number}": version for number, version in enumerate(self.references)}
-        for role, version in parts.items():
+        for role, version in self.versions().items():
             if len(version.lines) != count:
                 label = self.label(role)
                 raise wrong_count(
@@ -207,10 +212,23 @@ class Corpus:
                 )
             self._check_sources(gold, [block.source for block in self.gold])
 
-    @property
-    def origin(self) -> Version:
-        """The sources as their file was read, with ids if it has any."""
-        return self.source_read or Version(self.sources)
+    def versions(self, *, references: bool = True) -> dict[str, Version]:
+        """Return the versions by the roles that `label` names."""
+        versions = {f"system {name}": version for name, version in self.systems.items()}
+        if references:
+            versions |= {f"reference {n}": version for n, version in enumerate(self.references)}
+        return versions
+
+    def with_versions(self, change: Callable[[Version], Version], **others: Any) -> Corpus:
+        """Return the corpus with changed systems and references.
+
+        Args:
+            change: the change of each version.
+            others: further fields that change.
+        """
+        systems = {name: change(version) for name, version in self.systems.items()}
+        references = tuple(map(change, self.references))
+        return replace(self, **{"systems": systems, "references": references, **others})
 
     def label(self, role: str) -> str:
         """Return the name of a text for messages: its file, if it came from one.
@@ -250,14 +268,11 @@ class Corpus:
         Args:
             needs: the parts among `references` and `gold` that the metric reads.
         """
-        noted = [] if self.source_read is None else [(self.label("source"), self.source_read)]
-        noted += ((self.label(f"system {name}"), v) for name, v in self.systems.items())
-        if "references" in needs:
-            noted += ((self.label(f"reference {n}"), v) for n, v in enumerate(self.references))
+        versions = self.versions(references="references" in needs)
         files: dict[str, dict[str, None]] = {}
-        for name, version in noted:
-            if version.note:
-                files.setdefault(version.note, {})[name] = None
+        for role, version in {"source": self.source_read, **versions}.items():
+            if version is not None and version.note:
+                files.setdefault(version.note, {})[self.label(role)] = None
         remarks = [f"{', '.join(names)}: {note}" for note, names in files.items()]
         if "gold" in needs and self.gold is not None:
             count = sum(
@@ -272,7 +287,6 @@ class Corpus:
                 )
         if "references" in needs:
             for index, version in enumerate(self.references):
-                count = sum(len(overlapping_edits(line)) for line in version.edits or ())
                 name = self.label(f"reference {index}")
                 if version.borrowed:
                     remarks.append(
@@ -283,7 +297,7 @@ class Corpus:
                 given = f"reference {index}" in self._labels or not self.reference_name
                 if given and (empty := self._empty_references[index]):
                     remarks.append(f"{name}: {empty}")
-                if count:
+                if count := version.overlaps:
                     remarks.append(
                         f"{name}: edits that overlap another of the same annotator: {count}; where "
                         "edits are compared all count as they are, and in the text they are "
@@ -291,9 +305,7 @@ class Corpus:
                     )
         if self._language_note:
             remarks.append(f"{self.label('source')}: {self._language_note}")
-        labels = [f"system {name}" for name in self.systems]
-        labels += [f"reference {n}" for n in range(len(self.references)) if "references" in needs]
-        remarks += [self._misfits[label] for label in labels if label in self._misfits]
+        remarks += [self._misfits[role] for role in versions if role in self._misfits]
         return tuple(remarks)
 
     @cached_property
@@ -304,14 +316,11 @@ class Corpus:
     @cached_property
     def _misfits(self) -> dict[str, str]:
         """Remarks on texts whose lines do not fit the source, by `label`'s roles."""
-        texts = {f"system {name}": version for name, version in self.systems.items()}
-        texts |= {f"reference {number}": v for number, v in enumerate(self.references)}
-        where = {role: misfit(self.sources, version.lines) for role, version in texts.items()}
         return {
             role: f"{self.label(role)}: {text}; `gecjury check` shows each place, and with --fix "
             "FOLDER it writes a repaired copy"
-            for role, text in where.items()
-            if text
+            for role, version in self.versions().items()
+            if (text := misfit(self.sources, version.lines))
         }
 
     @cached_property
@@ -352,14 +361,13 @@ class Corpus:
         (a damaged output, a partly applied edit) are joined as the language is written.
         """
         language = self.language
-        if language.tokens == "space" and language.fold not in ("auto:quotes", "quotes"):
+        if language.tokens == "space" and not language.folds_signs:
             return self
         # The original text is kept for lines that were tokenised; other lines are joined again.
         sources = self.source_text or tuple(map(language.joined, self.sources))
-        systems = {name: version.as_text(language) for name, version in self.systems.items()}
-        references = tuple(version.as_text(language) for version in self.references)
+        made = self.with_versions(lambda version: version.as_text(language))
         pairs: list[tuple[Sequence[str], Sequence[str]]] = [(self.sources, sources)]
-        pairs += [(v.lines, systems[name].lines) for name, v in self.systems.items()]
+        pairs += [(v.lines, made.systems[name].lines) for name, v in self.systems.items()]
         # Groups contain tokens; their original text is known if a system has the same tokens.
         written = {cut: text for old, texts in pairs for cut, text in zip(old, texts, strict=True)}
 
@@ -369,10 +377,8 @@ class Corpus:
             )
 
         return replace(
-            self,
+            made,
             sources=sources,
-            systems=systems,
-            references=references,
             gold=None,
             groups=None if self.groups is None else tuple(map(shown, self.groups)),
             source_text=None,
@@ -388,20 +394,17 @@ class Corpus:
             rows: rows of the sentences, from 0.
             systems: hypotheses for these sentences, instead of the corpus' own.
         """
-        own = {name: version.take(rows) for name, version in self.systems.items()}
-        text = self.source_text
-        return replace(
-            self,
+        return self.with_versions(
+            lambda version: version.take(rows),
+            **({} if systems is None else {"systems": systems}),
             sources=_taken(self.sources, rows),
-            systems=own if systems is None else systems,
-            references=tuple(version.take(rows) for version in self.references),
-            gold=None if self.gold is None else tuple(self.gold[row] for row in rows),
-            contexts=None if self.contexts is None else tuple(self.contexts[row] for row in rows),
+            gold=_chosen(self.gold, rows),
+            contexts=_chosen(self.contexts, rows),
             groups=None,
             reference_sets={
                 name: partial(_rows_of, read, rows) for name, read in self.reference_sets.items()
             },
-            source_text=None if text is None else tuple(text[row] for row in rows),
+            source_text=_chosen(self.source_text, rows),
             source_read=None,
             drawn=None,
             _hypotheses=None,
@@ -410,8 +413,7 @@ class Corpus:
     @property
     def on_disk(self) -> bool:
         """True if some of the texts are read on demand; these are plain text."""
-        versions = (*self.systems.values(), *self.references)
-        texts = (self.sources, *(version.lines for version in versions))
+        texts = (self.sources, *(version.lines for version in self.versions().values()))
         return any(isinstance(lines, FileLines) for lines in texts)
 
     def held(self) -> Corpus:
@@ -420,15 +422,19 @@ class Corpus:
         Raises:
             InputError: a file is too large for memory, or has changed.
         """
-
-        def held(version: Version) -> Version:
-            return replace(version, lines=_held(version.lines))
-
         if not self.on_disk:
             return self
-        systems = {name: held(version) for name, version in self.systems.items()}
-        references = tuple(map(held, self.references))
-        return replace(self, sources=_held(self.sources), systems=systems, references=references)
+        return self.with_versions(
+            lambda version: replace(version, lines=_held(version.lines)),
+            sources=_held(self.sources),
+        )
+
+    def distinct(self, row: int) -> dict[str, list[str]]:
+        """Return the distinct corrections of a source, each with the systems that made it."""
+        systems: dict[str, list[str]] = {}
+        for name, version in self.systems.items():
+            systems.setdefault(version.lines[row], []).append(name)
+        return systems
 
     def with_systems(self, names: Iterable[str]) -> Corpus:
         """Return the corpus with some systems only, in the order given."""
@@ -509,6 +515,10 @@ def _taken(lines: Sequence[str], rows: Sequence[int]) -> tuple[str, ...]:
     return tuple(lines[row] for row in rows)
 
 
+def _chosen(values: Sequence[_T] | None, rows: Sequence[int]) -> tuple[_T, ...] | None:
+    return None if values is None else tuple(values[row] for row in rows)
+
+
 def _held(lines: Sequence[str]) -> Sequence[str]:
     return tuple(lines.held()) if isinstance(lines, FileLines) else lines
 
@@ -559,20 +569,21 @@ def meant_references(version: Version, sources: Sequence[str]) -> Version:
     # An M2 file has its own ways to say this.
     if version.edits is not None or len(version.lines) != len(sources):
         return version
-    changed: dict[int, str | None] = {}
-    for row, line in enumerate(version.lines):
-        if len(line) <= _MOST_MARK and "".join(line.split()) in _MARKS:
-            meant = meant_reference(line, sources[row])
-            if meant is None or meant != line:
-                changed[row] = meant
+    changed = {
+        row: meant
+        for row, line in enumerate(version.lines)
+        if len(line) <= _MOST_MARK and (meant := meant_reference(line, sources[row])) != line
+    }
     if not changed:
         return version
     lines = [*_held(version.lines)]
+    same = []
     for row, text in changed.items():
-        lines[row] = lines[row] if text is None else text
-    absent = [row for row, text in changed.items() if text is None]
-    same = [row + 1 for row, text in changed.items() if text is not None]
-    borrowed = tuple(sorted({*version.borrowed, *absent}))
+        if text is not None:
+            lines[row] = text
+            same.append(row + 1)
+    absent = {row for row, text in changed.items() if text is None}
+    borrowed = tuple(sorted(absent.union(version.borrowed)))
     version = replace(version, lines=tuple(lines), borrowed=borrowed)
     if not same:
         return version
@@ -817,9 +828,7 @@ def distinct_groups(
     """
     groups: list[Group] = []
     for row in range(len(corpus)):
-        places: dict[str, list[str]] = {}
-        for name, version in corpus.systems.items():
-            places.setdefault(version.lines[row], []).append(name)
+        places = corpus.distinct(row)
         texts = list(places)
         if drawn:
             texts.sort(key=partial(_drawn_rank, seed, corpus.sources[row]))

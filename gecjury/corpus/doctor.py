@@ -7,14 +7,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from gecjury.core.errors import GecjuryError, InputError
 from gecjury.core.textfiles import read_text, standard_input_kept
 from gecjury.core.wording import listed, named_lines
 from gecjury.corpus.corpus import NO_REFERENCE, Version, filled_references
-from gecjury.corpus.edits import overlapping_edits
 from gecjury.corpus.files.aligned import aligned
 from gecjury.corpus.files.forms import looks_like_matches
 from gecjury.corpus.files.gold import have_types, named_types, other_types
@@ -47,20 +47,48 @@ Role = Literal["source", "hypothesis", "reference"]
 
 @dataclass(frozen=True)
 class FileReport:
-    """Counts of one file (or of one annotator of an M2 file).
+    """One file, or one annotator of an M2 file.
 
     Attributes:
-        layout: how its lines lie against the source; None for the source itself.
+        role: what the file is.
+        path: the file.
+        lines: its sentences.
+        sources: the sentences of the source; empty for the source itself.
     """
 
     role: Role
     path: str
-    name: str
     lines: Sequence[str]
-    tokens: int
-    empty: int
-    unchanged: int | None
-    layout: Layout | None = None
+    sources: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        """The name of the system."""
+        return system_name(self.path)
+
+    @cached_property
+    def layout(self) -> Layout | None:
+        """How its lines lie against the source's; None for the source."""
+        return layout(self.sources, self.lines) if self.sources else None
+
+    @property
+    def unchanged(self) -> int | None:
+        """The number of lines that equal their source; None where the numbers of lines differ."""
+        if len(self.sources) != len(self.lines):
+            return None
+        return sum(a.split() == b.split() for a, b in zip(self.lines, self.sources, strict=True))
+
+    def record(self) -> dict[str, Any]:
+        """Return the counts of the file."""
+        return {
+            "role": self.role,
+            "name": self.name,
+            "file": self.path,
+            "lines": len(self.lines),
+            "tokens": sum(len(line.split()) for line in self.lines),
+            "empty": sum(not line.strip() for line in self.lines),
+            "unchanged": self.unchanged,
+        }
 
 
 Level = Literal["error", "warning", "repaired", "note"]
@@ -184,7 +212,7 @@ def _examine(
     try:
         source_read = read_source(source)
         sources = source_read.lines
-        reports.append(_report("source", source, sources, ()))
+        reports.append(FileReport("source", str(source), sources, ()))
         note = source_read.note
         add(source, *_encoding(source), *_writing(sources), *([note] if note else []))
     except InputError as error:
@@ -198,9 +226,10 @@ def _examine(
                 read_systems = read_corpus(source, [path], source_text=source_text).systems
                 versions = tuple(read_systems.values())
             elif role == "hypothesis":
-                versions = (read_version(path),)
+                version = read_version(path)
                 if source_read is not None:
-                    versions = aligned(source_read, str(source), [str(path)], versions)
+                    version = aligned(source_read, str(source), str(path), version)
+                versions = (version,)
             else:
                 versions = read_versions(path, overlaps="keep")
                 if source_read is not None:
@@ -209,8 +238,7 @@ def _examine(
             add(path, ("error", str(error)))
             continue
         add(path, *_encoding(path), *(version.note for version in versions if version.note))
-        over = sum(len(overlapping_edits(e)) for v in versions for e in v.edits or ())
-        if over:
+        if over := sum(version.overlaps for version in versions):
             message = (
                 f"edits that overlap another of the same annotator: {over}; metrics that split "
                 "sentences at edits refuse the file, others use them as they are"
@@ -220,10 +248,9 @@ def _examine(
     _fill(read["reference"], str(source), add)
     for role, path in files:
         for version in read[role].get(str(path), ()):
-            reports.append(_report(role, path, version.lines, sources))
+            reports.append(FileReport(role, str(path), version.lines, sources))
             add(path, *_writing(version.lines, sources))
-            if sources:
-                add(path, *_against_source(reports[-1], sources))
+            add(path, *_against_source(reports[-1]))
     for finding in _twins(reports):
         findings[finding] = None
     if have_types(version for versions in read["hypothesis"].values() for version in versions):
@@ -259,24 +286,6 @@ def _other_scheme(versions: Sequence[Version]) -> Iterator[str]:
             "errant, pt-errant and uot-errant replace these types (types=gold keeps them), as "
             "`gecjury m2 retype` does"
         )
-
-
-def _report(
-    role: Role, path: str | Path, lines: Sequence[str], sources: Sequence[str]
-) -> FileReport:
-    unchanged = None
-    if len(sources) == len(lines):
-        unchanged = sum(a.split() == b.split() for a, b in zip(lines, sources, strict=True))
-    return FileReport(
-        role,
-        str(path),
-        system_name(path),
-        lines,
-        sum(len(line.split()) for line in lines),
-        sum(not line.strip() for line in lines),
-        unchanged,
-        layout(sources, lines) if sources else None,
-    )
 
 
 def _encoding(path: str | Path) -> _Remarks:
@@ -315,9 +324,9 @@ def _encoding(path: str | Path) -> _Remarks:
         )
 
 
-def _against_source(report: FileReport, sources: Sequence[str]) -> _Remarks:
+def _against_source(report: FileReport) -> _Remarks:
     """Check line counts, alignment and tokenisation of one file against the source."""
-    lines, view = report.lines, report.layout
+    lines, sources, view = report.lines, report.sources, report.layout
     if view is None:
         return
     same = len(lines) == len(sources)

@@ -42,9 +42,7 @@ def split_corpus(corpus: Corpus) -> Corpus:
     Raises:
         InputError: texts with edits, whose tokens are counted from the start of a line.
     """
-    versions = {f"system {name}": version for name, version in corpus.systems.items()}
-    versions |= {f"reference {row}": version for row, version in enumerate(corpus.references)}
-    for role, version in versions.items():
+    for role, version in corpus.versions().items():
         if version.edits is not None or version.marks is not None:
             raise InputError(
                 f"{corpus.label(role)}: has edits of whole lines; --split is for plain text "
@@ -64,11 +62,9 @@ def split_corpus(corpus: Corpus) -> Corpus:
         for of_row in parts
         for n in range(len(of_row))
     ]
-    return replace(
-        corpus,
+    return corpus.with_versions(
+        cut,
         sources=tuple(sentence for of_row in parts for sentence in of_row),
-        systems={name: cut(version) for name, version in corpus.systems.items()},
-        references=tuple(map(cut, corpus.references)),
         contexts=tuple(contexts),
         source_read=None,
     )
@@ -90,12 +86,9 @@ def aligned_sentences(sources: Sequence[str], text: str) -> list[str]:
         of_step = [sources[row] for row in step.sources]
         cuts = cut_line(here, of_step) if len(of_step) > 1 and here else []
         # A sentence of its own belongs to the one before it.
-        at = step.sources.start if step.sources else _before(parts)
+        before = max((n for n, part in enumerate(parts) if part), default=0)
+        at = step.sources.start if step.sources else before
         for n, part in enumerate(cuts or [here]):
             if part:
                 parts[at + n] = joined_lines([p for p in (parts[at + n], part) if p])
     return parts
-
-
-def _before(parts: Sequence[str]) -> int:
-    return max((n for n, part in enumerate(parts) if part), default=0)

@@ -213,7 +213,7 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
     if language.plain:
         return replace(corpus, language=language)
 
-    signs = kinds_of(corpus.sources, *_unread(corpus.references)) if _folds_signs(language) else {}
+    signs = kinds_of(corpus.sources, *_unread(corpus.references)) if language.folds_signs else {}
 
     def fold(text: str) -> str:
         return folded(text, language.fold)
@@ -294,10 +294,6 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
     )
 
 
-def _folds_signs(language: Language) -> bool:
-    return language.fold in ("auto:quotes", "quotes")
-
-
 def _tokens_of(lines: Sequence[str], tokens: str) -> str:
     """Return the tokeniser of a text, which `auto:NAME` chooses by the text."""
     if not tokens.startswith("auto:"):
@@ -338,14 +334,12 @@ def settled(corpus: Corpus, language: Language) -> tuple[Corpus, Language]:
         tokens = f"auto:{raw_tokens(language, cut)}" if any(raw) else "space"
     if fold == "auto":
         kinds = kinds_of(corpus.sources, *references)
-        if not any(
+        differs = any(
             (changed := differing(lines, kinds))
             and fold_signs(lines, corpus.sources, changed) != tuple(lines)
             for lines in (*outputs, *references)
-        ):
-            fold = language_of(language.code).fold
-        else:
-            fold = "auto:quotes"
+        )
+        fold = "auto:quotes" if differs else language_of(language.code).fold
     made = replace(language, tokens=tokens, fold=fold)
     return corpus if made.plain else corpus.held(), made
 
@@ -426,12 +420,10 @@ def _jieba() -> Tokeniser:
 
 def _missing(name: str) -> MissingExtraError:
     packages = _PACKAGES[name]
-    missing = (
-        f"{' and '.join(packages)}, which {'are' if len(packages) > 1 else 'is'} not installed"
-    )
+    are = "are" if len(packages) > 1 else "is"
     return MissingExtraError(
-        f"--tokens {name} needs {missing}: {install_hint(name)}; "
-        "`--tokens char` needs no dictionary"
+        f"--tokens {name} needs {' and '.join(packages)}, which {are} not installed: "
+        f"{install_hint(name)}; `--tokens char` needs no dictionary"
     )
 
 

@@ -6,10 +6,12 @@ import os
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
+from dataclasses import asdict
 from typing import Protocol
 
 from gecjury.core.errors import IncompleteError
 from gecjury.core.processes import Pool, SpawnedProcess, WorkerDied
+from gecjury.core.records import from_record
 from gecjury.datasets.shards import Job, Shard, ShardSummary
 from gecjury.datasets.work import Worker
 
@@ -78,9 +80,10 @@ class LocalEngine:
                     begun[shard.number] += 1
                     try:
                         if not loaded:
-                            process.ask(job.to_json())
+                            process.ask(asdict(job))
                             loaded = True
-                        pool.results.put(ShardSummary.from_json(process.ask(shard.to_json())))
+                        answer = process.ask(asdict(shard))
+                        pool.results.put(from_record(ShardSummary, answer))
                     except WorkerDied as death:
                         if begun[shard.number] >= TRIES:
                             times = f"{TRIES} times (status {death.status}; -9 is often memory)"

@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gecjury.core.errors import InputError, MissingExtraError, install_hint, nearest
+from gecjury.core.errors import InputError, nearest
 from gecjury.core.textfiles import parse_json
-from gecjury.corpus.files.hub import hub_dataset
+from gecjury.corpus.files.hub import datasets_package, hub_dataset
 from gecjury.datasets.shards import InputFile
 
 if TYPE_CHECKING:
@@ -192,13 +192,7 @@ def open_rows(path: str, folder: str) -> Any:
     """
     if path.startswith("hf:"):
         return hub_dataset(path)
-    try:
-        import datasets
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"{path} needs the package {error.name}, which is not installed: "
-            f"{install_hint('scale')}"
-        ) from None
+    datasets = datasets_package(path)
     # It shows bars of its own, and logs what it raises as well.
     bars, level = not datasets.are_progress_bars_disabled(), datasets.logging.get_verbosity()
     datasets.disable_progress_bars()

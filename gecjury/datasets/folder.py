@@ -65,7 +65,7 @@ def held(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise unwritable(folder, error) from None
     with file:
-        holder = lock(file, wait=False)
+        holder = lock(file)
         if holder is None:
             raise OutputError(f"{folder}: another run is writing there; wait until it has finished")
         with holder:
@@ -160,7 +160,7 @@ def _facts(signature: Signature) -> dict[str, object]:
 def gather_bad_rows(job: Job, shards: Sequence[Shard]) -> int:
     """Write the bad rows of all shards to one file, in the order of rows; return their number."""
     folder = Path(job.folder)
-    parts = [side for s in shards if (side := side_path(job, s, "bad.jsonl")).exists()]
+    parts = [side for s in shards if (side := side_path(job, s)).exists()]
     path = folder / "bad-rows.jsonl"
     if not parts:
         with suppress(OSError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from gecjury.core.arrays import FloatArray
 from gecjury.core.durable import whole_file
 from gecjury.core.errors import InputError
+from gecjury.core.records import from_record
 from gecjury.corpus.files.rows import pyarrow
 from gecjury.datasets.shards import Job, Shard, ShardSummary
 from gecjury.scoring.result_folder import SIDES
@@ -39,9 +41,9 @@ def part_path(job: Job, shard: Shard) -> Path:
     return Path(job.folder) / f"{shard.name}.parquet"
 
 
-def side_path(job: Job, shard: Shard, ending: str) -> Path:
-    """Return the path of another file of a shard: `bad.jsonl`."""
-    return Path(job.folder) / SIDES / f"{shard.name}.{ending}"
+def side_path(job: Job, shard: Shard) -> Path:
+    """Return the path of the list of a shard's bad rows."""
+    return Path(job.folder) / SIDES / f"{shard.name}.bad.jsonl"
 
 
 def write_part(
@@ -59,7 +61,7 @@ def write_part(
         summary: summary, which goes into the schema's metadata without its seconds.
     """
     folder, path = Path(job.folder), part_path(job, shard)
-    record = json.loads(summary.to_json())
+    record = asdict(summary)
     del record["seconds"]
     arrow = pyarrow()
     import pyarrow.parquet as parquet
@@ -102,7 +104,8 @@ def finished_summary(job: Job, shard: Shard) -> ShardSummary | None:
         pyarrow()
         import pyarrow.parquet as parquet
 
-        return ShardSummary.from_json(parquet.read_schema(path).metadata[b"_summary"].decode())
+        record = json.loads(parquet.read_schema(path).metadata[b"_summary"])
+        return from_record(ShardSummary, record)
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise damaged_part(path, error) from None
 

@@ -17,6 +17,7 @@ import socket
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -32,6 +33,7 @@ from gecjury.core.errors import (
     install_hint,
 )
 from gecjury.core.processes import answered, failure
+from gecjury.core.records import from_record
 from gecjury.core.runtime import silenced
 from gecjury.datasets.engines import workers_died
 from gecjury.datasets.output import UNFINISHED
@@ -51,15 +53,8 @@ _STORE = 200 * 2**20
 """Bytes of shared memory for a cluster of our own, which has to hold one line per shard."""
 
 _TAKEN = (
-    "GECJURY_DATA",
-    "GECJURY_DATA_URL",
-    "GECJURY_CACHE",
-    "GECJURY_PRICES",
-    "HF_HOME",
-    "HF_HUB_CACHE",
-    "HF_HUB_OFFLINE",
-    "OPENAI_BASE_URL",
-    "OMP_NUM_THREADS",
+    *("GECJURY_DATA", "GECJURY_DATA_URL", "GECJURY_CACHE", "GECJURY_PRICES"),
+    *("HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "OPENAI_BASE_URL", "OMP_NUM_THREADS"),
 )
 """Environment variables that remote workers get, too; no key is among them, since Ray shows a
 job's environment on its dashboard."""
@@ -76,7 +71,7 @@ _QUIET = {
 class ShardActor:
     """A Ray actor with one worker; it gets shards and returns answers as JSON."""
 
-    def __init__(self, job: str, mark: str, home: str) -> None:
+    def __init__(self, job: Mapping[str, Any], mark: str, home: str) -> None:
         self._worker: Any = None
         self._failure = ""
         self._job: Job
@@ -88,7 +83,7 @@ class ShardActor:
             # Relative paths of models then mean the same as where the command was run.
             with contextlib.suppress(OSError):
                 os.chdir(home)
-            self._job = Job.from_json(job)
+            self._job = from_record(Job, job)
             _see(self._job.folder, mark)
 
             self._worker = self.load(self._job)
@@ -109,12 +104,12 @@ class ShardActor:
         if self._failure:
             return self._failure
         try:
-            shard = Shard.from_json(text)
+            shard = from_record(Shard, json.loads(text))
             with _tried(self._job, shard):
                 summary: ShardSummary = self._worker.finish(shard)
         except Exception as error:
             return json.dumps(failure(error))
-        return json.dumps({"answer": summary.to_json()})
+        return json.dumps({"answer": asdict(summary)})
 
 
 class RayEngine:
@@ -182,36 +177,30 @@ class RayEngine:
         token = Path(job.folder, UNFINISHED, f"run-{mark}")
         # Ray prints deaths of workers to stdout, which belongs to the scores.
         with contextlib.redirect_stdout(sys.stderr), self._cluster(ray):
-            pool = {
-                "actor": self.actor,
-                "arguments": (job.to_json(), mark, str(Path.cwd())),
-                "size": self._pool_size(ray, len(shards)),
-                "num_cpus": self.num_cpus,
-                "num_gpus": self.num_gpus,
-            }
+            size = self._pool_size(ray, len(shards))
             try:
                 token.parent.mkdir(parents=True, exist_ok=True)
                 token.write_text(mark, encoding="utf-8")
             except OSError as error:
                 raise unwritable(token, error) from None
             try:
-                self._stream(ray, pool, shards, done)
+                arguments = asdict(job), mark, str(Path.cwd())
+                self._stream(ray, self._answers(shards, arguments, size), shards, done)
             finally:
                 token.unlink(missing_ok=True)
 
     def _stream(
         self,
         ray: Any,
-        pool: dict[str, Any],
+        answers: Iterator[str],
         shards: Sequence[Shard],
         done: Callable[[ShardSummary], None],
     ) -> None:
-        """Send the shards to a pool of actors, and process the answers as they arrive."""
+        """Process the answers of a pool of actors as they arrive."""
         left = {shard.number for shard in shards}
-        lines = [shard.to_json() for shard in shards]
         try:
-            for answer in _answers(lines, **pool):
-                summary = ShardSummary.from_json(answered(json.loads(answer)))
+            for answer in answers:
+                summary = from_record(ShardSummary, answered(json.loads(answer)))
                 if summary.number in left:  # a lost answer may come twice
                     left.remove(summary.number)
                     done(summary)
@@ -226,6 +215,36 @@ class RayEngine:
                 f"the cluster left {len(left)} of {len(shards)} shards unfinished, e.g. part "
                 f"{min(left):06d}: run the command again to continue"
             )
+
+    def _answers(
+        self, shards: Sequence[Shard], arguments: Sequence[object], size: int
+    ) -> Iterator[str]:
+        """Yield the actors' answers as they arrive; runs within the cluster.
+
+        Args:
+            arguments: arguments of each actor: the job as a record, the mark in the folder of
+                results, and the working folder of the driver.
+            size: number of actors.
+        """
+        from ray.data import ActorPoolStrategy
+
+        with _quiet_data() as data:
+            rows = data.from_items(
+                [{"shard": json.dumps(asdict(shard))} for shard in shards],
+                override_num_blocks=len(shards),
+            ).map_batches(
+                self.actor,
+                fn_constructor_args=tuple(arguments),
+                batch_size=1,
+                # At least one worker, since workers are lost together with their node.
+                compute=ActorPoolStrategy(
+                    min_size=1, max_size=size, initial_size=size, max_tasks_in_flight_per_actor=2
+                ),
+                num_cpus=self.num_cpus,
+                **({"num_gpus": self.num_gpus} if self.num_gpus else {}),
+            )
+            for row in rows.iter_rows():
+                yield str(row["answer"])
 
     @contextlib.contextmanager
     def _cluster(self, ray: Any) -> Iterator[None]:
@@ -294,18 +313,16 @@ class RayEngine:
         if self.address == "auto":
             return (
                 "the address auto: no Ray cluster was found here; start one with `ray start "
-                "--head`, or set RAY_ADDRESS to HOST:PORT of one "
-                f"(Ray says: {why})"
+                f"--head`, or set RAY_ADDRESS to HOST:PORT of one (Ray says: {why})"
             )
-        hint = ""
-        if "connect" in why or "token" in why.lower():
-            hint = (
-                "; a cluster with tokens needs RAY_AUTH_MODE=token here, and the token where Ray "
-                "looks for it (`ray get-auth-token`)"
-            )
-        return (
+        message = (
             f"the address {self.address}: no connection to a Ray cluster there (Ray says: {why})"
-            + hint
+        )
+        if "connect" not in why and "token" not in why.lower():
+            return message
+        return (
+            f"{message}; a cluster with tokens needs RAY_AUTH_MODE=token here, and the token where "
+            "Ray looks for it (`ray get-auth-token`)"
         )
 
     def _pool_size(self, ray: Any, shards: int) -> int:
@@ -325,40 +342,6 @@ class RayEngine:
         if wanted != fit:
             self._tell(f"{wanted} workers of {asks}; {fit} would fit now (the cluster has {has})")
         return wanted
-
-
-def _answers(
-    shards: Sequence[str],
-    actor: type[ShardActor],
-    arguments: Sequence[str],
-    size: int,
-    num_cpus: float,
-    num_gpus: float,
-) -> Iterator[str]:
-    """Yield the actors' answers as they arrive; runs within the cluster.
-
-    Args:
-        arguments: arguments of each actor: the job as JSON, the mark in the folder of results, and
-            the working folder of the driver.
-    """
-    from ray.data import ActorPoolStrategy
-
-    with _quiet_data() as data:
-        rows = data.from_items(
-            [{"shard": shard} for shard in shards], override_num_blocks=len(shards)
-        ).map_batches(
-            actor,
-            fn_constructor_args=tuple(arguments),
-            batch_size=1,
-            # At least one worker, since workers are lost together with their node.
-            compute=ActorPoolStrategy(
-                min_size=1, max_size=size, initial_size=size, max_tasks_in_flight_per_actor=2
-            ),
-            num_cpus=num_cpus,
-            **({"num_gpus": num_gpus} if num_gpus else {}),
-        )
-        for row in rows.iter_rows():
-            yield str(row["answer"])
 
 
 def check_cluster_address(address: str) -> str:

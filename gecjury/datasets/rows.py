@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError
 from gecjury.corpus.corpus import meant_reference
 from gecjury.datasets.files import open_rows, unchanged
@@ -23,23 +24,29 @@ MOST_TEXT = 100_000
 
 @dataclass
 class Batch:
-    """Some rows that follow each other.
+    """Some rows that follow each other, and their scores.
 
     Attributes:
+        file: name of their file.
         first: place of the first row in its file, from 0.
         ids: ids from the file, or FILE:ROW.
         sources: sentences to correct; "" in bad rows.
         hypotheses: hypotheses by system, as `sources`.
         references: references of each row; empty in bad rows and if none are read.
         bad: reasons by place in the batch.
+        columns: columns of scores by name.
+        refused: reasons of a metric that refused a row, by place and label.
     """
 
+    file: str
     first: int
     ids: list[str]
     sources: list[str]
     hypotheses: list[list[str]]
     references: list[tuple[str, ...]]
     bad: dict[int, str]
+    columns: dict[str, FloatArray] = field(default_factory=dict)
+    refused: dict[tuple[int, str], str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -130,12 +137,7 @@ def _check_types(file: InputFile, job: Job, schema: Any) -> None:
             raise InputError(f"{file.path}: the column {column} is of {kind}; expected {wanted}")
 
 
-def _batch(
-    job: Job,
-    file: InputFile,
-    first: int,
-    cells: Mapping[str, list[Any]],
-) -> Batch:
+def _batch(job: Job, file: InputFile, first: int, cells: Mapping[str, list[Any]]) -> Batch:
     """Return a batch; bad rows get a reason and no text, so that none is scored by mistake.
 
     Args:
@@ -161,7 +163,7 @@ def _batch(
         references[row] = ()
         for lines in texts:
             lines[row] = ""
-    return Batch(first, ids, texts[0], texts[1:], references, bad)
+    return Batch(file.name, first, ids, texts[0], texts[1:], references, bad)
 
 
 def _texts(values: list[Any], column: str, bad: dict[int, str]) -> list[str]:

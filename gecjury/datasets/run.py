@@ -20,20 +20,37 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from gecjury.core.errors import InputError, OptionError
+from gecjury.core.runtime import Runtime
+from gecjury.corpus.corpus import Corpus, Version, fingerprint
 from gecjury.corpus.languages.language import ENGLISH, Language
-
-if TYPE_CHECKING:
-    # `gecjury score --help` needs none of these.
-    from gecjury.core.runtime import Runtime
-    from gecjury.datasets.engines import Engine
-    from gecjury.datasets.shards import Columns, InputFile, Job, Shard, ShardSummary
-    from gecjury.scoring.registry import Metric
-    from gecjury.scoring.result_folder import Results
-    from gecjury.scoring.scorer import Scorer
-    from gecjury.scoring.signature import Signature
+from gecjury.corpus.tokens import in_language
+from gecjury.datasets import folder as place
+from gecjury.datasets import ray_engine
+from gecjury.datasets.engines import Engine, LocalEngine
+from gecjury.datasets.files import counted, dataset_files, open_rows
+from gecjury.datasets.output import finished_summary
+from gecjury.datasets.shards import (
+    Columns,
+    InputFile,
+    Job,
+    Shard,
+    ShardSummary,
+    columns_among,
+    parse_columns,
+    shards_of,
+)
+from gecjury.datasets.work import MANY_REFERENCES, column_name
+from gecjury.report.tables import records_text
+from gecjury.scoring.conditions import parse_condition
+from gecjury.scoring.registry import Metric, load, load_all, name_elsewhere
+from gecjury.scoring.result_folder import RESULTS, ConditionCount, Results, read_results
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.signature import Signature
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,8 +81,6 @@ class DatasetScores:
 
     def __str__(self) -> str:
         """The corpus scores as a table of text."""
-        from gecjury.report.tables import records_text
-
         return records_text(self.rows())
 
     def __repr__(self) -> str:
@@ -112,13 +127,6 @@ def score_dataset(
         InputError: files that cannot be read or lack a column.
         OutputError: a folder that cannot be written, or that contains another run's results.
     """
-    from gecjury.core.runtime import Runtime
-    from gecjury.datasets import folder as place
-    from gecjury.datasets.files import counted, dataset_files, open_rows
-    from gecjury.datasets.output import finished_summary
-    from gecjury.datasets.shards import Job, columns_among, parse_columns, shards_of
-    from gecjury.scoring.result_folder import RESULTS, read_results
-
     runtime = runtime or Runtime()
     start = time.perf_counter()
     inputs = [str(d) for d in ([data] if isinstance(data, str | Path) else data)]
@@ -183,8 +191,6 @@ def score_dataset(
 
 def _scorers(metrics: Metric | Sequence[Metric]) -> list[Scorer]:
     """Return the metrics, each once; every worker must be able to load them by name."""
-    from gecjury.scoring.registry import load, load_all
-
     scorers = load_all(metrics)
     for scorer in scorers:
         if load(_typed(scorer)) != scorer:
@@ -197,17 +203,15 @@ def _scorers(metrics: Metric | Sequence[Metric]) -> list[Scorer]:
 
 def _typed(scorer: Scorer) -> str:
     """Return a metric as given on the command line, with every option that is not the default."""
-    from dataclasses import MISSING, fields
-
-    from gecjury.scoring.registry import name_elsewhere
+    from gecjury.scoring.options import metric_options
 
     options = []
-    for field in fields(scorer):
-        value = getattr(scorer, field.name)
-        if field.init and (field.default is MISSING or value != field.default):
+    for name, option in metric_options(type(scorer)).items():
+        value = getattr(scorer, option.path)
+        if option.required or value != option.default:
             plain = str(value).lower() if isinstance(value, bool) else str(value)
             plain = "none" if value is None else plain.replace(",", "\\,")
-            options.append(f"{scorer.typed.get(field.name, field.name)}={plain}")
+            options.append(f"{name}={plain}")
     name = name_elsewhere(scorer)
     return f"{name}:{','.join(options)}" if options else name
 
@@ -236,9 +240,6 @@ def _check_names(
     scorers: Sequence[Scorer], labels: Sequence[str], systems: Sequence[str], keep: str
 ) -> None:
     """Refuse two columns of the same name, and a condition on columns that do not exist."""
-    from gecjury.datasets.work import column_name
-    from gecjury.scoring.conditions import parse_condition
-
     names = [
         column_name(system, label, part)
         for system in systems
@@ -275,9 +276,6 @@ def _signature(
     Raises:
         OptionError: the metric cannot score these rows.
     """
-    from gecjury.corpus.corpus import Corpus, Version, fingerprint
-    from gecjury.corpus.tokens import in_language
-
     if why := scorer.needs_all(len(columns.hypotheses)):
         raise OptionError(
             f"{scorer.name}: cannot score rows of a dataset: {why}; score it as text files"
@@ -302,8 +300,7 @@ def _signature(
 
 def _runtime_record(runtime: Runtime) -> dict[str, Any]:
     """Return fields of a runtime as JSON values, without the driver's bars and sums of costs."""
-    names = ("device", "batch_size", "concurrency", "use_cache", "max_cost",
-             "api_key_env", "batch")  # fmt: skip
+    names = ("device", "batch_size", "concurrency", "use_cache", "max_cost", "api_key_env", "batch")
     values = {name: getattr(runtime, name) for name in names}
     # A worker may run in another folder.
     return values | {"cache": runtime.cache and str(runtime.cache.absolute())}
@@ -318,14 +315,10 @@ def _engine(
     if not isinstance(engine, str):
         return engine
     if engine == "local":
-        from gecjury.datasets.engines import LocalEngine
-
         return LocalEngine(runtime.workers)
     if engine == "ray":
-        from gecjury.datasets.ray_engine import RayEngine
-
         address = address or os.environ.get("RAY_ADDRESS") or "local"
-        return RayEngine(address, runtime.workers, tell=tell or (lambda line: None))
+        return ray_engine.RayEngine(address, runtime.workers, tell=tell or (lambda line: None))
     raise OptionError(f"unknown engine {engine!r:.60}; expected local or ray")
 
 
@@ -350,11 +343,8 @@ def _tell_plan(
         tell(f"note: files without any row: {', '.join(empty[:3])}{more}")
     without = [s.name for s in scorers if "references" in s.needs and not s.sums_with_several]
     if without and job.references:
-        tell(
-            f"note: {', '.join(without)}: where a row has several references, rows are scored, "
-            "but there is no corpus score: it chooses references by running sums over the whole "
-            "corpus"
-        )
+        names = ", ".join(without)
+        tell(f"note: {names}: rows are scored, but perhaps not the corpus: {MANY_REFERENCES}")
 
 
 def _finish(
@@ -398,9 +388,6 @@ def _put_together(
     summaries: Mapping[int, ShardSummary],
 ) -> Results:
     """Return corpus scores, counts and notes of all shards, including those of earlier runs."""
-    from gecjury.datasets import folder as place
-    from gecjury.scoring.result_folder import ConditionCount, Results
-
     # In the order of shards, so that sums do not depend on which shard was finished first.
     ordered = [summaries[shard.number] for shard in shards]
     nulls: dict[str, Counter[str]] = {}
@@ -422,8 +409,6 @@ def _put_together(
         notes[f"{bad_rows} rows lack some or all scores: see bad-rows.jsonl"] = None
     conditions: tuple[ConditionCount, ...] = ()
     if job.keep:
-        from gecjury.scoring.conditions import parse_condition
-
         conditions = tuple(
             ConditionCount(
                 part.text,
@@ -447,8 +432,6 @@ def _corpus_scores(
     scorer: Scorer, label: str, systems: Sequence[str], ordered: Sequence[ShardSummary]
 ) -> tuple[dict[str, dict[str, float | None]], str]:
     """Return corpus scores by system, and why there are none."""
-    import numpy as np
-
     totals = [summary.totals[label] for summary in ordered]
     why = next((total.why for total in totals if total.why), "")
     sums = [total.sums for total in totals if total.sums]

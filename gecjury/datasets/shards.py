@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any
 
 from gecjury.core.errors import InputError, OptionError, nearest
-from gecjury.core.records import from_record
-from gecjury.core.textfiles import parse_json
 from gecjury.core.wording import listed
 from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.scoring.signature import Signature
@@ -41,23 +38,6 @@ class Columns:
         return list(dict.fromkeys(filter(None, named)))
 
 
-class Plain:
-    """A dataclass that is passed between processes as text."""
-
-    def to_json(self) -> str:
-        """Return it as one line."""
-        return json.dumps(asdict(self))  # type: ignore[call-overload]  # of a dataclass
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Return what `to_json` wrote.
-
-        Raises:
-            ValueError: the text is not such a record; names the value and what is expected.
-        """
-        return from_record(cls, parse_json(text, cls.__name__, f"a {cls.__name__}"))
-
-
 @dataclass(frozen=True)
 class InputFile:
     """One file of a dataset, as it was when the run was planned.
@@ -80,7 +60,7 @@ class InputFile:
 
 
 @dataclass(frozen=True)
-class Shard(Plain):
+class Shard:
     """Rows of one file that are scored, written and finished together.
 
     Attributes:
@@ -102,7 +82,7 @@ class Shard(Plain):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job(Columns, Plain):
+class Job(Columns):
     """Everything that a worker needs besides the shard, including the columns to read.
 
     Attributes:
@@ -157,7 +137,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class ShardSummary(Plain):
+class ShardSummary:
     """The summary of a finished shard.
 
     Attributes:

@@ -10,9 +10,9 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,8 +46,7 @@ def column_name(system: str, label: str, part: str = "") -> str:
     return ".".join(filter(None, (system, label, part)))
 
 
-@dataclass
-class _Metric:
+class _Metric(NamedTuple):
     """A metric, its name in the results, and how it is run."""
 
     scorer: Scorer
@@ -93,7 +92,6 @@ class Worker:
             self._metrics.append(_Metric(scorer, label, runtime if asks else bare))
         self._condition = parse_condition(job.keep) if job.keep else None
         self._reader = RowReader(job)
-        self._language = job.language
 
     def finish(self, shard: Shard) -> ShardSummary:
         """Score a shard and write its part completely or not at all.
@@ -109,13 +107,14 @@ class Worker:
         job = self._job
         tally = _Tally(removed=[0] * len(conditions), failed=[0] * len(conditions))
         for batch in self._reader.batches(shard):
-            columns = self._score(shard, batch, tally)
+            self._score(batch, tally)
+            self._tell(batch, tally)
             # Numbers are kept until the part is complete; texts are dropped with their batch.
             tally.ids += batch.ids
-            for name, values in columns.items():
+            for name, values in batch.columns.items():
                 tally.columns.setdefault(name, []).append(values)
             if conditions:
-                tally.kept += self._kept(batch, columns, tally)
+                tally.kept += self._kept(batch, tally)
         summary = ShardSummary(
             shard.number,
             len(tally.ids),
@@ -128,7 +127,12 @@ class Worker:
         # The part is written last, since it means that the other files of the shard are complete.
         if conditions:
             write_kept(job, shard, self._reader.kept(shard, tally.kept))
-        self._write_sides(shard, tally)
+        bad = side_path(job, shard)
+        bad.unlink(missing_ok=True)
+        if tally.bad:
+            lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in tally.bad)
+            with written(Path(job.folder), bad) as file:
+                file.write("".join(lines).encode("utf-8"))
         whole = {name: np.concatenate(parts) for name, parts in tally.columns.items()}
         write_part(job, shard, tally.ids, whole, summary)
         return replace(summary, seconds=time.perf_counter() - start)
@@ -139,26 +143,14 @@ class Worker:
             return Total(why=tally.no_total.get(label, ""))
         return Total(dict(zip(self._systems, tally.sums[label].tolist(), strict=True)))
 
-    def _write_sides(self, shard: Shard, tally: _Tally) -> None:
-        job = self._job
-        folder = Path(job.folder)
-        bad = side_path(job, shard, "bad.jsonl")
-        if tally.bad:
-            with written(folder, bad) as file:
-                for record in tally.bad:
-                    file.write((json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8"))
-        else:
-            bad.unlink(missing_ok=True)
-
-    def _score(self, shard: Shard, batch: Batch, tally: _Tally) -> dict[str, FloatArray]:
-        """Return the columns of a batch, N numbers each; NaN where there is no score."""
-        columns = {
+    def _score(self, batch: Batch, tally: _Tally) -> None:
+        """Fill the columns of a batch, N numbers each; NaN where there is no score."""
+        batch.columns = {
             column_name(system, metric.label, part): np.full(len(batch), np.nan)
             for system in self._systems
             for metric in self._metrics
             for part in ("", *metric.scorer.part_names)
         }
-        refused: dict[tuple[int, str], str] = {}
         for piece in batch.pieces():
             rows = [row for row in range(piece.start, piece.stop) if row not in batch.bad]
             # A corpus must have the same number of references for every sentence.
@@ -171,35 +163,25 @@ class Worker:
                     for note in filter(None, (version.note, empty_note(version, corpus.sources))):
                         tally.note(f"some references: {note}")
                 for metric in self._metrics:
-                    self._score_rows(metric, batch, chosen, corpus, columns, tally, refused)
-        self._tell(shard, batch, columns, refused, tally)
-        return columns
+                    self._score_rows(metric, batch, chosen, corpus, tally)
 
     def _score_rows(
-        self,
-        metric: _Metric,
-        batch: Batch,
-        rows: list[int],
-        corpus: Corpus,
-        columns: dict[str, FloatArray],
-        tally: _Tally,
-        refused: dict[tuple[int, str], str],
+        self, metric: _Metric, batch: Batch, rows: list[int], corpus: Corpus, tally: _Tally
     ) -> None:
         """Score rows with one metric; rows that it refuses are found by bisection."""
         try:
             statistics = metric.scorer.statistics(metric.scorer.read(corpus), metric.runtime)
         except InputError as error:
             # With this many refused rows, the metric itself probably cannot work here.
-            if len(refused) >= _BLAMED:
+            if len(batch.refused) >= _BLAMED:
                 raise
             if len(rows) == 1:
-                refused[rows[0], metric.label] = str(error)
+                batch.refused[rows[0], metric.label] = str(error)
                 return
             # One bad row among thousands is found in a dozen steps, and all others are scored.
             middle = len(rows) // 2
             for half in (rows[:middle], rows[middle:]):
-                smaller = self._corpus(batch, half)
-                self._score_rows(metric, batch, half, smaller, columns, tally, refused)
+                self._score_rows(metric, batch, half, self._corpus(batch, half), tally)
             return
         # Sums are kept, not scores: a corpus score is not the mean of the scores of its parts.
         totals = metric.scorer.totals(statistics)
@@ -214,7 +196,7 @@ class Worker:
             shown |= metric.scorer.parts(statistics)
         for index, system in enumerate(self._systems):
             for part, values in shown.items():
-                columns[column_name(system, metric.label, part)][rows] = values[index]
+                batch.columns[column_name(system, metric.label, part)][rows] = values[index]
         for note in statistics.notes:
             tally.note(f"{metric.label}, of some rows: {note}")
 
@@ -229,61 +211,49 @@ class Worker:
         references = zip(*(batch.references[row] for row in rows), strict=True)
         sources = chosen(batch.sources)
         versions = tuple(meant_references(Version(lines), sources) for lines in references)
-        made = Corpus(sources, systems, versions)
-        return in_language(made, self._language)
+        return in_language(Corpus(sources, systems, versions), self._job.language)
 
-    def _tell(
-        self,
-        shard: Shard,
-        batch: Batch,
-        columns: dict[str, FloatArray],
-        refused: dict[tuple[int, str], str],
-        tally: _Tally,
-    ) -> None:
+    def _tell(self, batch: Batch, tally: _Tally) -> None:
         """Record bad rows, and good ones that a metric gave no score."""
-        file = self._job.files[shard.file]
         reasons: dict[int, list[str]] = {row: [why] for row, why in batch.bad.items()}
         for metric in self._metrics:
             for system in self._systems:
                 column = column_name(system, metric.label)
-                for row in np.flatnonzero(np.isnan(columns[column])).tolist():
+                for row in np.flatnonzero(np.isnan(batch.columns[column])).tolist():
                     why = batch.bad.get(row)
                     if why is None:
-                        why = refused.get((row, metric.label), "no score")
+                        why = batch.refused.get((row, metric.label), "no score")
                         reasons.setdefault(row, []).append(f"{column}: {why}")
                     # Counted without details that differ between rows, such as lengths.
                     kind = why.partition(" (")[0].partition(":")[0]
                     tally.nulls.setdefault(column, Counter())[kind] += 1
         tally.bad_rows += len(batch.bad)
         for row in sorted(reasons):
-            number = batch.first + row + 1
-            why = "; ".join(reasons[row])
-            tally.bad.append(
-                {"file": file.name, "row": number, "id": batch.ids[row], "reason": why}
-            )
+            record = {"file": batch.file, "row": batch.first + row + 1, "id": batch.ids[row]}
+            tally.bad.append({**record, "reason": "; ".join(reasons[row])})
 
-    def _kept(self, batch: Batch, columns: dict[str, FloatArray], tally: _Tally) -> list[int]:
+    def _kept(self, batch: Batch, tally: _Tally) -> list[int]:
         """Return the places in their file of a batch's rows that fulfil the condition."""
         assert self._condition is not None
         left = np.ones(len(batch), dtype=bool)
         for number, part in enumerate(self._condition.parts):
-            holds = part.holds(columns)
+            holds = part.holds(batch.columns)
             tally.failed[number] += int((~holds).sum())
             tally.removed[number] += int((left & ~holds).sum())
             left &= holds
         return (batch.first + np.flatnonzero(left)).tolist()
 
 
-def _answers() -> Callable[[str], str]:
-    """Return a function for the driver's messages: the job gives "", a shard its summary."""
+def _answers() -> Callable[[Any], Any]:
+    """Return a function for the driver's messages: the job gives None, a shard its summary."""
     worker: Worker | None = None
 
-    def answer(question: str) -> str:
+    def answer(question: Any) -> Any:
         nonlocal worker
         if worker is None:
-            worker = Worker(Job.from_json(question))
-            return ""
-        return worker.finish(Shard.from_json(question)).to_json()
+            worker = Worker(from_record(Job, question))
+            return None
+        return asdict(worker.finish(from_record(Shard, question)))
 
     return answer
 

@@ -220,4 +220,4 @@ def _same_start(left: Sequence[str], right: Sequence[str]) -> tuple[int, int]:
 @cache
 def chinese_extractor() -> ChineseExtractor:
     """Return the extractor of Chinese edits, one for all metrics of a run."""
-    return ChineseExtractor(ChineseReader(), ChineseAligner(), RULES, ChineseTyper())
+    return ChineseExtractor(ChineseReader().parse, ChineseAligner(), RULES, ChineseTyper())

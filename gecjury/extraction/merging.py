@@ -205,9 +205,9 @@ class _Run:
         if last - first > longest:
             return [(first, last + 1, -1), (last + 1, end, longest)]
         for length in range(min(longest, end - first - 1), 0, -1):
-            s = self._first_firing(first, end, length)
-            if s >= 0:
-                return self._fire(first, end, s, s + length)
+            for s in range(first, end - length):
+                if rule := self._rule(first, end, s, s + length):
+                    return self._fire(rule, first, end, s, s + length)
         if self.opened[end] > self.opened[first]:
             return [(first, end, -1)]
         return [(k, k + 1, 0) for k in range(first, end)]
@@ -240,11 +240,6 @@ class _Run:
     @staticmethod
     def _is_upper(sentence: Parsed, index: int) -> bool:
         return index < len(sentence) and sentence.texts[index][0].isupper()
-
-    def _first_firing(self, first: int, end: int, length: int) -> int:
-        """Return the start of the first span of length + 1 operations that fires, or −1."""
-        starts = range(first, end - length)
-        return next((s for s in starts if self._rule(first, end, s, s + length)), -1)
 
     def _rule(self, first: int, end: int, s: int, e: int) -> str:
         """Return the rule that the span (s, e) of the run [first, end) fires, "" for none."""
@@ -293,9 +288,9 @@ class _Run:
             kind != "D" and self.corrected.poses[c_end - 1] == det
         )
 
-    def _fire(self, first: int, end: int, s: int, e: int) -> list[tuple[int, int, int]]:
+    def _fire(self, rule: str, first: int, end: int, s: int, e: int) -> list[tuple[int, int, int]]:
         """Return the parts of the run [first, end) after the rule that the span (s, e) fires."""
-        rule, length = self._rule(first, end, s, e), e - s
+        length = e - s
         if rule == _PAIR:
             return [(first, e - 1, length), (e - 1, e + 1, -1), (e + 1, end, length)]
         if rule == _WHOLE:

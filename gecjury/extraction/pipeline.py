@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import import_alone
@@ -190,13 +190,6 @@ class _Edit:
             c_toks.pop()
 
 
-class Reader(Protocol):
-    """A reader of sentences for an extractor."""
-
-    def parse(self, sentences: Iterable[str]) -> dict[str, Parsed]:
-        """Read distinct sentences, tokens split on white space."""
-
-
 TextPair = tuple[str, str]
 """Source and corrected sentence, tokens joined by single spaces."""
 
@@ -255,13 +248,13 @@ class Extractor:
     """An extractor of edits, built from parts that belong to one kind of tagger.
 
     Attributes:
-        reader: reads sentences.
+        parse: reads distinct sentences, tokens split on white space.
         aligner: aligns their tokens.
         rules: rules that merge aligned operations.
         typer: assigns types to merged spans.
     """
 
-    reader: Reader
+    parse: Callable[[Iterable[str]], dict[str, Parsed]]
     aligner: Aligner
     rules: Rules
     typer: Typer
@@ -278,7 +271,7 @@ class Extractor:
             while end < len(pairs) and len(new) < _WINDOW:
                 new.update((s, None) for s in pairs[end] if s not in parses)
                 end += 1
-            parses.update(self.reader.parse(new))
+            parses.update(self.parse(new))
             for pair in pairs[begin:end]:
                 yield pair, self.pair(parses[pair[0]], parses[pair[1]])
                 for sentence in pair:
@@ -309,4 +302,4 @@ class Extractor:
 
 def errant_extractor(nlp: Any) -> Extractor:
     """Return the extractor of ERRANT's edits with a pipeline that `Parser` accepts."""
-    return Extractor(Parser(nlp), Aligner(), errant_rules(), Classifier())
+    return Extractor(Parser(nlp).parse, Aligner(), errant_rules(), Classifier())

@@ -286,4 +286,4 @@ class PlainReader:
 @cache
 def plain_extractor() -> Extractor:
     """Return the extractor of edits without a tagger, one for all metrics of a run."""
-    return Extractor(PlainReader(), PlainAligner(), RULES, PlainTyper())
+    return Extractor(PlainReader().parse, PlainAligner(), RULES, PlainTyper())

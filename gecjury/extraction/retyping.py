@@ -264,7 +264,7 @@ def _typed(lines: Sequence[_Line], extractor: Extractor) -> Iterator[Edits]:
     sources = [" ".join(source.split()) for source, _ in lines]
     laid = [_laid(*line) for line in lines]
     texts = [" ".join(applied.corrected) for applied in laid]
-    parsed = extractor.reader.parse(dict.fromkeys((*sources, *texts)))
+    parsed = extractor.parse(dict.fromkeys((*sources, *texts)))
     for applied, source_text, text in zip(laid, sources, texts, strict=True):
         source, corrected = parsed[source_text], parsed[text]
         spans = [

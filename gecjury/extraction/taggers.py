@@ -15,20 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.corpus.files.gold import Scheme
-from gecjury.extraction import plain, universal
+from gecjury.extraction import chinese, plain, universal
 from gecjury.extraction.pipeline import Extractor, errant_extractor
-from gecjury.extraction.tagger import EMBEDDED, load_tagger
+from gecjury.extraction.tagger import EMBEDDED, load_tagger, tagger_signature
 from gecjury.extraction.tagger.fast import Embedded
 from gecjury.extraction.tagger.importing import installed_version, tested_version
 
 
 def scheme_of(tagger: str) -> Scheme:
     """Return the scheme of the types that a tagger's edits have."""
-    if tagger == "none":
-        return "plain"
-    if tagger == "cherrant":
-        return "cherrant"
-    return "universal" if tagger.startswith("spacy:") else "errant"
+    if tagger in (plain.NAME, chinese.NAME):
+        return "plain" if tagger == plain.NAME else "cherrant"
+    return "universal" if tagger.startswith(universal.PREFIX) else "errant"
 
 
 def extractor_of(tagger: str) -> Extractor:
@@ -42,9 +40,7 @@ def extractor_of(tagger: str) -> Extractor:
     if scheme == "plain":
         return plain.plain_extractor()
     if scheme == "cherrant":
-        from gecjury.extraction.chinese import chinese_extractor
-
-        return chinese_extractor()
+        return chinese.chinese_extractor()
     nlp = _loaded(tagger, json.dumps(cache_parts(tagger), sort_keys=True))
     if scheme == "errant":
         return errant_extractor(nlp)
@@ -87,21 +83,15 @@ def extraction_signature(tagger: str = "embedded") -> dict[str, str]:
     """
     scheme = scheme_of(tagger)
     if scheme == "errant":
-        from gecjury.extraction.tagger import tagger_signature
-
         return {
             "tagger": tagger_signature(tagger),
             "errant": tested_version("errant", _TESTED_ERRANT, installed_version("errant")),
         }
     # Character distances need rapidfuzz, which is installed with errant.
     installed_version("rapidfuzz")
-    if scheme == "plain":
-        return {"tagger": f"{plain.NAME} {plain.VERSION}"}
-    if scheme == "cherrant":
-        from gecjury.extraction.chinese import NAME, VERSION
-
-        return {"tagger": f"{NAME} {VERSION}"}
-    return universal.pipeline_signature(tagger.removeprefix(universal.PREFIX))
+    if scheme == "universal":
+        return universal.pipeline_signature(tagger.removeprefix(universal.PREFIX))
+    return {"tagger": f"{tagger} {plain.VERSION if scheme == 'plain' else chinese.VERSION}"}
 
 
 # Increased when the form or meaning of the data on disk changes.

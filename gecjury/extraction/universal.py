@@ -158,7 +158,9 @@ def universal_extractor(nlp: Any, name: str) -> Extractor:
             lemmas.
     """
     rules = errant_rules()._replace(similar=similar, letters=only_letters)
-    return Extractor(Parser(nlp, TokenisedDocs(nlp, name)), Aligner(), rules, UniversalTyper())
+    return Extractor(
+        Parser(nlp, TokenisedDocs(nlp, name)).parse, Aligner(), rules, UniversalTyper()
+    )
 
 
 class TokenisedDocs:

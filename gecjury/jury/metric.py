@@ -71,6 +71,7 @@ class Jury(MeanScorer):
     base_url: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.file and self.equal:
             raise OptionError(
                 "jury: file= is a trained jury and equal= a plain sum; give one of them"

@@ -91,53 +91,40 @@ Side = Literal["more edits", "longer text", "own family"]
 """The side of a pair for which a preference is measured."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preference:
-    """A metric's preference for one side of judged pairs, and people's on the same pairs.
+@dataclass(frozen=True, kw_only=True)
+class Bias(Row):
+    """A metric's preference for one side of judged pairs, against people's on the same pairs.
+
+    Of the `values`, `preferred` and `people` are the shares of the pairs in which the metric and
+    people prefer that side, ties one half, and `difference` is the first minus the second: 0
+    without a bias, NaN without pairs. `pairs` and `missing` count the pairs whose sides differ,
+    with both scores and without.
 
     Attributes:
         side: the side.
-        difference: `preferred` minus `people`, −1 to 1; 0 without a bias, NaN without pairs.
-        preferred: share of the pairs in which the metric prefers that side, ties one half.
-        people: share of the pairs in which people prefer it, ties one half.
-        pairs: number of pairs whose sides differ, with both scores.
-        missing: number of pairs whose sides differ, without a score.
         systems: systems of the judge's own family; empty for other sides.
     """
 
     side: Side
-    difference: float
-    preferred: float
-    people: float
-    pairs: int
-    missing: int
     systems: tuple[str, ...] = ()
 
 
-Bias = Row[Preference]
-"""A metric's preference for one side against one view of the judgments."""
-
-
-def measure_biases(
-    study: Study, views: Sequence[View], tables: Sequence[ScoreTable], runtime: Runtime
-) -> tuple[Bias, ...]:
+def measure_biases(study: Study, tables: Sequence[ScoreTable]) -> tuple[Bias, ...]:
     """Return the biases of judges, or of all metrics if the settings ask for it, view by view.
 
     A panel of judges has the families of all its models.
 
     Args:
         study: the benchmark and the settings.
-        views: views of the human judgments.
         tables: scores, one table per metric.
-        runtime: gives the cache of edits.
     """
     corpus = study.benchmark.corpus
     how = study.settings
     audited = [table for table in tables if how.audit or "audit" in table.statistics.details]
-    judged = [view for view in views if study.benchmark.rankings.get(view)]
+    judged = [view for view in study.views if study.benchmark.rankings.get(view)]
     if not audited or not judged or how.level not in ("sentence", "all"):
         return ()
-    sizes = _sizes(corpus, runtime)
+    sizes = _sizes(corpus, study.runtime)
     rows = []
     for table in audited:
         sides: dict[Side, tuple[IntArray, tuple[str, ...]]] = {
@@ -207,20 +194,19 @@ def _rows(
         # A sign of −1, 0 or 1 is a share of 0, ½ or 1.
         shares = ((ratio(part.sum(), count.sum(), np.nan) + 1) / 2 for part in (metric, people))
         of_metric, of_people = (float(share) for share in shares)
-        preference = Preference(
-            side=side,
-            difference=of_metric - of_people,
-            preferred=of_metric,
-            people=of_people,
-            pairs=int(count.sum()),
-            missing=int(missing.sum()),
-            systems=systems,
-        )
+        values = {
+            "difference": of_metric - of_people,
+            "preferred": of_metric,
+            "people": of_people,
+            "pairs": int(count.sum()),
+            "missing": int(missing.sum()),
+        }
         drawn: dict[str, FloatArray] = {}
         if (counts := study.drawn_counts) is not None and count.any():
             gaps = counts @ (metric - people) / 2
             drawn["difference"] = ratio(gaps, counts @ count, np.nan)
-        rows.append(study.row(table, view, preference, drawn))
+        row = study.row(table, view, values, drawn)
+        rows.append(Bias(**vars(row), side=side, systems=systems))
     return rows
 
 

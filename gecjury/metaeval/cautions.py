@@ -104,19 +104,18 @@ def _folder(benchmark: Benchmark, part: str) -> str:
     return "" if benchmark.name in BENCHMARKS else f" put {part} into its folder,"
 
 
-def check_study(study: Study, views: Sequence[View]) -> None:
+def check_study(study: Study) -> None:
     """Refuse a comparison that cannot give a single figure.
 
     Args:
         study: benchmark and settings.
-        views: the human judgments asked for.
 
     Raises:
         OptionError: the benchmark lacks the human scores of systems asked for.
         InputError: there are fewer than three systems for correlations, or no decided pair of the
             systems.
     """
-    for view in views:
+    for view in study.views:
         study.human(view)
     names, level = study.benchmark.corpus.names, study.settings.level
     if level == "system" and study.benchmark.places:
@@ -130,7 +129,7 @@ def check_study(study: Study, views: Sequence[View]) -> None:
             f"({', '.join(names)}): a correlation needs three or more; choose another set with "
             "--systems, or --level sentence"
         )
-    for view in views:
+    for view in study.views:
         if level != "sentence" or not study.benchmark.rankings.get(view):
             continue
         if not any(len(part.decided) for part in study.judged(view).parts()):
@@ -158,7 +157,6 @@ def check_scored(results: Sequence[Result]) -> None:
 
 def cautions(
     study: Study,
-    views: Sequence[View],
     results: Sequence[Result],
     chance: Sequence[Result] = (),
     *,
@@ -169,7 +167,6 @@ def cautions(
 
     Args:
         study: the benchmark, and the settings of the levels and intervals.
-        views: the human judgments that metrics were compared with.
         results: the results of the metrics, with their intervals.
         chance: the results of the chance baselines.
         tested: True if differences between metrics were tested.
@@ -181,7 +178,7 @@ def cautions(
     shown = results if settings.level in ("sentence", "all") else ()
     sentences = [result for result in shown if result.sentence is not None]
     compared = {result.label for result in (*systems, *sentences)}
-    bounds = [*(r.system.ci95 for r in systems), *(r.sentence_ci95 for r in sentences)]
+    bounds = [*(r.system_ci95 for r in systems), *(r.sentence_ci95 for r in sentences)]
     # The order is that in which a reader should see them, the most serious first.
     topics = {
         "Sample data": _SAMPLE if study.benchmark.sample else "",
@@ -195,7 +192,7 @@ def cautions(
         "No significance tests": _NO_TESTS if not tested and len(compared) > 1 else "",
     }
     notes = [
-        *(note for view in views for note in _of_judgments(study, view)),
+        *(note for view in study.views for note in _of_judgments(study, view)),
         *(note for result in chance if (note := _of_change(result))),
         *(note for result in results for note in _of_result(study, result)),
     ]
@@ -220,10 +217,10 @@ def _of_few_systems(study: Study, systems: Sequence[Result]) -> dict[str, str]:
         return {}
     text = f"Correlations are computed over {count} systems."
     # Fisher's z of a perfect correlation is infinite, so it has no interval.
-    defined = {r.system.pearson: r for r in systems if abs(r.system.pearson) < 1}
+    defined = {r.system["pearson"]: r for r in systems if abs(r.system["pearson"]) < 1}
     if defined and count > 3:
         top = max(defined)
-        bounds = defined[top].system.ci95.get("pearson", (math.nan, math.nan))
+        bounds = defined[top].system_ci95.get("pearson", (math.nan, math.nan))
         how = f"{100 * study.settings.resampling.confidence:g}% interval"
         if any(math.isnan(bound) for bound in bounds):
             # Without draws, use the standard error of Fisher's z, 1/√(n − 3).
@@ -308,7 +305,7 @@ def _of_undefined(study: Study, systems: Sequence[Result]) -> str:
     names = [
         result.label
         for result in systems
-        if math.isnan(result.system.pearson)
+        if math.isnan(result.system["pearson"])
         and not _constant(result.scores)
         and not _constant(study.human(result.view))
     ]

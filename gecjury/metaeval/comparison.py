@@ -4,14 +4,14 @@
     comparison.rows()        plain records of the main table
     print(comparison)        the main table
 
-`Trial.of` refuses, before any scoring, comparisons that cannot be made; `Trial.plans` counts the
-requests that judges would get. This module does not print or read options.
+`checked` refuses, before any scoring, comparisons that cannot be made; `plans` counts the requests
+that judges would get. This module does not print or read options.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,8 @@ from gecjury.metaeval.cautions import cautions, check_scored, check_study, need_
 from gecjury.metaeval.chance import in_levels, levels_of, sentence_table
 from gecjury.metaeval.edits.comparison import (
     EditResult,
-    EditTasks,
     compare_edits,
-    edit_tasks,
+    edit_metrics,
     plan_edits,
 )
 from gecjury.metaeval.edits.corrections import compare_labels
@@ -41,7 +40,7 @@ from gecjury.metaeval.result import (
     SYSTEM_STATISTICS,
     Annotators,
     Comparison,
-    IntervalsAndTests,
+    Uncertainty,
     WindowAgreement,
 )
 from gecjury.metaeval.settings import Settings
@@ -51,8 +50,8 @@ from gecjury.metaeval.uncertainty import (
     Difference,
     Drawn,
     DrawnLevel,
+    Draws,
     Significance,
-    Uncertainty,
     drawn_differences,
 )
 from gecjury.scoring import registry
@@ -97,214 +96,194 @@ def compare(
         OutputError: a score file cannot be written.
     """
     if runtime is not None and runtime.dry_run:
-        raise OptionError("a dry run scores nothing: use `plans` of a `Trial`")
-    return Trial.of(benchmark, scorers, settings, runtime).compare(score_files)
+        raise OptionError("a dry run scores nothing: use `plans(checked(...))`")
+    return compared(checked(benchmark, scorers, settings, runtime), score_files)
 
 
-@dataclass(frozen=True)
-class Trial:
-    """A comparison that has passed every check that needs no scores.
+def checked(
+    benchmark: Benchmark | str,
+    scorers: Sequence[Metric],
+    settings: Settings | None = None,
+    runtime: Runtime | None = None,
+    *,
+    absent: dict[Scorer, str] | None = None,
+) -> Study:
+    """Load the benchmark and the metrics, and make every check that needs no scores.
 
-    Attributes:
-        study: the benchmark, and the settings that it allows.
-        views: the human judgments.
-        scored: metrics of the levels above edits; none if only single edits are compared.
-        edits: the metrics of the edit level.
-        runtime: device, workers and the like.
+    Args:
+        benchmark: as for `compare`.
+        scorers: as for `compare`.
+        settings: as for `compare`.
+        runtime: as for `compare`.
+        absent: receives the metrics that lack what they need, each with the reason; without it an
+            error is raised instead.
+
+    Raises:
+        OptionError: the benchmark or a metric does not allow a setting.
+        InputError: a metric needs what the benchmark lacks, or nothing of a level can be computed.
+        DataError: data are missing.
     """
+    settings, runtime = settings or Settings(), runtime or Runtime()
+    metrics = list(_loaded([scorers] if isinstance(scorers, str) else scorers))
+    if not metrics:
+        raise OptionError("no metric to compare: name one or more, such as green")
+    if isinstance(benchmark, str):
+        view = None if settings.human == "both" else settings.human
+        benchmark = load_benchmark(benchmark, view=view, cache=runtime.cache)
+    if settings.limit is not None:
+        benchmark = _drawn(benchmark, settings)
+    # The settings are narrowed to what the benchmark has before all later checks: if people judged
+    # only single edits there is no other level, and if no systems are named they cannot be drawn.
+    # The edit level uses the settings as they were given.
+    if benchmark.edits_alone:
+        settings = _of_edits_alone(settings, benchmark)
+    asked = settings
+    study = Study(benchmark, asked, runtime=runtime)
+    check_study(study)
+    if benchmark.places:
+        settings = _without_systems(settings, benchmark)
+        study = replace(study, settings=settings)
+    if settings.resampling.over != "none":
+        points = len(benchmark.corpus) + len(benchmark.corpus.names)
+        check_resamples(settings.resampling.resamples, points)
+    for metric in tuple(metrics):
+        try:
+            _check_metric(metric, study)
+        except InputError as error:
+            if absent is None or not isinstance(metric, Scorer):
+                raise
+            absent[metric] = str(error)
+            metrics.remove(metric)
+    _check_statistic(study)
+    scorers_left = [metric for metric in metrics if isinstance(metric, Scorer)]
+    of_edits, untried = edit_metrics(scorers_left, benchmark, asked)
+    kept = () if settings.level == "edit" else tuple(metrics)
+    return replace(study, metrics=kept, edit_metrics=of_edits, untried=untried)
 
-    study: Study
-    views: tuple[View, ...]
-    scored: tuple[Scorer | ScoreTable, ...]
-    edits: EditTasks
-    runtime: Runtime
 
-    @classmethod
-    def of(
-        cls,
-        benchmark: Benchmark | str,
-        scorers: Sequence[Metric],
-        settings: Settings | None = None,
-        runtime: Runtime | None = None,
-        *,
-        absent: dict[Scorer, str] | None = None,
-    ) -> Trial:
-        """Load the benchmark and the metrics, and check that they can be compared.
+def plans(study: Study) -> list[Plan]:
+    """Return the requests that `compared` would send to paid services, without sending them."""
+    corpus, runtime = study.benchmark.corpus, study.runtime
+    made = [metric.plan(corpus, runtime) for metric in study.metrics if isinstance(metric, Scorer)]
+    return [plan for plan in made if plan is not None] + plan_edits(study)
 
-        Args:
-            benchmark: as for `compare`.
-            scorers: as for `compare`.
-            settings: as for `compare`.
-            runtime: as for `compare`.
-            absent: receives the metrics that lack what they need, each with the reason; without it
-                an error is raised instead.
 
-        Raises:
-            OptionError: the benchmark or a metric does not allow a setting.
-            InputError: a metric needs what the benchmark lacks, or nothing of a level can be
-                computed.
-            DataError: data are missing.
-        """
-        settings, runtime = settings or Settings(), runtime or Runtime()
-        scored = list(_loaded([scorers] if isinstance(scorers, str) else scorers))
-        if not scored:
-            raise OptionError("no metric to compare: name one or more, such as green")
-        if isinstance(benchmark, str):
-            view = None if settings.human == "both" else settings.human
-            benchmark = load_benchmark(benchmark, view=view, cache=runtime.cache)
-        views = settings.views(benchmark.view, benchmark.views)
-        if settings.limit is not None:
-            benchmark = _drawn(benchmark, settings, views)
-        # The settings are narrowed to what the benchmark has before all later checks: if people
-        # judged only single edits there is no other level, and if no systems are named they cannot
-        # be drawn. The edit level uses the settings as they were given.
-        if benchmark.edits_alone:
-            settings = _of_edits_alone(settings, benchmark)
-        asked = settings
-        study = Study(benchmark, asked)
-        check_study(study, views)
-        if benchmark.places:
-            settings = _without_systems(settings, benchmark)
-            study = Study(benchmark, settings)
-        if settings.resampling.over != "none":
-            points = len(benchmark.corpus) + len(benchmark.corpus.names)
-            check_resamples(settings.resampling.resamples, points)
-        for metric in tuple(scored):
-            try:
-                _check_metric(metric, study)
-            except InputError as error:
-                if absent is None or not isinstance(metric, Scorer):
-                    raise
-                absent[metric] = str(error)
-                scored.remove(metric)
-        _check_statistic(study, views)
-        alive = [metric for metric in scored if isinstance(metric, Scorer)]
-        edits = edit_tasks(alive, benchmark, asked)
-        kept = () if settings.level == "edit" else tuple(scored)
-        return cls(study, views, kept, edits, runtime)
+def compared(
+    study: Study,
+    score_files: str | Path | None = None,
+    *,
+    failed: dict[Scorer, str] | None = None,
+) -> Comparison:
+    """Score the systems and compare the scores with people's judgments.
 
-    def plans(self) -> list[Plan]:
-        """Return the requests that `compare` would send to paid services, without sending them."""
-        benchmark, runtime = self.study.benchmark, self.runtime
-        paid = [metric for metric in self.scored if isinstance(metric, Scorer)]
-        made = [metric.plan(benchmark.corpus, runtime) for metric in paid]
-        return [plan for plan in made if plan is not None] + plan_edits(
-            self.edits, benchmark, runtime
+    Args:
+        study: the result of `checked`.
+        score_files: a folder; scores in its files are read, and the others are added.
+        failed: receives the metrics that could not score, each with the error, instead of an
+            exception; if all metrics fail, an exception is raised.
+
+    Raises:
+        InputError: nothing was both judged and scored, or a score file is damaged.
+        OutputError: a score file cannot be written.
+    """
+    # Scoring may take hours, so every possible check is done before it begins.
+    if score_files is not None:
+        check_writable(score_files)
+    made = _tables(study, score_files, failed)
+    # Settle the scores, so that rounding differences do not count as preferences.
+    tables = tuple(table.settled() for table in made)
+    if failed:
+        study = replace(
+            study,
+            metrics=tuple(metric for metric in study.metrics if metric not in failed),
+            edit_metrics=tuple(metric for metric in study.edit_metrics if metric not in failed),
         )
-
-    def compare(
-        self, score_files: str | Path | None = None, *, failed: dict[Scorer, str] | None = None
-    ) -> Comparison:
-        """Score the systems and compare the scores with people's judgments.
-
-        Args:
-            score_files: a folder; scores in its files are read, and the others are added.
-            failed: receives the metrics that could not score, each with the error, instead of an
-                exception; if all metrics fail, an exception is raised.
-
-        Raises:
-            InputError: nothing was both judged and scored, or a score file is damaged.
-            OutputError: a score file cannot be written.
-        """
-        # Scoring may take hours, so every possible check is done before it begins.
-        if score_files is not None:
-            check_writable(score_files)
-        made = self._tables(score_files, failed)
-        # Settle the scores, so that rounding differences do not count as preferences.
-        tables = tuple(table.settled() for table in made)
-        return self._without(failed or {})._compare(tables, score_files)
-
-    def _compare(
-        self, tables: tuple[ScoreTable, ...], score_files: str | Path | None
-    ) -> Comparison:
-        """Compare finished scores of `scored` with people's judgments."""
-        study, views, runtime = self.study, self.views, self.runtime
-        # Intervals and tests need all metrics at once, so results are first built without them.
-        tracked = runtime.track(tables, "agreement with people", len(tables))
-        plain = [result for table in tracked for result in study.evaluate(table, views)]
-        if rounded := _rounded(tables, plain):
-            study = replace(study, rounded=rounded)
-        entries = [
-            Entry(table, metric if isinstance(metric, Scorer) else None)
-            for metric, table in zip(self.scored, tables, strict=True)
-        ]
-        # Chance baselines have intervals as well, but are not tested.
-        measured = Uncertainty(study, [*entries, *map(Entry, study.chance_tables)])
-        results, chance, uncertainty = _weigh(self, measured, plain)
-        check_scored(results)
-        # Single edits are scored last: they may take as long as all the other levels.
-        edits = compare_edits(self.edits, study.benchmark, runtime, study.settings, score_files)
-        # Results are ordered by metric and then by view; scores of systems are the same in all
-        # views.
-        scores = [result.scores for result in (*results, *chance)[:: len(views)]]
-        ratings, segments = rated_rows(study, tables, scores)
-        labels = compare_labels(study, tables)
-        if uncertainty is not None:
-            levels: dict[str, Sequence[_Row]] = {
-                "ratings": ratings,
-                "segment": segments,
-                "edit": edits.results if edits else (),
-                "labels": labels.rows if labels else (),
-            }
-            more = [gap for level in levels for gap in _differences(study, level, levels[level])]
-            uncertainty = replace(uncertainty, differences=(*uncertainty.differences, *more))
-        annotators = _annotators(study, views)
-        ceilings = {view: people.agreement.accuracy for view, people in annotators.items()}
-        return Comparison(
-            study=study,
-            settings=study.settings,
-            views=views,
-            tables=tables,
-            results=results,
-            chance=chance,
-            annotators=annotators,
-            people=among_people(measured, views) if tables else (),
-            uncertainty=uncertainty,
-            edits=edits,
-            ratings=ratings,
-            segments=segments,
-            labels=labels,
-            windows=tuple(_windows(study, results)) if study.settings.windows else (),
-            audits=tuple(judges_audits(study, tables, results, ceilings)),
-            biases=measure_biases(study, views, tables, runtime),
-            cautions=cautions(
-                study,
-                views,
-                results,
-                chance,
-                tested=uncertainty is not None and any(uncertainty.tests.values()),
-                noted=[note for table in tables for note in table.statistics.notes],
-            ),
-        )
-
-    def _tables(
-        self, score_files: str | Path | None, failed: dict[Scorer, str] | None
-    ) -> list[ScoreTable]:
-        """Return the metrics' scores; the arguments are those of `compare`."""
-        tables = []
-        for metric in self.scored:
-            if isinstance(metric, ScoreTable):
-                tables.append(metric)
-                continue
-            corpus = self.study.benchmark.corpus
-            try:
-                tables.append(score_with_files(metric, corpus, score_files, self.runtime))
-            except GecjuryError as error:
-                if failed is None or len(failed) + 1 == len(self.scored):
-                    raise
-                failed[metric] = str(error)
-        return tables
-
-    def _without(self, failed: Mapping[Scorer, str]) -> Trial:
-        """Return the trial without the metrics that failed."""
-        if not failed:
-            return self
-        chosen = tuple(metric for metric in self.edits.chosen if metric not in failed)
-        scored = tuple(metric for metric in self.scored if metric not in failed)
-        return replace(self, scored=scored, edits=replace(self.edits, chosen=chosen))
+    return _compared(study, tables, score_files)
 
 
-_Row = Row[Any] | EditResult
+def _compared(
+    study: Study, tables: tuple[ScoreTable, ...], score_files: str | Path | None
+) -> Comparison:
+    """Compare finished scores of the study's metrics with people's judgments."""
+    views, runtime = study.views, study.runtime
+    # Intervals and tests need all metrics at once, so results are first built without them.
+    tracked = runtime.track(tables, "agreement with people", len(tables))
+    plain = [result for table in tracked for result in study.evaluate(table)]
+    if rounded := _rounded(tables, plain):
+        study = replace(study, rounded=rounded)
+    entries = [
+        Entry(table, metric if isinstance(metric, Scorer) else None)
+        for metric, table in zip(study.metrics, tables, strict=True)
+    ]
+    # Chance baselines have intervals as well, but are not tested.
+    draws = Draws(study, [*entries, *map(Entry, study.chance_tables)])
+    results, chance, uncertainty = _weigh(draws, plain)
+    check_scored(results)
+    # Single edits are scored last: they may take as long as all the other levels.
+    edits = compare_edits(study, score_files)
+    # Results are ordered by metric and then by view; scores of systems are the same in all views.
+    scores = [result.scores for result in (*results, *chance)[:: len(views)]]
+    ratings, segments = rated_rows(study, tables, scores)
+    labels = compare_labels(study, tables)
+    if uncertainty is not None:
+        levels: dict[str, Sequence[_Row]] = {
+            "ratings": ratings,
+            "segment": segments,
+            "edit": edits.results if edits else (),
+            "labels": labels.rows if labels else (),
+        }
+        more = [gap for level in levels for gap in _differences(study, level, levels[level])]
+        uncertainty = replace(uncertainty, differences=(*uncertainty.differences, *more))
+    annotators = _annotators(study)
+    ceilings = {view: people.agreement.accuracy for view, people in annotators.items()}
+    return Comparison(
+        study=study,
+        settings=study.settings,
+        views=views,
+        tables=tables,
+        results=results,
+        chance=chance,
+        annotators=annotators,
+        people=among_people(draws) if tables else (),
+        uncertainty=uncertainty,
+        edits=edits,
+        ratings=ratings,
+        segments=segments,
+        labels=labels,
+        windows=tuple(_windows(study, results)) if study.settings.windows else (),
+        audits=tuple(judges_audits(study, tables, results, ceilings)),
+        biases=measure_biases(study, tables),
+        cautions=cautions(
+            study,
+            results,
+            chance,
+            tested=uncertainty is not None and any(uncertainty.tests.values()),
+            noted=[note for table in tables for note in table.statistics.notes],
+        ),
+    )
+
+
+def _tables(
+    study: Study, score_files: str | Path | None, failed: dict[Scorer, str] | None
+) -> list[ScoreTable]:
+    """Return the metrics' scores; the arguments are those of `compared`."""
+    tables = []
+    for metric in study.metrics:
+        if isinstance(metric, ScoreTable):
+            tables.append(metric)
+            continue
+        try:
+            tables.append(
+                score_with_files(metric, study.benchmark.corpus, score_files, study.runtime)
+            )
+        except GecjuryError as error:
+            if failed is None or len(failed) + 1 == len(study.metrics):
+                raise
+            failed[metric] = str(error)
+    return tables
+
+
+_Row = Row | EditResult
 
 
 def _rounded(tables: Sequence[ScoreTable], results: Sequence[Result]) -> tuple[ScoreTable, ...]:
@@ -334,12 +313,13 @@ def _rounded(tables: Sequence[ScoreTable], results: Sequence[Result]) -> tuple[S
     )
 
 
-def _drawn(benchmark: Benchmark, settings: Settings, views: Sequence[View]) -> Benchmark:
+def _drawn(benchmark: Benchmark, settings: Settings) -> Benchmark:
     """Return the benchmark with as many of its judged sentences as the settings allow.
 
     Sentences are drawn one after the other, so a larger limit includes those of a smaller one.
     """
-    rows, limit = benchmark.judged_rows(views, edits=settings.level == "edit"), settings.limit
+    views, limit = settings.views(benchmark.view, benchmark.views), settings.limit
+    rows = benchmark.judged_rows(views, edits=settings.level == "edit")
     if limit is None or limit >= len(rows):
         return benchmark
     # The second number makes this draw independent of other uses of the seed.
@@ -442,10 +422,10 @@ def _check_metric(metric: Scorer | ScoreTable, study: Study) -> None:
         )
 
 
-def _check_statistic(study: Study, views: Sequence[View]) -> None:
+def _check_statistic(study: Study) -> None:
     """Refuse soft pairwise accuracy without judgments of single sentences."""
     settings = study.settings
-    for view in views:
+    for view in study.views:
         if settings.statistic == "spa" and study.human_differences(view) is None:
             raise OptionError(
                 f"{settings.statistic_option}: {study.benchmark.name} has no judgments of single "
@@ -454,62 +434,54 @@ def _check_statistic(study: Study, views: Sequence[View]) -> None:
 
 
 def _weigh(
-    trial: Trial, measured: Uncertainty, results: list[Result]
-) -> tuple[tuple[Result, ...], tuple[Result, ...], IntervalsAndTests | None]:
+    draws: Draws, results: list[Result]
+) -> tuple[tuple[Result, ...], tuple[Result, ...], Uncertainty | None]:
     """Return results with intervals and clusters, for metrics and chance, with their details."""
-    views, settings = trial.views, trial.study.settings
-    if settings.resampling.over == "none":
-        return tuple(results), tuple(measured.study.chance(views)), None
+    study = draws.study
+    chance = study.chance()
+    if study.settings.resampling.over == "none":
+        return tuple(results), tuple(chance), None
     # The steps of a view are the intervals of each level, the tests, and the differences.
-    total = len(views) * (len(DRAWN_LEVELS) + 2)
-    with trial.runtime.progress.task("intervals and tests", total) as bar:
-        return _resampled(trial, measured, results, measured.study.chance(views), bar)
+    total = len(study.views) * (len(DRAWN_LEVELS) + 2)
+    with study.runtime.progress.task("intervals and tests", total) as bar:
+        return _resampled(draws, results, chance, bar)
 
 
 def _resampled(
-    trial: Trial,
-    measured: Uncertainty,
-    results: list[Result],
-    chance: list[Result],
-    bar: Bar,
-) -> tuple[tuple[Result, ...], tuple[Result, ...], IntervalsAndTests]:
-    views, settings = trial.views, trial.study.settings
-    count, step = len(trial.scored), len(views)
+    draws: Draws, results: list[Result], chance: list[Result], bar: Bar
+) -> tuple[tuple[Result, ...], tuple[Result, ...], Uncertainty]:
+    study = draws.study
+    views, settings = study.views, study.settings
+    count, step = len(study.metrics), len(views)
     differences: list[Difference] = []
     tests: dict[View, tuple[Significance, ...]] = {}
     dropped: dict[View, int] = {}
     # Results are ordered by metric and then by view.
     weighed = [*results, *chance]
     for place, view in enumerate(views):
-        intervals = []
+        rows = weighed[place::step]
         for level in DRAWN_LEVELS:
-            intervals.append(measured.intervals(view, level))
+            intervals = draws.intervals(view, level)
+            for row, of_metric in enumerate(intervals):
+                bounds: Any = {name: ends for name, (ends, _) in of_metric.items()}
+                rows[row] = replace(rows[row], **{f"{level}_ci95": bounds})
+            if level == "system":
+                of_metrics = [one for of_metric in intervals[:count] for one in of_metric.values()]
+                dropped[view] = sum(undefined for _, undefined in of_metrics)
             bar.advance()
-        system, sentence = intervals
-        bounds = [
-            [{name: ends for name, (ends, _) in of_metric.items()} for of_metric in of_level]
-            for of_level in (system, sentence)
-        ]
-        rows = [
-            replace(row, system=replace(row.system, ci95=ci95), sentence_ci95=sentence_ci95)
-            for row, ci95, sentence_ci95 in zip(weighed[place::step], *bounds, strict=True)
-        ]
-        dropped[view] = sum(undefined for one in system[:count] for _, undefined in one.values())
-        tests[view] = tuple(measured.significance(view, range(count))) if count > 1 else ()
+        tests[view] = tuple(draws.significance(view, range(count))) if count > 1 else ()
         bar.advance()
         if count > 1:
             for compared, figures in _figures(rows[:count], settings).items():
-                differences += measured.differences(view, compared, figures)
+                differences += draws.differences(view, compared, figures)
         bar.advance()
         for test in tests[view]:
             for row, cluster in enumerate(test.clusters):
-                changed: dict[str, Any] = {"sentence_cluster": cluster}
-                if test.level == "system":
-                    changed = {"system": replace(rows[row].system, cluster=cluster)}
+                changed: dict[str, Any] = {f"{test.level}_cluster": cluster}
                 rows[row] = replace(rows[row], **changed)
         weighed[place::step] = rows
-    uncertainty = IntervalsAndTests(
-        human_resampled={view: measured.human(view)[1] for view in views},
+    uncertainty = Uncertainty(
+        human_resampled={view: draws.human(view)[1] for view in views},
         dropped=dropped,
         drawn=count * len(SYSTEM_STATISTICS) * settings.resampling.resamples,
         tests=tests,
@@ -518,7 +490,7 @@ def _resampled(
             (level, view): drawn
             for view in views
             for level in DRAWN_LEVELS
-            if (drawn := measured.usual_draws(view, level)) is not None
+            if (drawn := draws.usual_draws(view, level)) is not None
         },
     )
     return tuple(weighed[: len(results)]), tuple(weighed[len(results) :]), uncertainty
@@ -531,7 +503,7 @@ def _figures(
     figures: dict[DrawnLevel, dict[str, list[float]]] = {}
     if settings.level in ("system", "all"):
         figures["system"] = {
-            name: [getattr(result.system, name) for result in results] for name in SYSTEM_STATISTICS
+            name: [result.system[name] for result in results] for name in SYSTEM_STATISTICS
         }
     sentences = [result.sentence for result in results if result.sentence is not None]
     if settings.level in ("sentence", "all") and len(sentences) == len(results):
@@ -541,9 +513,9 @@ def _figures(
     return figures
 
 
-def _annotators(study: Study, views: Sequence[View]) -> dict[View, Annotators]:
+def _annotators(study: Study) -> dict[View, Annotators]:
     annotators: dict[View, Annotators] = {}
-    for view in views:
+    for view in study.views:
         agreement = study.ceiling(view)
         if agreement is not None:
             items, directed = study.rankings_by_people(view), study.benchmark.directed_kappa
@@ -565,7 +537,7 @@ def _differences(study: Study, level: str, rows: Sequence[_Row]) -> Iterator[Dif
         # A statistic that is not defined on a benchmark is missing from some rows.
         names = [name for name in members[0].drawn if all(name in row.drawn for row in members)]
         values = {name: np.stack([row.drawn[name] for row in members]) for name in names}
-        figures = {name: [float(getattr(row.agreement, name)) for row in members] for name in names}
+        figures = {name: [float(row.values[name]) for row in members] for name in names}
         observed = {name: np.array(figures[name]) for name in names}
         yield from drawn_differences(
             {"sentences": Drawn(values, observed)},

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,9 +18,9 @@ from gecjury.benchmarks.judgments import judged_entries
 from gecjury.benchmarks.table import View
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray
 from gecjury.metaeval.ratings import against_rest
-from gecjury.metaeval.study import LEAST_SENTENCES, Figures, Study, mean_by_rater
-from gecjury.metaeval.uncertainty import LEAST_SYSTEMS, Uncertainty, resampled_human_scores
-from gecjury.stats.bootstrap import Interval, interval
+from gecjury.metaeval.study import LEAST_SENTENCES, Row, Study, mean_by_rater
+from gecjury.metaeval.uncertainty import LEAST_SYSTEMS, Draws, resampled_human_scores
+from gecjury.stats.bootstrap import interval
 from gecjury.stats.correlation import MEASURES, correlations
 from gecjury.stats.counts import ratio
 from gecjury.stats.permutation import cluster_ranks, holm_matrix, perm_systems
@@ -34,73 +33,53 @@ from gecjury.stats.preferences import (
 
 PEOPLE = "two annotators"
 """Label of the row of people."""
+COUNTS = ("annotators", "judgments")
+LEVELS = ("system", "sentence")
 
 
-@dataclass(frozen=True, kw_only=True)
-class AmongPeople(Figures):
-    """One metric, or people, against single annotators; a figure without data is NaN.
-
-    Of its `values`, those of systems (`pearson`, `spearman`, ...) compare scores with the others'
-    scores and are means over annotators; `accuracy`, 0 to 1, is that on the pairs that two
-    annotators judged, and `relative` is `accuracy` divided by that of two annotators.
-
-    Attributes:
-        label: the metric with its settings, or `two annotators`.
-        family: the metric's family, `chance`, or `humans`.
-        view: the view of the judgments.
-        annotators: number of annotators whose system scores are compared with the others'.
-        system_cluster: significance cluster, 1 is best; None without tests.
-        judgments: number of judgments for `accuracy`: two for each pair.
-        sentence_cluster: significance cluster by `accuracy`.
-        intervals: interval of each figure, if sentences or systems were drawn.
-    """
-
-    label: str
-    family: str
-    view: View
-    annotators: int = 0
-    system_cluster: int | None = None
-    judgments: int = 0
-    sentence_cluster: int | None = None
-    intervals: Mapping[str, Interval]
-
-
-def among_people(measured: Uncertainty, views: Sequence[View]) -> tuple[AmongPeople, ...]:
+def among_people(measured: Draws) -> tuple[Row, ...]:
     """Return a row for each metric, then chance, then people, by view.
+
+    Of the values, those of systems (`pearson`, `spearman`, ...) compare scores with the others'
+    scores and are means over `annotators`; `accuracy`, 0 to 1, is that on the pairs that two
+    annotators judged, `relative` is `accuracy` divided by that of two annotators, and `judgments`
+    counts two for each pair. A figure without data is NaN.
 
     A view has rows if two annotators judged the same pairs, or if each of several annotators
     judged enough for scores of systems.
 
     Args:
         measured: the metrics, then the chance baselines, with their draws.
-        views: the human judgments.
     """
     study, level = measured.study, measured.study.settings.level
-    rows: list[AmongPeople] = []
-    for view in views:
+    rows: list[Row] = []
+    for view in study.views:
         if not study.benchmark.rankings.get(view):
             continue
         figures: dict[str, tuple[FloatArray, FloatArray | None]] = {}
-        fields: dict[str, Sequence[int | None]] = {}
+        counts: dict[str, Sequence[int]] = {}
+        clusters: dict[str, Sequence[int | None]] = {}
         if level in ("system", "all"):
-            _over_systems(measured, view, figures, fields)
+            _over_systems(measured, view, figures, counts, clusters)
         if level in ("sentence", "all"):
-            _over_pairs(measured, view, figures, fields)
+            _over_pairs(measured, view, figures, counts, clusters)
         if figures:
-            rows += _rows(measured, view, figures, fields)
+            rows += _rows(measured, view, figures, counts, clusters)
     return tuple(rows)
 
 
 def _rows(
-    measured: Uncertainty,
+    measured: Draws,
     view: View,
     figures: Mapping[str, tuple[FloatArray, FloatArray | None]],
-    fields: Mapping[str, Sequence[int | None]],
-) -> Iterator[AmongPeople]:
+    counts: Mapping[str, Sequence[int]],
+    clusters: Mapping[str, Sequence[int | None]],
+) -> Iterator[Row]:
     """Yield the rows of one view from figures, (rows,), with their draws, rows × draws."""
     confidence = measured.study.settings.resampling.confidence
     signatures = [entry.table.signature for entry in measured.entries]
     names = [(about.label, about.family) for about in signatures] + [(PEOPLE, "humans")]
+    undefined = dict.fromkeys((*MEASURES, "accuracy", "relative"), math.nan)
     for row, (label, family) in enumerate(names):
         values = {name: float(observed[row]) for name, (observed, _) in figures.items()}
         bounds = {
@@ -108,18 +87,17 @@ def _rows(
             for name, (_, drawn) in figures.items()
             if drawn is not None
         }
-        counts: dict[str, Any] = {name: column[row] for name, column in fields.items()}
-        values = dict.fromkeys((*MEASURES, "accuracy", "relative"), math.nan) | values
-        yield AmongPeople(
-            values=values, label=label, family=family, view=view, intervals=bounds, **counts
-        )
+        sizes = {name: counts[name][row] if name in counts else 0 for name in COUNTS}
+        ranks = {level: clusters[level][row] if level in clusters else None for level in LEVELS}
+        yield Row(label, family, view, undefined | values | sizes, bounds, ranks)
 
 
 def _over_systems(
-    measured: Uncertainty,
+    measured: Draws,
     view: View,
     figures: dict[str, tuple[FloatArray, FloatArray | None]],
-    fields: dict[str, Sequence[int | None]],
+    counts: dict[str, Sequence[int]],
+    clusters: dict[str, Sequence[int | None]],
 ) -> None:
     """Add figures of the system level: means over annotators of correlations with the others."""
     study = measured.study
@@ -166,18 +144,19 @@ def _over_systems(
         draws_of_all = [drawn[name] for _, drawn in parts if drawn is not None]
         mean = np.mean([observed[name] for observed, _ in parts], axis=0)
         figures[name] = mean, np.mean(draws_of_all, axis=0) if draws_of_all else None
-    fields["annotators"] = [len(parts)] * (len(measured.entries) + 1)
+    counts["annotators"] = [len(parts)] * (len(measured.entries) + 1)
     if tests:
         # Twice the mean of p-values is a valid p-value under any dependence (Vovk and Wang 2020).
         p = np.minimum(2 * np.mean(tests, axis=0), 1)
-        fields["system_cluster"] = _clusters(measured, figures[statistic][0], p)
+        clusters["system"] = _clusters(measured, figures[statistic][0], p)
 
 
 def _over_pairs(
-    measured: Uncertainty,
+    measured: Draws,
     view: View,
     figures: dict[str, tuple[FloatArray, FloatArray | None]],
-    fields: dict[str, Sequence[int | None]],
+    counts: dict[str, Sequence[int]],
+    clusters: dict[str, Sequence[int | None]],
 ) -> None:
     """Add figures of the pairs that two annotators judged, for metrics and people."""
     study, over = measured.study, measured.study.settings.resampling.over
@@ -195,15 +174,15 @@ def _over_pairs(
         relative = ratio(drawn, np.broadcast_to(drawn[-1], drawn.shape), np.nan)
     figures["accuracy"] = accuracy, drawn
     figures["relative"] = accuracy / accuracy[-1], relative
-    fields["judgments"] = [int(count) for count in used]
+    counts["judgments"] = [int(count) for count in used]
     if over != "none":
         tested = [outcomes[row] for row in (*_metrics(measured), len(outcomes) - 1)]
         _, p = measured.paired_test([(sentence, tested)], len(tested))
-        fields["sentence_cluster"] = _clusters(measured, accuracy, p)
+        clusters["sentence"] = _clusters(measured, accuracy, p)
 
 
 def _twice_judged(
-    measured: Uncertainty, view: View
+    measured: Draws, view: View
 ) -> tuple[IntArray, IntArray, IntArray, list[PairOutcomes]]:
     """Return both systems and the sentence of each judgment, and outcomes of metrics and people."""
     study, ties = measured.study, measured.study.settings.ties
@@ -277,13 +256,13 @@ def _varies(scores: FloatArray, scored: BoolArray) -> bool:
     return len(values) > 2 and bool((values != values[0]).any())
 
 
-def _metrics(measured: Uncertainty) -> list[int]:
+def _metrics(measured: Draws) -> list[int]:
     """Return the indices of the entries that are tested: all except chance."""
     families = [entry.table.signature.family for entry in measured.entries]
     return [row for row, family in enumerate(families) if family != "chance"]
 
 
-def _clusters(measured: Uncertainty, values: FloatArray, p: FloatArray) -> list[int | None]:
+def _clusters(measured: Draws, values: FloatArray, p: FloatArray) -> list[int | None]:
     """Return clusters of metrics and people, in the order of all rows; None for chance."""
     places = [*_metrics(measured), len(measured.entries)]
     level = measured.study.settings.resampling.level

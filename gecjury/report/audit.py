@@ -45,17 +45,18 @@ def _against_people(comparison: Comparison, audit: Audit) -> Iterator[tuple[str,
         yield f"agreement, invalid replies wrong ({view})", f"{audit.with_invalid[view]:.3f}"
     for row in comparison.biases:
         if row.label == audit.label:
-            yield f"bias for {row.agreement.side} ({row.human})", _bias_cell(row)
+            yield f"bias for {row.side} ({row.human})", _bias_cell(row)
 
 
 def _bias_cell(row: Bias) -> str:
-    bias = row.agreement
-    if not bias.pairs:
+    values = row.values
+    if not values["pairs"]:
         return "not measurable (no such pair)"
-    of = f" ({listed(bias.systems)})" if bias.systems else ""
+    of = f" ({listed(row.systems)})" if row.systems else ""
     return (
-        f"{number(bias.difference)}{_bounds(row.intervals)}: prefers it{of} in "
-        f"{percent(bias.preferred)} of {number(bias.pairs)} pairs, people in {percent(bias.people)}"
+        f"{number(values['difference'])}{_bounds(row.intervals)}: prefers it{of} in "
+        f"{percent(values['preferred'])} of {number(values['pairs'])} pairs, people in "
+        f"{percent(values['people'])}"
     )
 
 
@@ -93,18 +94,19 @@ def _bias_clauses(rows: Sequence[Bias]) -> Iterator[str]:
     """Yield clauses on a metric's biases, then on sides without a bias and on untested ones."""
     without, untested = [], []
     for row in rows:
-        bias, ends = row.agreement, row.intervals.get("difference", (math.nan, math.nan))
-        of = f" ({listed(bias.systems)})" if bias.systems else ""
-        gap = number(bias.difference)
-        if not bias.pairs:
-            untested.append(_noun(bias.side))
+        difference = row.values["difference"]
+        ends = row.intervals.get("difference", (math.nan, math.nan))
+        of = f" ({listed(row.systems)})" if row.systems else ""
+        gap = number(difference)
+        if not row.values["pairs"]:
+            untested.append(_noun(row.side))
         elif math.isnan(ends[0]):
-            yield f"has a bias of {gap} for {_noun(bias.side)}{of} (no interval)"
+            yield f"has a bias of {gap} for {_noun(row.side)}{of} (no interval)"
         elif ends[0] <= 0 <= ends[1]:
-            without.append(f"{_noun(bias.side)}{of} ({gap}, {_range(ends)})")
+            without.append(f"{_noun(row.side)}{of} ({gap}, {_range(ends)})")
         else:
-            words = _SIDES[bias.side][bias.difference < 0].format(of)
-            yield f"prefers {words} by {number(abs(bias.difference))} ({_range(_outward(ends))})"
+            words = _SIDES[row.side][difference < 0].format(of)
+            yield f"prefers {words} by {number(abs(difference))} ({_range(_outward(ends))})"
     if without:
         yield f"shows no bias for {listed(without, 'or')}"
     if untested:

@@ -8,34 +8,28 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from gecjury.core.wording import listed, number
-from gecjury.metaeval.audit import Bias
 from gecjury.metaeval.edits.comparison import EditComparison, EditResult
-from gecjury.metaeval.edits.corrections import ANY, LabelComparison, Labelled
-from gecjury.metaeval.people import AmongPeople
-from gecjury.metaeval.ratings import Rated, Segmented
+from gecjury.metaeval.edits.corrections import ANY, LabelComparison
 from gecjury.metaeval.result import (
     SENTENCE_STATISTICS,
     SYSTEM_STATISTICS,
     Annotators,
     Comparison,
-    IntervalsAndTests,
+    Uncertainty,
     edit_rows,
     sentence_key,
 )
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Result
+from gecjury.metaeval.study import Result, Row
 from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.audit import audit_sentences, audit_tables
-from gecjury.report.figure import HEADINGS
 from gecjury.report.result import Column, Record, Table
-from gecjury.report.tables import plain
-from gecjury.report.words import BESIDE, CAN_WAIT, verdict
+from gecjury.report.words import BESIDE, CAN_WAIT, Answer
+from gecjury.stats.catalogue import statistic
 
 # Intervals are shown for the two correlations that people quote and for the accuracy: with those of
 # all statistics the table would be too wide for a terminal. JSON has them all.
 _BOUNDED = ("pearson", "spearman", "accuracy")
-_DIGITS = {"kept": 1, "tied": 1, "human_tied": 1, "seconds": 1, "epsilon": 4}
-_WORDS = {**HEADINGS, "pairwise_accuracy": "pairwise accuracy"}
 _OVER_SOURCES = "[low, high]: bootstrap over sources, each with all its corrections"
 _TESTS = {"perm-systems": "PERM-SYS", "perm-both": "PERM-BOTH"}
 _CEILING = ("accuracy", "decided", "with_ties", "pairs", "perfect")
@@ -65,8 +59,9 @@ def tables(comparison: Comparison) -> list[Table]:
     return parts
 
 
-def document(comparison: Comparison) -> dict[str, Any]:
-    """Return a comparison as in its JSON output; its keys are documented."""
+def document(answer: Answer) -> dict[str, Any]:
+    """Return a comparison as in its JSON output; docs/reference/statistics.md has its keys."""
+    comparison = answer.comparison
     benchmark, settings = comparison.benchmark, comparison.settings
     names, uncertainty = benchmark.corpus.names, comparison.uncertainty
     record: dict[str, Any] = {
@@ -115,7 +110,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
     if comparison.edits is not None:
         record |= _edit_record(comparison.edits)
     if comparison.ratings:
-        record["ratings"] = [_agreed(row) for row in comparison.ratings]
+        record["ratings"] = [{"aspect": row.human, **_agreed(row)} for row in comparison.ratings]
     if comparison.segments:
         rows = [{"human": row.human, **_agreed(row)} for row in comparison.segments]
         record["segment"] = {"rows": rows}
@@ -142,12 +137,15 @@ def document(comparison: Comparison) -> dict[str, Any]:
             for audit in comparison.audits
         }
     if comparison.biases:
-        record["biases"] = [{"human": row.human, **_agreed(row)} for row in comparison.biases]
+        record["biases"] = [
+            {**_fields(row, "human", "side", "systems"), **_agreed(row)}
+            for row in comparison.biases
+        ]
     if sentences := dict(audit_sentences(comparison)):
         record["audit_verdict"] = sentences
     if settings.windows:
         record["windows"] = [vars(window) for window in comparison.windows]
-    return {**record, "verdict": verdict(plain(record))}
+    return {**record, "verdict": answer.verdict}
 
 
 # ---- the main table, and the same results in the document
@@ -162,7 +160,7 @@ def _main_table(comparison: Comparison) -> Table:
     preferred = any(result.sentence for result in comparison.results)
     if level in ("sentence", "all") and (preferred or not comparison.benchmark.places):
         keys += [*map(sentence_key, SENTENCE_STATISTICS), "sentence_cluster", "tied", "pairs"]
-    columns = _columns(*keys, "missing", "seconds", kendall="τ sys", accuracy="sent acc")
+    columns = _columns(*keys, "missing", "seconds")
     rows = []
     for record in comparison.rows():
         bounded = [key for key in _BOUNDED if f"{key}_low" in record]
@@ -239,15 +237,27 @@ def _to_heed(comparison: Comparison) -> list[str]:
     return [caution.text for caution in cautions if caution.heading not in (*CAN_WAIT, *said)]
 
 
-def _columns(*keys: str, **headings: str) -> list[Column]:
+# In tables with figures of both levels, headings say which one they are of.
+_LEVEL_OF = {"kendall": "system", "accuracy": "sentence"}
+
+
+def _columns(
+    *keys: str, mixed: bool = True, headings: Mapping[str, str] | None = None
+) -> list[Column]:
     """Return the columns for keys, with their intervals if rows have them.
 
     Args:
         *keys: keys of the cells.
-        **headings: headings by key that differ from the usual ones.
+        mixed: whether the table has figures of systems and of sentences.
+        headings: headings by key, if the data name them.
     """
     return [
-        Column(key, headings.get(key) or HEADINGS.get(key, ""), _DIGITS.get(key, 3), f"{key}_ci")
+        Column(
+            key,
+            (headings or {}).get(key, ""),
+            interval=f"{key}_ci",
+            place=_LEVEL_OF.get(key, "") if mixed else "",
+        )
         for key in keys
     ]
 
@@ -370,8 +380,8 @@ def _resampling_notes(comparison: Comparison) -> list[str]:
         notes.append(
             f"cl: significance clusters, 1 is best, Holm-corrected at "
             f"{how.level}: system level by {_TESTS[settings.cluster_test]} on "
-            f"{_WORDS[settings.statistic]} ({_swapped(settings)}), sentence level by paired "
-            "permutation of sources (holds for other sentences by these systems), "
+            f"{statistic(settings.statistic).words} ({_swapped(settings)}), sentence level by "
+            "paired permutation of sources (holds for other sentences by these systems), "
             f"{how.permutations} permutations each"
         )
     return notes + [
@@ -398,7 +408,7 @@ def _swapped(settings: Settings) -> str:
     return f"{cells}: holds for other sentences by these systems"
 
 
-def _how(settings: Settings, uncertainty: IntervalsAndTests) -> dict[str, Any]:
+def _how(settings: Settings, uncertainty: Uncertainty) -> dict[str, Any]:
     record = {**asdict(settings.resampling), "seed": settings.seed}
     record["aggregate_resampled"] = settings.resampling.draws_sentences
     return {**record, "human_resampled": uncertainty.human_resampled}
@@ -458,7 +468,7 @@ def _fields(value: object, *names: str) -> dict[str, Any]:
 
 
 def _system(result: Result) -> dict[str, Any]:
-    return _fields(result.system, *SYSTEM_STATISTICS, "ci95", "cluster")
+    return {**result.system, "ci95": result.system_ci95, "cluster": result.system_cluster}
 
 
 def _sentence(result: Result) -> dict[str, Any] | None:
@@ -473,25 +483,24 @@ def _sentence(result: Result) -> dict[str, Any] | None:
     }
 
 
-def _agreed(row: Rated | Segmented | Labelled | Bias) -> dict[str, Any]:
+def _agreed(row: Row) -> dict[str, Any]:
     """Return a metric's agreement with people on single corrections."""
-    record = {"metric": row.label, "family": row.family, **asdict(row.agreement)}
-    return {**record, "ci95": row.intervals}
+    about = {"metric": row.label, "family": row.family}
+    return {**about, **row.values, "ci95": row.intervals}
 
 
 # ---- people among the metrics
 
 
-def _person(row: AmongPeople) -> dict[str, Any]:
-    record = {"metric": row.label, "family": row.family, "human": row.view, **asdict(row)}
-    del record["label"], record["view"], record["values"]
-    return {**record, **row.values, "ci95": record.pop("intervals")}
+def _person(row: Row) -> dict[str, Any]:
+    clusters = {f"{level}_cluster": cluster for level, cluster in row.clusters.items()}
+    return {"human": row.human, **_agreed(row), **clusters}
 
 
 def _people_table(comparison: Comparison) -> Table:
     """Return a table of metrics and people against single annotators."""
-    systems = {row.annotators for row in comparison.people if row.annotators}
-    pairs = any(row.judgments for row in comparison.people)
+    systems = {row.values["annotators"] for row in comparison.people if row.values["annotators"]}
+    pairs = any(row.values["judgments"] for row in comparison.people)
     keys = ["metric", "family", "human"]
     keys += [*SYSTEM_STATISTICS[:-1], "system_cluster"] if systems else []
     keys += ["accuracy", "sentence_cluster", "relative", "judgments"] if pairs else []
@@ -515,7 +524,7 @@ def _people_table(comparison: Comparison) -> Table:
             "the mean over the annotators; sentence level by paired permutation of sources"
         )
     table = Table(
-        _columns(*keys, kendall="τ sys", accuracy="sent acc"),
+        _columns(*keys),
         rows,
         "People among the metrics",
         notes,
@@ -564,7 +573,7 @@ def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
     of_benchmark = [] if comparison.tables else benchmark.notes
     notes = list(dict.fromkeys([*_edit_notes(edits), *of_benchmark, *edits.notes]))
     essential = ("metric", "family", "credit", "auc", "auc_ci95", "average_precision_invalid")
-    table = Table(_columns(*keys), rows, title, notes)
+    table = Table(_columns(*keys, mixed=False), rows, title, notes)
     return _for_people(table, (*essential, "cases"), "auc", _untried(edits))
 
 
@@ -621,7 +630,10 @@ def _rating_table(comparison: Comparison) -> Table:
     keys = ["metric", "family", "aspect", "pearson", "spearman", "kendall", "within"]
     keys += ["sources", "outputs", "missing"]
     keys += [] if comparison.benchmark.places else ["system_pearson", "system_spearman"]
-    rows = [_with_intervals(_agreed(row), row.intervals) for row in comparison.ratings]
+    rows = [
+        _with_intervals({"aspect": row.human, **_agreed(row)}, row.intervals)
+        for row in comparison.ratings
+    ]
     notes = [
         "over single corrections and their mean ratings; a correction that several systems made "
         "counts once; τ in source: mean over the sources"
@@ -630,7 +642,7 @@ def _rating_table(comparison: Comparison) -> Table:
         notes.append(_OVER_SOURCES)
     if any(rated.family == "humans" for rated in comparison.ratings):
         notes.append("one rater: against the mean of the others, which is noisier than that of all")
-    table = Table(_columns(*keys), rows, "Ratings of single corrections", notes)
+    table = Table(_columns(*keys, mixed=False), rows, "Ratings of single corrections", notes)
     essential = ("metric", "family", "aspect", "pearson", "spearman", "within", "outputs")
     return _for_people(table, (*essential, "system_pearson"), "pearson")
 
@@ -657,7 +669,9 @@ def _segment_table(comparison: Comparison) -> Table:
         notes.append("[low, high]: bootstrap over sources, ε chosen again in every draw")
     if any(len(raters) > 1 for raters in comparison.benchmark.raters.values()):
         notes.append("one rater: against the mean of the others, averaged over the raters")
-    table = Table(_columns(*keys), rows, "Segment level: corrections of one source", notes)
+    table = Table(
+        _columns(*keys, mixed=False), rows, "Segment level: corrections of one source", notes
+    )
     essential = ("metric", "family", "human", "acc_eq", "epsilon", "kendall", "pearson", "pdp")
     return _for_people(table, (*essential, "pairs"), "acc_eq")
 
@@ -665,7 +679,7 @@ def _segment_table(comparison: Comparison) -> Table:
 # ---- labels of whole corrections
 
 
-def _labelled(row: Labelled) -> dict[str, Any]:
+def _labelled(row: Row) -> dict[str, Any]:
     record = _agreed(row)
     record["corrections"] = {"good": record.pop("good"), "bad": record["bad"]}
     return {**record, "bad": row.human}
@@ -677,12 +691,12 @@ def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
     rows: dict[str, dict[str, Any]] = {}
     for row in labels.rows:
         record = rows.setdefault(row.label, _labelled(row))
-        record |= {row.human: row.agreement.auc, f"{row.human}_ci": row.intervals.get("auc")}
+        record |= {row.human: row.values["auc"], f"{row.human}_ci": row.intervals.get("auc")}
         # All classes share the good corrections, so the largest count is that of the metric.
-        record["missing"] = max(row.agreement.missing, record["missing"])
+        record["missing"] = max(row.values["missing"], record["missing"])
     classes = dict.fromkeys(row.human for row in labels.rows)
     headings = {name: f"{name}, AUC" for name in classes}
-    columns = _columns("metric", "family", *classes, "missing", **headings)
+    columns = _columns("metric", "family", *classes, "missing", headings=headings)
     about, counts = labels.labels, labels.counts
     meant = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.false.items())
     notes = [

@@ -14,6 +14,9 @@ from gecjury.report.table import Record as Record
 from gecjury.report.table import Table as Table
 from gecjury.report.tables import print_tables, shown_cells, tables_text
 
+OPENING = 2
+"""Sentences of a verdict that are shown before the tables."""
+
 
 @dataclass(frozen=True, repr=False)
 class Result:
@@ -30,7 +33,8 @@ class Result:
         above: tables that people see above the main one, such as the sentence that it is about.
         draw: writes the figure to a file; None if there is nothing to draw.
         text: printed by the command instead of the tables, for programs that read lines.
-        verdict: sentences that answer the question of the study, shown before the tables.
+        verdict: sentences that answer the question of the study. The first two are shown before the
+            tables, since more would not be read; the others follow the tables.
     """
 
     tables: tuple[Table, ...]
@@ -98,7 +102,8 @@ class Result:
 
     def __str__(self) -> str:
         """Return the verdict and the tables as plain text, as the command prints them."""
-        return "\n".join([*self.sentences(), tables_text(self.shown_to("brief"))])
+        sentences, text = self.sentences(), tables_text(self.shown_to("brief"))
+        return "\n".join([*sentences[:OPENING], text, *sentences[OPENING:]])
 
     def _repr_html_(self) -> str:
         """Return the main table for a notebook."""
@@ -125,5 +130,6 @@ def print_result(result: Result, form: str, verbose: bool = False) -> None:
         print_tables([table for table in result.tables if table.columns], result.document(), form)
         return
     reader: Reader = "latex" if form == "latex" else "verbose" if verbose else "brief"
-    verdict = () if form == "latex" else result.sentences()
-    print_tables(result.shown_to(reader), None, form, verdict)
+    verdict = [] if form == "latex" else result.sentences()
+    tables = result.shown_to(reader)
+    print_tables(tables, None, form, verdict[:OPENING], verdict[OPENING:])

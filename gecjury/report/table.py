@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from gecjury.core.wording import shortly
+from gecjury.stats.catalogue import Statistic, statistic
 
 Record = Mapping[str, Any]
 """A row of a table: plain values by key."""
@@ -24,29 +25,40 @@ class Column:
 
     Attributes:
         key: key of the cells in records.
-        heading: the heading; the key if empty.
-        digits: digits after the decimal point.
+        heading: the heading, if it is not that of the catalogue of statistics: a name from the
+            data, such as that of a system.
+        digits: digits after the decimal point; None for those of the catalogue.
+        place: the level or table that the key is looked up for in the catalogue.
         interval: key of the cell with the two bounds that people see after the value; for
             programs (TSV) the bounds are in two separate columns.
         value: computes the cell from a record, if it is not simply the value of a key.
         shaded: whether a page shades the cells by their value.
-        p_value: whether the cells are p-values: one that rounds to 0 is shown as `< 0.0001`.
         best: whether LaTeX shows the largest value in bold.
     """
 
     key: str
     heading: str = ""
-    digits: int = 3
+    digits: int | None = None
     interval: str = ""
     value: Callable[[Record], Any] | None = None
     shaded: bool = False
-    p_value: bool = False
     best: bool = False
+    place: str = ""
 
     @property
     def title(self) -> str:
         """The heading, or the key if there is no heading."""
-        return self.heading or self.key
+        return self.heading or self.statistic.heading or self.key
+
+    @property
+    def statistic(self) -> Statistic:
+        """The entry of the catalogue."""
+        return statistic(self.key, self.place)
+
+    @property
+    def places(self) -> int:
+        """The digits after the decimal point."""
+        return self.statistic.digits if self.digits is None else self.digits
 
     def cell(self, row: Record) -> Any:
         """Return the value that the column shows for a record; None if there is none."""

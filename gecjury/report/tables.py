@@ -39,7 +39,11 @@ _PIPE = 100  # width of a pipe or a file, where no terminal has a width
 
 
 def print_tables(
-    tables: Sequence[Table], document: object, form: str, sentences: Sequence[str] = ()
+    tables: Sequence[Table],
+    document: object,
+    form: str,
+    sentences: Sequence[str] = (),
+    further: Sequence[str] = (),
 ) -> None:
     """Print tables, or a document instead.
 
@@ -48,18 +52,22 @@ def print_tables(
         document: printed for JSON: plain values; numpy values are converted, NaN becomes `null`.
         form: one of `FORMATS`.
         sentences: printed before the tables, as text or Markdown.
+        further: printed after them.
     """
     if form == "json":
         print_json(document)
     elif form == "table":
-        _print_rich(tables, sentences)
+        _print_rich(tables, sentences, further)
     else:
         render = {"tsv": _tsv, "markdown": _markdown, "latex": _latex}[form]
         if form == "tsv" and len(tables) == 1:
             # A single table begins with its header, as programs expect.
             tables = [replace(tables[0], title="")]
-        above = "".join(f"{markdown_line(sentence)}  \n" for sentence in sentences)
-        print("\n".join(filter(None, [above, *map(render, tables)])), end="")
+        above, below = (
+            "".join(f"{markdown_line(sentence)}  \n" for sentence in part)
+            for part in (sentences, further)
+        )
+        print("\n".join(filter(None, [above, *map(render, tables), below])), end="")
 
 
 def tables_text(tables: Sequence[Table]) -> str:
@@ -144,9 +152,9 @@ def _cell(value: Any, digits: int) -> str:
 def _text(row: Record, column: Column, table: Table) -> str:
     """Return a cell for people, with its interval if it has one: `.912 [.84, .96]`."""
     value = column.cell(row)
-    cell = _cell(value, column.digits)
-    if column.p_value and cell != "–":
-        cell = p_value(float(value), column.digits).removeprefix("p ").removeprefix("= ")
+    cell = _cell(value, column.places)
+    if column.statistic.p_value and cell != "–":
+        cell = p_value(float(value), column.places).removeprefix("p ").removeprefix("= ")
     if not column.interval or not any(_bounds(other, column) for other in table.rows):
         return cell
     bounds = _bounds(row, column)
@@ -181,7 +189,7 @@ def _is_number(value: Any) -> bool:
     return not isinstance(value, str | bool) and value is not None
 
 
-def _print_rich(tables: Sequence[Table], sentences: Sequence[str] = ()) -> None:
+def _print_rich(tables: Sequence[Table], sentences: Sequence[str], further: Sequence[str]) -> None:
     from rich.console import Console
     from rich.text import Text
 
@@ -199,6 +207,8 @@ def _print_rich(tables: Sequence[Table], sentences: Sequence[str] = ()) -> None:
     if sentences:
         screen.print()
     _draw(screen, tables, width=limit)
+    for place, sentence in enumerate(further):
+        screen.print(Text("\n" * (not place) + _wrapped(visible(sentence), limit)))
 
 
 def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) -> None:
@@ -450,7 +460,8 @@ def crossed(table: Table, *keys: str) -> Table:
             column, place = columns[key], f"{row['metric']} {key}"
             heading = row["metric"] if key == keys[-1] else f"{row['metric']} {column.title}"
             interval = column.interval and f"{place} {column.interval}"
-            heads[place] = replace(column, key=place, heading=heading, interval=interval, best=True)
+            shown = replace(column, key=place, heading=heading, digits=column.places, best=True)
+            heads[place] = replace(shown, interval=interval)
             record[place] = row[key]
             if column.interval in row:
                 record[interval] = row[column.interval]
@@ -476,7 +487,7 @@ def _best_cells(table: Table) -> dict[int, set[int]]:
         values = {row: column.cell(record) for row, record in enumerate(table.rows)}
         shown = (
             {
-                row: round(float(value), column.digits)
+                row: round(float(value), column.places)
                 for row, value in values.items()
                 if value is not None and not math.isnan(value)
             }

@@ -6,12 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from gecjury.core.wording import listed, number
+import numpy as np
+
+from gecjury.core.wording import listed
 from gecjury.metaeval.tasks.comparison import Average, Cell, Task, TaskComparison
 from gecjury.report.comparison import document as comparison_document
-from gecjury.report.figure import HEADINGS
-from gecjury.report.result import Column, Table
-from gecjury.report.words import FAMILY_NAMES
+from gecjury.report.result import Column, Record, Table
+from gecjury.report.verdict import PairedTests, Ranked
+from gecjury.report.words import FAMILY_NAMES, Answer
+from gecjury.stats.catalogue import statistic
 
 _ABSENT = {"not applicable": "n/a", "missing": "missing"}
 
@@ -36,45 +39,45 @@ def task_document(compared: TaskComparison) -> dict[str, Any]:
         "notes": absences(compared),
         "verdict": tasks_verdict(compared),
         "comparisons": {
-            name: comparison_document(one) for name, one in compared.comparisons.items()
+            name: comparison_document(Answer(one)) for name, one in compared.comparisons.items()
         },
     }
 
 
 def tasks_verdict(compared: TaskComparison) -> list[str]:
-    """Return sentences on the best metric over all tasks, its tests, and the best by family."""
-    ranked = best_first(compared.averages)
-    ranked = [average for average in ranked if not math.isnan(average.shared)]
-    if not ranked:
+    """Return sentences on the best metric over all tasks, and on the best of each family."""
+    averages = [one for one in best_first(compared.averages) if not math.isnan(one.shared)]
+    if not averages:
         return ["No task has figures for all metrics, so they cannot be ranked together."]
-    best, *others = ranked
     shared = _shared_tasks(compared)
     count = len({task.benchmark for task in shared})
     where = f"{len(shared)} task{'s' * (len(shared) != 1)} of {count} benchmark{'s' * (count != 1)}"
-    sentences = [f"{best.metric} has the highest average over {where}: {number(best.shared)}."]
-    if compared.tests and others:
-        tested = {frozenset((test.first, test.second)): test for test in compared.tests}
-        level = compared.settings.resampling.level
-        near = [
-            other.metric
-            for other in others
-            if not tested[frozenset((best.metric, other.metric))].adjusted <= level
-        ]
-        clear = [other.metric for other in others if other.metric not in near]
-        parts = [f"significantly ahead of {listed(clear)}"] if clear else []
-        parts += [f"not significantly ahead of {listed(near)}"] if near else []
-        outcome = "; it is ".join(parts)
-        sentences.append(f"In tests over the tasks that two metrics share, it is {outcome}.")
-    leaders: dict[str, Average] = {}
-    for average in ranked:
-        leaders.setdefault(average.family, average)
-    if len(leaders) > 1:
-        parts = [
-            f"{one.metric} ({FAMILY_NAMES.get(family, family)}, {number(one.shared)})"
-            for family, one in leaders.items()
-        ]
-        sentences.append(f"The best of each family: {listed(parts)}.")
-    return sentences
+    ranked = Ranked(
+        {one.metric: one.shared for one in averages},
+        f"average over {where}",
+        tests=_paired_tests(compared),
+        # A difference is one over the tasks of both; it is that of the averages if all have all.
+        paired={
+            (test.first, test.second): test.ci95
+            for test in compared.tests
+            if test.ci95 is not None and test.tasks == len(shared)
+        },
+        confidence=compared.settings.resampling.confidence,
+    )
+    families = ranked.families({one.metric: one.family for one in averages}, FAMILY_NAMES)
+    return [ranked.verdict(), *([f"Best of each family: {families}."] if families else [])]
+
+
+def _paired_tests(compared: TaskComparison) -> PairedTests:
+    names = _labels(compared) if compared.tests else []
+    place = {name: row for row, name in enumerate(names)}
+    adjusted = np.full((len(names), len(names)), np.nan)
+    for test in compared.tests:
+        i, j = place[test.first], place[test.second]
+        adjusted[i, j] = adjusted[j, i] = test.adjusted
+    return PairedTests(
+        names, adjusted, "over the tasks of both", compared.settings.resampling.level
+    )
 
 
 def absences(compared: TaskComparison) -> list[str]:
@@ -169,7 +172,7 @@ def _main_table(compared: TaskComparison) -> Table:
             "average: over the metric's own tasks, not comparable if some are absent; shared: over "
             "the tasks that every metric has; rows are sorted by it"
         )
-    columns.append(Column("cluster", "cl"))
+    columns.append(Column("cluster", place="brief"))
     columns += [Column(name) for name in names]
     if compared.tests:
         how = compared.settings.resampling
@@ -186,8 +189,8 @@ def _main_table(compared: TaskComparison) -> Table:
 def _test_table(compared: TaskComparison) -> Table:
     rows = [{**vars(test), "difference_ci": test.ci95} for test in compared.tests]
     columns = [Column("first"), Column("second")]
-    columns += [Column("difference", interval="difference_ci"), Column("p", p_value=True)]
-    columns += [Column("adjusted", "p (Holm)", p_value=True), Column("tasks")]
+    columns += [Column("difference", interval="difference_ci"), Column("p")]
+    columns += [Column("adjusted"), Column("tasks")]
     return Table(columns if rows else (), rows, "Tests over the tasks that both have", (), "tests")
 
 
@@ -198,5 +201,6 @@ def _task_table(compared: TaskComparison) -> Table:
     return Table(columns, rows, "Tasks", (), "tasks")
 
 
-def _statistic(row: Any) -> str:
-    return HEADINGS.get(row["statistic"], row["statistic"])
+def _statistic(row: Record) -> str:
+    key = str(row["statistic"])
+    return statistic(key).heading or key

@@ -1,19 +1,23 @@
-"""A comparison in words: every sentence is derived from the numbers of its result document."""
+"""A comparison in words: what its figures and tests say, for the terminal, JSON and the page."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from functools import cached_property
+from typing import get_args
 
-from gecjury.core.wording import listed, number, p_value, percent, shortly
+from gecjury.benchmarks.table import View
+from gecjury.core.wording import listed, number, percent, shortened, shortly
+from gecjury.metaeval.disagreement import Consensus
+from gecjury.metaeval.result import SYSTEM_STATISTICS, Comparison
+from gecjury.metaeval.uncertainty import Significance
+from gecjury.report.escaping import clean
+from gecjury.report.verdict import PairedTests, Ranked
 from gecjury.scoring.options import short_names
-
-# `rank` uses a sentence from here and must not import the benchmarks or their readers.
-if TYPE_CHECKING:
-    from gecjury.benchmarks.table import View
-    from gecjury.metaeval.disagreement import Consensus
+from gecjury.stats.catalogue import statistic
+from gecjury.stats.figure import Figure
 
 FAMILY_NAMES: Mapping[str, str] = {
     "refbased": "reference-based",
@@ -29,14 +33,6 @@ BESIDE = ("chance", "humans")
 CAN_WAIT = ("Ties", "Notes")
 """Headings of cautions that nearly every comparison has; only the others are shown unfolded."""
 VIEWS: Mapping[str, str] = {"edit": "edit-based judgments", "sentence": "sentence-based judgments"}
-SHOWN_MEASURES: Mapping[str, str] = {
-    "pearson": "Pearson r",
-    "spearman": "Spearman ρ",
-    "kendall": "Kendall τ",
-    "pairwise_accuracy": "pairwise accuracy",
-    "spa": "soft pairwise accuracy",
-    "accuracy": "sentence accuracy",
-}
 PROPER = {
     "perm-both": "PERM-BOTH",
     "perm-systems": "PERM-SYS",
@@ -51,10 +47,8 @@ EXTENTS = {
 }
 """How far the significant differences of a test generalise."""
 _SAMPLE = "This sample shows how the program works; it is never evidence about a metric."
-# Values that look equal when rounded are not distinguished in words either.
-_SAME = 0.0005
-
-Document = Mapping[str, Any]
+_TASKS = {"system": "To rank systems", "sentence": "To order corrections of a sentence"}
+_USUAL = {"system": "pearson", "sentence": "accuracy"}
 
 
 @dataclass(frozen=True)
@@ -67,382 +61,285 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """The metrics at one level against one view, as sentences and plots compare them.
+class Answer:
+    """What a comparison says. Everything is computed once, whatever is printed of it.
 
-    Attributes:
-        document: the comparison as plain JSON values.
-        view: the view of the human judgments.
-        level: `system` or `sentence`.
-        test: the test between the metrics; None if there was none.
-        measure: the measure of leads: the one that was tested, otherwise Pearson or accuracy.
-        values: the metrics' values, best first; metrics without a value are left out.
+    Metrics are called by their shortest distinct names.
     """
 
-    document: Document
-    view: str
-    level: str
-    test: Mapping[str, Any] | None
-    measure: str
-    values: Mapping[str, float]
+    comparison: Comparison
 
-    @classmethod
-    def of(cls, document: Document, view: str, level: str) -> Standing:
-        """Return the metrics by the measure that was tested, if any metric has a value for it."""
-        tests = document.get("significance") or ()
-        test = next((t for t in tests if (t["human"], t["level"]) == (view, level)), None)
-        # Leads and tests must use the same statistic; otherwise an untested lead would look tested.
-        measures = [test["statistic"]] if test and test["statistic"] in SHOWN_MEASURES else []
-        measures.append("pearson" if level == "system" else "accuracy")
-        values = {key: values_by(document, view, level, key) for key in measures}
-        measure = next(filter(values.get, measures), measures[-1])
-        return cls(document, view, level, test, measure, values[measure])
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """What is shown for names that are long or that would change the direction of the text."""
+        about = self.comparison.benchmark
+        names = (*about.corpus.names, about.name, about.references, about.systems, about.citation)
+        shown = {str(name): str(name) for name in names}
+        shown |= short_names(figure.metric for figure in self.comparison.figures())
+        return {name: shortened(clean(short)) for name, short in shown.items()}
 
-    @property
-    def test_name(self) -> str:
-        """The name of the test for running text; "" if there was none."""
-        name = self.test["test"] if self.test else ""
-        return PROPER.get(name, name)
+    def shown(self, name: str) -> str:
+        """Return what is shown for a name."""
+        return self.names.get(name) or shortened(clean(name))
 
-    def p_value(self, one: str, other: str) -> float | None:
-        """Return the corrected p-value of the difference of two metrics; None if not tested."""
-        if self.test is None or not {one, other} <= set(self.test["metrics"]):
+    def text(self, text: str) -> str:
+        """Return a text with its names as they are shown."""
+        return shortly(clean(text), {clean(name): short for name, short in self.names.items()})
+
+    @cached_property
+    def figures(self) -> list[Figure]:
+        """The figures of the comparison, of metrics by their shown names."""
+        return [
+            Figure(**{**vars(figure), "metric": self.shown(figure.metric)})
+            for figure in self.comparison.figures()
+        ]
+
+    @cached_property
+    def views(self) -> list[View]:
+        """The views of the human judgments that metrics were compared with."""
+        return [view for view in get_args(View) if view in self.comparison.views]
+
+    @cached_property
+    def rankings(self) -> Mapping[tuple[str, View], tuple[str, Ranked]]:
+        """The metrics ranked at system and sentence level against each view, and the statistic.
+
+        It is the statistic that was tested, otherwise Pearson's r or the accuracy: leads and tests
+        must use the same one, or an untested lead would look tested.
+        """
+        return {
+            (level, view): self._ranking(level, view) for level in _USUAL for view in self.views
+        }
+
+    def _ranking(self, level: str, view: View) -> tuple[str, Ranked]:
+        test, how = self._test(level, view), self.comparison.settings.resampling
+        keys = [test.statistic] if test is not None else []
+        values = {key: self.values(level, view, key) for key in (*keys, _USUAL[level])}
+        key = next(filter(values.get, values), _USUAL[level])
+        tests = PairedTests(level=how.level)
+        if test is not None:
+            names = [self.shown(name) for name in test.metrics]
+            tests = PairedTests(names, test.adjusted, PROPER.get(test.test, test.test), how.level)
+        uncertainty = self.comparison.uncertainty
+        paired = {
+            (self.shown(gap.first), self.shown(gap.second)): gap.ci95[how.over]
+            for gap in (uncertainty.differences if uncertainty else ())
+            if (gap.level, gap.human, gap.statistic) == (level, view, key) and how.over in gap.ci95
+        }
+        words = statistic(key, level).words
+        return key, Ranked(values[key], words, 3, tests, {}, paired, confidence=how.confidence)
+
+    def _test(self, level: str, view: View) -> Significance | None:
+        uncertainty = self.comparison.uncertainty
+        tests = uncertainty.tests.get(view, ()) if uncertainty else ()
+        return next((test for test in tests if test.level == level), None)
+
+    def values(self, level: str, view: str, key: str) -> dict[str, float]:
+        """Return the metrics' values of a statistic, best first; undefined ones are left out."""
+        values = {
+            figure.metric: figure.value
+            for figure in self.figures
+            if (figure.level, figure.human, figure.statistic) == (level, view, key)
+            and figure.family not in BESIDE
+            and not math.isnan(figure.value)
+        }
+        return dict(sorted(values.items(), key=lambda item: -item[1]))
+
+    @cached_property
+    def verdict(self) -> list[str]:
+        """The sentences that answer the comparison, the most important first.
+
+        They say who leads at each level, by how much and how certainly, how the families compare,
+        and which metrics to use.
+        """
+        sentences = [_SAMPLE] if self.comparison.benchmark.sample else []
+        for (level, view), _ in self.rankings.items():
+            if text := self._leader(level, view):
+                sentences.append(f"{self._place(level, view)}: {text}")
+        if statement := self.of_edits:
+            sentences.append(f"{statement.topic}: {statement.text}")
+        return [*sentences, *self.families, *self._recommendations()]
+
+    def _place(self, level: str, view: View) -> str:
+        """Return the words for a level, with the kind of judgments if there are several."""
+        return f"{level.capitalize()} level" + f", {VIEWS[view]}" * (len(self.views) > 1)
+
+    def _leader(self, level: str, view: View) -> str:
+        """Return who leads a level, by how much and how certainly, and who leads by other figures.
+
+        If no metric has a figure, say so; empty if the level was not compared.
+        """
+        key, ranked = self.rankings[level, view]
+        if not ranked.values:
+            compared = any(
+                (f.level, f.human) == (level, view) and f.family not in BESIDE for f in self.figures
+            )
+            return "No metric can be ranked: too few systems, or constant scores." * compared
+        others: dict[str, list[str]] = {}
+        for other in SYSTEM_STATISTICS if level == "system" else ():
+            by_other = Ranked(self.values(level, view, other))
+            if other != key and by_other.values and not {*by_other.leaders} & {*ranked.leaders}:
+                best = by_other.leaders
+                words = statistic(other).heading if other == "spa" else statistic(other).words
+                figure = f"{words} {number(by_other.values[best[0]])}"
+                others.setdefault(listed(best), []).append(figure)
+        parts = [f"{name} leads by {listed(figures)}" for name, figures in others.items()]
+        more = f" But {'; '.join(parts)}." if parts and len(ranked.values) > 1 else ""
+        return ranked.verdict() + more
+
+    @cached_property
+    def families(self) -> list[str]:
+        """A sentence for each level and view on the best of each family; none for one family."""
+        family_of = {figure.metric: figure.family for figure in self.figures}
+        return [
+            f"{self._place(level, view)}, best of each family: {text}."
+            for (level, view), (_, ranked) in self.rankings.items()
+            if (text := ranked.families(family_of, FAMILY_NAMES))
+        ]
+
+    def _recommendations(self) -> Iterator[str]:
+        for level, view in self.rankings:
+            if text := self._recommended(level, view):
+                of_view = f" ({VIEWS[view]})" * (len(self.views) > 1)
+                yield f"{_TASKS[level]}{of_view}: {text}"
+
+    def _recommended(self, level: str, view: View) -> str:
+        """Return the metrics that no test places below the leader, and those not above chance.
+
+        Empty for a sample, which is not evidence, and without intervals and tests.
+        """
+        key, ranked = self.rankings[level, view]
+        lows = {
+            figure.metric: figure.low
+            for figure in self.figures
+            if (figure.level, figure.human, figure.statistic) == (level, view, key)
+            and figure.metric in ranked.values
+        }
+        # A single metric leaves no choice, and without tests and intervals there is no basis.
+        untested = not ranked.tests.names or any(map(math.isnan, lows.values()))
+        if not ranked.values or self.comparison.benchmark.sample or untested:
+            return ""
+        first = next(iter(ranked.values))
+        p_values = {other: ranked.tests.p(first, other) for other in ranked.values}
+        level_with = [
+            name
+            for name, p in p_values.items()
+            if name == first or (p is not None and p > ranked.tests.level)
+        ]
+        floors = self._floors(level, view, key)
+        # A metric is listed under the first floor that its interval does not clear. The simplest
+        # rival is the floor that the others are compared with.
+        rivals = [name for name in lows if name.partition(":")[0] == "changes"]
+        below: dict[str, list[str]] = {}
+        for name, low in lows.items():
+            reached = next((words for words, floor in floors.items() if low <= floor), "")
+            if reached and name not in rivals:
+                below.setdefault(reached, []).append(name)
+        weak = {name for names in below.values() for name in names}
+        useful = [name for name in level_with if name not in weak and name not in rivals]
+        text = f"use {listed(useful, 'or')}" if useful else "no metric can be recommended"
+        if len(useful) > 1:
+            text += " (no test places them below the leader)"
+        for words, names in below.items():
+            confidence = f"{100 * ranked.confidence:g}%"
+            text += f". Not above {words} by their {confidence} intervals: {listed(names)}"
+        return f"{text}."
+
+    def _floors(self, level: str, view: View, key: str) -> dict[str, float]:
+        """Return what a metric has to exceed, by name: chance, then the simplest rival."""
+        entry = statistic(key, level)
+        floor = entry.chance or 0.0
+        floors = {f"chance ({entry.words} {floor:g})": floor}
+        copied = [
+            figure.value
+            for figure in self.figures
+            if (figure.level, figure.human, figure.statistic) == ("sentence", view, "accuracy")
+            and (figure.family, figure.metric) == ("chance", "copy-source")
+        ]
+        if level == "sentence" and copied and not math.isnan(likeness := copied[0]):
+            # Similarity to the source, negated, counts the changes: it is right where the other is
+            # wrong.
+            if likeness >= 0.5:
+                floors[f"similarity to the source ({number(likeness)})"] = likeness
+            elif self.comparison.settings.ties == "half":
+                floors[f"counting the changes ({number(1 - likeness)})"] = 1 - likeness
+        return floors
+
+    @cached_property
+    def of_edits(self) -> Statement | None:
+        """Which metric distinguishes valid from invalid edits best; None without edits."""
+        by_auc = Ranked(self.values("edit", "edit", "auc"))
+        if not by_auc.values:
             return None
-        i, j = map(self.test["metrics"].index, (one, other))
-        p: float | None = self.test["adjusted"][i][j]
-        return p
+        best = by_auc.leaders
+        separates = "separates" if len(best) == 1 else "separate"
+        text = f"{listed(best)} {separates} valid from invalid edits best: AUC "
+        text += f"{number(by_auc.values[best[0]])} (chance 0.5"
+        for figure in self.figures:
+            people = (figure.level, figure.family, figure.statistic) == ("edit", "humans", "auc")
+            if people and not math.isnan(figure.value):
+                text += f", one annotator by another {number(figure.value)}"
+        return Statement("Edit level", f"{text}).", folded=True)
 
-    def paired(self, one: str, other: str) -> str:
-        """Return the paired interval of a metric's lead over another; "" if there is none."""
-        over = (self.document.get("uncertainty") or {}).get("over", "")
-        place = (self.view, self.level, self.measure, {one, other})
-        for gap in self.document.get("differences") or ():
-            pair = {gap["first"], gap["second"]}
-            bounds = gap["ci95"].get(over)
-            if (gap["human"], gap["level"], gap["statistic"], pair) == place and bounds:
-                # The interval is that of the first metric's lead; the other's is its mirror image.
-                low, high = bounds if gap["first"] == one else [b and -b for b in bounds[::-1]]
-                ends = f"{number(low)} to {number(high)}"
-                return "" if None in bounds else f" (paired {_confidence(self.document)}: {ends})"
-        return ""
+    def summary(self, view: View, consensus: Consensus | None) -> list[Statement]:
+        """Return the statements on one view that a reader should see first.
 
+        Args:
+            consensus: how far the camps agree on judged pairs.
+        """
+        statements = [
+            Statement("System level", self._leader("system", view)),
+            Statement("Sentence level", self._leader("sentence", view)),
+            *(Statement(task, self._recommended(level, view)) for level, task in _TASKS.items()),
+            Statement("People", self._two_annotators(view)),
+            Statement("Where they agree", self._agreement(consensus), True),
+        ]
+        return [statement for statement in statements if statement.text]
 
-def values_by(document: Document, view: str, level: str, measure: str) -> dict[str, float]:
-    """Return the metrics' values of a measure, best first; undefined ones are left out."""
-    values = {
-        row["metric"]: float(value)
-        for row in document["rows"]
-        if row["human"] == view and (value := (row.get(level) or {}).get(measure)) is not None
-    }
-    return dict(sorted(values.items(), key=lambda item: -item[1]))
+    def _two_annotators(self, view: View) -> str:
+        """Return how far people agree, and how far metrics could and do agree on the same pairs."""
+        people = self.comparison.annotators.get(view)
+        if people is None or not self.values("sentence", view, "accuracy"):
+            return ""
+        agreed = people.agreement
+        if math.isnan(agreed.accuracy):
+            return ""
+        text = f"Two annotators agree on {percent(agreed.accuracy)} of {number(agreed.decided)}"
+        parts = []
+        if not math.isnan(agreed.perfect):
+            ends = f"{percent(agreed.accuracy)} to {percent(agreed.perfect)}"
+            parts.append(f"a perfect metric would on {ends}")
+        accuracies = {
+            self.shown(result.label): result.doubly_judged.accuracy
+            for result in self.comparison.results
+            if result.view == view and result.doubly_judged is not None
+        }
+        if accuracies:
+            ranked = Ranked(dict(sorted(accuracies.items(), key=lambda item: -item[1])))
+            best = ranked.leaders
+            do = "does" if len(best) == 1 else "do"
+            parts.append(f"{listed(best)} {do} on {percent(accuracies[best[0]])}")
+        return "; ".join([f"{text} pairs", *([", ".join(parts)] if parts else [])]) + "."
 
-
-def _best(values: Mapping[str, float]) -> tuple[list[str], float]:
-    """Return the names whose value, as shown, is the largest, and that value."""
-    top = max(values.values())
-    return [name for name, value in values.items() if top - value < _SAME], top
-
-
-def is_compared(row: Mapping[str, Any]) -> bool:
-    """Return True if a row has a figure above the edit level."""
-    return bool(row.get("system") or row.get("sentence"))
-
-
-def _confidence(document: Document) -> str:
-    return f"{100 * (document.get('uncertainty') or {}).get('confidence', 0.95):g}%"
-
-
-def significance_level(document: Document) -> float:
-    """Return the significance level of the document's clusters and tests; 0.05 by default."""
-    return float((document.get("uncertainty") or {}).get("level", 0.05))
-
-
-def summarise(document: Document, view: str, consensus: Consensus | None) -> list[Statement]:
-    """Return the statements on one view that a reader should see first.
-
-    Args:
-        document: the result of `compare`, as in its JSON output.
-        view: the view of the human judgments.
-        consensus: how far the camps agree on judged pairs.
-    """
-    statements = [
-        Statement("System level", _leader(Standing.of(document, view, "system"))),
-        Statement("Sentence level", _leader(Standing.of(document, view, "sentence"))),
-        *(
-            Statement(task, _recommended(Standing.of(document, view, level)))
-            for level, task in _TASKS.items()
-        ),
-        Statement("People", _two_annotators(document, view)),
-        Statement("Where they agree", _agreement(document, consensus), True),
-    ]
-    return [statement for statement in statements if statement.text]
-
-
-def _leader(standing: Standing) -> str:
-    """Return who leads a level, by how much and how certainly, and who leads by other measures."""
-    document, view, level = standing.document, standing.view, standing.level
-    metrics = list(standing.values)
-    if not metrics:
-        compared = any(row["human"] == view and row.get(level) for row in document["rows"])
-        return "No metric can be ranked: too few systems, or constant scores." if compared else ""
-    leaders, top = _best(standing.values)
-    head = f"{SHOWN_MEASURES[standing.measure]} {number(top)}"
-    if len(metrics) == 1:
-        return f"{metrics[0]}, the only metric: {head}."
-    paired = standing.paired(metrics[0], metrics[1])
-    if len(leaders) > 1:
-        shared = paired if len(leaders) == 2 else ""
-        text = f"{listed(leaders)} share the lead: {head}{shared}."
-    else:
-        gap = number(top - standing.values[metrics[1]])
-        text = (
-            f"{metrics[0]} leads: {head}, {gap} ahead of {metrics[1]}{paired}, "
-            f"{_significance(standing)}."
-        )
-    return f"{text} {_other_leaders(standing, leaders)}".strip()
-
-
-def _significance(standing: Standing) -> str:
-    first, *others = standing.values
-    p_values = {other: standing.p_value(first, other) for other in others}
-    return certainty(p_values, standing.test_name, significance_level(standing.document))
+    def _agreement(self, consensus: Consensus | None) -> str:
+        """Return on how many judged pairs the camps agree, and who is right on the others."""
+        if consensus is None or not consensus.pairs:
+            return ""
+        families = {result.family for result in self.comparison.results}
+        who = "families" if len(families) > 1 else "metrics"
+        share = percent(consensus.united / consensus.pairs)
+        text = f"All {who} agree on {share} of {number(consensus.pairs)} judged pairs"
+        if consensus.united:
+            text += f"; people agree with them on {percent(consensus.right)} of these"
+        defined = {n: r for n, r in consensus.split_right.items() if not math.isnan(r)}
+        if defined:
+            best = max(defined, key=lambda name: defined[name])
+            name = FAMILY_NAMES.get(best, self.shown(best))
+            text += f". On the others {name} is right most often ({percent(defined[best])})"
+        return text + "."
 
 
 def certainty(p_values: Mapping[str, float | None], test: str, level: float) -> str:
-    """Return how certain a lead is: `not significant (p = 0.210, Holm), nor against green`.
-
-    Args:
-        p_values: corrected p-value of the leader's difference from each of the others, the nearest
-            first; None or NaN if it was not tested.
-        level: the significance level.
-    """
-    tested = {name: None if p is None or math.isnan(p) else p for name, p in p_values.items()}
-    p = next(iter(tested.values()))
-    if p is None:
-        return "not tested"
-    how = f"{p_value(p)}, {test}" if test else p_value(p)
-    if p <= level:
-        return f"significant ({how})"
-    # A metric that was not tested cannot be called worse.
-    level_with = [name for name, value in tested.items() if value is None or value > level]
-    if len(level_with) == len(tested) > 1:
-        return f"not significant ({how}), nor against any other"
-    more = f", nor against {listed(level_with[1:])}" if len(level_with) > 1 else ""
-    return f"not significant ({how}){more}"
-
-
-def _other_leaders(standing: Standing, leaders: Sequence[str]) -> str:
-    """Return who leads by the other measures of a level, if it is a different metric."""
-    from gecjury.metaeval.result import SYSTEM_STATISTICS
-
-    others: dict[str, list[str]] = {}
-    for measure in SYSTEM_STATISTICS if standing.level == "system" else ():
-        values = values_by(standing.document, standing.view, "system", measure)
-        if measure != standing.measure and values:
-            names, top = _best(values)
-            if not set(names) & set(leaders):
-                word = "SPA" if measure == "spa" else SHOWN_MEASURES.get(measure, measure)
-                others.setdefault(listed(names), []).append(f"{word} {number(top)}")
-    parts = [f"{name} leads by {listed(measures)}" for name, measures in others.items()]
-    return f"But {'; '.join(parts)}." if parts else ""
-
-
-def _two_annotators(document: Document, view: str) -> str:
-    """Return how far people agree, and how far metrics could and do agree on the same pairs."""
-    people = (document.get("ceiling") or {}).get(view) or {}
-    agreed, perfect = people.get("accuracy"), people.get("perfect")
-    if agreed is None or not values_by(document, view, "sentence", "accuracy"):
-        return ""
-    text = f"Two annotators agree on {percent(agreed)} of {number(people['decided'])} pairs"
-    parts = []
-    if perfect is not None:
-        parts.append(f"a perfect metric would on {percent(agreed)} to {percent(perfect)}")
-    accuracies = {
-        row["metric"]: row["sentence"]["doubly_judged"]["accuracy"]
-        for row in document["rows"]
-        if row["human"] == view and (row.get("sentence") or {}).get("doubly_judged")
-    }
-    if accuracies:
-        names, best = _best(accuracies)
-        parts.append(f"{listed(names)} {'does' if len(names) == 1 else 'do'} on {percent(best)}")
-    return "; ".join([text, ", ".join(parts)]) + "." if parts else f"{text}."
-
-
-def _agreement(document: Document, consensus: Consensus | None) -> str:
-    """Return on how many judged pairs the camps agree, and who is right on the others."""
-    if consensus is None or not consensus.pairs:
-        return ""
-    who = "families" if len({row["family"] for row in document["rows"]}) > 1 else "metrics"
-    share = percent(consensus.united / consensus.pairs)
-    text = f"All {who} agree on {share} of {number(consensus.pairs)} judged pairs"
-    if consensus.united:
-        text += f"; people agree with them on {percent(consensus.right)} of these"
-    defined = {n: r for n, r in consensus.split_right.items() if not math.isnan(r)}
-    if defined:
-        best = max(defined, key=lambda name: defined[name])
-        name = FAMILY_NAMES.get(best, best)
-        text += f". On the others {name} is right most often ({percent(defined[best])})"
-    return text + "."
-
-
-def views_of(document: Document) -> list[View]:
-    """Return the views of the human judgments that a comparison was made with."""
-    from gecjury.benchmarks.table import View
-
-    return [view for view in get_args(View) if view in document["human_scores"]]
-
-
-def verdict(document: Document) -> list[str]:
-    """Return the sentences that answer a comparison, the most important first.
-
-    They say who leads at each level, by how much and how certainly, how the families compare, and
-    which metrics to use. Metrics are called by their shortest distinct names.
-
-    Args:
-        document: the result of `compare` as plain JSON values.
-    """
-    views = views_of(document)
-    sentences = [
-        f"{place}: {text}"
-        for level in ("system", "sentence")
-        for view in views
-        if (text := _leader(Standing.of(document, view, level)))
-        and (place := _place(level, view, views))
-    ]
-    if statement := edit_statement(document):
-        sentences.append(f"{statement.topic}: {statement.text}")
-    if document.get("sample"):
-        sentences.insert(0, _SAMPLE)
-    sentences += [*family_contrast(document), *recommendations(document)]
-    names = short_names(row["metric"] for row in document["rows"])
-    return [shortly(sentence, names) for sentence in sentences]
-
-
-def _place(level: str, view: str, views: Sequence[str]) -> str:
-    """Return the words for a level, with the kind of judgments if there are several."""
-    return f"{level.capitalize()} level" + f", {VIEWS[view]}" * (len(views) > 1)
-
-
-def family_contrast(document: Document) -> list[str]:
-    """Return a sentence for each level and view on the best metrics of the families.
-
-    The list is empty if all metrics are of one family.
-    """
-    sentences = []
-    views = views_of(document)
-    families = {row["metric"]: row["family"] for row in document["rows"]}
-    for level in ("system", "sentence"):
-        for view in views:
-            standing = Standing.of(document, view, level)
-            best: dict[str, str] = {}
-            for metric in standing.values:
-                best.setdefault(families[metric], metric)
-            if len(best) > 1:
-                place = _place(level, view, views)
-                sentences.append(f"{place}, best of each family: {_contrast(standing, best)}.")
-    return sentences
-
-
-def _contrast(standing: Standing, best: Mapping[str, str]) -> str:
-    """Return how far apart the best families are, given the best metric of each, best first."""
-    named = {metric: f"{FAMILY_NAMES.get(f, f)} {metric}" for f, metric in best.items()}
-    first, second, *others = named
-    p_values = {second: standing.p_value(first, second)}
-    certain = certainty(p_values, standing.test_name, significance_level(standing.document))
-    text = (
-        f"{named[first]} ({SHOWN_MEASURES[standing.measure]} {number(standing.values[first])}) is "
-        f"{number(standing.values[first] - standing.values[second])} ahead of {named[second]}"
-        f"{standing.paired(first, second)}, {certain}"
-    )
-    rest = [f"{named[metric]} has {number(standing.values[metric])}" for metric in others]
-    return "; ".join([text, listed(rest)]) if rest else text
-
-
-_TASKS = {"system": "To rank systems", "sentence": "To order corrections of a sentence"}
-
-
-def recommendations(document: Document) -> list[str]:
-    """Return which metrics to use for each task and which not, judging by tests and intervals.
-
-    The list is empty for a sample, which is not evidence, and without intervals and tests.
-    """
-    views = views_of(document)
-    return [
-        f"{_TASKS[level]}{f' ({VIEWS[view]})' * (len(views) > 1)}: {text}"
-        for level in _TASKS
-        for view in views
-        if (text := _recommended(Standing.of(document, view, level)))
-    ]
-
-
-def _recommended(standing: Standing) -> str:
-    """Return the metrics that no test places below the leader, and those not above chance."""
-    first, limit = next(iter(standing.values), ""), significance_level(standing.document)
-    lows = {
-        row["metric"]: ((row[standing.level].get("ci95") or {}).get(standing.measure) or [None])[0]
-        for row in standing.document["rows"]
-        if row["human"] == standing.view and row["metric"] in standing.values
-    }
-    # A single metric leaves no choice, and without tests and intervals there is no basis for one.
-    untested = standing.test is None or None in lows.values()
-    if not standing.values or standing.document.get("sample") or untested:
-        return ""
-    p_values = {other: standing.p_value(first, other) for other in standing.values}
-    level_with = [m for m, p in p_values.items() if m == first or (p is not None and p > limit)]
-    floors = _floors(standing)
-    # A metric is listed under the first floor that its interval does not clear.
-    below: dict[str, list[str]] = {}
-    rivals = [metric for metric in lows if metric.partition(":")[0] == "changes"]
-    for metric, low in lows.items():
-        # The simplest rival is the floor that the others are compared with.
-        if metric in rivals:
-            continue
-        if reached := next((words for words, floor in floors.items() if low <= floor), ""):
-            below.setdefault(reached, []).append(metric)
-    weak = {metric for metrics in below.values() for metric in metrics}
-    useful = [metric for metric in level_with if metric not in weak and metric not in rivals]
-    text = f"use {listed(useful, 'or')}" if useful else "no metric can be recommended"
-    if len(useful) > 1:
-        text += " (no test places them below the leader)"
-    confidence = _confidence(standing.document)
-    for words, metrics in below.items():
-        text += f". Not above {words} by their {confidence} intervals: {listed(metrics)}"
-    return f"{text}."
-
-
-def _floors(standing: Standing) -> dict[str, float]:
-    """Return the floors that a metric has to exceed, by name: chance, then the simplest rival."""
-    share = standing.measure in ("accuracy", "spa", "pairwise_accuracy")
-    floor = 0.5 if share else 0.0
-    floors = {f"chance ({SHOWN_MEASURES[standing.measure]} {floor:g})": floor}
-    chance = (standing.document.get("chance") or {}).get("copy-source") or {}
-    copied = (chance.get("human") or {}).get(standing.view, {}).get("sentence") or {}
-    if standing.level == "sentence" and copied.get("accuracy") is not None:
-        # Similarity to the source, negated, counts the changes: it is right where the other is
-        # wrong.
-        likeness = copied["accuracy"]
-        if likeness >= 0.5:
-            floors[f"similarity to the source ({number(likeness)})"] = likeness
-        elif standing.document["ties"] == "half":
-            floors[f"counting the changes ({number(1 - likeness)})"] = 1 - likeness
-    return floors
-
-
-def edit_statement(document: Document) -> Statement | None:
-    """Return which metric distinguishes valid from invalid edits best; None without edits."""
-    aucs = {
-        row["metric"]: float(row["edit"]["auc"])
-        for row in document["rows"]
-        if row.get("edit") and row["edit"].get("auc") is not None
-    }
-    if not aucs:
-        return None
-    names, top = _best(aucs)
-    text = (
-        f"{listed(names)} {'separates' if len(names) == 1 else 'separate'} valid from invalid "
-        f"edits best: AUC {number(top)} (chance 0.5"
-    )
-    ceiling = (document.get("edit_ceiling") or {}).get("auc")
-    if ceiling is not None:
-        text += f", one annotator by another {number(ceiling)}"
-    return Statement("Edit level", f"{text}).", folded=True)
+    """Return how certain a lead is; see `gecjury.report.verdict.Ranked.certainty`."""
+    names = ["", *p_values]
+    rows: Sequence[Sequence[float | None]] = [[None, *p_values.values()]]
+    return Ranked({}, tests=PairedTests(names, rows, test, level)).certainty("", [*p_values])

@@ -1,55 +1,31 @@
-"""Options of a metric, derived from its settings and docstrings."""
+"""Options of metrics: those that a metric has, and how a user writes them."""
 
 from __future__ import annotations
 
 import re
-import types
-import typing
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gecjury.core.errors import OptionError, nearest
-from gecjury.core.settings import attributes_of
-from gecjury.scoring.scorer import Scorer
+from gecjury.core.errors import OptionError
+from gecjury.core.settings import Option, options_of
 
-_LARGEST = 2**63 - 1
+if TYPE_CHECKING:
+    from gecjury.scoring.scorer import Scorer
+
 _OWN_FILE = re.compile(r"([^=,]+?\.py:\w+)(?::(.*))?", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Option:
-    """An option of a metric.
-
-    Attributes:
-        option: name on the command line.
-        default: the value if the option is not given.
-        expected: kind of value, or the valid values.
-        meaning: description; empty if its class has none.
-    """
-
-    option: str
-    default: object
-    expected: str
-    meaning: str
-
-
-def options_of(scorer: Scorer) -> list[Option]:
-    """Return every option of a metric, in order."""
-    hints = typing.get_type_hints(type(scorer))
-    meanings: dict[str, str] = {}
-    # Base classes first: a subclass may redefine the description of an inherited setting.
-    for base in reversed(type(scorer).__mro__):
-        meanings |= attributes_of(base.__doc__ or "")
-    return [
-        Option(
-            scorer.typed.get(field.name, field.name),
-            getattr(scorer, field.name),
-            expected(hints[field.name]),
-            meanings.get(field.name, ""),
-        )
-        for field in fields(scorer)
-    ]
+@cache
+def metric_options(metric: type[Scorer]) -> dict[str, Option]:
+    """Return the options of a metric by name, in the order of its settings."""
+    return {
+        option.keyword: replace(option, label=f"{metric.name}: {option.keyword}=")
+        for option in options_of(metric)
+        if "." not in option.path  # held scores, which are no setting
+    }
 
 
 def split_name(text: str) -> tuple[str, str]:
@@ -147,77 +123,3 @@ def _last_part(setting: str) -> str:
         return setting
     last = re.split(r"[/\\](?!,)", value.rstrip("/"))[-1]
     return f"{key}={last}"
-
-
-def convert(value: object, hint: object, where: str) -> object:
-    """Convert the value of an option to its setting's type.
-
-    Args:
-        value: text from the command line, or a Python value.
-        hint: the type of the setting.
-        where: names the option in errors.
-
-    Raises:
-        OptionError: the value is invalid.
-    """
-    kinds = _kinds(hint)
-    if value is None and type(None) in kinds:
-        return None
-    if typing.get_origin(hint) is typing.Literal:
-        choices = typing.get_args(hint)
-        if value not in choices:
-            close = nearest(str(value)[:60], map(str, choices))
-            raise OptionError(
-                f"{where}: {value!r:.60} is not one of {', '.join(map(str, choices))}"
-                + (f"; {close}" if close.startswith("did") else "")
-            )
-        return value
-    if not isinstance(value, str):
-        # By exact type, since True is an int in Python.
-        if type(value) in kinds:
-            return value
-        if type(value) is int and float in kinds:
-            return float(value)
-        raise OptionError(f"{where}: {value!r} is not of the kind {_kind_names(kinds)}")
-    if value == "none" and type(None) in kinds:
-        return None
-    # In the order of the union, so that `int | str` reads 3 as a number.
-    for kind in kinds:
-        try:
-            read = _read(value, kind)
-        except ValueError:
-            continue
-        if isinstance(read, int) and abs(read) > _LARGEST:
-            raise OptionError(f"{where}: {value:.30}... is too large; expected a smaller number")
-        return read
-    marks = set(value) & set("“”„‟‘’‚‛«»\"'")
-    hint = "; leave out the quotation marks" if marks else ""
-    raise OptionError(f"{where}: {value!r:.60} is not of the kind {_kind_names(kinds)}{hint}")
-
-
-def _kinds(hint: object) -> tuple[object, ...]:
-    """Return the types of a union, or the single type."""
-    union = typing.get_origin(hint) in (typing.Union, types.UnionType)
-    return typing.get_args(hint) if union else (hint,)
-
-
-def expected(hint: object) -> str:
-    """Describe the values that an option may have."""
-    if typing.get_origin(hint) is typing.Literal:
-        return ", ".join(map(str, typing.get_args(hint)))
-    return _kind_names(_kinds(hint))
-
-
-def _kind_names(kinds: tuple[object, ...]) -> str:
-    words = {bool: "true/false", int: "whole number", float: "number", str: "text"}
-    return " or ".join(words[k] for k in kinds if isinstance(k, type) and k in words)
-
-
-def _read(text: str, kind: object) -> object:
-    if kind is bool:
-        if text.lower() not in ("true", "false"):
-            raise ValueError(text)
-        return text.lower() == "true"
-    if kind not in (int, float, str):
-        raise ValueError(text)
-    return kind(text)

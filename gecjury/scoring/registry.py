@@ -20,7 +20,7 @@ import sys
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -47,7 +47,7 @@ from gecjury.core.errors import (
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import user_path
 from gecjury.corpus.corpus import Corpus
-from gecjury.scoring.options import convert, is_own_file, parse
+from gecjury.scoring.options import is_own_file, metric_options, parse
 from gecjury.scoring.scorer import Ability, MeanScorer, Scorer
 from gecjury.scoring.scores import Statistics
 from gecjury.scoring.signature import OWN_MODULES, file_digest, file_of, is_own_code
@@ -286,30 +286,16 @@ def load(metric: Metric, /, **options: object) -> Scorer:
         MissingExtraError: a package is not installed.
     """
     if isinstance(metric, Scorer):
-        return replace(metric, **options)
+        return replace(metric, **_settings(type(metric), options))
     if isinstance(metric, str):
         plain, named = parse(metric)
         metric_class = scorer_class(plain)
     else:
         metric_class, named = _own_class(metric), {}
         plain = metric_class.name
-    # Only the fields of a metric's dataclass can be set; other names are refused.
-    settings = {field.name: field for field in fields(metric_class)}
-    hints = typing.get_type_hints(metric_class)
-    # An option may be given by its own name or by that of its field.
-    field_of = {typed: field for field, typed in metric_class.typed.items()}
-    values: dict[str, object] = {}
-    for raw_key, value in {**named, **options}.items():
-        key = raw_key.replace("-", "_")
-        key = field_of.get(key, key)
-        if key not in settings:
-            names = [metric_class.typed.get(setting, setting) for setting in settings]
-            if instead := gone.SETTINGS.get((plain, key)):
-                raise OptionError(f"{plain}:{key} is gone: {instead}")
-            raise OptionError(f"{plain} has no option {raw_key!r:.60}: {nearest(key[:60], names)}")
-        values[key] = convert(value, hints[key], f"{plain}: option {raw_key}")
+    values = _settings(metric_class, {**named, **options})
     try:
-        scorer = metric_class(**values)
+        return metric_class(**values)
     except ModuleNotFoundError as error:
         # Our extras do not install what another package's metric needs.
         raise missing_extra(plain, family_of(metric_class.__module__), error) from None
@@ -317,13 +303,26 @@ def load(metric: Metric, /, **options: object) -> Scorer:
         raise
     except (TypeError, ValueError) as error:
         raise OptionError(f"{plain}: {error}") from None
-    # Most metrics report themselves what they expect; the others cannot use such a value either.
-    for key, value in values.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            raise OptionError(
-                f"{plain}: option {key}: {value} is not finite; expected a finite number"
-            )
-    return scorer
+
+
+def _settings(metric: type[Scorer], named: Mapping[str, object]) -> dict[str, Any]:
+    """Return the settings that a metric's options describe, by field.
+
+    Args:
+        named: text or Python values by the name of the option or of its field.
+    """
+    known = metric_options(metric)
+    by_name = {one.path: one for one in known.values()} | known
+    values = {}
+    for key, value in named.items():
+        name = key.replace("-", "_")
+        if name not in by_name:
+            if instead := gone.SETTINGS.get((metric.name, name)):
+                raise OptionError(f"{metric.name}:{name} is gone: {instead}")
+            hint = nearest(name[:60], known)
+            raise OptionError(f"{metric.name} has no option {key!r:.60}: {hint}")
+        values[by_name[name].path] = by_name[name].read_all(value)
+    return values
 
 
 def load_all(metrics: Metric | Sequence[Metric]) -> list[Scorer]:

@@ -33,13 +33,14 @@ from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray, IntArray, blocks
 from gecjury.core.errors import GecjuryError, InputError, OptionError, failure_in, raised_by_code
-from gecjury.core.runtime import Runtime, SilentProgress
+from gecjury.core.runtime import Progress, Runtime
 from gecjury.corpus.corpus import Corpus, Group, corpus_of_texts, distinct_groups
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.languages.language import ENGLISH
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.corpus.tokens import language_signature
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
+from gecjury.scoring.options import metric_options
 from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import (
     Setting,
@@ -73,8 +74,6 @@ class Scorer(ABC):
     - `part_names`: what `parts` returns for every sentence in addition to its score.
     - `version`: behaviour version, raised when scores change.
     - `packages`: distributions whose version can change a score.
-    - `typed`: option names of settings that differ from the name of the field. The signature keeps
-      the field's name, so that scores in files are still found.
     - `must_name`: options that scoring requires, with what they name (`model`).
     - `score_options`: settings that are only used to compute scores from statistics, so that other
       values of them need no new pass over the corpus.
@@ -96,11 +95,19 @@ class Scorer(ABC):
     part_names: ClassVar[tuple[str, ...]] = ()
     version: ClassVar[int] = 1
     packages: ClassVar[tuple[str, ...]] = ()
-    typed: ClassVar[Mapping[str, str]] = {}
     must_name: ClassVar[Mapping[str, str]] = {}
     later_settings: ClassVar[frozenset[str]] = frozenset()
     score_options: ClassVar[frozenset[str]] = frozenset()
     tuning: ClassVar[Mapping[str, str]] = {}
+
+    def __post_init__(self) -> None:
+        """Refuse values that are out of the bounds of an option.
+
+        Raises:
+            OptionError: names the option, the value and what is expected.
+        """
+        for option in metric_options(type(self)).values():
+            option.check(getattr(self, option.path))
 
     @abstractmethod
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
@@ -369,7 +376,9 @@ class Scorer(ABC):
         if not any(f.default is MISSING and f.default_factory is MISSING for f in fields(self)):
             usual = type(self)().settings()
             kept = {key: value for key, value in kept.items() if value != usual.get(key, MISSING)}
-        return {self.typed.get(key, key): value for key, value in kept.items()}
+        # The signature has the names of fields, of which few differ from those of options.
+        names = {option.path: name for name, option in metric_options(type(self)).items()}
+        return {names.get(key, key): value for key, value in kept.items()}
 
     def read(self, corpus: Corpus) -> Corpus:
         """Return the corpus as the metric reads it: in tokens, or as written."""
@@ -444,7 +453,7 @@ class Scorer(ABC):
 
     def _counted_parts(self, corpus: Corpus, runtime: Runtime) -> Iterator[Any]:
         """Yield the result of `count_part` for each part of a corpus on disk, one at a time."""
-        bare = replace(runtime, progress=SilentProgress())
+        bare = replace(runtime, progress=Progress())
         with runtime.progress.task(self.name, len(corpus)) as bar:
             for rows in blocks(len(corpus), 1, _PART):
                 yield self.count_part(corpus.take(range(rows.start, rows.stop)), bare)

@@ -63,9 +63,9 @@ class Resampling:
 
     over: Over = option("both", "--resample")
     resamples: int = option(1000, metavar="B", least=1, most=MOST_RESAMPLES)
-    confidence: float = option(0.95, metavar="C", within=(0, 1))
+    confidence: float = option(0.95, metavar="C", above=0, below=1)
     permutations: int = option(PERMUTATIONS, metavar="K", least=1, most=MOST_RESAMPLES)
-    level: float = option(0.05, metavar="P", within=(0, 1))
+    level: float = option(0.05, metavar="P", above=0, below=1)
 
     def __post_init__(self) -> None:
         check(self)

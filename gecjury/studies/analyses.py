@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -33,7 +33,7 @@ Layout = Literal["pca", "tsne"]
 """A method of laying out vectors in the plane."""
 
 _POOLINGS: tuple[Pooling, ...] = ("mean", "cls")
-_COLUMNS = (Column("pearson", "r"), Column("spearman", "ρ"))
+_COLUMNS = (Column("pearson"), Column("spearman"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,16 +137,17 @@ class Edits(Analysis):
             name: sum(len(counted_edits(line)) for line in lines)
             for name, lines in edits.systems.items()
         }
-        rows: list[dict[str, Any]] = [
-            {"system": name, "edits": count, "per_sentence": count / len(corpus)}
-            for name, count in sorted(counts.items(), key=lambda pair: pair[1])
+        counts = dict(sorted(counts.items(), key=lambda pair: pair[1]))
+        means = {name: count / len(corpus) for name, count in counts.items()}
+        rows = [
+            {"system": name, "edits": count, "per_sentence": means[name]}
+            for name, count in counts.items()
         ]
         columns = [Column("system"), Column("edits"), Column("per_sentence", "edits a sentence")]
-        names, heights = [row["system"] for row in rows], [row["per_sentence"] for row in rows]
         return self.result(
             work,
             [Table(columns, rows, "Edits a sentence", name="rows")],
-            partial(bars, names, heights, label="edits a sentence"),
+            partial(bars, list(means), list(means.values()), label="edits a sentence"),
         )
 
 
@@ -180,7 +181,7 @@ class Scatter(JudgedAnalysis):
         names = short_names(groups)
         named = {names[label]: cloud for label, cloud in groups.items()}
         columns = [Column(key) for key in ("metric", "system", "human", "score")]
-        short = [Column("metric"), Column("pearson", "r"), Column("spearman", "ρ")]
+        short = [Column("metric"), *_COLUMNS]
         labels = (f"human ({kind})", "metric (TrueSkill)")
         return self.result(
             work,
@@ -220,26 +221,36 @@ class Norms(Analysis):
         """Measure the edit vectors (the paper's table 3), the smallest mean first."""
         corpus = self.corpus(work)
         edits, vectors = _metric(self, work).vectors_of(corpus, work.runtime)
-        rows = type_norms([short_type(edit.type) for _, _, edit in edits], vectors, self.min_count)
+        norms = type_norms([short_type(edit.type) for _, _, edit in edits], vectors, self.min_count)
         columns = [Column("type"), Column("edits"), Column("mean"), Column("stdev")]
         note = f"{len(edits)} edits of {len(corpus.systems)} systems; types with "
         note += f"{self.min_count} or more"
         return self.result(
             work,
-            [Table(columns, rows, "Norms of edit vectors", [note], "rows")],
+            [Table(columns, [*map(asdict, norms)], "Norms of edit vectors", [note], "rows")],
             partial(
                 bars,
-                [row["type"] for row in rows],
-                [row["mean"] for row in rows],
+                [norm.type for norm in norms],
+                [norm.mean for norm in norms],
                 label="L2 norm of edit vectors (mean and standard deviation)",
-                errors=[row["stdev"] for row in rows],
+                errors=[norm.stdev for norm in norms],
             ),
             edits=len(edits),
         )
 
 
-def type_norms(types: Sequence[str], vectors: FloatArray, least: int) -> list[dict[str, Any]]:
-    """Return one record per error type: the number of edits, mean and deviation of their norms.
+@dataclass(frozen=True)
+class TypeNorm:
+    """Mean and standard deviation of the norms of the edits of a type."""
+
+    type: str
+    edits: int
+    mean: float
+    stdev: float
+
+
+def type_norms(types: Sequence[str], vectors: FloatArray, least: int) -> list[TypeNorm]:
+    """Return the norms of edits by error type, the smallest mean first.
 
     Args:
         types: types of the edits.
@@ -250,12 +261,12 @@ def type_norms(types: Sequence[str], vectors: FloatArray, least: int) -> list[di
         InputError: no type occurs that often.
     """
     norms = np.linalg.norm(vectors, axis=1)
-    rows = []
-    for kind in _common(types, least):
-        lengths = norms[np.array(types) == kind]
-        mean, stdev = float(lengths.mean()), float(lengths.std())
-        rows.append({"type": kind, "edits": len(lengths), "mean": mean, "stdev": stdev})
-    return sorted(rows, key=lambda row: row["mean"])
+    lengths = {kind: norms[np.array(types) == kind] for kind in _common(types, least)}
+    of_types = [
+        TypeNorm(kind, len(own), float(own.mean()), float(own.std()))
+        for kind, own in lengths.items()
+    ]
+    return sorted(of_types, key=lambda norm: norm.mean)
 
 
 def short_type(kind: str) -> str:
@@ -356,7 +367,7 @@ class _Variants(JudgedAnalysis):
         """Correlate every variant's scores, by TrueSkill, with human scores.
 
         Args:
-            settings: settings of each variant.
+            settings: settings of each variant, in the order of the columns.
             sentences: scores, variants × systems × sentences.
             columns: columns of the settings; the last is the axis of the figure, and the others
                 distinguish the curves.
@@ -365,36 +376,40 @@ class _Variants(JudgedAnalysis):
         kind, target = self.human(work)
         # TrueSkill uses sentence scores only, so no corpus score is needed.
         nothing = np.full(len(target), np.nan)
-        rows: list[dict[str, Any]] = []
+        scores = [aggregate_scores("trueskill", table, nothing) for table in sentences]
+        figures = [(pearson(target, one), spearman(target, one)) for one in scores]
         curves: dict[str, tuple[list[float], list[float]]] = {}
-        for setting, table in zip(settings, sentences, strict=True):
-            scores = aggregate_scores("trueskill", table, nothing)
-            figures = {"pearson": pearson(target, scores), "spearman": spearman(target, scores)}
-            rows.append({**setting, **figures})
-            for key, figure in figures.items():
+        for setting, both in zip(settings, figures, strict=True):
+            *others, at = setting.values()
+            for measure, figure in zip(("pearson", "spearman"), both, strict=True):
                 # One curve for each measure and each setting, except the one on the axis.
-                name = " ".join([*(setting[column.key] for column in columns[:-1]), key])
-                x, y = curves.setdefault(name, ([], []))
-                x.append(setting[columns[-1].key])
+                x, y = curves.setdefault(" ".join([*others, measure]), ([], []))
+                x.append(at)
                 y.append(figure)
-        best = best_variant(rows)
-        note = f"best: {named.format(**best)} (r {best['pearson']:.3f}, ρ {best['spearman']:.3f})"
+        rows = [
+            {**setting, "pearson": r, "spearman": rho}
+            for setting, (r, rho) in zip(settings, figures, strict=True)
+        ]
+        best = best_variant(figures)
+        note = "best: {} (r {:.3f}, ρ {:.3f})".format(
+            named.format(**settings[best]), *figures[best]
+        )
         title = f"{work.name}: UOT-ERRANT by TrueSkill against human {kind}"
         labels = (columns[-1].title, f"correlation with human {kind}")
         return self.result(
             work,
             [Table([*columns, *_COLUMNS], rows, title, [note], "rows")],
             partial(lines, curves, labels=labels),
-            best=best,
+            best=rows[best],
         )
 
 
-def best_variant(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the record with the best Pearson; among equals (to three digits), the best Spearman.
+def best_variant(figures: Sequence[tuple[float, float]]) -> int:
+    """Return which variant has the best Pearson; among equals (to three digits), best Spearman.
 
     The paper chooses in the same way (Goto et al. 2026, section 4.1).
     """
-    return max(rows, key=lambda row: (round(row["pearson"], 3), row["spearman"]))
+    return max(range(len(figures)), key=lambda n: (round(figures[n][0], 3), figures[n][1]))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,8 @@
 """Compare metrics of any family with a benchmark's human judgments: `gecjury compare`.
 
 Example:
-    >>> from gecjury import Compare, Resampling, compare
-    >>> settings = Compare(resampling=Resampling(over="none"))
-    >>> result = compare("sample", ["green", "changes"], settings)
+    >>> from gecjury import compare
+    >>> result = compare("sample", ["green", "changes"], human="edit", resample="none")
     >>> [row["metric"] for row in result.rows()][:2]
     ['green', 'changes']
 """
@@ -14,6 +13,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,19 +23,18 @@ from gecjury.benchmarks.table import View
 from gecjury.core.errors import OptionError, install_hint
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
-from gecjury.core.wording import shortly
+from gecjury.metaeval import study as metaeval
 from gecjury.metaeval.cautions import warning
-from gecjury.metaeval.comparison import Trial
+from gecjury.metaeval.comparison import checked, compared, plans
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Human, Level, Settings
 from gecjury.metaeval.tasks.comparison import TaskComparison, TaskTrial
 from gecjury.report.comparison import document, tables
-from gecjury.report.figure import figures_of
-from gecjury.report.result import Result, Table
-from gecjury.report.tables import plain
+from gecjury.report.result import Result
 from gecjury.report.tasks import task_document, task_tables, tasks_verdict
-from gecjury.report.words import family_contrast
+from gecjury.report.words import Answer
 from gecjury.scoring.scores import Plan
+from gecjury.stats.figure import Figure
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.inputs import Benchmarks, Inputs, Need, Sample
 from gecjury.studies.study import SCORES, Data, Output, Read, Study, Work, function_of, loaded
@@ -56,10 +55,19 @@ class Compared(Result):
     """Metrics compared with people, as tables, as a JSON document and as a page.
 
     Attributes:
-        comparison: the figures as typed objects.
+        answer: what the comparison says.
     """
 
-    comparison: Comparison = field(kw_only=True)
+    answer: Answer = field(kw_only=True)
+
+    @property
+    def comparison(self) -> Comparison:
+        """The comparison as typed objects."""
+        return self.answer.comparison
+
+    def figures(self) -> list[Figure]:
+        """Return every number of the comparison: `pandas.DataFrame(result.figures())`."""
+        return self.comparison.figures()
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the main table: one record per metric and view, then chance, then people.
@@ -72,7 +80,11 @@ class Compared(Result):
 
     def document(self) -> dict[str, Any]:
         """Return the JSON document; docs/reference/statistics.md explains its keys."""
-        return document(self.comparison)
+        return self._document
+
+    @cached_property
+    def _document(self) -> dict[str, Any]:
+        return document(self.answer)
 
     def __repr__(self) -> str:
         """Return a description of the comparison."""
@@ -133,7 +145,8 @@ class Compare(Settings, Study):
 
     def plans(self, work: Work) -> list[Plan]:
         """Return the requests that the metrics would send for all levels that are compared."""
-        return self._tried(work).plans()
+        tried = self._tried(work)
+        return tried.plans() if isinstance(tried, TaskTrial) else plans(tried)
 
     def warning(self, work: Work) -> str:
         """Return a message on how long the comparison takes, if that is minutes."""
@@ -142,19 +155,17 @@ class Compare(Settings, Study):
 
     def run(self, work: Work) -> Result:
         """Score the benchmarks' systems and compare the scores with people's judgments."""
-        trial = self._tried(work)
-        if isinstance(trial, TaskTrial):
-            tasks = trial.compare(work.folder)
+        tried = self._tried(work)
+        if isinstance(tried, TaskTrial):
+            tasks = tried.compare(work.folder)
             shown = tuple(task_tables(tasks))
             status, sentences = int(tasks.incomplete), tuple(tasks_verdict(tasks))
             return ComparedTasks(shown, {}, (), status, verdict=sentences, comparison=tasks)
-        comparison = trial.compare(work.folder)
+        comparison = compared(tried, work.folder)
         notes = tuple(caution.text for caution in comparison.cautions)
-        record = document(comparison)
-        figures = [vars(figure) for figure in figures_of(record)]
-        shown = (*tables(comparison), Table((), figures, name="figures"))
-        status, verdict = int(comparison.incomplete), tuple(record["verdict"])
-        return Compared(shown, {}, notes, status, verdict=verdict, comparison=comparison)
+        answer, status = Answer(comparison), int(comparison.incomplete)
+        shown, verdict = tuple(tables(comparison)), tuple(answer.verdict)
+        return Compared(shown, {}, notes, status, verdict=verdict, answer=answer)
 
     def html(self, result: Result) -> str:
         """Return a comparison as one page to read and share."""
@@ -164,15 +175,16 @@ class Compare(Settings, Study):
             from gecjury.report.page.tasks import tasks_page
 
             return tasks_page(result.comparison)
-        return comparison_page(cast(Compared, result).comparison)
+        compared = cast(Compared, result)
+        return comparison_page(compared.answer, compared.document())
 
-    def _tried(self, work: Work) -> Trial | TaskTrial:
+    def _tried(self, work: Work) -> metaeval.Study | TaskTrial:
         """Return the comparison after every check that needs no scores."""
         if len(work.benchmarks) > 1:
             return TaskTrial.of(work.benchmarks, work.scorers, self, work.runtime, self.weights)
         if work.benchmark is None:
             raise OptionError("a comparison needs human judgments: name at least one benchmark")
-        return Trial.of(work.benchmark, work.scorers, self, work.runtime)
+        return checked(work.benchmark, work.scorers, self, work.runtime)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,9 +256,7 @@ class Demo(Study):
         """
         with _replayed(work) as replayed:
             result = cast(Compared, self.comparison.run(replayed))
-        names = result.short_names()
-        contrast = family_contrast(plain(result.document()))
-        families = tuple(shortly(sentence, names) for sentence in contrast)
+        families = tuple(result.answer.families)
         others = tuple(sentence for sentence in result.verdict if sentence not in families)
         return replace(result, verdict=others, said=families)
 

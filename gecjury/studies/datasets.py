@@ -156,7 +156,7 @@ def dataset_scoring(args: Namespace) -> DatasetScoring | None:
     certain = possible and any(map(is_dataset, names))
     if certain or (possible and (typed or len(names) == 1 or _has_both(names[-1]))):
         _refuse_text_options(args)
-        return settings_from(DatasetScoring, vars(args))
+        return settings_from(DatasetScoring, {name: getattr(args, name) for name in options})
     if typed:
         raise OptionError(
             f"{options[typed[0]].flags[-1]} is for datasets (Parquet, JSON lines, hf:NAME), but "

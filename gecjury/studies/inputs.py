@@ -461,9 +461,9 @@ def read_sentence(args: Namespace) -> Corpus:
         return [version.take([number - 1]) for version in versions]
 
     def output(path: str) -> Sequence[Version]:
-        versions = [read_version(path)]
+        version = read_version(path)
         # Without a file of sources, there are no ids to match.
-        return aligned(source, where, [path], versions) if args.source in files else versions
+        return [aligned(source, where, path, version) if args.source in files else version]
 
     def annotators(path: str) -> Sequence[Version]:
         versions = read_versions(path)

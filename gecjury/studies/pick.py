@@ -139,7 +139,7 @@ class Pick(Study):
         ]
         if self.output:
             write_text(self.output, lines_text(lines), follow=True)
-        notes = tuple(dict.fromkeys([*_alike(corpus), *remarks]))
+        notes = tuple(dict.fromkeys(remarks))
         often = ", ".join(f"{name} {number(count)}" for name, count in shares.items())
         said = (
             f"{label}: {number(len(lines))} sentences in {seconds:.1f} s; chosen: "
@@ -235,23 +235,6 @@ def _utilities(
         notes.update(dict.fromkeys(statistics.notes))
         table[rows, :most, place] = utility.sentence_scores(statistics).score.T
     return table, list(notes)
-
-
-def _alike(corpus: Corpus) -> list[str]:
-    """Return notes on candidates that leave little to choose."""
-    notes = []
-    first: dict[tuple[str, ...], str] = {}
-    for name, version in corpus.systems.items():
-        other = first.setdefault(tuple(version.lines), name)
-        if other != name:
-            notes.append(f"{name} has the same lines as {other}: one file under two names?")
-    versions = [version.lines for version in corpus.systems.values()]
-    alike = sum(len(set(row)) == 1 for row in zip(*versions, strict=True))
-    if alike:
-        notes.append(
-            f"all candidates are equal in {number(alike)} of {number(len(corpus))} sentences"
-        )
-    return notes
 
 
 pick = function_of(Pick)

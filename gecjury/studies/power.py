@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from gecjury.benchmarks.judgments import JudgmentPairs, expand_pairs
 from gecjury.core.arrays import FloatArray, IntArray, draw_weights
 from gecjury.core.errors import InputError, OptionError, nearest
 from gecjury.core.settings import option
-from gecjury.report.result import Column, Record, Result, Table
+from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.correlation import pearsons
@@ -71,7 +71,7 @@ class Power(Study):
     )
     pair: tuple[str, ...] = option((), "--system", metavar="NAME")
     questions: tuple[Question, ...] = option((), "--what")
-    power: float = option(0.8, metavar="P", within=(0, 1))
+    power: float = option(0.8, metavar="P", above=0, below=1)
     resampling: Resampling = option(
         Resampling(over="sentences", resamples=300), offers=("level", "resamples")
     )
@@ -101,12 +101,7 @@ class Power(Study):
     def run(self, work: Work) -> Result:
         """Measure how differences vary, and compute how much data detects them.
 
-        Table `rows` has one record per question, metric and difference: the number of `pairs` of
-        systems or metrics whose medians it contains; the difference to detect as `value`; the
-        `unit` that is counted, how many are `at_hand` and `needed` (`between`: 90% by resampling
-        the influences of one pair, or from the 10th to the 90th percentile of pairs); the
-        `observed` difference without sign, its standard `error`, and c of error = c / √n
-        (`deviation`); `slope`: the exponent by which the error falls, which is assumed to be −0.5.
+        Table `rows` has one record per question, metric and difference; see `Need`.
 
         Raises:
             OptionError: the data cannot answer a question, or answer none at all.
@@ -131,9 +126,11 @@ class Power(Study):
             "resamples": self.resampling.resamples,
             "seed": self.seed,
         }
-        return Result((self._table(needs, notes, work.named),), facts, notes)
+        rows, about = [asdict(need) for need in needs], [*self._how(needs), *notes]
+        title = f"How much data a difference needs{work.named}"
+        return Result((Table(_COLUMNS, rows, title, about, "rows"),), facts, notes)
 
-    def _needs(self, asked: Asked) -> Iterator[dict[str, Any]]:
+    def _needs(self, asked: Asked) -> Iterator[Need]:
         """Yield how much data detects every difference of one question."""
         quantity = asked.quantity
         rng = np.random.default_rng([self.seed, 1])
@@ -155,46 +152,72 @@ class Power(Study):
             fewest, count, most = (
                 needed(one, value, self.power, self.resampling.level) for one in (low, middle, high)
             )
-            yield {
-                "question": asked.question,
-                "label": asked.label,
-                "pairs": len(quantity.observed),
-                "value": value,
-                "unit": asked.unit,
-                "at_hand": round(at_hand),
-                "observed": float(np.nanmedian(np.abs(quantity.observed))),
-                "deviation": middle,
-                "error": middle / math.sqrt(at_hand),
-                "needed": count,
-                "between": (fewest, most),
-                "slope": slope,
-            }
+            yield Need(
+                question=asked.question,
+                label=asked.label,
+                pairs=len(quantity.observed),
+                value=value,
+                unit=asked.unit,
+                at_hand=round(at_hand),
+                observed=float(np.nanmedian(np.abs(quantity.observed))),
+                deviation=middle,
+                error=middle / math.sqrt(at_hand),
+                needed=count,
+                between=(fewest, most),
+                slope=slope,
+            )
 
-    def _table(self, rows: Sequence[Record], notes: Sequence[str], named: str) -> Table:
-        columns = [
-            Column("question"),
-            Column("label", "of"),
-            Column("value", "difference", digits=4),
-            Column("needed"),
-            Column("range", "between", value=lambda row: "{}-{}".format(*row["between"])),
-            Column("unit"),
-            Column("at_hand", "at hand"),
-            Column("error", "error there", 4),
-            Column("observed", digits=4),
-        ]
-        slopes = [row["slope"] for row in rows]
-        several = max(row["pairs"] for row in rows)
-        about = [
+    def _how(self, needs: Sequence[Need]) -> list[str]:
+        """Return notes on what the figures are."""
+        slopes = [need.slope for need in needs]
+        return [
             f"needed: to detect a difference with {self.power:.0%} power at "
             f"{self.resampling.level:g} (two-sided); between: 90% interval for one pair, 10th to "
-            f"90th percentile of pairs for several (here up to {several})",
+            f"90th percentile of pairs for several (here up to {max(n.pairs for n in needs)})",
             "error there: standard error of the difference with what is at hand; observed: the "
             "difference at hand",
             f"assumed: errors fall with the square root of the size; measured exponents "
             f"{min(slopes):.2f} to {max(slopes):.2f} (-0.50 expected)",
-            *notes,
         ]
-        return Table(columns, rows, f"How much data a difference needs{named}", about, "rows")
+
+
+_COLUMNS = (
+    *map(Column, ("question", "label")),
+    Column("value", place="power"),
+    *map(Column, ("needed", "between", "unit", "at_hand")),
+    Column("error", place="power"),
+    Column("observed"),
+)
+
+
+@dataclass(frozen=True)
+class Need:
+    """How much data detects a difference.
+
+    Attributes:
+        pairs: number of pairs of systems or metrics; the figures are medians over them.
+        value: the difference to detect.
+        unit: what is counted: sentences, judged pairs or systems.
+        observed: the difference at hand, without sign.
+        deviation: c of error = c / √n.
+        error: standard error of the difference at hand.
+        between: 90% by resampling the influences of one pair, or from the 10th to the 90th
+            percentile of pairs.
+        slope: the exponent by which the error falls, which is assumed to be −0.5.
+    """
+
+    question: Question
+    label: str
+    pairs: int
+    value: float
+    unit: str
+    at_hand: int
+    observed: float
+    deviation: float
+    error: float
+    needed: int
+    between: tuple[int, int]
+    slope: float
 
 
 @dataclass(frozen=True)
@@ -327,30 +350,29 @@ def _of_sums(sums: FloatArray, counts: FloatArray) -> Quantity:
 def _of_judgments(benchmark: Benchmark, pairs: JudgmentPairs, pair: Sequence[str]) -> Asked:
     """Return the share of judged pairs that a system wins (a tie counts half), minus one half."""
     couples = _couples(pairs.systems, pair)
-    place = {couple: column for column, couple in enumerate(couples)}
+    # People may have seen the two systems in either order; the sign follows the couple's order.
+    column = np.full((2, len(pairs.systems), len(pairs.systems)), -1)
+    for number, (one, other) in enumerate(couples):
+        column[0, one, other] = column[1, other, one] = number
     # Only judged sentences can be drawn: the others say nothing about any pair.
-    rows = np.unique(pairs.sentence)
-    line = np.searchsorted(rows, pairs.sentence)
+    rows, line = np.unique(pairs.sentence, return_inverse=True)
     sums, counts = np.zeros((2, len(rows), len(couples)))
-    for row, first, second, won in zip(
-        line, pairs.first, pairs.second, pairs.preference, strict=True
-    ):
-        # People may have seen the two systems in either order; the sign follows the couple's order.
-        column = place.get((first, second), place.get((second, first)))
-        if column is not None:
-            swapped = (first, second) not in place
-            sums[row, column] += (-won if swapped else won) / 2
-            counts[row, column] += 1
+    for sign, of_order in zip((1, -1), column, strict=True):
+        place = of_order[pairs.first, pairs.second]
+        kept = place >= 0
+        at = line[kept], place[kept]
+        np.add.at(sums, at, sign * pairs.preference[kept] / 2)
+        np.add.at(counts, at, 1)
     total = counts.sum(axis=0)
     if not total.any():
         raise InputError("nobody compared these two systems: name others with --system")
-    kept = total > 0
+    compared = total > 0
     return Asked(
         "judgments",
         f"people's {benchmark.view} view",
         "judged pairs",
-        _of_sums(sums[:, kept], counts[:, kept]),
-        total[kept] / len(rows),
+        _of_sums(sums[:, compared], counts[:, compared]),
+        total[compared] / len(rows),
     )
 
 

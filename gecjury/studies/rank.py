@@ -4,7 +4,7 @@ Systems are scored once; `gecjury.scoring.system_tests` computes intervals and t
 
 Example:
     >>> from gecjury import rank
-    >>> [row["system"] for row in rank("sample", ["green"]).rows()]
+    >>> [row["system"] for row in rank("sample", ["green"], resamples=200).rows()]
     ['careful', 'cautious', 'hasty', 'fluent', 'spelling', 'noisy']
 """
 
@@ -242,7 +242,7 @@ def about_tests(how: Resampling) -> str:
 CERTAINTY = (
     Column("ranks"),
     Column("cluster"),
-    Column("p_next", "p to next", digits=4, p_value=True),
+    Column("p_next"),
 )
 """Columns of `standing`."""
 

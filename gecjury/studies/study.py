@@ -7,6 +7,8 @@ declared nowhere else.
 
 from __future__ import annotations
 
+import inspect
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, c
 
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.core.settings import check
+from gecjury.core.settings import check, options_of, settings_from
 from gecjury.corpus.corpus import Corpus
 from gecjury.report.result import Result
 from gecjury.scoring.registry import Metric, load
@@ -338,7 +340,7 @@ S_contra = TypeVar("S_contra", bound=Study, contravariant=True)
 
 
 class StudyFunction(Protocol[S_contra]):
-    """A study as a function."""
+    """A study as a function; `help` shows its settings."""
 
     def __call__(
         self,
@@ -348,16 +350,20 @@ class StudyFunction(Protocol[S_contra]):
         *,
         folder: str | Path | None = None,
         runtime: Runtime | None = None,
+        **options: Any,
     ) -> Result:
         """Run the study; see `Study.__call__` for the arguments."""
 
 
 def function_of(study: type[S]) -> StudyFunction[S]:
-    """Return a study as a function of data, metrics and settings.
+    """Return a study as a function of data, metrics and settings by keyword.
+
+    Its signature and docstring list the settings by their names on the command line.
 
     Args:
-        study: the class of its settings; the function gets its docstring.
+        study: the class of its settings, which describes the study.
     """
+    options = {one.keyword: one for one in options_of(study, hidden=True)}
 
     def run(
         data: Data,
@@ -366,15 +372,39 @@ def function_of(study: type[S]) -> StudyFunction[S]:
         *,
         folder: str | Path | None = None,
         runtime: Runtime | None = None,
+        **values: Any,
     ) -> Result:
         if settings is not None and not isinstance(settings, study):
             raise OptionError(
                 f"settings is a {type(settings).__name__}; expected {study.__name__}(...). The "
                 f"first argument contains all data: a benchmark, or {_TEXTS}"
             )
-        return (settings or study())(data, metrics, folder=folder, runtime=runtime)
+        configured = settings_from(study, values, settings)
+        return configured(data, metrics, folder=folder, runtime=runtime)
 
+    by_hand = inspect.signature(run)
+    keywords = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=one.default)
+        for name, one in options.items()
+    ]
+    parameters = [*by_hand.parameters.values()][:-1]
+    run.__signature__ = by_hand.replace(parameters=[*parameters, *keywords])  # type: ignore[attr-defined]
     run.__module__ = study.__module__
     run.__name__ = run.__qualname__ = study.__name__.lower()
-    run.__doc__ = study.__doc__
+    about = inspect.cleandoc(study.__doc__ or "").partition("\nAttributes:\n")[0].rstrip()
+    entries = [
+        f"    {name}: {one.meaning} Expected: {one.expected}; default: {one.default!r}."
+        for name, one in options.items()
+    ]
+    wrapped = [textwrap.fill(entry, 100, subsequent_indent=" " * 8) for entry in entries]
+    run.__doc__ = "\n".join([about, "", _ARGUMENTS, *wrapped])
     return run
+
+
+_ARGUMENTS = """\
+Args:
+    data: texts, a benchmark, or a benchmark's name.
+    metrics: names, with options as on the command line, or scorers.
+    settings: settings as one object, which the following arguments change.
+    folder: where score files are read and written; by default nowhere.
+    runtime: device, workers, caches and the like."""

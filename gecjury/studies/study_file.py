@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from gecjury.benchmarks.own.folder import outside_of
-from gecjury.core.errors import InputError, known_name
+from gecjury.core.errors import InputError, OptionError, known_name
 from gecjury.core.settings import option, options_of, settings_from
 from gecjury.core.textfiles import read_toml, write_text
 from gecjury.report.result import Result
@@ -145,13 +145,8 @@ def read_study(path: str) -> dict[str, Any]:
     settings = {}
     for key, value in record["settings"].items():
         option = options[known_name(f"setting of {path}", key.replace("_", "-"), [*options])]
-        values = value if option.many and isinstance(value, list) else [value]
-        kinds: tuple[type, ...] = (int, float) if option.kind is float else (option.kind,)
-        if any(type(one) not in kinds for one in values) or option.many > isinstance(value, list):
-            expected = f"{'a list of ' * option.many}{option.kind.__name__}"
-            raise InputError(f"{path}: settings.{key} = {value!r:.60}; expected {expected}")
-        # Choices are written with dashes, as on the command line.
-        if option.choices and isinstance(value, str) and value not in option.choices:
-            value = value.replace("-", "_")
-        settings[option.name] = value
+        try:
+            settings[option.name] = option.read_all(value)
+        except OptionError as error:
+            raise InputError(f"{path}: settings.{key}: {error}") from None
     return {**record, "settings": settings, "weights": record["weights"] or None}

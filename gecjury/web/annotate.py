@@ -76,14 +76,7 @@ class _Pages:
         if study.settings.annotator is not None:
             return redirect(_judge(study.settings.annotator))
         title, asked = _HEADINGS[study.settings.task]
-        return page(
-            "start",
-            title=title,
-            asked=asked,
-            token=study.token,
-            people=study.journal.people,
-            count=len(study.items),
-        )
+        return page("start", title=title, asked=asked, study=study)
 
     async def begin(self, request: Request) -> Response:
         """Start to judge under the given name."""
@@ -96,20 +89,16 @@ class _Pages:
         """Show the next item."""
         study = self.study
         name = self._name(request.query_params.get("as", ""))
-        common: dict[str, Any] = {"token": study.token, "name": name}
         item = study.next_item(name)
-        person = study.journal.person(name)
-        done = request.query_params.get("told", "")
-        # An annotator with no items left gets a separate page with the same numbers.
-        common |= {
-            "done": len(person.answers),
-            "skipped": len(person.skipped),
-            "count": len(study.items),
-            "told": " ".join(filter(None, (_TOLD.get(done, ""), self._behind()))),
-            "alone": study.settings.annotator is not None,
+        done = _TOLD.get(request.query_params.get("told", ""), "")
+        common: dict[str, Any] = {
+            "study": study,
+            "name": name,
+            "person": study.journal.person(name),
+            "told": " ".join(filter(None, (done, self._behind()))),
         }
         if item is None:
-            return page("done", title="Done", command=study.command, **common)
+            return page("done", title="Done", **common)
         corpus, task = study.corpus, study.settings.task
         before, after = corpus.contexts[item.row] if corpus.contexts else ("", "")
         title, asked = _HEADINGS[task]
@@ -119,11 +108,8 @@ class _Pages:
             "judge",
             title=title,
             asked=asked,
-            task=task,
-            item=item.id,
+            item=item,
             key=secrets.token_urlsafe(12),
-            number=item.row + 1,
-            source=study.sources[item.row],
             lang=lang_attribute(corpus.language.code),
             before=before,
             after=after,
@@ -149,7 +135,7 @@ class _Pages:
         study.watched.check()
         study.journal.save(
             ItemAnswer(
-                key=form("key", 40),
+                answer=form("key", 40),
                 annotator=name,
                 item=item.id,
                 sentence=item.row + 1,
@@ -195,17 +181,7 @@ class _Pages:
 
     async def overview(self, request: Request) -> Response:
         """Show how much each annotator has judged."""
-        study = self.study
-        return page(
-            "overview",
-            title="So far",
-            people=study.journal.people,
-            count=len(study.items),
-            output=study.journal.output.name,
-            journal=study.journal.path.name,
-            command=study.command,
-            behind=self._behind(),
-        )
+        return page("overview", title="So far", study=self.study, behind=self._behind())
 
     def _behind(self) -> str:
         """Return a message for the annotator if the CSV file lacks answers; "" if it does not."""

@@ -60,7 +60,7 @@ class ItemAnswer:
     """The answer of one annotator on one item.
 
     Attributes:
-        key: key created by the page, so that an answer that is sent twice is saved once.
+        answer: key created by the page, so that an answer that is sent twice is saved once.
         sentence: line of the source, from 1.
         systems: for each correction shown, the systems that made it.
         values: ranks, ratings (in the order of `ASPECTS`) or verdicts (1 right, 0 wrong).
@@ -70,7 +70,7 @@ class ItemAnswer:
         time: time of arrival, UTC.
     """
 
-    key: str
+    answer: str
     annotator: str
     item: str
     sentence: int
@@ -113,20 +113,6 @@ class ItemAnswer:
         if len(self.values) != asked:
             raise ValueError(f"{len(self.values)} values; expected {asked}")
 
-    def record(self) -> dict[str, Any]:
-        """Return the answer as a line of the journal."""
-        record = _stated(self)
-        return {"answer": record.pop("key", ""), **record}
-
-    @classmethod
-    def of(cls, record: Mapping[str, Any]) -> ItemAnswer:
-        """Return the answer in a line of the journal.
-
-        Raises:
-            ValueError: it is not an answer; the message names the value and what is expected.
-        """
-        return from_record(cls, {**record, "key": record["answer"]})
-
 
 @dataclass(frozen=True)
 class _Step:
@@ -145,14 +131,10 @@ class _Step:
     again: bool = False
     time: str = ""
 
-    def record(self) -> dict[str, Any]:
-        """Return the step as a line of the journal."""
-        return _stated(self)
 
-
-def _stated(line: ItemAnswer | _Step) -> dict[str, Any]:
-    """Return the fields of a line that differ from the defaults."""
-    return {key: value for key, value in vars(line).items() if value not in ("", (), 0)}
+def _record(line: ItemAnswer | _Step) -> dict[str, Any]:
+    """Return a line of the journal: its fields that differ from the defaults."""
+    return {k: v for k, v in vars(line).items() if k == "answer" or v not in ("", (), 0)}
 
 
 @dataclass
@@ -311,7 +293,7 @@ class Journal:
         step = from_record(_Step, record)
         person = self.people.setdefault(step.annotator, AnnotatorState())
         if "answer" in record:
-            answer = ItemAnswer.of(record)
+            answer = from_record(ItemAnswer, record)
             answer.rows(self.task)  # raises if the answer does not fit the task
             if not self._systems.issuperset(name for names in answer.systems for name in names):
                 raise ValueError("unknown systems")
@@ -339,16 +321,16 @@ class Journal:
                 only the CSV file cannot be written, see `behind`.)
         """
         before = self.person(answer.annotator).answers.get(answer.item)
-        if before is not None and before.key != answer.key:
+        if before is not None and before.answer != answer.answer:
             said = f"{answer.annotator} has already answered this item in another window"
             raise Refused(f"{said}; reload the page to continue", 409, "done")
         if before is None or (before.values, before.comment) != (answer.values, answer.comment):
-            self._keep(answer.record())
+            self._keep(answer)
 
     def skip(self, annotator: str, item: str, time: str) -> None:
         """Set an item aside."""
         if item not in self.person(annotator).skipped:
-            self._keep(_Step(annotator, skip=item, time=time).record())
+            self._keep(_Step(annotator, skip=item, time=time))
 
     def undo(self, annotator: str, time: str) -> ItemAnswer | None:
         """Take back an annotator's last answer and return it; None if there is none."""
@@ -356,15 +338,20 @@ class Journal:
         if not answers:
             return None
         last = next(reversed(answers.values()))
-        self._keep(_Step(annotator, undo=last.item, time=time).record())
+        self._keep(_Step(annotator, undo=last.item, time=time))
         return last
 
     def again(self, annotator: str, time: str) -> None:
         """Ask an annotator again about the items that were set aside."""
-        self._keep(_Step(annotator, again=True, time=time).record())
+        self._keep(_Step(annotator, again=True, time=time))
 
-    def _keep(self, record: Mapping[str, Any]) -> None:
-        self._check_underneath()
+    def _keep(self, line: ItemAnswer | _Step) -> None:
+        # Files that another program has changed are not written.
+        if not self._file.is_untouched():
+            raise changed(self.path, "Check the file, and start the program again")
+        if file_mark(self.output) != self._mark:
+            raise changed(self.output, "Move the file away, and start the program again")
+        record = _record(line)
         self._append(record)
         self._take(record)
         try:
@@ -372,13 +359,6 @@ class Journal:
         except OutputError as error:
             # The answer is on disk in the journal; the CSV file follows as soon as possible.
             self.behind = str(error)
-
-    def _check_underneath(self) -> None:
-        """Refuse to write files that another program has changed."""
-        if not self._file.is_untouched():
-            raise changed(self.path, "Check the file, and start the program again")
-        if file_mark(self.output) != self._mark:
-            raise changed(self.output, "Move the file away, and start the program again")
 
     def _check_output(self, records: Sequence[Mapping[str, Any]]) -> None:
         """Refuse a CSV file that was changed by hand; one that is only out of date is accepted."""

@@ -11,6 +11,7 @@ from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import OptionError
 from gecjury.corpus.corpus import Corpus
 from gecjury.metaeval.disagreement import sentence_views
+from gecjury.stats.special import ndtr
 from gecjury.studies.study import Work
 from gecjury.web import Annotation
 from gecjury.web.answers import ItemAnswer
@@ -96,8 +97,6 @@ class Settling:
 
     def _open(self, people: People) -> FloatArray:
         """Return the openness of each pair of systems as a flat table of systems × systems."""
-        from gecjury.stats.special import ndtr
-
         now = {(name, a.item): a for name, answers in people.items() for a in answers}
         for _, answer in self._counted.items() - now.items():
             self._count(answer, -1)

@@ -134,8 +134,6 @@ def serve_pages(
     """
     import uvicorn
 
-    from gecjury.web.running import punctual_protocol
-
     address = f"http://{_HOST}:{listening.getsockname()[1]}/?secret="
     config = uvicorn.Config(
         app,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -13,10 +13,9 @@ from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, distinct_groups
 from gecjury.corpus.edits import Edit, counted_edits
+from gecjury.extraction.extract import corpus_edits
+from gecjury.report.page.browser import Part, mark_edits, parts_of
 from gecjury.web import Annotation, Task
-
-if TYPE_CHECKING:
-    from gecjury.report.page.browser import Part
 
 _MOST_ITEMS = 500_000
 _TOGETHER = 5  # corrections in a set to rank, as in SEEDA
@@ -116,23 +115,13 @@ def _sets(corpus: Corpus, seed: int) -> Iterator[Item]:
             yield Item(f"{row + 1}.{number}", row, texts, group.systems)
 
 
-def distinct_texts(corpus: Corpus, row: int) -> dict[str, list[str]]:
-    """Return the distinct corrections of a source, each with the systems that made it."""
-    systems: dict[str, list[str]] = {}
-    for name, version in corpus.systems.items():
-        systems.setdefault(version.lines[row], []).append(name)
-    return systems
-
-
 def _single(corpus: Corpus) -> Iterator[Item]:
     for row in range(len(corpus)):
-        for number, (text, names) in enumerate(distinct_texts(corpus, row).items(), 1):
+        for number, (text, names) in enumerate(corpus.distinct(row).items(), 1):
             yield Item(f"{row + 1}.{number}", row, (text,), (tuple(names),))
 
 
 def _edited(corpus: Corpus, runtime: Runtime) -> Iterator[Item]:
-    from gecjury.extraction.extract import corpus_edits
-
     edits_of = corpus_edits(corpus, "embedded", runtime).systems
     for item in _single(corpus):
         if edits := counted_edits(edits_of[item.systems[0][0]][item.row]):
@@ -206,8 +195,6 @@ def questions(
 
 def marked(corpus: Corpus, item: Item, place: int) -> Sequence[Part]:
     """Return the correction at a place of an item in parts, with deletions and insertions."""
-    from gecjury.report.page.browser import mark_edits
-
     return mark_edits(corpus.sources[item.row], item.texts[place], corpus.language)
 
 
@@ -216,8 +203,6 @@ _AROUND = 4  # words on either side of an edit
 
 def _edit_parts(corpus: Corpus, row: int, edit: Edit) -> list[Part]:
     """Return an edit with the source words around it; other edits are not applied."""
-    from gecjury.report.page.browser import parts_of
-
     words = corpus.sources[row].split()
     before, after = words[max(edit.start - _AROUND, 0) : edit.start], words[edit.end :][:_AROUND]
     pieces: list[tuple[Literal["equal", "delete", "insert"], Sequence[str]]] = [

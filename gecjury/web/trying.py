@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.errors import GecjuryError, InputError, MissingExtraError, OptionError
-from gecjury.core.runtime import Runtime
+from gecjury.core.runtime import Bar, Progress, Runtime
 from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.languages.language import ENGLISH, Language
@@ -27,7 +28,6 @@ from gecjury.studies.score import one_line
 from gecjury.studies.study import Work
 from gecjury.web.guards import Form, PageGuard, Refused, new_token, read_form
 from gecjury.web.pages import application, page
-from gecjury.web.tasks import distinct_texts
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -128,7 +128,7 @@ class _Pasted:
     metrics: Sequence[str]
 
 
-class _Patience:
+class _Patience(Progress, Bar):
     """A progress report that can end the work that reports to it.
 
     Scoring runs in a thread, which cannot be stopped from outside. Instead it stops itself at the
@@ -167,9 +167,6 @@ class _Patience:
         """Check after a step."""
         self.check()
 
-    def note(self, text: str) -> None:
-        """Ignore the note."""
-
 
 class _Pages:
     """The handlers of all addresses."""
@@ -188,18 +185,14 @@ class _Pages:
             "try",
             status,
             title="Score texts",
-            source=form.source,
+            desk=self.desk,
+            form=form,
             outputs=outputs,
             references=references,
-            metrics=[(name, name in form.metrics) for name in self.desk.metrics],
             most_lines=MOST_LINES,
-            most_systems=MOST_SYSTEMS,
-            language=self.desk.language,
-            example=self.desk.language.code == "en",
             lang=lang_attribute(self.desk.language.code),
             error=error,
             result=result,
-            token=self.desk.token,
         )
 
     async def start(self, request: Request) -> Response:
@@ -247,8 +240,6 @@ class _Pages:
 
 def _example(metrics: Sequence[str]) -> _Pasted:
     """Return a form with some lines of the embedded sample."""
-    from gecjury.benchmarks.load import load_benchmark
-
     systems, lines = _EXAMPLE
     corpus = load_benchmark("sample").corpus.take([line - 1 for line in lines])
     outputs = [(name, "\n".join(corpus.systems[name].lines)) for name in systems]
@@ -299,11 +290,11 @@ def pasted(
         if called in systems:
             raise InputError(f"two outputs are called {called!r}; give each a different name")
         systems[called] = _lines(text, called, sources)
-    others = [_lines(t, f"reference {n}", sources) for n, t in enumerate(references, 1)]
+    others = [_lines(text, f"reference {n}", sources) for n, text in enumerate(references, 1)]
     corpus = in_language(corpus_of_texts(sources, systems, others), language)
     # Limited over all texts together, since a parser reads all of them.
-    versions = [v.lines for v in (*corpus.systems.values(), *corpus.references)]
-    words = sum(line.count(" ") + 1 for lines in (corpus.sources, *versions) for line in lines)
+    texts = (corpus.sources, *(version.lines for version in corpus.versions().values()))
+    words = sum(line.count(" ") + 1 for lines in texts for line in lines)
     _limited("the form", words, MOST_TOGETHER, "tokens together")
     for place, line in enumerate(corpus.sources, 1):
         # In a language without spaces between words, one word of the line may be many tokens.
@@ -354,7 +345,7 @@ def _result(
     for row, source in enumerate(corpus.sources):
         corrections = []
         # Systems that agree are shown as one, and explained once.
-        for text, systems in distinct_texts(corpus, row).items():
+        for text, systems in corpus.distinct(row).items():
             about: list[dict[str, Any]] = []
             changed = text.split() != source.split()
             if changed and explained < _MOST_EXPLAINED and time.monotonic() < last:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gecjury.core.errors import GecjuryError, IncompleteError, OptionError
-from gecjury.core.runtime import Bar, Runtime, SilentBar
+from gecjury.core.runtime import Bar, Runtime
 from gecjury.judges.asking.exchange import THOUGHTS, TOO_LONG, Attempt, Model, Reply, Request
 from gecjury.judges.asking.models import FREE, PRICES_VARIABLE, model_table, reasoning_range
 from gecjury.judges.asking.store import Identity, Replies, Store, read_store, store_path
@@ -211,7 +211,7 @@ class _Run:
         named = self.table.price(model.name, batch=runtime.batch)
         self.price = FREE if model.backend == "vllm" else named
         self.store = Replies()
-        self.bar: Bar = SilentBar()
+        self.bar = Bar()
         self.fresh = Counter[str]()
         self.verdicts: dict[str, Verdict] = {}
         self.unfit: dict[str, Failure] = {}

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray
 from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edits, counted_edits
 from gecjury.refbased.cleme.counts import (
@@ -74,7 +75,7 @@ class CLEME(BestReference, EditMetric):
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
 
     assumption: Literal["dependent", "independent"] = "independent"
-    beta: float = 0.5
+    beta: float = option(0.5, least=0, most=1e100)
     compat: Literal["gecjury", "official", "published"] = "gecjury"
 
     def by_parts(self, corpus: Corpus) -> bool:

@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray, IntArray, draw_weights
-from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.core.wording import named_lines
 from gecjury.corpus.corpus import Corpus
 from gecjury.refbased.imeasure.alignment import AlignedColumn, align_many
@@ -195,11 +195,7 @@ class IMeasure(Scorer):
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
     part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
 
-    weight: float = 2.0
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.weight <= 1e100:
-            raise OptionError(f"{self.name}: weight={self.weight}; expected 1 or more")
+    weight: float = option(2.0, least=1, most=1e100)
 
     def by_parts(self, corpus: Corpus) -> bool:
         """Return True, since every sentence is aligned separately."""

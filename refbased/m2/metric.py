@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import DETECTED_TYPES, Edit, apply_edits
 from gecjury.corpus.m2 import M2Sentence
@@ -50,13 +51,8 @@ class M2(BestReference):
     needs: ClassVar[frozenset[str]] = frozenset({"gold"})
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
 
-    beta: float = 0.5
-    unchanged: int = 2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.unchanged <= 30:
-            raise OptionError(f"{self.name}: unchanged={self.unchanged}; expected 0 to 30")
+    beta: float = option(0.5, least=0, most=1e100)
+    unchanged: int = option(2, least=0, most=30)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Count correct, proposed, gold: systems × sentences × annotators × 3; NaN if absent."""

@@ -11,6 +11,7 @@ import numpy as np
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits, counted_edits
 from gecjury.models.encoder import EncoderSpec, Pooling, load_encoder
@@ -115,20 +116,14 @@ class UOTERRANT(BestReference, TypedEditMetric):
     mass: Mass = "norm"
     cost: Cost = "euclidean"
     transport: Literal["unbalanced", "balanced"] = "unbalanced"
-    epsilon: float = 0.1
-    lambda1: float = 0.1
-    lambda2: float = 0.1
-    beta: float = 0.5
+    epsilon: float = option(0.1, above=0)
+    lambda1: float = option(0.1, above=0)
+    lambda2: float = option(0.1, above=0)
+    beta: float = option(0.5, least=0, most=1e100)
     solver: Literal["published", "optimum", "pot"] = "published"
     clip: bool = False
-    max_length: int = 128
+    max_length: int = option(128, least=3)
     dtype: DType = "float32"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.max_length < 3:
-            raise OptionError(f"{self.name}: max_length={self.max_length}; expected 3 or more")
-        _ = self.penalties
 
     @property
     def penalties(self) -> Penalties:

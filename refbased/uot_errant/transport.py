@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
-from gecjury.core.errors import MissingExtraError, OptionError, install_hint
+from gecjury.core.errors import MissingExtraError, install_hint
 
 # Potentials may be off by this share of ε, hence plans by twice this share of themselves.
 TOLERANCE = 1e-12
@@ -47,12 +47,6 @@ class Penalties:
     epsilon: float = 0.1
     lambda1: float = 0.1
     lambda2: float = 0.1
-
-    def __post_init__(self) -> None:
-        for name in ("epsilon", "lambda1", "lambda2"):
-            value = getattr(self, name)
-            if not 0 < value < float("inf"):
-                raise OptionError(f"{name}={value} is out of range; expected a number above 0")
 
     @property
     def powers(self) -> tuple[float, float]:

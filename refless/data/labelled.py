@@ -16,10 +16,12 @@ from typing import Literal
 
 from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.core.errors import InputError, OptionError
-from gecjury.core.textfiles import read_lines
+from gecjury.core.textfiles import read_lines, read_text, user_path
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.files.forms import looks_like_m2
+from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.m2 import parse_m2
+from gecjury.models.origin import KEYS_FILE
 from gecjury.refless.data.pairs import Correction, detection_labels
 
 LABELLED_SETS = {
@@ -77,6 +79,29 @@ def labelled_print(sentences: Sequence[LabelledSentence]) -> str:
     return fingerprint(
         part for s in sentences for part in (s.text, "".join("ci"[wrong] for wrong in s.wrong))
     )
+
+
+@dataclass(frozen=True)
+class DetectionData:
+    """The text that error detection is learnt from: labelled, or parallel and clean.
+
+    Attributes:
+        corrections: parallel text.
+        clean: further sentences to corrupt.
+        labelled: sentences with a label per token, used instead of the first two.
+    """
+
+    corrections: Sequence[Correction] = ()
+    clean: Sequence[str] = ()
+    labelled: LabelledText | None = None
+
+    @property
+    def print(self) -> str:
+        """Fingerprint of the text: 16 hexadecimal digits."""
+        labelled = [] if self.labelled is None else [self.labelled.print]
+        return fingerprint(
+            [*(f"{c.source}\t{c.text()}" for c in self.corrections), *self.clean, *labelled]
+        )
 
 
 def read_labelled(
@@ -177,3 +202,19 @@ def _read_m2(lines: Sequence[str], path: str) -> list[LabelledSentence]:
         }
         sentences += [LabelledSentence(tokens, wrong) for wrong in sorted(readings)]
     return sentences
+
+
+def detection_keys(text: LabelledText | None, detector: str) -> set[str]:
+    """Return hashes of the sentences that a detector was trained or chosen on.
+
+    Args:
+        text: labelled text of this run; None for none.
+        detector: folder of a detector that was trained before; empty for none.
+    """
+    keys = set()
+    if text is not None:
+        keys = {sentence_key(s.text) for part in (text.train, text.dev) for s in part}
+    path = user_path(detector) / KEYS_FILE
+    if detector and path.is_file():
+        keys |= set(read_text(path).split())
+    return keys

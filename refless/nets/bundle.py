@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from gecjury.core.arrays import FloatArray
@@ -27,13 +27,7 @@ from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.models.origin import MANIFEST, Origin
 from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.refless.data.annotations import ASPECTS, PAIRED, RATED
-from gecjury.refless.nets.features import (
-    Linear,
-    feature_names,
-    feature_tables,
-    piece_counter,
-    reading,
-)
+from gecjury.refless.nets.features import FeatureTables, feature_names, piece_counter, reading
 from gecjury.refless.nets.manifest import (
     BUNDLE_FORMAT,
     Member,
@@ -64,41 +58,27 @@ class Bundle:
     """A loaded SOME.
 
     Attributes:
+        manifest: what the folder contains.
         members: the models; each predicts the aspects that it names.
-        scale: see `SomeManifest`, also for `features` and `shares`.
-        features: linear regressions on features, by aspect.
         probe: kernel regressions.
-        shares: shares of the kernel regressions in the predictions.
         origin: origin of the training data.
-        paired: see `SomeManifest`.
     """
 
+    manifest: SomeManifest
     members: tuple[Regressor, ...]
-    scale: tuple[float, ...] = (1.0, 4.0)
-    features: Mapping[str, Linear] = field(default_factory=dict)
-    probe: Probe | None = None
-    shares: Mapping[str, float] = field(default_factory=dict)
-    origin: Origin = field(default_factory=Origin)
-    paired: bool = False
-
-    @property
-    def features_alone(self) -> bool:
-        """True if the features predict alone, without an encoder."""
-        return not self.members and self.probe is None
+    probe: Probe | None
+    origin: Origin
 
     @property
     def aspects(self) -> tuple[str, ...]:
         """The aspects that are predicted."""
-        named = {aspect for member in self.members for aspect in member.aspects}
-        named |= set(self.probe.models) if self.probe else set()
-        named |= set(self.features) if self.features_alone else set()
-        return tuple(aspect for aspect in RATED if aspect in named)
+        return tuple(aspect for aspect in RATED if aspect in self.manifest.aspects)
 
     @property
     def pair_aspects(self) -> frozenset[str]:
         """The aspects that are predicted for pairs."""
-        if self.paired:
-            return frozenset(self.features)
+        if self.manifest.paired:
+            return frozenset(self.manifest.features)
         return self.probe.pair_aspects if self.probe else PAIRED
 
     def predict(
@@ -126,7 +106,7 @@ class Bundle:
         """Return ratings as weighted means where both parts predict an aspect; see `parts`."""
         averaged = {
             aspect: (1 - share) * tuned[aspect] + share * fitted[aspect]
-            for aspect, share in self.shares.items()
+            for aspect, share in self.manifest.shares.items()
             if aspect in tuned and aspect in fitted
         }
         return {**tuned, **fitted, **averaged}
@@ -143,11 +123,12 @@ class Bundle:
         Features that predict alone take the place of members. A part whose share in an aspect is 0
         is not computed for it. See `predict` for the rest.
         """
-        wanted = [aspect for aspect in aspects if self.shares.get(aspect) != 1]
+        shares = self.manifest.shares
+        wanted = [aspect for aspect in aspects if shares.get(aspect) != 1]
         tuned = self._member_ratings(texts, pairs, runtime, wanted)
         if self.probe is None:
             return tuned, {}
-        wanted = [aspect for aspect in aspects if self.shares.get(aspect) != 0]
+        wanted = [aspect for aspect in aspects if shares.get(aspect) != 0]
         models = {a: m for a, m in self.probe.models.items() if a in wanted}
         return tuned, replace(self.probe, models=models).predict(texts, pairs, runtime)
 
@@ -159,10 +140,10 @@ class Bundle:
         aspects: Collection[str],
     ) -> dict[str, FloatArray]:
         """Return the ratings of the members, including what features add."""
-        if self.features_alone:
-            wanted = {a: linear for a, linear in self.features.items() if a in aspects}
-            tables = feature_tables(wanted, texts, pairs, None, self.origin.language, self.paired)
-            return {a: linear(tables[reading(a, self.paired)]) for a, linear in wanted.items()}
+        features, language = self.manifest.features, self.manifest.language
+        if self.manifest.features_alone:
+            tables = FeatureTables(texts, pairs, None, language, self.manifest.paired)
+            return {a: linear(tables.of(a)) for a, linear in features.items() if a in aspects}
         # If the regressions read pairs, ratings of hypotheses must also be one per pair.
         paired = self.probe is not None and self.probe.paired
         lone = pairs[1] if paired else texts
@@ -176,11 +157,11 @@ class Bundle:
                     outputs = member.predict(first, second, runtime)
                 for aspect in read:
                     ratings[aspect] = outputs[:, member.aspects.index(aspect)]
-        added = {a: linear for a, linear in self.features.items() if a in ratings}
+        added = {a: linear for a, linear in features.items() if a in ratings}
         if added:
             count = piece_counter(self.members[0].tokenizer)
-            tables = feature_tables(added, lone, pairs, count, self.origin.language)
-            ratings |= {a: ratings[a] + linear(tables[reading(a)]) for a, linear in added.items()}
+            tables = FeatureTables(lone, pairs, count, language)
+            ratings |= {a: ratings[a] + linear(tables.of(a)) for a, linear in added.items()}
         return ratings
 
 
@@ -319,20 +300,13 @@ def assemble(
                 f"{folder / MANIFEST}: {len(linear.weights)} feature weights for {aspect:.60}, but "
                 f"this version has {count} features; train the model again"
             )
-    members = [
+    members = tuple(
         _member(inside(folder, member.path), member.aspects, length, device, dtype)
         for member in manifest.members
-    ]
-    kernel = manifest.kernel
-    return Bundle(
-        tuple(members),
-        manifest.scale,
-        manifest.features,
-        None if kernel is None else open_probe(folder, kernel, length, dtype, language),
-        manifest.shares,
-        Origin.of(folder, where, language),
-        manifest.paired,
     )
+    kernel = manifest.kernel
+    probe = None if kernel is None else open_probe(folder, kernel, length, dtype, language)
+    return Bundle(manifest, members, probe, Origin.of(folder, where, language))
 
 
 def _repository(location: str) -> tuple[Path, str]:

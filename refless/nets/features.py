@@ -15,10 +15,10 @@ import itertools
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -114,52 +114,54 @@ def reading(aspect: str, paired: bool = False) -> Reading:
 
 
 def feature_names(of: Reading, language: str = "en") -> tuple[str, ...]:
-    """Return the names of the columns of `features_of`."""
-    alone, paired = _names(False, language), _names(True, language)
+    """Return the names of the columns of features."""
+    english = language == "en"
+    alone: tuple[str, ...] = SENTENCE_FEATURES if english else FOREIGN_SENTENCE_FEATURES
+    paired: tuple[str, ...] = PAIR_FEATURES if english else FOREIGN_PAIR_FEATURES
     return {"sentences": alone, "pairs": paired, "both": alone + paired}[of]
 
 
-def features_of(
-    of: Reading,
-    texts: Sequence[str],
-    pairs: tuple[Sequence[str], Sequence[str]],
-    pieces: _Pieces,
-    language: str = "en",
-) -> FloatArray:
-    """Return features of sentences or of pairs.
+@dataclass(frozen=True)
+class FeatureTables:
+    """The features that aspects read; each table is computed once.
 
-    Args:
-        of: which texts the features are computed from.
+    Attributes:
         texts: T sentences.
         pairs: P sources and hypotheses.
-        pieces: see `sentence_features`.
+        pieces: see `_Pieces`.
         language: code of their language.
-
-    Returns:
-        T rows for sentences, or P rows for pairs or both, × `feature_names`.
+        paired: see `reading`.
     """
-    if of == "sentences":
-        return sentence_features(texts, pieces, language)
-    compared = pair_features(*pairs, language, stems=pieces is not None)
-    if of == "pairs":
-        return compared
-    return np.column_stack([sentence_features(pairs[1], pieces, language), compared])
+
+    texts: Sequence[str]
+    pairs: tuple[Sequence[str], Sequence[str]]
+    pieces: _Pieces
+    language: str = "en"
+    paired: bool = False
+
+    def of(self, aspect: str) -> FloatArray:
+        """Return T or P rows × the `feature_names` of what the aspect reads."""
+        kind = reading(aspect, self.paired)
+        if kind == "both":
+            return self._both
+        return self._pairs if kind == "pairs" else self._sentences
+
+    @cached_property
+    def _sentences(self) -> FloatArray:
+        return sentence_features(self.texts, self.pieces, self.language)
+
+    @cached_property
+    def _pairs(self) -> FloatArray:
+        return pair_features(*self.pairs, self.language, stems=self.pieces is not None)
+
+    @cached_property
+    def _both(self) -> FloatArray:
+        alone = sentence_features(self.pairs[1], self.pieces, self.language)
+        return np.column_stack([alone, self._pairs])
 
 
-def _names(paired: bool, language: str) -> tuple[str, ...]:
-    """Return the names of the columns of features.
-
-    Args:
-        paired: True for `pair_features`, False for `sentence_features`.
-        language: code of the sentences' language.
-    """
-    if language == "en":
-        return PAIR_FEATURES if paired else SENTENCE_FEATURES
-    return FOREIGN_PAIR_FEATURES if paired else FOREIGN_SENTENCE_FEATURES
-
-
-def _table(rows: Sequence[Mapping[str, float]], paired: bool, language: str) -> FloatArray:
-    names = _names(paired, language)
+def _table(rows: Sequence[Mapping[str, float]], of: Reading, language: str) -> FloatArray:
+    names = feature_names(of, language)
     values = [[row[name] for name in names] for row in rows]
     return np.array(values, dtype=np.float64).reshape(len(rows), len(names))
 
@@ -175,7 +177,8 @@ def sentence_features(texts: Sequence[str], pieces: _Pieces, language: str = "en
     Returns:
         N × `SENTENCE_FEATURES`, or × `FOREIGN_SENTENCE_FEATURES` for other languages.
     """
-    return _table([_sentence(text, pieces, language == "en") for text in texts], False, language)
+    rows = [_sentence(text, pieces, language == "en") for text in texts]
+    return _table(rows, "sentences", language)
 
 
 def _sentence(text: str, pieces: _Pieces, english: bool) -> dict[str, float]:
@@ -236,7 +239,7 @@ def pair_features(
     """
     pairs = zip(sources, hypotheses, strict=True)
     english = language == "en"
-    return _table([_pair(s, h, english, stems and english) for s, h in pairs], True, language)
+    return _table([_pair(s, h, english, stems and english) for s, h in pairs], "pairs", language)
 
 
 def _pair(source: str, hypothesis: str, english: bool, stems: bool) -> dict[str, float]:
@@ -379,10 +382,10 @@ def fit_features(
     """
     fitted, chosen = {}, {}
     pairs = (data.sources, data.outputs)
-    tables = feature_tables(data.aspects, data.outputs, pairs, pieces, language, paired)
+    tables = FeatureTables(data.outputs, pairs, pieces, language, paired)
     groups = data.groups()[split.train]
     for column, aspect in enumerate(data.aspects):
-        features = tables[reading(aspect, paired)]
+        features = tables.of(aspect)
         mean = features[split.train].mean(axis=0)
         deviation = features[split.train].std(axis=0)
         deviation[deviation == 0] = 1.0
@@ -407,27 +410,13 @@ def fit_features(
     return fitted, chosen
 
 
-def feature_tables(
-    aspects: Iterable[str],
-    texts: Sequence[str],
-    pairs: tuple[Sequence[str], Sequence[str]],
-    pieces: _Pieces,
-    language: str,
-    paired: bool = False,
-) -> dict[Reading, FloatArray]:
-    """Return the features that aspects read, computing each table once; see `features_of`."""
-    wanted = dict.fromkeys(reading(aspect, paired) for aspect in aspects)
-    return {of: features_of(of, texts, pairs, pieces, language) for of in wanted}
-
-
 def additions(
     data: Annotations, linear: Mapping[str, Linear], tokenizer: Any, language: str = "en"
 ) -> FloatArray:
     """Return what the features add to the outputs, rows × aspects; 0 without features."""
     values = np.zeros_like(data.ratings)
     pairs = (data.sources, data.outputs)
-    tables = feature_tables(linear, data.outputs, pairs, piece_counter(tokenizer), language)
-    for column, aspect in enumerate(data.aspects):
-        if aspect in linear:
-            values[:, column] = linear[aspect](tables[reading(aspect)])
+    tables = FeatureTables(data.outputs, pairs, piece_counter(tokenizer), language)
+    for aspect, fit in linear.items():
+        values[:, data.aspects.index(aspect)] = fit(tables.of(aspect))
     return values

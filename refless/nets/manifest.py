@@ -80,10 +80,7 @@ class SomeManifest:
 
     def __post_init__(self) -> None:
         rated = [aspect for member in self.members for aspect in member.aspects]
-        named = set(rated)
-        fitted = set(self.kernel.aspects) if self.kernel else set()
-        if self.features_alone:
-            fitted = set(self.features)
+        named, fitted = set(rated), self._fitted
         shared = all(0 <= share <= 1 for share in self.shares.values())
         faults = {
             f"max_length is {self.max_length!s:.40}": not 0 < self.max_length <= _LONGEST_INPUT,
@@ -104,6 +101,18 @@ class SomeManifest:
         for fault, holds in faults.items():
             if holds:
                 raise ValueError(fault)
+
+    @property
+    def _fitted(self) -> set[str]:
+        """The aspects that a regression predicts, on hidden states or on features alone."""
+        if self.features_alone:
+            return set(self.features)
+        return set(self.kernel.aspects) if self.kernel else set()
+
+    @property
+    def aspects(self) -> set[str]:
+        """The aspects that are predicted."""
+        return self._fitted.union(*(member.aspects for member in self.members))
 
     @property
     def features_alone(self) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -215,33 +215,19 @@ def _layers(name: str) -> int:
 
 
 def fit_probe(
-    data: Annotations,
-    split: Split,
-    encoder: str,
-    base: str,
-    max_length: int,
-    runtime: Runtime,
-    *,
-    within: float = 0.0,
-    paired: bool = False,
-    language: str = "en",
-    most: int = 0,
+    unfitted: Probe, data: Annotations, split: Split, runtime: Runtime, within: float, most: int
 ) -> tuple[Probe, dict[str, dict[str, float]]]:
     """Fit one regression for each aspect.
 
     Args:
-        encoder: name or folder of the encoder after intermediate steps.
-        base: name or folder of the encoder before them; the same if there were none.
+        unfitted: the encoders to read, without regressions.
         within: see `gecjury.refless.nets.kernel.fit_kernel`; corrections of one source are a group.
-        paired: see `Probe`.
         most: see `gecjury.refless.nets.kernel.fit_kernel`.
 
     Returns:
         The regressions; and for each aspect, the dev score and the settings chosen by it.
     """
-    # The reader takes its settings from a probe; one without regressions is enough.
-    reader = _Reader(Probe({}, encoder, base, max_length, paired, language=language), runtime)
-    groups = data.groups()
+    reader, groups = _Reader(unfitted, runtime), data.groups()
     blocks_of = reader.read(dict.fromkeys(data.aspects, (data.sources, data.outputs)))
     models: dict[str, KernelModel] = {}
     chosen = {}
@@ -251,7 +237,7 @@ def fit_probe(
                 blocks, ratings, split.train, split.dev, groups=groups, within=within, most=most,
                 bar=bar,
             )  # fmt: skip
-    return Probe(models, encoder, base, max_length, paired, language=language), chosen
+    return replace(unfitted, models=models), chosen
 
 
 def save_probe(probe: Probe, folder: Path, *, half: bool = False) -> None:

@@ -1,5 +1,8 @@
 """Error detection: a training of its own, or the step before a SOME or an IMPARA is trained.
 
+A detector that was trained on its own is a plain token classification model. `gecjury train some`
+and `train impara` can both start from it, so it is trained only once.
+
 It is learnt from one of two kinds of text:
 
 - labelled tokens. A token's first and last word piece have its label (those between are not
@@ -14,7 +17,6 @@ import json
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,20 +24,27 @@ import numpy as np
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
-from gecjury.core.textfiles import read_text, user_path, write_text
-from gecjury.corpus.corpus import fingerprint
-from gecjury.corpus.leakage import sentence_key
+from gecjury.core.textfiles import write_text
 from gecjury.models.batching import padded_batches
 from gecjury.models.networks import cut_length, refuse_wordless
-from gecjury.models.origin import KEYS_FILE
-from gecjury.refless.data.labelled import LabelledSentence, LabelledText, refuse_one_class
+from gecjury.refless.data.labelled import (
+    DetectionData,
+    LabelledSentence,
+    LabelledText,
+    labelled_print,
+    refuse_one_class,
+)
 from gecjury.refless.data.noise import spoil
 from gecjury.refless.data.pairs import Correction, detection_examples, token_edits
 from gecjury.refless.nets.probe import plain_text
 from gecjury.refless.nets.regressor import batch_logits, load_model, load_tokenizer, save_model
-from gecjury.refless.training.recipe import TrainSettings
+from gecjury.refless.training.job import TrainingJob
+from gecjury.refless.training.model_card import markdown_table, model_card, shown_name
+from gecjury.refless.training.recipe import DetectorRecipe, TrainSettings
 from gecjury.refless.training.trainer import Fit, LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.watching import Watch, kept_record
+
+DETECTOR_FORMAT = "gecjury-detector/1"
 
 LABELS = ("c", "i")
 """Names of the two outputs, as in MultiGED's files: correct, incorrect."""
@@ -53,84 +62,66 @@ _DEV_BATCH = 64
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True)
-class DetectionData:
-    """The text that error detection is learnt from: labelled, or parallel and clean.
-
-    Attributes:
-        corrections: parallel text.
-        clean: further sentences to corrupt.
-        labelled: sentences with a label per token, used instead of the first two.
-    """
-
-    corrections: Sequence[Correction] = ()
-    clean: Sequence[str] = ()
-    labelled: LabelledText | None = None
-
-    @property
-    def print(self) -> str:
-        """Fingerprint of the text: 16 hexadecimal digits."""
-        labelled = [] if self.labelled is None else [self.labelled.print]
-        return fingerprint(
-            [*(f"{c.source}\t{c.text()}" for c in self.corrections), *self.clean, *labelled]
-        )
-
-
 def run_detection(
-    start: str,
-    folder: Path,
-    data: DetectionData,
-    settings: TrainSettings,
-    runtime: Runtime,
-    watch: Watch,
-) -> dict[str, float]:
+    job: TrainingJob, data: DetectionData | None, watch: Watch
+) -> tuple[str, dict[str, float]]:
     """Train a detector before a model and save it; a finished one is not trained again.
 
     Args:
-        folder: its subfolder `checkpoints` has checkpoints, `model` the finished detector.
-        settings: those of the model; rate and epochs are the ones that the recipes were measured
-            with.
+        data: the text to learn from; None for none.
 
     Returns:
-        Dev figures. `detection` chose the epoch: average precision, or F0.5 for labelled text, with
+        The folder or hub name of the model from which the main training starts, and the detector's
+        dev figures. `detection` chose the epoch: average precision, or F0.5 for labelled text, with
         the other `detection_scores`.
     """
-    path = folder / "score.json"
+    if data is None:
+        return job.start, {}
+    folder = job.work / "detection"
+    path, saved = folder / "score.json", folder / "model"
     # The score is written last: if it exists, the model is complete.
     if path.exists():
         watch.told("detection: already trained by an earlier run")
     else:
         epochs = 1 if data.labelled is None else 2
-        settings = replace(settings, epochs=epochs, learning_rate=1e-4, patience=0)
-        result, tokenizer = learn_detection(start, folder, data, settings, runtime, watch)
+        # Rate and epochs are those that the recipes were measured with.
+        usual = {"epochs": epochs, "learning_rate": 1e-4, "patience": 0}
+        result, tokenizer = learn_detection(job, data, "detection", watch, **usual)
         if is_main_process():
-            save_model(result.model, tokenizer, folder / "model")
+            save_model(result.model, tokenizer, saved)
             names = ("precision", "recall", "ap") if data.labelled is not None else ()
             figures = {f"detection {name}": result.best[name] for name in names}
             write_text(path, json.dumps({"detection": result.best["score"], **figures}))
         wait_for_all()
-    return dict(kept_record(Mapping[str, float], path))
+    return str(saved), dict(kept_record(Mapping[str, float], path))
 
 
 def learn_detection(
-    start: str,
-    folder: Path,
-    data: DetectionData,
-    settings: TrainSettings,
-    runtime: Runtime,
-    watch: Watch,
+    job: TrainingJob, data: DetectionData, name: str, watch: Watch, **changes: Any
 ) -> tuple[Fit, Any]:
-    """Train a detector; return it with its dev figures, and its tokenizer."""
-    tokenizer = load_tokenizer(start)
+    """Train a detector; return it with its dev figures, and its tokenizer.
+
+    Args:
+        name: name of the detector in the run's history and of the folder of its checkpoints.
+        changes: settings that differ from those of the job.
+    """
+    settings = replace(job.recipe.settings, **changes)
+    tokenizer = load_tokenizer(job.start)
     if data.labelled is not None:
         text = with_dev(data.labelled, settings.seed)
-        names, weight = LABELS, _ERROR_WEIGHT
+        labels, weight = LABELS, _ERROR_WEIGHT
         examples = labelled_examples(text.train, tokenizer, settings.max_length)
 
         def evaluate(model: Any) -> Mapping[str, float]:
-            return labelled_figures(model, tokenizer, text.dev, settings, runtime)
+            by_sentence = error_probabilities(model, tokenizer, text.dev, settings, job.runtime)
+            probabilities = np.concatenate(by_sentence)
+            if not np.isfinite(probabilities).all():
+                return {"score": float("nan")}
+            marks = np.array([mark for s in text.dev for mark in s.wrong], dtype=np.int64)
+            figures = detection_scores(probabilities, marks)
+            return {"score": figures["f0.5"], **figures}
     else:
-        names, weight = ("kept", "edited"), 1.0
+        labels, weight = ("kept", "edited"), 1.0
         made = _artificial_examples(data, tokenizer, settings)
         held = max(2, min(_DEV_MOST, round(_DEV_SHARE * len(made))))
         dev, examples = made[:held], made[held:]
@@ -139,7 +130,8 @@ def learn_detection(
             return {"score": _average_precision(model, tokenizer, dev)}
 
     task = LearningTask(
-        model=load_model(start, names, seed=settings.seed, kind="word-pieces"),
+        name=name,
+        model=load_model(job.start, labels, seed=settings.seed, kind="word-pieces"),
         tokenizer=tokenizer,
         examples=examples,
         evaluate=evaluate,
@@ -147,7 +139,7 @@ def learn_detection(
         label="detection: training",
         error_weight=weight,
     )
-    return fit(task, settings, folder / "checkpoints", runtime, watch), tokenizer
+    return fit(task, settings, job.work / name, job.runtime, watch), tokenizer
 
 
 def _artificial_examples(
@@ -343,23 +335,6 @@ def error_probabilities(
     return probabilities
 
 
-def labelled_figures(
-    model: Any,
-    tokenizer: Any,
-    sentences: Sequence[LabelledSentence],
-    settings: TrainSettings,
-    runtime: Runtime,
-) -> dict[str, float]:
-    """Return dev figures of a model; see `detection_scores`, whose F0.5 is the `score`."""
-    by_sentence = error_probabilities(model, tokenizer, sentences, settings, runtime)
-    marks = np.array([mark for s in sentences for mark in s.wrong], dtype=np.int64)
-    probabilities = np.concatenate(by_sentence)
-    if not np.isfinite(probabilities).all():
-        return {"score": float("nan")}
-    figures = detection_scores(probabilities, marks)
-    return {"score": figures["f0.5"], **figures}
-
-
 def detection_scores(probabilities: FloatArray, marks: IntArray) -> Mapping[str, float]:
     """Measure how well wrong tokens are found, in the way of the shared task MultiGED-2023.
 
@@ -393,22 +368,6 @@ def average_precision(scores: FloatArray, marks: IntArray) -> float:
     return float(at[ranked == 1].mean()) if ranked.any() else 0.0
 
 
-def detection_keys(text: LabelledText | None, detector: str) -> set[str]:
-    """Return hashes of the sentences that a detector was trained or chosen on.
-
-    Args:
-        text: labelled text of this run; None for none.
-        detector: folder of a detector that was trained before; empty for none.
-    """
-    keys = set()
-    if text is not None:
-        keys = {sentence_key(s.text) for part in (text.train, text.dev) for s in part}
-    path = user_path(detector) / KEYS_FILE
-    if detector and path.is_file():
-        keys |= set(read_text(path).split())
-    return keys
-
-
 def figures_in_words(steps: Mapping[str, float]) -> list[str]:
     """Return a line for model cards with the figures of labelled text; none without them."""
     if "detection precision" not in steps:
@@ -418,3 +377,76 @@ def figures_in_words(steps: Mapping[str, float]) -> list[str]:
         f"precision {steps['detection precision']:.3f}, recall {steps['detection recall']:.3f}, "
         f"average precision {steps['detection ap']:.3f}."
     ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectorJob(TrainingJob):
+    """The input of one training of a detector; the best epoch is that with the best dev F0.5.
+
+    Attributes:
+        recipe: how the detector is trained.
+        text: labelled sentences; without a dev part, a tenth is held out.
+    """
+
+    recipe: DetectorRecipe
+    text: LabelledText
+
+
+@dataclass(frozen=True)
+class _Report:
+    figures: Mapping[str, float]
+
+
+def train_detector(job: DetectorJob) -> dict[str, float]:
+    """Train, evaluate and save; a killed run resumes where it stopped.
+
+    Returns:
+        Dev figures; see `detection_scores`.
+
+    Raises:
+        InputError: too few sentences, or only one class.
+        OptionError: the folder contains another model.
+    """
+    recipe, settings = job.recipe, job.recipe.settings
+    text = with_dev(job.text, settings.seed)
+    run = job.run(text.print)
+    if (earlier := job.finished(run, _Report)) is not None:
+        return dict(earlier.figures)
+    watch = job.watch()
+    result, tokenizer = learn_detection(job, DetectionData(labelled=text), "detector", watch)
+    names = ("f0.5", "precision", "recall", "ap", "tokens")
+    figures = {name: float(result.best[name]) for name in names}
+    # The detector itself is in the top folder, where `train some` and `train impara` load it.
+    if is_main_process():
+        save_model(result.model, tokenizer, job.folder)
+        record = {"format": DETECTOR_FORMAT, "encoder": shown_name(recipe.encoder), "run": run}
+        # The dev part chose the epoch, so models must not be evaluated on it either.
+        texts = [sentence.text for part in (text.train, text.dev) for sentence in part]
+        card = _card(job, text, figures)
+        job.finish(texts, record | {"figures": figures}, card)
+    wait_for_all()
+    return figures
+
+
+def _card(job: DetectorJob, text: LabelledText, figures: Mapping[str, float]) -> str:
+    shown = [f"{figures[name]:.4f}" for name in ("f0.5", "precision", "recall", "ap")]
+    return model_card(
+        job,
+        "Error detection by token",
+        "detector",
+        data={
+            "train": f"{len(text.train)} sentences ({labelled_print(text.train)})",
+            "dev": f"{len(text.dev)} sentences ({labelled_print(text.dev)})",
+        },
+        results=markdown_table(
+            ("part", "F0.5", "precision", "recall", "average precision", "tokens"),
+            [("dev", *shown, int(figures["tokens"]))],
+        ),
+        usage=f"gecjury train some tmu-gfm -o my-some --kernel --detector {job.folder.name} "
+        "--encoder BASE",
+        notes=[
+            "Two classes, c (correct) and i (incorrect). A token's first and last word piece have "
+            "its label; its probability is the mean of theirs, and from .5 on it counts as wrong",
+            "The figures are for the part that chose the epoch, not for unseen text",
+        ],
+    )

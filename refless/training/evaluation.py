@@ -55,7 +55,8 @@ def evaluate(job: Job, bundle: Bundle, report: Report) -> Report:
         tuned, fitted = bundle.parts(chosen.outputs, (chosen.sources, chosen.outputs), job.runtime)
         if both and part == "dev":
             shares = {a: best_share(ratings[a], tuned[a], fitted[a]) for a in ratings}
-        predicted = replace(bundle, shares=shares).mixed(tuned, fitted)
+        manifest = replace(bundle.manifest, shares=shares)
+        predicted = replace(bundle, manifest=manifest).mixed(tuned, fitted)
         ways = {"fine-tuning": tuned, "kernel": fitted} if both else {}
         for way, values in {"": predicted, **ways}.items():
             by_aspect = {a: aspect_figures(ratings[a], values[a]) for a in ratings}

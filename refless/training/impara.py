@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
-from gecjury.core.runtime import Runtime
 from gecjury.corpus.leakage import normalise
 from gecjury.models.checkpoints import is_folder
 from gecjury.models.encoder import EncoderSpec, load_encoder
+from gecjury.refless.data.labelled import DetectionData
 from gecjury.refless.data.pairs import Correction, RankedPair, pairs_print, ranked_pairs
 from gecjury.refless.nets.manifest import IMPARA_FORMAT, IMPARA_POOLED_FORMAT
 from gecjury.refless.nets.pooled import HEAD_FILE, fresh_pooled, save_pooled
@@ -27,14 +27,14 @@ from gecjury.refless.nets.regressor import (
 )
 from gecjury.refless.training.detection import (
     LEAST,
-    DetectionData,
     drawn_parts,
     figures_in_words,
     refuse_few,
+    run_detection,
 )
 from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.model_card import markdown_table, model_card
-from gecjury.refless.training.recipe import RankerPooling, RankerRecipe, TrainSettings
+from gecjury.refless.training.recipe import RankerPooling, RankerRecipe
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.worth import Worth, worth_of, worth_table
 
@@ -90,15 +90,22 @@ def train_impara(job: RankerJob) -> RankerReport:
     watch = job.watch()
     # Impacts are measured with the pretrained encoder, before anything is trained.
     pairs = _make_pairs(job)
-    start, detected = job.detect(_without_held_out(job), watch)
+    start, detected = run_detection(job, _without_held_out(job), watch)
     tokenizer = load_tokenizer(start)
     pooled = recipe.pooling == "mean"
     model = (fresh_pooled if pooled else load_model)(start, ("rank",), seed=settings.seed)
 
     def gaps(model: Any, part: str) -> FloatArray:
-        return pair_gaps(model, tokenizer, pairs[part], settings, job.runtime)
+        # For each pair, the output for the better sentence minus that for the worse.
+        texts = [pair.better for pair in pairs[part]] + [pair.worse for pair in pairs[part]]
+        encoded = tokenise(tokenizer, texts, None, settings.max_length)
+        better, worse = np.split(predict(model, tokenizer, encoded, job.runtime)[:, 0], 2)
+        with np.errstate(invalid="ignore"):  # a model that diverged gives NaN
+            difference: FloatArray = better - worse
+        return difference
 
     task = LearningTask(
+        name="ranker",
         model=model,
         tokenizer=tokenizer,
         examples=pair_examples(tokenizer, pairs["train"], settings.max_length),
@@ -106,7 +113,7 @@ def train_impara(job: RankerJob) -> RankerReport:
         objective="ranking",
         label="impara: training",
     )
-    result = fit(task, settings, job.work / "ranker", job.runtime, watch.of("ranker"))
+    result = fit(task, settings, job.work / "ranker", job.runtime, watch)
     # Computed once for accuracy and worth, with the best epoch's model.
     reached = {part: gaps(result.model, part) for part in ("dev", "test")}
     figures = [
@@ -186,30 +193,11 @@ def pair_accuracy(gaps: FloatArray) -> float:
     """Return the share of pairs whose better sentence has the higher output; ties count half.
 
     Args:
-        gaps: see `pair_gaps`.
+        gaps: output for each pair's better sentence minus that for the worse.
     """
     if not np.isfinite(gaps).all():
         return float("nan")
     return float(((gaps > 0) + 0.5 * (gaps == 0)).mean())
-
-
-def pair_gaps(
-    model: Any,
-    tokenizer: Any,
-    pairs: Sequence[RankedPair],
-    settings: TrainSettings,
-    runtime: Runtime,
-) -> FloatArray:
-    """Return the output for each pair's better sentence minus that for the worse, shape (pairs,).
-
-    A model that diverged gives NaN.
-    """
-    texts = [pair.better for pair in pairs] + [pair.worse for pair in pairs]
-    encoded = tokenise(tokenizer, texts, None, settings.max_length)
-    outputs = predict(model, tokenizer, encoded, runtime)[:, 0]
-    with np.errstate(invalid="ignore"):
-        gaps: FloatArray = outputs[: len(pairs)] - outputs[len(pairs) :]
-    return gaps
 
 
 def _card(

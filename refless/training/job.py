@@ -20,10 +20,10 @@ from gecjury.models.checkpoints import resolve
 from gecjury.models.networks import read_config
 from gecjury.models.origin import KEYS_FILE, MANIFEST
 from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.labelled import DetectionData, detection_keys
 from gecjury.refless.nets.trainable import check_layers
-from gecjury.refless.training.detection import DetectionData, detection_keys, run_detection
 from gecjury.refless.training.recipe import BaseRecipe, Recipe
-from gecjury.refless.training.watching import HISTORY_FILE, History, Watch
+from gecjury.refless.training.watching import HISTORY_FILE, Watch
 
 _T = TypeVar("_T")
 
@@ -41,7 +41,7 @@ class TrainingJob:
         notes: warnings for the model card, e.g. about leakage.
         recipe_name: the named recipe that the options came from, for card and manifest; empty for
             none.
-        drawn: called with the history (see `History`) whenever it has changed.
+        drawn: called with the history (see `Watch`) whenever it has changed.
     """
 
     recipe: BaseRecipe
@@ -57,6 +57,11 @@ class TrainingJob:
     def work(self) -> Path:
         """The folder for checkpoints, which is deleted at the end."""
         return self.folder / "checkpoints"
+
+    @property
+    def start(self) -> str:
+        """The folder or hub name of the model that is trained."""
+        return self.recipe.detector or self.recipe.encoder
 
     def run(self, *data: str) -> str:
         """Return the fingerprint of everything that determines the weights.
@@ -76,21 +81,7 @@ class TrainingJob:
         if self.recipe.settings.freeze_layers:
             config = read_config(resolve(self.recipe.encoder))
             check_layers(config, self.recipe.settings.freeze_layers)
-        return Watch(History(self.folder / HISTORY_FILE, self.drawn), told=self.runtime.tell)
-
-    def detect(self, data: DetectionData | None, watch: Watch) -> tuple[str, dict[str, float]]:
-        """Learn error detection before the main training, if there is text to learn it from.
-
-        Returns:
-            The folder or hub name of the model from which the main training starts, and the dev
-            figures of error detection; see `run_detection`.
-        """
-        start = self.recipe.detector or self.recipe.encoder
-        if data is None:
-            return start, {}
-        folder, settings = self.work / "detection", self.recipe.settings
-        figures = run_detection(start, folder, data, settings, self.runtime, watch.of("detection"))
-        return str(folder / "model"), figures
+        return Watch(self.folder / HISTORY_FILE, self.drawn, self.runtime.tell)
 
     def finished(self, run: str, report: type[_T]) -> _T | None:
         """Return the report of an earlier, finished run in the folder; None if there is none.

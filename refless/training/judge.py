@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -152,6 +153,7 @@ def train_judge(job: JudgeJob) -> JudgeReport:
     if recipe.lora:
         model = _with_adapter(model, recipe.lora, settings.seed)
     task = LearningTask(
+        name="judge",
         model=model,
         tokenizer=tokenizer,
         examples=parts["train"],
@@ -160,7 +162,7 @@ def train_judge(job: JudgeJob) -> JudgeReport:
         label="judge: training",
         answers=answers,
     )
-    result = fit(task, settings, job.work, job.runtime, watch.of("judge"))
+    result = fit(task, settings, job.work, job.runtime, watch)
     model = result.model.merge_and_unload() if recipe.lora else result.model
     predicted = scores(model, "test")
     # The dev part was evaluated when the best epoch was chosen.
@@ -270,12 +272,11 @@ def _row_scores(
     lengths = [len(example["input_ids"]) for example in examples]
     size = job.runtime.batch_size
     batches = padded_batches(lengths, size)
-    half = torch.autocast(model.device.type, torch.bfloat16, enabled=job.recipe.settings.bf16)
 
     def values_of(chosen: Sequence[Mapping[str, Any]]) -> list[float]:
         inputs = answer_batch(tokenizer, chosen)
         inputs |= {name: inputs[name].to(model.device) for name in ("input_ids", "attention_mask")}
-        with torch.inference_mode(), half:
+        with torch.inference_mode(), half_precision(model, job.recipe.settings.bf16):
             logits = model(**inputs).logits
         shares = answer_shares(logits, [int(example["answer"]) for example in chosen], answers)
         values = (shares @ torch.tensor(answers.values, device=shares.device)).cpu().double()
@@ -295,6 +296,26 @@ def _row_scores(
     scale = job.data.scale
     pairs = job.recipe.protocol == "pairwise"
     return scale.low + (scale.high - scale.low) * means if pairs else means
+
+
+@contextmanager
+def half_precision(model: Any, enabled: bool) -> Iterator[None]:
+    """Compute in bfloat16, except for the logits: its steps are so large that grades would tie."""
+    import torch
+
+    kind = model.device.type
+
+    def in_32_bits(head: Any, inputs: tuple[Any, ...], logits: Any) -> Any:
+        with torch.autocast(kind, enabled=False):
+            return torch.nn.functional.linear(inputs[0].float(), head.weight.float(), head.bias)
+
+    hook = model.get_output_embeddings().register_forward_hook(in_32_bits) if enabled else None
+    try:
+        with torch.autocast(kind, torch.bfloat16, enabled=enabled):
+            yield
+    finally:
+        if hook is not None:
+            hook.remove()
 
 
 def _figures(job: JudgeJob, scores: FloatArray) -> dict[str, float]:

@@ -29,7 +29,7 @@ from gecjury.refless.nets.features import (
     piece_counter,
 )
 from gecjury.refless.nets.manifest import BUNDLE_FORMAT, Kernel, Member, SomeManifest
-from gecjury.refless.nets.probe import fit_probe, save_change, save_probe, states_layer
+from gecjury.refless.nets.probe import Probe, fit_probe, save_change, save_probe, states_layer
 from gecjury.refless.nets.regressor import (
     load_model,
     load_tokenizer,
@@ -39,6 +39,7 @@ from gecjury.refless.nets.regressor import (
     tokenise,
 )
 from gecjury.refless.nets.trainable import output_layer
+from gecjury.refless.training.detection import run_detection
 from gecjury.refless.training.evaluation import Report, evaluate, some_card
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
@@ -69,7 +70,7 @@ def train_some(job: Job) -> Report:
     watch = job.watch()
     # Detection, fine-tuning and regression each start from what the previous one saved on disk, so
     # a run that was killed skips what is finished.
-    start, detected = job.detect(job.detection, watch)
+    start, detected = run_detection(job, job.detection, watch)
     trained: dict[str, Mapping[str, float]] = {}
     members: list[Member] = []
     linear: Mapping[str, Linear] = {}
@@ -129,12 +130,12 @@ def _fine_tune(
         label = " and ".join(aspects)
         if len(outputs) > 1:
             label += f", model {len(members)} of {len(outputs)}"
-        trained[name] = _train_model(job, watch.of(name), member, start, added, label)
+        trained[name] = _train_model(job, watch, name, member, start, added, label)
     return trained, members, linear
 
 
 def _train_model(
-    job: Job, watch: Watch, member: Member, start: str, added: FloatArray, label: str
+    job: Job, watch: Watch, name: str, member: Member, start: str, added: FloatArray, label: str
 ) -> Mapping[str, float]:
     """Train one model; a model that an earlier, killed run finished is not trained again.
 
@@ -143,7 +144,7 @@ def _train_model(
     """
     aspects, data, split = member.aspects, job.data, job.split
     settings = job.recipe.settings
-    work = job.work / watch.name.replace("/", "-")
+    work = job.work / name
     marker = work / "finished.json"
     if marker.exists():
         watch.told(f"{label}: already trained by an earlier run")
@@ -174,6 +175,7 @@ def _train_model(
         return rank_figures(totals, ratings, itertools.chain(*inputs))
 
     task = LearningTask(
+        name=name,
         model=model,
         tokenizer=tokenizer,
         examples=examples,
@@ -240,11 +242,10 @@ def _fit_kernel(job: Job, start: str) -> tuple[dict[str, dict[str, float]], Kern
     base = encoder = _keep(recipe.encoder, folder / "base")
     if start != recipe.encoder:
         encoder = _keep(start, folder / "encoder", compact=recipe.compact)
-    probe, chosen = fit_probe(
-        job.data, job.split, encoder, base, recipe.settings.max_length, job.runtime,
-        within=recipe.within, paired=recipe.read_source, language=recipe.language,
-        most=_POINTS if recipe.compact else 0,
-    )  # fmt: skip
+    length, language = recipe.settings.max_length, recipe.language
+    unfitted = Probe({}, encoder, base, length, recipe.read_source, language=language)
+    most = _POINTS if recipe.compact else 0
+    probe, chosen = fit_probe(unfitted, job.data, job.split, job.runtime, recipe.within, most)
     if is_main_process():
         save_probe(probe, folder, half=recipe.compact)
     wait_for_all()

@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -60,6 +61,7 @@ class LearningTask:
     """A learning task.
 
     Attributes:
+        name: the model's name in the history of the run.
         model: the model to train; its head's outputs suit the objective.
         tokenizer: pads batches.
         examples: `regression`: `input_ids`, ... and `labels`, one number per output, NaN = not
@@ -75,6 +77,7 @@ class LearningTask:
         answers: for `answers`: the answers, and the weight of their differences.
     """
 
+    name: str
     model: Any
     tokenizer: Any
     examples: Sequence[Inputs]
@@ -101,11 +104,7 @@ class Fit:
 
 
 def fit(
-    task: LearningTask,
-    settings: TrainSettings,
-    folder: Path,
-    runtime: Runtime,
-    watch: Watch | None = None,
+    task: LearningTask, settings: TrainSettings, folder: Path, runtime: Runtime, watch: Watch
 ) -> Fit:
     """Train a model, or resume a killed run where it stopped.
 
@@ -132,15 +131,15 @@ def fit(
     if settings.gradient_checkpointing:
         recompute_layers(task.model)
     last = _last_checkpoint(folder)
-    watch = watch if is_main_process() else None
-    if last and watch is not None:
+    if last and is_main_process():
         watch.told(f"{task.label} resumes after {_reached(last)}")
     with ExitStack() as open_until_trained:
 
         def open_bar(steps: int) -> Bar:
             return open_until_trained.enter_context(runtime.progress.task(task.label, steps))
 
-        trainer = _build_trainer(task, settings, folder, runtime, open_bar, watch)
+        saved = partial(watch.note, task.name)
+        trainer = _build_trainer(task, settings, folder, runtime, open_bar, saved)
         full = False
         try:
             with output_errors(folder):
@@ -250,25 +249,20 @@ def _build_trainer(
     folder: Path,
     runtime: Runtime,
     open_bar: Callable[[int], Bar],
-    watch: Watch | None,
+    saved: Callable[[Any], None],
 ) -> Any:
-    from transformers import (
-        EarlyStoppingCallback,
-        PrinterCallback,
-        Trainer,
-        TrainerCallback,
-        set_seed,
-    )
+    import transformers
 
-    set_seed(settings.seed)
+    transformers.set_seed(settings.seed)
     # transformers is only imported here, so the subclasses can only be built here.
-    trainer = type("OurTrainer", (_OurTraining, Trainer), {})(
+    progress = type("OurProgress", (_Progress, transformers.TrainerCallback), {})(open_bar, saved)
+    trainer = type("OurTrainer", (_OurTraining, transformers.Trainer), {})(
         model=task.model,
         args=_arguments(settings, folder, runtime),
         train_dataset=list(task.examples),
         eval_dataset=[],
         data_collator=collator(task.tokenizer, task.objective),
-        callbacks=[type("OurProgress", (_Progress, TrainerCallback), {})(open_bar, watch)],
+        callbacks=[progress],
     )
     trainer.task, trainer.settings, trainer.folder = task, settings, folder
     if task.answers is None:
@@ -277,9 +271,9 @@ def _build_trainer(
         trainer.loss_of = answer_loss(task.answers)
     # These losses are means over a batch, so the Trainer must divide them by `accumulation`.
     trainer.model_accepts_loss_kwargs = False
-    trainer.remove_callback(PrinterCallback)
+    trainer.remove_callback(transformers.PrinterCallback)
     if settings.patience:
-        trainer.add_callback(EarlyStoppingCallback(settings.patience))
+        trainer.add_callback(transformers.EarlyStoppingCallback(settings.patience))
     return trainer
 
 
@@ -345,29 +339,12 @@ def _refuse_loss(folder: Path, step: int) -> None:
 class _OurTraining:
     """A mixin for the Trainer: our losses, order of batches and dev score.
 
-    `task`, `settings`, `folder` and `loss_of` are set by `_build_trainer`, the rest by the Trainer.
+    `task`, `settings`, `folder` and `loss_of` are set by `_build_trainer`, all other attributes by
+    the Trainer.
     """
 
-    task: LearningTask
-    settings: TrainSettings
-    folder: Path
-    loss_of: Callable[[Any, Any], Any]
-    accelerator: Any
-    args: Any
-    callback_handler: Any
-    control: Any
-    data_collator: Any
-    log: Any
-    model: Any
-    state: Any
-    train_dataset: Any
-
     def compute_loss(
-        self,
-        model: Any,
-        inputs: dict[str, Any],
-        return_outputs: bool = False,
-        num_items_in_batch: Any = None,
+        self: Any, model: Any, inputs: dict[str, Any], return_outputs: bool = False, **_: Any
     ) -> Any:
         labels = inputs.pop("labels")
         outputs = model(**inputs)
@@ -376,7 +353,7 @@ class _OurTraining:
             _refuse_loss(self.folder, self.state.global_step)
         return (loss, outputs) if return_outputs else loss
 
-    def get_train_dataloader(self) -> Any:
+    def get_train_dataloader(self: Any) -> Any:
         from torch.utils.data import DataLoader
 
         lengths = [length_of(example) for example in self.task.examples]
@@ -395,7 +372,7 @@ class _OurTraining:
             )
         )
 
-    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+    def evaluate(self: Any, *_: Any, **__: Any) -> dict[str, float]:
         figures = {f"eval_{k}": v for k, v in self.task.evaluate(self.model).items()}
         self.task.model.train()
         if not np.isfinite(figures["eval_score"]):
@@ -416,9 +393,8 @@ class _Progress:
     loss = dev = ""
     bar: Bar
 
-    def __init__(self, open_bar: Callable[[int], Bar], watch: Watch | None) -> None:
-        self.open_bar = open_bar
-        self.watch = watch
+    def __init__(self, open_bar: Callable[[int], Bar], saved: Callable[[Any], None]) -> None:
+        self.open_bar, self.saved = open_bar, saved
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         # Only now has the Trainer counted its steps and read those of an earlier run.
@@ -442,8 +418,8 @@ class _Progress:
         self.bar.note(f"epoch {state.epoch or 0:.1f} {self.loss} {self.dev}".rstrip())
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        if self.watch is not None:
-            self.watch.epoch(state.log_history)
+        if state.is_world_process_zero:
+            self.saved(state.log_history)
 
 
 class EpochOrder:

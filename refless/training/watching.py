@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,24 +30,29 @@ def kept_record(kind: Any, path: Path | None) -> Any:
     return read_record(kind, path, "a record of a training", "remove it and train again")
 
 
-class History:
+class Watch:
     """Losses and dev figures of every model of a run, written to a file while it runs.
 
     The file contains `models`, by name, each with `losses` (step, epoch, loss, learning rate),
     `dev` (step, epoch, score and the figures that it is the mean of) and `best`, the epoch that was
     kept.
+
+    Attributes:
+        told: called with a message for each part that an earlier run finished or started.
     """
 
     def __init__(
-        self, path: Path, drawn: Callable[[Mapping[str, Any]], None] | None = None
+        self,
+        path: Path,
+        drawn: Callable[[Mapping[str, Any]], None] | None = None,
+        told: Callable[[str], None] = lambda line: None,
     ) -> None:
         """Continue the history that an earlier run wrote.
 
         Args:
             drawn: called with the whole history whenever it has changed.
         """
-        self.path = path
-        self.drawn = drawn
+        self.path, self.drawn, self.told = path, drawn, told
         earlier = kept_record(Mapping[str, Mapping[str, Any]], path)
         self.content: dict[str, Any] = {"models": {}, **earlier}
 
@@ -67,15 +71,8 @@ class History:
         # Checkpoints sort the keys, so the log of a resumed run has another order.
         dev = [dict(sorted(entry.items())) for entry in dev_figures(log)]
         # The first epoch among equal scores, which is the one that the Trainer keeps.
-        best = max(range(len(dev)), key=lambda row: dev[row]["score"], default=None)
-        self.content["models"][model] = {
-            "losses": losses,
-            "dev": dev,
-            "best": None if best is None else dev[best].get("epoch"),
-        }
-        self._write()
-
-    def _write(self) -> None:
+        best = max(dev, key=lambda entry: entry["score"], default={})
+        self.content["models"][model] = {"losses": losses, "dev": dev, "best": best.get("epoch")}
         write_text(self.path, json.dumps(self.content, indent=1))
         if self.drawn is not None:
             self.drawn(self.content)
@@ -88,26 +85,3 @@ def dev_figures(log: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
         for entry in log
         if "eval_score" in entry
     ]
-
-
-@dataclass(frozen=True)
-class Watch:
-    """The history of a run, or of one model of it.
-
-    Attributes:
-        history: records the curves of all models of the run.
-        name: name of the model; empty for the run.
-        told: called with a message for each part that an earlier run finished or started.
-    """
-
-    history: History
-    name: str = ""
-    told: Callable[[str], None] = lambda line: None
-
-    def of(self, name: str) -> Watch:
-        """Return the watch for the training of one model."""
-        return replace(self, name=name)
-
-    def epoch(self, log: Sequence[Mapping[str, Any]]) -> None:
-        """Record that a checkpoint was written; `log` is everything logged so far."""
-        self.history.note(self.name, log)

@@ -7,7 +7,7 @@ import json
 import random
 from pathlib import Path
 
-from gecjury.benchmarks import load_benchmark
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
 from gecjury.datasets.run import score_dataset
 from gecjury.prompts import prompt_text

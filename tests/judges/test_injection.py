@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
-from gecjury.judges.judge import load_wording, render_fenced
+from gecjury.judges.judge import load_wording
 from gecjury.judges.llm import LLMS, render_listwise
+from gecjury.judges.posing import render_fenced
 from gecjury.judges.showing import mark_safe, marked, nonce, one_line
 from tests.judges.attacks import ATTACKS
 from tests.judges.conftest import FakeModel

@@ -11,7 +11,6 @@ from gecjury.judges.own_wording import read_own
 from gecjury.prompts import prompt_text, read
 
 NEEDS = ("context", "fence", "target")
-MAY = ("criterion", "language", "subject")
 SOUND = """\
 name: mine
 version: 3
@@ -30,7 +29,8 @@ def read_text(tmp_path: Path, text: str, needs: tuple[str, ...] = NEEDS) -> str:
     path = tmp_path / "mine.txt"
     path.write_text(text)
     try:
-        return read_own(str(path), needs, MAY, "llm-s:protocol=pointwise").id
+        ours = frozenset({*needs, "subject"})
+        return read_own(str(path), ours, "llm-s:protocol=pointwise", None).id
     except InputError as error:
         return str(error).removeprefix(str(path))
 

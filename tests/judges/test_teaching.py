@@ -41,12 +41,11 @@ def test_ratings_go_from_one_to_five() -> None:
 
 def test_points_between_two_scores_are_shared_out() -> None:
     taught = list(taught_questions(judge(), [SOURCE] * 2, OUTPUTS, [3.25, 5.0], ENGLISH))
-    assert [question.rows for question in taught] == [(0,), (1,)]
+    assert [rows for _, rows, _ in taught] == [(0,), (1,)]
     # 3.25 is three quarters 3 and one quarter 4.
-    assert list(taught[0].shares.values()) == [0, 0, 0.75, 0.25, 0]
-    assert list(taught[1].shares.values()) == [0, 0, 0, 0, 1]
-    assert list(taught[0].shares) == ['{"score": 1}', '{"score": 2}', *list(taught[0].shares)[2:]]
-    assert OUTPUTS[0] in taught[0].messages[-1]["content"]
+    assert [shares for *_, shares in taught] == [(0, 0, 0.75, 0.25, 0), (0, 0, 0, 0, 1)]
+    assert list(ANSWERS["pointwise"])[:2] == ['{"score": 1}', '{"score": 2}']
+    assert OUTPUTS[0] in taught[0][0][-1]["content"]
 
 
 def test_the_question_is_the_one_that_the_judge_asks() -> None:
@@ -61,19 +60,17 @@ def test_the_question_is_the_one_that_the_judge_asks() -> None:
     posed = scorer.questions(corpus, Model(backend="vllm", name="x"), Runtime(use_cache=False))
     taught = list(taught_questions(scorer, [SOURCE] * 2, OUTPUTS, [1.0, 5.0], ENGLISH))
     assert {question.request.messages[0]["content"] for question in posed} == {
-        question.messages[0]["content"] for question in taught
+        messages[0]["content"] for messages, *_ in taught
     }
 
 
 def test_the_better_of_two_corrections_is_taught_in_both_orders() -> None:
     pairwise = judge(protocol="pairwise", orders=2)
     taught = list(taught_questions(pairwise, [SOURCE] * 2, OUTPUTS, [4.0, 2.0], ENGLISH))
-    better = {
-        question.rows: max(question.shares, key=question.shares.__getitem__) for question in taught
-    }
-    assert better == {(0, 1): '{"better": "A"}', (1, 0): '{"better": "B"}'}
+    assert list(ANSWERS["pairwise"]) == ['{"better": "A"}', '{"better": "B"}', '{"better": "tie"}']
+    assert {rows: shares for _, rows, shares in taught} == {(0, 1): (1, 0, 0), (1, 0): (0, 1, 0)}
     (tie, _) = taught_questions(pairwise, [SOURCE] * 2, OUTPUTS, [3.0, 3.0], ENGLISH)
-    assert tie.shares == {'{"better": "A"}': 0, '{"better": "B"}': 0, '{"better": "tie"}': 1}
+    assert tie[2] == (0, 0, 1)
 
 
 def test_every_answer_can_be_read_by_the_judge() -> None:

@@ -14,9 +14,8 @@ from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.leakage import normalise
-from gecjury.refless.data.labelled import LabelledSentence, LabelledText
+from gecjury.refless.data.labelled import DetectionData, LabelledSentence, LabelledText
 from gecjury.refless.data.pairs import Correction, token_edits
-from gecjury.refless.training.detection import DetectionData
 from gecjury.refless.training.impara import RankerJob, split_corrections, train_impara
 from gecjury.refless.training.recipe import RankerRecipe, TrainSettings
 from tests import tiny

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from gecjury.cli import command_parser
-from gecjury.scoring.options import options_of
-from gecjury.scoring.registry import METRICS, load, scorer_class
+from gecjury.scoring.options import metric_options
+from gecjury.scoring.registry import METRICS, scorer_class
 from tests.shell import REPOSITORY
 from tools.metric_pages import agreement, command, metric_page, metrics_index, read, told
 
@@ -21,8 +21,8 @@ def test_a_page_has_range_paper_needs_and_every_option(name: str) -> None:
     assert page.about
     assert facts["paper"]
     text = metric_page(name)
-    for option in options_of(load(name)):
-        assert re.search(rf"\| `{option.option}` \| \S.* \| \S.* \| \S.* \|", text), option.option
+    for option in metric_options(scorer_class(name)):
+        assert re.search(rf"\| `{option}` \| \S.* \| \S.* \| \S.* \|", text), option
     for need in scorer_class(name).needs:
         assert need in facts["needs"]
     assert f"\n{name}|" in text.partition("## Signature")[2]

@@ -52,7 +52,9 @@ def load_gmeg(request: LoadRequest) -> Benchmark:
         ),
         reference_sets={"official": lambda: [texts[name] for name in references]},
     )
-    published = _corpus_scores(paths[tables["corpus"]])
+    # The mean human rating of each system over the sentences, 0 to 100.
+    rows = read_table(paths[tables["corpus"]]).rows
+    published = {row["system"]: _number(row, "score") for row in rows}
     ratings = _segment_scores(paths[tables["segment"]], len(sources))
     segment = np.array([_of(ratings, name, paths[tables["segment"]]) for name in names])
     mean = {n: _of(published, n, paths[tables["corpus"]]) for n in info.system_sets["all"]}
@@ -92,11 +94,6 @@ def _of(table: Mapping[str, _T], system: str, path: Path) -> _T:
     if column not in table:
         raise InputError(f"{path}: no scores of {column}; found {', '.join(table)}")
     return table[column]
-
-
-def _corpus_scores(path: Path) -> dict[str, float]:
-    """Return the mean human rating of each system over the sentences, 0 to 100."""
-    return {row["system"]: _number(row, "score") for row in read_table(path).rows}
 
 
 def _segment_scores(path: Path, lines: int) -> dict[str, NDArray[np.float64]]:

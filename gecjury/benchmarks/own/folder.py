@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -35,7 +35,7 @@ from gecjury.core.textfiles import lies_in, read_toml
 from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.files.reading import read_corpus, system_name
-from gecjury.corpus.languages.language import Language, language_of
+from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.tokens import in_language
 from gecjury.stats.counts import defined_mean
 
@@ -92,50 +92,25 @@ class Description:
     verdicts: str = ""
 
 
-@dataclass(frozen=True)
-class FolderLayout:
-    """The places of an own benchmark's parts.
-
-    Attributes:
-        described: the contents of its table, or the defaults, with a name.
-        source: sentences to correct.
-        outputs: one file a system, in the order in which systems are compared.
-        judgments: the file of judgments by view; none where only single edits were judged.
-        references: reference files in order.
-        gold: M2 file with gold edits.
-        language: the language of the texts.
-        verdicts: verdicts on single edits; see `read_own_verdicts`.
-    """
-
-    described: Description
-    source: Path
-    outputs: tuple[Path, ...]
-    judgments: Mapping[View, Path]
-    references: tuple[Path, ...]
-    gold: Path | None
-    language: Language
-    verdicts: Path | None
-
-
 def own_info(path: Path) -> BenchmarkInfo:
     """Return the systems, views and language of a user's own benchmark, without reading its texts.
 
     Raises:
         InputError: the folder or file is absent or incomplete.
     """
-    layout = read_layout(path)
-    every = tuple(system_name(file) for file in layout.outputs)
+    own = OwnFolder(path)
+    every = tuple(map(system_name, own.outputs))
     return BenchmarkInfo(
-        layout.described.name,
-        layout.described.citation or "judgments of your own",
+        own.name,
+        own.table.citation or "judgments of your own",
         "gecjury.benchmarks.own.folder:load_own",
-        {"base": every, **layout.described.system_sets, "all": every},
-        ("official",) if layout.references or layout.gold else (),
-        tuple(layout.judgments) or ("edit",),
+        {"base": every, **own.table.system_sets, "all": every},
+        ("official",) if own.references or own.gold else (),
+        tuple(own.judgments) or ("edit",),
         path,
-        layout.language.code,
-        layout.language.tokens,
-        layout.language.fold,
+        own.language.code,
+        own.language.tokens,
+        own.language.fold,
     )
 
 
@@ -143,34 +118,29 @@ def load_own(request: LoadRequest) -> Benchmark:
     """Load an own benchmark for `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     assert info.path is not None  # own_info set it
-    layout = read_layout(info.path)
+    own = OwnFolder(info.path)
     # All systems are read, even those outside the set, since annotators saw their corrections.
     whole = read_corpus(
-        layout.source, layout.outputs, layout.references, layout.gold, language=request.language
+        own.source, own.outputs, own.references, own.gold, language=request.language
     )
     names = info.system_sets[request.systems]
-    skip = layout.described.unknown_systems == "skip"
-    judged = {
-        view: _read_judgments(file, whole, layout.described.first_sentence, skip)
-        for view, file in layout.judgments.items()
-    }
+    judged = {view: _read_judgments(file, whole, own) for view, file in own.judgments.items()}
     notes = [note for judgments in judged.values() for note in judgments.notes]
-    if layout.verdicts is not None and not any(_compares(j, names) for j in judged.values()):
+    if own.verdicts is not None and not any(_compares(j, names) for j in judged.values()):
         judged = {}
         files = ", ".join(f"judgments{kind}" for kind in _KINDS)
         notes = [
             "only single edits are compared; the system and sentence levels need judgments of "
             f"whole corrections of two systems or more ({files})"
         ]
-    root = info.path if info.path.is_dir() else info.path.parent
-    if outside := _files_outside(layout, root):
+    if outside := own.files_outside(own.root):
         notes.append(
             f"{info.path} names files outside its folder: {listed(outside)}; if somebody else "
             "wrote it, check that you want them used before you share results that contain them"
         )
     # An error here is better than tables in which nothing is compared.
     for view, judgments in judged.items():
-        check_overlap(judgments, names, layout.judgments[view], request.systems)
+        check_overlap(judgments, names, own.judgments[view], request.systems)
     # Ratings cover all systems; the corpus has those of the chosen set, in its order.
     rows = [whole.names.index(name) for name in names]
     rated = next((judgments for judgments in judged.values() if judgments.raters), None)
@@ -192,15 +162,9 @@ def load_own(request: LoadRequest) -> Benchmark:
         notes=tuple(notes),
         **({} if rated is None else ratings_of(rated, rows)),
         _verdicts=None
-        if layout.verdicts is None
-        else partial(read_own_verdicts, layout.verdicts, whole, layout.described.first_sentence),
+        if own.verdicts is None
+        else partial(read_own_verdicts, own.verdicts, whole, own.table.first_sentence),
     )
-
-
-def _files_outside(layout: FolderLayout, root: Path) -> list[str]:
-    named = [layout.source, *layout.outputs, *layout.references, *layout.judgments.values()]
-    named += [file for file in (layout.gold, layout.verdicts) if file is not None]
-    return [str(file) for file in named if not lies_in(file, root)]
 
 
 def outside_of(name: str, root: Path) -> list[str]:
@@ -220,17 +184,18 @@ def outside_of(name: str, root: Path) -> list[str]:
     if outside := [str(place) for place in (path, path / _TABLE) if not lies_in(place, root)]:
         return outside[:1]
     own = path.is_dir() or path.suffix == ".toml"
-    return _files_outside(read_layout(path), root) if own else []
+    return OwnFolder(path).files_outside(root) if own else []
 
 
-def _read_judgments(path: Path, corpus: Corpus, first: int, skip: bool) -> OwnJudgments:
+def _read_judgments(path: Path, corpus: Corpus, own: OwnFolder) -> OwnJudgments:
     """Read a file of judgments, a table or XML."""
+    first, skip = own.table.first_sentence, own.table.unknown_systems == "skip"
     if path.suffix.lower() != ".xml":
         return read_judgments(path, corpus, first, skip_unknown=skip)
     unknown = Counter[str]()
     items = read_rankings(
         path,
-        first_line=1 if first else 0,
+        first_line=first,
         lines=len(corpus),
         systems=corpus.names,
         unknown=unknown if skip else None,
@@ -290,25 +255,166 @@ def human_of(judged: OwnJudgments, systems: Sequence[str]) -> Columns:
     return columns_of_rankings(judged_entries(judged.items, systems))
 
 
-def read_layout(path: Path) -> FolderLayout:
-    """Find the parts of an own benchmark.
+class OwnFolder:
+    """The parts of an own benchmark: a folder, or those that a table names.
 
-    Args:
-        path: a folder or a TOML file.
-
-    Raises:
-        InputError: it does not exist, lacks a part, or the TOML file is wrong; says what is
-            expected.
+    Attributes:
+        root: the folder that paths are relative to.
+        where: the table, or the folder without one, for messages.
+        table: the contents of the table, or the defaults.
+        source: sentences to correct.
+        outputs: one file a system, in the order in which systems are compared.
+        judgments: the file of judgments by view; none where only single edits were judged.
+        references: reference files in order.
+        gold: M2 file with gold edits.
+        verdicts: verdicts on single edits; see `read_own_verdicts`.
     """
-    if path.is_dir():
-        named = path / _TABLE
-        if (named.is_symlink() or named.exists()) and not named.is_file():
-            raise InputError(f"{named}: is not a file; expected a table in TOML, or no such file")
-        if named.is_file():
-            return _layout(path, _read_toml(named), named)
-        return _layout(path, Description(), path)
-    if path.suffix == ".toml" and path.is_file():
-        return _layout(path.parent, _read_toml(path), path)
+
+    def __init__(self, path: Path) -> None:
+        """Find the parts.
+
+        Args:
+            path: a folder or a TOML file.
+
+        Raises:
+            InputError: it does not exist, lacks a part, or the TOML file is wrong; says what is
+                expected.
+        """
+        self.root = path if path.is_dir() else path.parent
+        self.where, self.table = _described(path)
+        table, where = self.table, self.where
+        # Resolved, since a folder may be named `.`.
+        self.name = table.name or self.root.resolve().name
+        check_own_name(self.name, where)
+        self.outputs = self._files(table.outputs, "outputs")
+        if not self.outputs:
+            raise self._refusal(
+                f"no system outputs in {self.root / 'outputs'}; expected one file per system, with "
+                "its name"
+            )
+        _check_sets(table.system_sets, [system_name(file) for file in self.outputs], where)
+        # Checked here, so that a wrong code is an error of the table and not of the command line.
+        try:
+            self.language = language_of(
+                table.language or "en", table.tokens or "auto", table.fold or "auto"
+            )
+        except OptionError as error:
+            raise self._refusal(str(error)) from None
+        gold = self.root / "gold.m2"
+        self.source = self._file(table.source, "source") or self._only_source()
+        self.judgments = self._judgments()
+        self.references = self._files(table.references, "references")
+        self.gold = self._file(table.gold, "gold") or (gold if gold.is_file() else None)
+        self.verdicts = self._file(table.verdicts, "verdicts")
+
+    def files_outside(self, folder: Path) -> list[str]:
+        """Return the files that are not in a folder."""
+        named = [self.source, *self.outputs, *self.references, *self.judgments.values()]
+        named += [file for file in (self.gold, self.verdicts) if file is not None]
+        return [str(file) for file in named if not lies_in(file, folder)]
+
+    def _refusal(self, text: str) -> InputError:
+        return InputError(f"{self.where}: {text}")
+
+    def _file(self, name: str, key: str) -> Path | None:
+        """Return the path of a file that a benchmark's table names; None where it names none."""
+        if name and not self._place(name, key).is_file():
+            raise self._refusal(f"{key} names {name!r}, but there is no file at {self.root / name}")
+        return self.root / name if name else None
+
+    def _place(self, name: str, key: str) -> Path:
+        """Return the path that a benchmark's table names.
+
+        Raises:
+            InputError: no file can have that name.
+        """
+        longest = max((len(part.encode()) for part in Path(name).parts), default=0)
+        if "\0" in name or longest > _LONGEST or len(name) > 4_000:
+            raise self._refusal(f"{key} names {name!r:.60}, which cannot be a file name")
+        return self.root / name
+
+    def _only_source(self) -> Path:
+        files = _visible(self.root, "source.*")
+        if len(files) != 1:
+            have = f"{len(files)} of them" if files else "none"
+            raise self._refusal(f"expected one file source.txt, found {have}; expected {_SHAPE}")
+        return files[0]
+
+    def _files(self, named: str | Sequence[str], key: str) -> tuple[Path, ...]:
+        """Return files named one by one, by pattern, or as all files of a folder.
+
+        Folders and patterns are searched only within the folder of the table, and not recursively:
+        a shared benchmark must not search its reader's machine.
+        """
+        files: list[Path] = []
+        for name in [named] if isinstance(named, str) else named:
+            place = self._place(name, key)
+            inside = [place] if place.is_file() else []
+            if place.is_dir() or (not inside and any(sign in name for sign in "*?[")):
+                parts = Path(name).parts
+                if Path(name).is_absolute() or ".." in parts or any("**" in part for part in parts):
+                    raise self._refusal(
+                        f"{key} names {name!r:.60}; expected a folder or pattern within "
+                        f"{self.root}, without a leading /, without .. and without **; name files "
+                        "elsewhere one by one"
+                    )
+                inside = _visible(place) if place.is_dir() else _visible(self.root, name)
+            # The default folder may be missing, for example if there are no references.
+            if not inside and name != key:
+                raise self._refusal(f"{key} names {name!r}, but there is no file at {place}")
+            files += inside
+        if len(files) > _MOST_FILES:
+            raise self._refusal(
+                f"{key} names {len(files)} files; expected at most {_MOST_FILES}: check that it is "
+                "the folder you mean"
+            )
+        return tuple(files)
+
+    def _judgments(self) -> dict[View, Path]:
+        """Return the files of judgments by view; there may be none where edits have verdicts."""
+        if self.table.judgments:
+            named = self.table.judgments
+            if isinstance(named, str):
+                named = {"sentence": named}
+            if not set(named) <= set(_VIEWS):
+                raise self._refusal(
+                    f"judgments is {named!r:.60}; expected a file name, or a table with edit and "
+                    "sentence"
+                )
+            # Names in a table replace the default ones altogether.
+            files = {v: self._file(named[v], "judgments") for v in _VIEWS if v in named}
+            paths = {view: path for view, path in files.items() if path is not None}
+            for path in paths.values():
+                if path.suffix.lower() not in _KINDS:
+                    raise InputError(f"{path}: expected judgments as {', '.join(_KINDS)}")
+            return paths
+        near = [path for path in _visible(self.root) if path.name.lower().startswith("judg")]
+        judged = [path for path in near if path.stem in _STEMS and path.suffix in _KINDS]
+        paths = {_STEMS[path.stem]: path for path in judged}
+        unclear = len(judged) > 1 and "judgments" in {path.stem for path in judged}
+        if unclear or len(judged) > len(paths):
+            raise self._refusal(
+                f"{' and '.join(path.name for path in judged)}: keep one, or one for each view, or "
+                f"name them as `judgments` in {_TABLE}"
+            )
+        if not paths and (near or not self.table.verdicts):
+            hint = f" (found {near[0].name}, which has another name or ending)" if near else ""
+            raise self._refusal(
+                f"no judgments{hint}; expected {_SHAPE}; if only single edits were judged, name "
+                f'their file in {_TABLE}: verdicts = "edits.csv"'
+            )
+        return paths
+
+
+def _described(path: Path) -> tuple[Path, Description]:
+    """Return the table of an own benchmark, or its folder, and what the table contains."""
+    named = path / _TABLE if path.is_dir() else path
+    if path.is_dir() and (named.is_symlink() or named.exists()) and not named.is_file():
+        raise InputError(f"{named}: is not a file; expected a table in TOML, or no such file")
+    if path.is_dir() and not named.is_file():
+        return path, Description()
+    if named.suffix == ".toml" and named.is_file():
+        return named, _read_toml(named)
     if path.exists():
         raise InputError(
             f"{path}: judgments alone are not a benchmark, since texts are needed to score; "
@@ -332,35 +438,6 @@ def _read_toml(path: Path) -> Description:
         raise InputError(f"{path}: {error}") from None
 
 
-def _layout(root: Path, table: Description, where: Path) -> FolderLayout:
-    # Resolved, since a folder may be named `.`.
-    name = table.name or root.resolve().name
-    check_own_name(name, where)
-    outputs = _files(root, table.outputs, "outputs", where)
-    if not outputs:
-        raise InputError(
-            f"{where}: no system outputs in {root / 'outputs'}; expected one file per system, with "
-            "its name"
-        )
-    _check_sets(table.system_sets, [system_name(file) for file in outputs], where)
-    # Checked here, so that a wrong code is an error of the table and not of the command line.
-    try:
-        language = language_of(table.language or "en", table.tokens or "auto", table.fold or "auto")
-    except OptionError as error:
-        raise InputError(f"{where}: {error}") from None
-    gold = root / "gold.m2"
-    return FolderLayout(
-        replace(table, name=name),
-        _file(root, table.source, "source", where) or _source(root, where),
-        outputs,
-        _judgments(root, table, where),
-        _files(root, table.references, "references", where),
-        _file(root, table.gold, "gold", where) or (gold if gold.is_file() else None),
-        language,
-        _file(root, table.verdicts, "verdicts", where),
-    )
-
-
 def check_own_name(name: str, where: Path) -> None:
     """Refuse the name of a benchmark that is read from the data folder.
 
@@ -374,102 +451,9 @@ def check_own_name(name: str, where: Path) -> None:
         )
 
 
-def _file(root: Path, name: str, key: str, where: Path) -> Path | None:
-    """Return the path of a file that a benchmark's table names; None where it names none."""
-    if name and not _place(root, name, key, where).is_file():
-        raise InputError(f"{where}: {key} names {name!r}, but there is no file at {root / name}")
-    return root / name if name else None
-
-
-def _place(root: Path, name: str, key: str, where: Path) -> Path:
-    """Return the path that a benchmark's table names.
-
-    Raises:
-        InputError: no file can have that name.
-    """
-    parts = Path(name).parts
-    if "\0" in name or any(len(part.encode()) > _LONGEST for part in parts) or len(name) > 4_000:
-        raise InputError(f"{where}: {key} names {name!r:.60}, which cannot be a file name")
-    return root / name
-
-
-def _source(root: Path, where: Path) -> Path:
-    files = _visible(root, "source.*")
-    if len(files) != 1:
-        have = f"{len(files)} of them" if files else "none"
-        raise InputError(f"{where}: expected one file source.txt, found {have}; expected {_SHAPE}")
-    return files[0]
-
-
 def _visible(folder: Path, pattern: str = "*") -> list[Path]:
     """Return files in alphabetical order, without those hidden by a dot."""
     return sorted(p for p in folder.glob(pattern) if p.is_file() and not p.name.startswith("."))
-
-
-def _files(root: Path, named: str | Sequence[str], key: str, where: Path) -> tuple[Path, ...]:
-    """Return files named one by one, by pattern, or as all files of a folder.
-
-    Folders and patterns are searched only within the folder of the table, and not recursively: a
-    shared benchmark must not search its reader's machine.
-    """
-    files: list[Path] = []
-    for name in [named] if isinstance(named, str) else named:
-        place = _place(root, name, key, where)
-        inside = [place] if place.is_file() else []
-        if place.is_dir() or (not inside and any(sign in name for sign in "*?[")):
-            parts = Path(name).parts
-            if Path(name).is_absolute() or ".." in parts or any("**" in part for part in parts):
-                raise InputError(
-                    f"{where}: {key} names {name!r:.60}; expected a folder or pattern within "
-                    f"{root}, without a leading /, without .. and without **; name files elsewhere "
-                    "one by one"
-                )
-            inside = _visible(place) if place.is_dir() else _visible(root, name)
-        # The default folder may be missing, for example if there are no references.
-        if not inside and name != key:
-            raise InputError(f"{where}: {key} names {name!r}, but there is no file at {place}")
-        files += inside
-    if len(files) > _MOST_FILES:
-        raise InputError(
-            f"{where}: {key} names {len(files)} files; expected at most {_MOST_FILES}: check that "
-            "it is the folder you mean"
-        )
-    return tuple(files)
-
-
-def _judgments(root: Path, table: Description, where: Path) -> dict[View, Path]:
-    """Return the files of judgments by view; there may be none where edits have verdicts."""
-    if table.judgments:
-        named = table.judgments
-        if isinstance(named, str):
-            named = {"sentence": named}
-        if not set(named) <= set(_VIEWS):
-            raise InputError(
-                f"{where}: judgments is {named!r:.60}; expected a file name, or a table with edit "
-                "and sentence"
-            )
-        # Names in a table replace the default ones altogether.
-        files = {v: _file(root, named[v], "judgments", where) for v in _VIEWS if v in named}
-        paths = {view: path for view, path in files.items() if path is not None}
-        for path in paths.values():
-            if path.suffix.lower() not in _KINDS:
-                raise InputError(f"{path}: expected judgments as {', '.join(_KINDS)}")
-        return paths
-    near = [path for path in _visible(root) if path.name.lower().startswith("judg")]
-    judged = [path for path in near if path.stem in _STEMS and path.suffix in _KINDS]
-    paths = {_STEMS[path.stem]: path for path in judged}
-    if len(judged) > len(paths) or (len(judged) > 1 and "judgments" in {p.stem for p in judged}):
-        raise InputError(
-            f"{where}: {' and '.join(path.name for path in judged)}: keep one, or one for each "
-            f"view, or name them as `judgments` in {_TABLE}"
-        )
-    if not paths and (near or not table.verdicts):
-        hint = f" (found {near[0].name}, which has another name or ending)" if near else ""
-        raise InputError(
-            f"{where}: no judgments{hint}; expected {_SHAPE}; if only single edits were "
-            f'judged, name their file in {_TABLE}: verdicts = "edits.csv"'
-        )
-    return paths
 
 
 def _check_sets(sets: Mapping[str, tuple[str, ...]], systems: Sequence[str], where: Path) -> None:

@@ -214,18 +214,15 @@ def _preferences(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgment
         a, b = (_system(row, column, corpus) for column in ("system_a", "system_b"))
         if a == b:
             row.refuse("system_b", "another system than in system_a")
-        ranks = dict(zip((a, b), _preference(row, a, b), strict=True))
+        # The name of the better system takes precedence, as a system may be called `a` or `b`.
+        if (word := row["preference"]) in (a, b):
+            ranks = {a: 1 + (word == b), b: 1 + (word == a)}
+        else:
+            expected = f"a (for {a}), b (for {b}), tie, or the name of the better system"
+            sides = row.choice("preference", _PREFERENCES, expected)
+            ranks = dict(zip((a, b), sides, strict=True))
         rankings.append((row["annotator"] or _ONE, f"line {row.line}", sentence, ranks))
     return _ranked(rankings, corpus)
-
-
-def _preference(row: Row, a: str, b: str) -> tuple[int, int]:
-    """Return the ranks of the two sides."""
-    word = row["preference"]
-    if word in (a, b):
-        return (1, 2) if word == a else (2, 1)
-    expected = f"a (for {a}), b (for {b}), tie, or the name of the better system"
-    return row.choice("preference", _PREFERENCES, expected)
 
 
 _PREFERENCES = {"a": (1, 2), ">": (1, 2), "b": (2, 1), "<": (2, 1), "tie": (1, 1), "=": (1, 1)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
@@ -64,33 +64,21 @@ def _id(value: object, key: str) -> str:
 
 
 def aligned(
-    source: Version,
-    where: str,
-    names: Sequence[str],
-    versions: Sequence[Version],
-    *,
-    references: bool = False,
-) -> list[Version]:
-    """Return versions whose texts are in the order of the source's.
+    source: Version, where: str, name: str, version: Version, *, reference: bool = False
+) -> Version:
+    """Return a version whose texts are in the order of the source's.
 
     Args:
         source: the texts that were corrected.
         where: its file, for messages.
-        names: the file of each version, for messages.
-        versions: corrections. Lines of those without ids are in the order of the source.
-        references: True for references, which may lack essays: see `Version.borrowed`.
+        name: the file of the version, for messages.
+        version: corrections; without ids, their lines are in the order of the source.
+        reference: True for a reference, which may lack essays: see `Version.borrowed`.
 
     Raises:
         InputError: ids differ, or only one side has ids and they are no line numbers; names file,
             line and ids.
     """
-    return [
-        _aligned(source, where, name, version, references)
-        for name, version in zip(names, versions, strict=True)
-    ]
-
-
-def _aligned(source: Version, where: str, name: str, version: Version, reference: bool) -> Version:
     if version.ids is None:
         # M2 files contain their own sentences, which are compared with the source.
         if source.ids is None or version.sources is not None:

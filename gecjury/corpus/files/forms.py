@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import MOST_JSON, shown_path
@@ -52,17 +52,8 @@ def looks_like_matches(lines: Sequence[str]) -> bool:
         return False
     if not any(re.search(r'"(?:matches|lints)"\s*:\s*\[', line) for line in lines[:1000]):
         return False
-    first = object_or_none(lines[0])
-    return first is None or not {"text", "hypothesis"} & first.keys()
-
-
-def object_or_none(line: str) -> dict[str, Any] | None:
-    """Return the JSON object of a line, or None if it is none."""
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+    first = json_or_none(lines[0])
+    return not isinstance(first, dict) or not {"text", "hypothesis"} & first.keys()
 
 
 def ending_of(path: str | Path) -> str:
@@ -84,7 +75,7 @@ def form_of(path: str | Path, lines: Sequence[str]) -> Literal["", "lines", "lis
         return "table"
     whole = None
     if lines[0].lstrip().startswith("[") and sum(map(len, lines)) <= MOST_JSON:
-        whole = _json_or_none("\n".join(lines))
+        whole = json_or_none("\n".join(lines))
     if isinstance(whole, list) and ending == ".json":
         return "list"
     if isinstance(whole, list) and whole and all(isinstance(value, str | dict) for value in whole):
@@ -95,14 +86,15 @@ def form_of(path: str | Path, lines: Sequence[str]) -> Literal["", "lines", "lis
     if ending in JSON_ENDINGS:
         return "lines"
     first = lines[0].lstrip()
-    return "lines" if first.startswith("{") and isinstance(_json_or_none(first), dict) else ""
+    return "lines" if first.startswith("{") and isinstance(json_or_none(first), dict) else ""
 
 
-def _json_or_none(text: str) -> object:
+def json_or_none(text: str) -> object:
+    """Return a JSON value; None for other text, and `{}` for JSON that its reader refuses."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:
         return None
     except (ValueError, RecursionError):
-        # JSON with too much nesting or too many digits, which its reader reports.
+        # Too much nesting, or too many digits.
         return {}

@@ -5,8 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gecjury.core.errors import InputError, MissingExtraError
+from gecjury.core.errors import InputError, MissingExtraError, install_hint
 from gecjury.core.textfiles import lies_in
+
+
+def datasets_package(name: str) -> Any:
+    """Return the package `datasets`.
+
+    Args:
+        name: what needs it, for the message.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        import datasets
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"{name} needs the package {error.name}, which is not installed: "
+            f"{install_hint('scale')}"
+        ) from None
+    return datasets
 
 
 def hub_dataset(name: str) -> Any:
@@ -21,12 +40,7 @@ def hub_dataset(name: str) -> Any:
             none is named.
         MissingExtraError: the package is not installed.
     """
-    try:
-        import datasets
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"{name} needs the package {error.name}, which is not installed: pip install datasets"
-        ) from None
+    datasets = datasets_package(name)
     folder, _, split = name.removeprefix("hf:").partition(":")
     path = Path(folder)
     kept = (path / "dataset_info.json").exists() or (path / "dataset_dict.json").exists()

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from gecjury.core.errors import InputError
 from gecjury.core.textfiles import MOST_JSON, parse_json, shown_path
 from gecjury.corpus.corpus import Mark, Version
-from gecjury.corpus.files.forms import object_or_none
+from gecjury.corpus.files.forms import json_or_none
 from gecjury.corpus.languages.language import Language
 from gecjury.corpus.tokens import folded
 
@@ -123,7 +123,7 @@ def read_matches(
 
 def _replies(lines: Sequence[str], where: str) -> list[Any]:
     """Return one reply for the whole text, or one a line."""
-    if len(lines) > 1 and object_or_none(lines[0]) is not None:
+    if len(lines) > 1 and isinstance(json_or_none(lines[0]), dict):
         # Contexts are cut at code units, so they may end in half a surrogate pair.
         return [
             parse_json(line, f"{where}, line {row}", "one reply a line", halves=True)
@@ -408,19 +408,11 @@ def _in_tokens(
         first, last = _touched(match.start, match.end, starts, ends)
         # A word that is joined to its neighbour is written and tokenised together with it.
         before, after = text[: match.start][-1:], text[match.end :][:1]
-        if (
-            before.isalnum()
-            and (new or after)[:1].isalnum()
-            and first
-            and (ends[first - 1] == match.start)
-        ):
+        to_left = before.isalnum() and (new or after)[:1].isalnum()
+        to_right = after.isalnum() and (new or before)[-1:].isalnum()
+        if to_left and first and ends[first - 1] == match.start:
             first -= 1
-        if (
-            after.isalnum()
-            and (new or before)[-1:].isalnum()
-            and last < len(tokens)
-            and (starts[last] == match.end)
-        ):
+        if to_right and last < len(tokens) and starts[last] == match.end:
             last += 1
         if groups and first < groups[-1][1]:
             first, so_far, choices = groups.pop()

@@ -158,16 +158,15 @@ def align_reference(
         InputError: as `gecjury.corpus.files.aligned.aligned`.
     """
     return [
-        meant_references(version, source.lines)
-        for version in aligned(source, where, [name] * len(versions), versions, references=True)
+        meant_references(aligned(source, where, name, version, reference=True), source.lines)
+        for version in versions
     ]
 
 
-def read_gold(path: str | Path, *, overlaps: str = "keep") -> tuple[M2Sentence, ...]:
+def read_gold(path: str | Path) -> tuple[M2Sentence, ...]:
     """Read gold edits, which must be M2.
 
-    Args:
-        overlaps: a choice of `gecjury.corpus.m2.read_m2`; the official M2 scorer keeps overlaps.
+    Overlapping edits are kept, as the official M2 scorer does.
 
     Raises:
         InputError: the file is not M2 or is malformed; names file and line.
@@ -178,7 +177,7 @@ def read_gold(path: str | Path, *, overlaps: str = "keep") -> tuple[M2Sentence, 
             f"{shown_path(path)}: not an M2 file (no `S ` line at the top); gold edits must be M2. "
             "Plain-text references are given with -r"
         )
-    return parse_m2(lines, shown_path(path), overlaps=overlaps)
+    return parse_m2(lines, shown_path(path), overlaps="keep")
 
 
 def read_corpus(
@@ -251,16 +250,13 @@ def read_corpus(
             matches = read_matches(path, content, texts, shown_path(source_text or source))
             checkers[name] = partial(corrected_version, matches, texts, of_source)
             # Matches refer to lines of the source, so texts are in the source's order.
-            version = checkers[name](sources)
-            systems[name] = replace(version, ids=source_read.ids, key=source_read.key)
+            systems[name] = checkers[name](sources)
         else:
-            systems[name] = _hypothesis(path, content)
+            version = _hypothesis(path, content)
+            systems[name] = aligned(source_read, labels["source"], shown_path(path), version)
         labels[label] = shown_path(path)
-    files = [labels[f"system {name}"] for name in systems]
-    outputs_read = aligned(source_read, labels["source"], files, [*systems.values()])
-    systems = dict(zip(systems, outputs_read, strict=True))
-    lists: list[Version] = []
-    named: dict[str, list[Version]] = {}
+    # Named sets are kept separate: a metric uses one only if that set is requested.
+    sets: dict[str, list[Version]] = {"": []}
     gold_files: list[tuple[M2Sentence, ...]] = []
     for argument in references:
         name, path = _name_of(argument)
@@ -269,21 +265,16 @@ def read_corpus(
             gold_files.append(edited)
             labels.setdefault("gold", shown_path(path))
         for version in align_reference(source_read, labels["source"], shown_path(path), versions):
-            # Named sets are kept separate: a metric uses one only if that set is requested.
-            if name:
-                if len(version.lines) != len(sources):
-                    texts_of = (version.lines, labels["source"], sources)
-                    raise wrong_count(shown_path(path), *texts_of, files=True)
-                labels[f"{name} reference {len(named.setdefault(name, []))}"] = shown_path(path)
-                named[name].append(version)
-                continue
-            labels[f"reference {len(lists)}"] = shown_path(path)
-            lists.append(version)
-    files = [labels[f"reference {n}"] for n in range(len(lists))]
-    lists = filled_references(files, lists, labels["source"])
-    for name, of_set in named.items():
-        files = [labels[f"{name} reference {n}"] for n in range(len(of_set))]
-        named[name] = filled_references(files, of_set, labels["source"])
+            if name and len(version.lines) != len(sources):
+                texts_of = (version.lines, labels["source"], sources)
+                raise wrong_count(shown_path(path), *texts_of, files=True)
+            of_set = sets.setdefault(name, [])
+            labels[f"{name} reference {len(of_set)}".lstrip()] = shown_path(path)
+            of_set.append(version)
+    for name, of_set in sets.items():
+        files = [labels[f"{name} reference {n}".lstrip()] for n in range(len(of_set))]
+        sets[name] = filled_references(files, of_set, labels["source"])
+    lists = sets.pop("")
     if gold is not None:
         # A file named as gold replaces those among the references.
         gold_files = [read_gold(gold)]
@@ -307,7 +298,7 @@ def read_corpus(
         source_read=source_read,
         _labels=labels,
         reference_name=f"{len(lists)} given" if lists else "",
-        reference_sets={name: partial(tuple, versions) for name, versions in named.items()},
+        reference_sets={name: partial(tuple, of_set) for name, of_set in sets.items()},
         source_text=text,
     )
     corpus = in_language(split_corpus(corpus.held()) if split else corpus, language)
@@ -379,13 +370,8 @@ def _name_of(reference: str | Path) -> tuple[str, str | Path]:
     return "", reference
 
 
-def read_sources(path: str | Path) -> Sequence[str]:
-    """Read sources: text lines, the S lines of an M2 file, JSON lines, a table, or essays."""
-    return read_source(path).lines
-
-
 def read_source(path: str | Path, read: _Reader = read_lines) -> Version:
-    """Read sources as `read_sources`, with their ids."""
+    """Read sources with their ids: text, the S lines of an M2 file, JSON lines, a table, essays."""
     (version,), _ = _versions_of(path, read_content(path, read), "source", "keep")
     return version
 

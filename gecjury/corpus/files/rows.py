@@ -26,6 +26,7 @@ from gecjury.core.textfiles import (
     parse_json,
     read_bytes,
 )
+from gecjury.corpus.files.forms import BINARY_ENDINGS, JSON_ENDINGS, ending_of
 
 MOST_CELL = 1_000_000
 """Most characters in a cell of a table: an unclosed quotation mark takes in all that follows."""
@@ -35,9 +36,8 @@ PARQUET = b"PAR1"
 
 _ZIP = b"PK\x03\x04"
 
-_JSON = (".jsonl", ".json", ".ndjson")
 _TABBED = (".tsv", ".tab")
-_ENDINGS = (*_JSON, *_TABBED, ".csv", ".parquet", ".pq", ".xlsx", ".xls", ".ods")
+_ENDINGS = (*JSON_ENDINGS, *_TABBED, ".csv", *BINARY_ENDINGS, ".xls", ".ods")
 _OBJECTS = "a list of objects, or one object a line, each with the cells of a row by column"
 _T = TypeVar("_T")
 
@@ -173,7 +173,7 @@ class Table:
 
 def is_table(path: str | Path) -> bool:
     """Return True if a file's ending is that of a table, compressed or not."""
-    return _ending(str(path)) in _ENDINGS
+    return ending_of(path) in _ENDINGS
 
 
 def read_table(path: str | Path, expected: str = "a header", *, texts: bool = False) -> Table:
@@ -191,17 +191,15 @@ def read_table(path: str | Path, expected: str = "a header", *, texts: bool = Fa
         MissingExtraError: it is Parquet or a spreadsheet, and its package is not installed.
     """
     data, where = read_bytes(path), str(path)
-    is_workbook = data.startswith(_ZIP) and _ending(where) == ".xlsx"
+    is_workbook = data.startswith(_ZIP) and ending_of(path) == ".xlsx"
     if not data.startswith(PARQUET) and not is_workbook:
-        return table_of(decoded_text(data, path), where, expected, texts=texts, breaks=texts)
+        return table_of(decoded_text(data, path), where, expected, texts=texts)
     names, records = (_workbook if is_workbook else _parquet)(data, where)
     rows = tuple(Row(where, number, cells, "row") for number, cells in enumerate(records, 1))
     return _of_records(where, names, rows, expected, texts)
 
 
-def table_of(
-    text: str, where: str, expected: str = "a header", *, texts: bool = False, breaks: bool = False
-) -> Table:
+def table_of(text: str, where: str, expected: str = "a header", *, texts: bool = False) -> Table:
     """Return a table from its text.
 
     JSON is recognised by the file's ending or its first characters. It is a list of objects, or one
@@ -212,17 +210,17 @@ def table_of(
         where: the file, for messages.
         expected: as for `read_table`.
         texts: as for `read_table`.
-        breaks: cells may contain line breaks.
 
     Raises:
         InputError: the text is empty or not such a table; names the line.
     """
-    if looks_like_objects(text) or (_ending(where) in _JSON and text.lstrip()[:1] == "["):
+    listed = text.lstrip()[:1] == "[" and ending_of(where) in JSON_ENDINGS
+    if listed or re.match(r"\s*(?:\[\s*)?\{", text):
         rows = tuple(_json_rows(text, where))
         names = dict.fromkeys(key for row in rows for key in row.cells)
         return _of_records(where, [*names], rows, expected, texts)
     quoting = _quoting(text, where, texts)
-    table = _csv_rows(text, where, quoting, texts=texts, breaks=breaks)
+    table = _csv_rows(text, where, quoting, texts=texts)
     # Spreadsheets leave rows of empty cells behind; in a table of sentences these count.
     filled = ((n, cells) for n, cells in table if (cells if texts else any(cells)))
     line, header = next(filled, (1, []))
@@ -255,11 +253,6 @@ def check_system_name(name: str) -> None:
     """
     if not name.isprintable() or name != name.strip():
         raise InputError(f"system {name!r}: cannot be written to a table; rename its file")
-
-
-def looks_like_objects(text: str) -> bool:
-    """Return True for JSON whose first value is an object or a list of objects."""
-    return re.match(r"\s*(?:\[\s*)?\{", text) is not None
 
 
 def _of_records(
@@ -333,11 +326,8 @@ def _refuse_columns(text: str, where: str) -> None:
         raise InputError(f"{where}: is one JSON object over several lines; expected {_OBJECTS}")
 
 
-def pyarrow(what: str = "Parquet files") -> Any:
+def pyarrow() -> Any:
     """Return the package pyarrow.
-
-    Args:
-        what: what needs it, for messages.
 
     Raises:
         MissingExtraError: it is not installed.
@@ -346,7 +336,8 @@ def pyarrow(what: str = "Parquet files") -> Any:
         import pyarrow
     except ModuleNotFoundError as error:
         raise MissingExtraError(
-            f"{what} need the package {error.name}, which is not installed: {install_hint('scale')}"
+            f"Parquet files need the package {error.name}, which is not installed: "
+            f"{install_hint('scale')}"
         ) from None
     return pyarrow
 
@@ -443,10 +434,6 @@ def _named(
     return Row(where, line, dict(zip(columns, cells, strict=True)))
 
 
-def _ending(where: str) -> str:
-    return Path(where.removesuffix(".gz")).suffix.lower()
-
-
 class _Quoting(NamedTuple):
     """How the cells of a CSV or TSV file are separated and quoted.
 
@@ -473,7 +460,7 @@ def _quoting(text: str, where: str, texts: bool) -> _Quoting:
     """
     # The first row, usually a header, decides: texts in later rows may contain any separator.
     first = re.split("[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0]
-    if not (_ending(where) in _TABBED or "\t" in first):
+    if not (ending_of(where) in _TABBED or "\t" in first):
         return _Quoting(max(",;", key=first.count))
     if not texts or '"' not in text:
         return _Quoting("\t", quoted=not texts)
@@ -547,7 +534,7 @@ def csv_rows(text: str, where: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _csv_rows(
-    text: str, where: str, quoting: _Quoting, *, texts: bool = False, breaks: bool = False
+    text: str, where: str, quoting: _Quoting, *, texts: bool = False
 ) -> Iterator[tuple[int, list[str]]]:
     import csv
 
@@ -572,7 +559,7 @@ def _csv_rows(
                 f"{where}, line {begins}: not CSV ({reason}): is a quotation mark open? Double "
                 "those inside a quoted cell"
             ) from None
-        if not breaks and (broken := next((c for c in cells if _BREAK.search(c)), None)):
+        if not texts and (broken := next((c for c in cells if _BREAK.search(c)), None)):
             raise InputError(
                 f"{where}, line {begins}: the cell {broken!r:.40} has a line break; expected none: "
                 "is a quotation mark open?"

@@ -32,24 +32,10 @@ _ALIKE = (frozenset(("hr", "sr")), frozenset(("nb", "nn", "no")))
 
 # Of the words of English texts, also learners', 19% or more are among these; of Czech, German,
 # Italian and Swedish ones 2% or less (the benchmarks' sources).
-_ENGLISH_WORDS = frozenset(
-    (
-        "the",
-        "of",
-        "and",
-        "to",
-        "in",
-        "is",
-        "that",
-        "it",
-        "for",
-        "with",
-        "are",
-        "this",
-        "they",
-        "have",
-    )
-)
+_ENGLISH_WORDS = {
+    "the", "of", "and", "to", "in", "is", "that", "it", "for", "with", "are", "this", "they",
+    "have",
+}  # fmt: skip
 _ENGLISH_SHARE = 0.1
 
 
@@ -90,9 +76,7 @@ def language_note(lines: Sequence[str], language: Language) -> str:
     if code:
         wrong = code != language.code and {code, language.code} not in _ALIKE
     else:
-        wrong = (
-            bool(script) and script != expected and language.code not in _BY_SCRIPT.get(script, ())
-        )
+        wrong = script not in ("", expected) and language.code not in _BY_SCRIPT.get(script, ())
     if not wrong:
         return ""
     what = LANGUAGES[code] if code else f"text in {script.title()} letters"

@@ -92,6 +92,11 @@ class Language:
         return self.tokens == "space" and self.fold == "none"
 
     @property
+    def folds_signs(self) -> bool:
+        """True if signs are written as in the source."""
+        return self.fold in ("auto:quotes", "quotes")
+
+    @property
     def blanks(self) -> bool:
         """True if it is written with spaces between words, judging by its tokens."""
         return self.tokens not in ("char", "ja", "jieba", "zh")

@@ -20,14 +20,6 @@ from gecjury.extraction.tagger.importing import (
     tested_version,
 )
 
-__all__ = [
-    "EMBEDDED",
-    "checked_spacy",
-    "load_tagger",
-    "spacy_meta",
-    "tagger_signature",
-]
-
 EMBEDDED = "embedded"
 _MODEL = Path(__file__).parent / "model"
 _LONGEST = 1000  # characters of a name or path
@@ -51,10 +43,13 @@ def load_tagger(name: str = EMBEDDED) -> Any:
         OptionError: the model is not installed, or the spaCy release is outside the tested range.
     """
     spacy = checked_spacy(torch=name != EMBEDDED)
-    if name != EMBEDDED:
-        return _load_named(spacy, name)
-    with no_entry_points():
-        return spacy.load(_MODEL)
+    if name == EMBEDDED:
+        with no_entry_points():
+            return spacy.load(_MODEL)
+    try:
+        return spacy.load(name, disable=["ner"])
+    except OSError:
+        raise OptionError(_not_installed(name)) from None
 
 
 def tagger_signature(name: str = EMBEDDED) -> str:
@@ -125,13 +120,6 @@ def checked_spacy(torch: bool) -> Any:
         ) from None
     tested_version("spaCy", _TESTED_SPACY, vars(spacy)["__version__"])
     return spacy
-
-
-def _load_named(spacy: Any, name: str) -> Any:
-    try:
-        return spacy.load(name, disable=["ner"])
-    except OSError:
-        raise OptionError(_not_installed(name)) from None
 
 
 def _not_installed(name: str) -> str:

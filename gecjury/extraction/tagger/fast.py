@@ -29,10 +29,10 @@ from gecjury.extraction.tagger.model_files import (
     moves,
     norms,
     number,
+    patterns,
     rows,
     shape,
 )
-from gecjury.extraction.tagger.schemes import attribute_patterns
 from gecjury.extraction.tagger.transitions import Transitions
 from gecjury.extraction.tagger.windows import Encoded, Maxout, Windows
 
@@ -92,7 +92,7 @@ class Embedded:
         self._tags: list[str] = model_json("tagger/cfg")["labels"]
         softmax = layers("tagger")[0][0]
         self._weights = np.ascontiguousarray(softmax["W"].T), softmax["b"]
-        self._rules = attribute_patterns(model_json("words.json"))
+        self._rules = patterns()
         self._phrases = [tuple(phrase) for phrase, _, _ in self._long_rules]
         # Dependencies that a rule distinguishes.
         self._ruled = {
@@ -265,7 +265,7 @@ class Embedded:
                 values["TAG"],
                 symbols()[values.get("POS", "")],
                 values.get("LEMMA") or lemma(text, values.get("POS", ""), values.get("MORPH", "")),
-                changed(values["DEP"], dep),
+                None if values["DEP"] == dep else values["DEP"],
             )
             for values, (text, _, dep) in zip(made, tokens, strict=True)
         )
@@ -347,11 +347,6 @@ def deprojectivize(labels: list[str], heads: list[int]) -> None:
                 break
             queue = children
         labels[token] = label
-
-
-def changed(now: str, before: str) -> str | None:
-    """Return a value if it differs from the one before, else None."""
-    return None if now == before else now
 
 
 def _contains(line: list[str], phrase: tuple[str, ...]) -> bool:

@@ -44,6 +44,12 @@ def moves() -> list[str]:
     ]
 
 
+def patterns() -> list[dict[str, Any]]:
+    """Return the attribute ruler's patterns; later ones win over earlier ones."""
+    rules: list[dict[str, Any]] = _unpacked("attribute_ruler/patterns")
+    return rules
+
+
 def condition(wanted: Any) -> Callable[[str], bool]:
     """Return the test for a value in a pattern of spaCy's matcher."""
     if isinstance(wanted, str):

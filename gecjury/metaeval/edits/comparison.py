@@ -1,6 +1,6 @@
 """The edit level of a comparison: metrics' credits for single edits against annotators' verdicts.
 
-`edit_tasks` chooses metrics before any scoring, so that a wrong option costs nothing
+`edit_metrics` chooses metrics before any scoring, so that a wrong option costs nothing
 and `plan_edits` can count the requests to judges.
 """
 
@@ -12,7 +12,6 @@ from pathlib import Path
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.core.arrays import FloatArray
-from gecjury.core.runtime import Runtime
 from gecjury.metaeval.edits.cases import (
     annotator_pairs,
     baselines,
@@ -22,25 +21,13 @@ from gecjury.metaeval.edits.cases import (
 from gecjury.metaeval.edits.credit import credit_edits, credit_kind, plan_credit
 from gecjury.metaeval.edits.measures import EditAgreement, edit_agreement
 from gecjury.metaeval.settings import Settings
+from gecjury.metaeval.study import Study
 from gecjury.scoring.by_edit import EditJudge
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
 
 # Measures of a metric that are also computed on the edits and verdicts of the ceiling.
 _BESIDE = ("auc", "average_precision", "average_precision_invalid", "balanced")
-
-
-@dataclass(frozen=True)
-class EditTasks:
-    """Metrics to be compared at the edit level.
-
-    Attributes:
-        chosen: the metrics.
-        untried: names of the metrics that were left out because they would cost much.
-    """
-
-    chosen: tuple[Scorer, ...] = ()
-    untried: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,6 +54,11 @@ class EditResult:
     def human(self) -> str:
         """The human judgments used: the view in which edits were judged."""
         return "edit"
+
+    @property
+    def values(self) -> Mapping[str, float]:
+        """The measures by name."""
+        return vars(self.agreement)
 
     @property
     def drawn(self) -> Mapping[str, FloatArray]:
@@ -121,11 +113,16 @@ class EditComparison:
         return sum(result.agreement.missing for result in self.results)
 
 
-def edit_tasks(scorers: Sequence[Scorer], benchmark: Benchmark, settings: Settings) -> EditTasks:
+def edit_metrics(
+    scorers: Sequence[Scorer], benchmark: Benchmark, settings: Settings
+) -> tuple[tuple[Scorer, ...], tuple[str, ...]]:
     """Choose the metrics to compare; none if the benchmark has no verdicts on edits.
 
     With `level="all"` only metrics that cost little are used: those that count edits without a
     neural model, and scorers that judge edits.
+
+    Returns:
+        The metrics, and the names of those that are left out because they would cost much.
 
     Raises:
         OptionError: a metric cannot credit single edits.
@@ -137,7 +134,7 @@ def edit_tasks(scorers: Sequence[Scorer], benchmark: Benchmark, settings: Settin
             scorer.check_new_texts("the edit level")
         benchmark.verdicts()
     if settings.level not in ("edit", "all") or not benchmark.has_verdicts:
-        return EditTasks()
+        return (), ()
     chosen: list[Scorer] = []
     others: list[str] = []
     for scorer in scorers:
@@ -149,40 +146,35 @@ def edit_tasks(scorers: Sequence[Scorer], benchmark: Benchmark, settings: Settin
             chosen.append(scorer)
         else:
             others.append(scorer.name)
-    return EditTasks(tuple(chosen), tuple(dict.fromkeys(others)))
+    return tuple(chosen), tuple(dict.fromkeys(others))
 
 
-def plan_edits(tasks: EditTasks, benchmark: Benchmark, runtime: Runtime) -> list[Plan]:
+def plan_edits(study: Study) -> list[Plan]:
     """Return the requests that the edit level would send to paid services."""
-    if not tasks.chosen:
+    if not study.edit_metrics:
         return []
+    benchmark = study.benchmark
     cases = edit_cases(benchmark)
-    plans = [plan_credit(scorer, cases, benchmark.corpus, runtime) for scorer in tasks.chosen]
+    plans = [
+        plan_credit(scorer, cases, benchmark.corpus, study.runtime) for scorer in study.edit_metrics
+    ]
     return [plan for plan in plans if plan is not None]
 
 
-def compare_edits(
-    tasks: EditTasks,
-    benchmark: Benchmark,
-    runtime: Runtime,
-    settings: Settings,
-    folder: str | Path | None = None,
-) -> EditComparison | None:
+def compare_edits(study: Study, folder: str | Path | None = None) -> EditComparison | None:
     """Credit every judged edit and compare the credits with the verdicts.
 
     Args:
-        tasks: the result of `edit_tasks`; if it is empty, None is returned.
-        benchmark: a benchmark with verdicts on edits.
-        runtime: device, workers and the like.
-        settings: give the seed and the number of resamples for the intervals.
+        study: a benchmark with verdicts on edits, and the metrics; None is returned without any.
         folder: folder of score files; None for no files.
 
     Raises:
         InputError: the corpus lacks what a metric needs, or a score file is damaged.
         OutputError: a score file cannot be written.
     """
-    if not tasks.chosen:
+    if not study.edit_metrics:
         return None
+    benchmark, settings, runtime = study.benchmark, study.settings, study.runtime
     cases = edit_cases(benchmark)
     notes = list(unused_verdicts(benchmark))
     short = {(c.row, c.source, c.correction) for c in cases if not c.complete}
@@ -208,7 +200,7 @@ def compare_edits(
         return EditResult(label, family, kind, agreement, beside, seconds)
 
     results = []
-    for scorer in tasks.chosen:
+    for scorer in study.edit_metrics:
         credited = credit_edits(scorer, cases, benchmark.corpus, runtime, folder)
         label, kind = scorer.signature(benchmark.corpus, runtime).label, credit_kind(scorer)
         results.append(result(label, scorer.family, kind, credited.values, credited.seconds))
@@ -223,6 +215,6 @@ def compare_edits(
         corrections=len({(case.row, case.source, case.correction) for case in cases}),
         sources=len({case.source for case in cases}),
         resamples=resamples,
-        untried=tasks.untried,
+        untried=study.untried,
         notes=tuple(dict.fromkeys(notes)),
     )

@@ -25,27 +25,6 @@ ANY = "any"
 """The class of all bad corrections together."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelAgreement:
-    """Scores against the labels of whole corrections, for one class of bad ones.
-
-    Attributes:
-        auc: probability that a good correction scores above a bad one; NaN without either.
-        good: number of good corrections that have a score.
-        bad: number of bad ones of the class that have a score.
-        missing: number of corrections of both kinds without a score.
-    """
-
-    auc: float
-    good: int
-    bad: int
-    missing: int
-
-
-Labelled = Row[LabelAgreement]
-"""One metric against one class of bad corrections."""
-
-
 @dataclass(frozen=True)
 class LabelComparison:
     """Metrics against the labels of whole corrections.
@@ -56,7 +35,7 @@ class LabelComparison:
     """
 
     labels: CorrectionLabels
-    rows: tuple[Labelled, ...]
+    rows: tuple[Row, ...]
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -89,7 +68,7 @@ def compare_labels(study: Study, tables: Sequence[ScoreTable]) -> LabelCompariso
 
 def label_agreements(
     labels: CorrectionLabels, scores: FloatArray, counts: FloatArray | None
-) -> Iterator[tuple[str, LabelAgreement, Mapping[str, FloatArray]]]:
+) -> Iterator[tuple[str, dict[str, float], dict[str, FloatArray]]]:
     """Compare scores with labels, by class of bad corrections.
 
     Args:
@@ -98,8 +77,9 @@ def label_agreements(
         counts: counts of each source in each draw, draws × sentences; None for no draws.
 
     Yields:
-        `any` and each label of bad corrections with its agreement, and `auc` on every draw, NaN
-        where good or bad corrections were not drawn.
+        `any` and each label of bad corrections, with `auc` and the numbers of `good` and `bad`
+        corrections with a score and of both without one (`missing`); and `auc` on every draw. The
+        AUC is NaN without good or bad corrections.
     """
     values = np.array(labels.values)
     good = values == labels.true
@@ -113,12 +93,12 @@ def label_agreements(
         order = np.argsort(scores[used], kind="stable")
         score, truth, source = scores[used][order], good[used][order], source[order]
         (auc,) = _aucs(score, truth, np.ones((1, len(score))))
-        agreement = LabelAgreement(
-            auc=float(auc),
-            good=int(truth.sum()),
-            bad=int((~truth).sum()),
-            missing=int(np.count_nonzero(compared & ~used)),
-        )
+        agreement = {
+            "auc": float(auc),
+            "good": int(truth.sum()),
+            "bad": int((~truth).sum()),
+            "missing": int(np.count_nonzero(compared & ~used)),
+        }
         drawn = {}
         if counts is not None:
             parts = [

@@ -1,6 +1,6 @@
 """Comparison of metrics over several benchmarks: a table of metric × task, averages and tests.
 
-A task is a benchmark, a kind of human judgments and a level. `Trial` compares each benchmark
+A task is a benchmark, a kind of human judgments and a level. Each benchmark is compared
 separately. This module combines the comparisons as in the metrics tasks of WMT (Freitag et al.
 2024): by a weighted average over tasks, and a paired permutation test over all tasks.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import Literal
@@ -21,10 +22,11 @@ from gecjury.benchmarks.table import View
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray
 from gecjury.core.errors import GecjuryError, InputError, OptionError, known_name
 from gecjury.core.runtime import Runtime
-from gecjury.metaeval.comparison import Trial
-from gecjury.metaeval.ratings import Segmented, rated_points
+from gecjury.metaeval.comparison import checked, compared, plans
+from gecjury.metaeval.ratings import rated_points
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Settings
+from gecjury.metaeval.study import Row, Study
 from gecjury.metaeval.tasks.swaps import (
     LEAST_UNITS,
     CorrelationSwaps,
@@ -183,16 +185,16 @@ class TaskTrial:
 
     Attributes:
         scorers: the metrics.
-        trials: trials by the benchmark's name.
-        absent: by the benchmark's name the metrics that lack what they need, with the reason.
+        studies: what is compared, by the benchmark's name.
+        left_out: by the benchmark's name the metrics that lack what they need, with the reason.
         tasks: the tasks.
         groups: names of the benchmarks of each group.
         settings: settings of the comparison.
     """
 
     scorers: tuple[Scorer, ...]
-    trials: Mapping[str, Trial]
-    absent: Mapping[str, Mapping[Scorer, str]]
+    studies: Mapping[str, Study]
+    left_out: Mapping[str, Mapping[Scorer, Cell]]
     tasks: tuple[Task, ...]
     groups: tuple[tuple[str, ...], ...]
     settings: Settings = field(default_factory=Settings)
@@ -223,11 +225,11 @@ class TaskTrial:
                 computed on it.
         """
         _refuse_same(benchmarks)
-        trials: dict[str, Trial] = {}
-        absent: dict[str, dict[Scorer, str]] = {}
+        studies: dict[str, Study] = {}
+        left_out: dict[str, dict[Scorer, Cell]] = {}
         tasks: list[Task] = []
         for benchmark in benchmarks:
-            name, missing = benchmark.name, dict[Scorer, str]()
+            name, absent = benchmark.name, dict[Scorer, str]()
             if benchmark.edits_alone or settings.level == "edit":
                 raise InputError(
                     f"{name}: several benchmarks are compared at the levels of systems and "
@@ -237,32 +239,30 @@ class TaskTrial:
             if benchmark.places:
                 # Without systems there is no test at system level.
                 here = replace(settings, statistic="pearson", cluster_test="perm-systems")
-            trial = Trial.of(benchmark, scorers, here, runtime, absent=missing)
-            if not trial.scored:
+            study = checked(benchmark, scorers, here, runtime, absent=absent)
+            if not study.metrics:
                 raise InputError(
-                    f"{name}: no metric can be computed; {next(iter(missing.values()))}"
+                    f"{name}: no metric can be computed; {next(iter(absent.values()))}"
                 )
-            of_benchmark = list(_tasks(trial))
+            of_benchmark = list(_tasks(study))
             if not of_benchmark:
                 raise InputError(
                     f"{name}: no task at level {settings.level}: it has neither three systems with "
                     "human scores nor judged pairs of corrections; leave it out"
                 )
-            trials[name], absent[name] = trial, missing
+            studies[name], left_out[name] = study, _cells("not applicable", absent)
             tasks += of_benchmark
-        # The trials' benchmarks have only the sentences that --limit has drawn.
-        groups, draws = _grouped([one.study.benchmark for one in trials.values()], settings)
+        # The studies' benchmarks have only the sentences that --limit has drawn.
+        groups, draws = _grouped([study.benchmark for study in studies.values()], settings)
         number = {name: place for place, names in enumerate(groups) for name in names}
         tasks = [replace(task, group=number[task.benchmark]) for task in tasks]
-        trials |= {
-            name: replace(trials[name], study=replace(trials[name].study, sentence_draws=shared))
-            for name, shared in draws.items()
-        }
-        return cls(tuple(scorers), trials, absent, _weighted(tasks, weights), groups, settings)
+        for name, shared in draws.items():
+            studies[name] = replace(studies[name], sentence_draws=shared)
+        return cls(tuple(scorers), studies, left_out, _weighted(tasks, weights), groups, settings)
 
     def plans(self) -> list[Plan]:
         """Return the requests that `compare` would send to paid services, without sending them."""
-        return [plan for trial in self.trials.values() for plan in trial.plans()]
+        return [plan for study in self.studies.values() for plan in plans(study)]
 
     def compare(self, score_files: str | Path | None = None) -> TaskComparison:
         """Compare on every benchmark, and combine the comparisons.
@@ -274,19 +274,23 @@ class TaskTrial:
             GecjuryError: every benchmark failed.
         """
         comparisons: dict[str, Comparison] = {}
-        reasons: dict[str, dict[Scorer, str]] = {}
-        for name, trial in self.trials.items():
+        left_out: dict[str, dict[Scorer, Cell]] = {}
+        for name, study in self.studies.items():
             failed: dict[Scorer, str] = {}
             folder = None if score_files is None else Path(score_files) / name
             try:
-                comparisons[name] = trial.compare(folder, failed=failed)
+                comparisons[name] = compared(study, folder, failed=failed)
             except GecjuryError as error:
                 # The other benchmarks continue; if all fail, the last error is raised.
-                if not comparisons and len(reasons) + 1 == len(self.trials):
+                if not comparisons and len(left_out) + 1 == len(self.studies):
                     raise
                 failed |= {s: str(error) for s in self.scorers if s not in failed}
-            reasons[name] = failed
-        return _Together(self, comparisons, reasons).result()
+            left_out[name] = {**_cells("missing", failed), **self.left_out[name]}
+        return _Together(self, comparisons, left_out).result()
+
+
+def _cells(state: State, reasons: Mapping[Scorer, str]) -> dict[Scorer, Cell]:
+    return {scorer: Cell(state=state, reason=reason) for scorer, reason in reasons.items()}
 
 
 def _refuse_same(benchmarks: Sequence[Benchmark]) -> None:
@@ -361,10 +365,9 @@ def _source_keys(benchmark: Benchmark) -> list[tuple[str, int]]:
     return keys
 
 
-def _tasks(trial: Trial) -> Iterator[Task]:
+def _tasks(study: Study) -> Iterator[Task]:
     """Yield the tasks of a benchmark."""
-    study, views = trial.study, trial.views
-    settings, benchmark = study.settings, study.benchmark
+    views, settings, benchmark = study.views, study.settings, study.benchmark
     for view in views:
         task = Task(benchmark.name, view, "system", settings.statistic, len(views))
         scored = np.count_nonzero(~np.isnan(study.human(view)))
@@ -406,12 +409,12 @@ class _Together:
     Attributes:
         trial: the trial that was compared.
         comparisons: comparisons by the benchmark's name.
-        failed: by the benchmark's name the metrics that failed, with the reason.
+        left_out: by the benchmark's name the metrics that lack what they need or failed.
     """
 
     trial: TaskTrial
     comparisons: Mapping[str, Comparison]
-    failed: Mapping[str, Mapping[Scorer, str]]
+    left_out: Mapping[str, Mapping[Scorer, Cell]]
 
     def result(self) -> TaskComparison:
         """Return tables, averages and tests."""
@@ -480,11 +483,10 @@ class _Together:
 
     def _place(self, scorer: Scorer, benchmark: str) -> int | None:
         """Return the place of a metric among those compared on a benchmark; None if absent."""
-        absent, failed = self.trial.absent[benchmark], self.failed[benchmark]
-        if benchmark not in self.comparisons or scorer in absent or scorer in failed:
+        left_out = self.left_out[benchmark]
+        if scorer in left_out:
             return None
-        compared = [s for s in self.trial.scorers if s not in absent and s not in failed]
-        return compared.index(scorer)
+        return [other for other in self.trial.scorers if other not in left_out].index(scorer)
 
     def _label(self, scorer: Scorer) -> tuple[str, str]:
         """Return label and family of a metric."""
@@ -498,20 +500,17 @@ class _Together:
     def _cell(self, scorer: Scorer, task: Task) -> Cell:
         place = self._place(scorer, task.benchmark)
         if place is None:
-            absent = self.trial.absent[task.benchmark].get(scorer)
-            if absent is not None:
-                return Cell(state="not applicable", reason=absent)
-            return Cell(state="missing", reason=self.failed[task.benchmark][scorer])
+            return self.left_out[task.benchmark][scorer]
         comparison = self.comparisons[task.benchmark]
         ci95: Interval | None
         if task.statistic == "acc_eq":
             row = _segments(comparison)[place]
-            value, ci95 = row.agreement.acc_eq, row.intervals.get("acc_eq")
+            value, ci95 = row.values["acc_eq"], row.intervals.get("acc_eq")
         else:
             result = [r for r in comparison.results if r.view == task.human][place]
             if task.level == "system":
-                value = float(getattr(result.system, task.statistic))
-                ci95 = result.system.ci95.get(task.statistic)
+                value = result.system[task.statistic]
+                ci95 = result.system_ci95.get(task.statistic)
             else:
                 value = math.nan if result.sentence is None else result.sentence.accuracy
                 ci95 = result.sentence_ci95.get("accuracy")
@@ -550,7 +549,7 @@ class _Together:
         comparison = self.comparisons[task.benchmark]
         if task.statistic == "acc_eq":
             row = _segments(comparison)[place]
-            return (row.agreement.acc_eq, row.drawn["acc_eq"]) if row.drawn else None
+            return (row.values["acc_eq"], row.drawn["acc_eq"]) if row.drawn else None
         level: DrawnLevel = "system" if task.level == "system" else "sentence"
         draws = comparison.uncertainty.draws if comparison.uncertainty else {}
         if (of_level := draws.get((level, task.human))) is None:
@@ -571,11 +570,10 @@ class _Together:
         duels = list(combinations(range(count), 2))
         if draws is None or not duels:
             return (), [None] * count
-        swaps = _Swapped(self)
         p, ranked = np.full((2, len(duels)), np.nan)
         shared = [~np.isnan(values[i] + values[j]) for i, j in duels]
         for place, (i, j) in enumerate(duels):
-            nulls = swaps.nulls(i, j)
+            nulls = self._nulls(i, j)
             p[place] = _p(nulls, _shares(weights, shared[place]))
             ranked[place] = _p(nulls, _shares(weights, common & shared[place]))
         level = self.trial.settings.resampling.level
@@ -595,27 +593,19 @@ class _Together:
         )
         return tests, clusters
 
-
-@dataclass(frozen=True)
-class _Swapped:
-    """Permuted differences of two metrics in every task."""
-
-    together: _Together
-    _kept: dict[str, _JudgedTask] = field(default_factory=dict)
-
-    def nulls(self, one: int, two: int) -> FloatArray:
+    def _nulls(self, one: int, two: int) -> FloatArray:
         """Return observed and permuted differences, tasks × (1 + K); NaN where not tested."""
-        trial = self.together.trial
+        trial = self.trial
         gaps = np.full((len(trial.tasks), 1 + _PERMUTATIONS), np.nan)
         flips: dict[tuple[int, str], BoolArray] = {}
         for row, task in enumerate(trial.tasks):
             units = self._units(task)
-            places = [
-                self.together._place(trial.scorers[side], task.benchmark) for side in (one, two)
-            ]
-            if None in places:
+            first, second = (
+                self._place(trial.scorers[side], task.benchmark) for side in (one, two)
+            )
+            if first is None or second is None:
                 continue
-            swaps = self._swaps(task, *(place for place in places if place is not None))
+            swaps = self._swaps(task, first, second)
             # A unit of a group is swapped in all tasks of the group at once.
             missing = [unit for unit in units if (task.group, unit) not in flips]
             rng = np.random.default_rng([trial.settings.seed, 13, task.group, len(flips)])
@@ -627,37 +617,41 @@ class _Swapped:
 
     def _by_source(self, task: Task) -> bool:
         """Return True if sources are swapped because there are too few systems."""
-        benchmark = self.together.comparisons[task.benchmark].benchmark
+        benchmark = self.comparisons[task.benchmark].benchmark
         few = benchmark.places or len(benchmark.corpus.names) < LEAST_UNITS
         return few and task.level == "sentence"
 
     def _units(self, task: Task) -> list[str]:
         """Return the names of the units that are swapped: systems or sources."""
-        benchmark = self.together.comparisons[task.benchmark].benchmark
+        benchmark = self.comparisons[task.benchmark].benchmark
         if not self._by_source(task):
             return list(benchmark.corpus.names)
         return [f"{text} {times}" for text, times in _source_keys(benchmark)]
 
     def _swaps(self, task: Task, one: int, two: int) -> Swaps:
         """Return a task with two of the metrics that were compared on its benchmark."""
-        comparison = self.together.comparisons[task.benchmark]
+        comparison = self.comparisons[task.benchmark]
         study, tables = comparison.study, comparison.tables
         if task.statistic == "spa":
             wanted = study.human_differences(task.human)
-            assert wanted is not None  # otherwise `Trial` has refused the statistic
+            assert wanted is not None  # otherwise `checked` has refused the statistic
             return soft_swaps(wanted, tables[one].sentences, tables[two].sentences)
         if task.level == "system":
             results = [r for r in comparison.results if r.view == task.human]
             scores = np.stack([results[one].scores, results[two].scores])
             return CorrelationSwaps(study.human(task.human), scores, task.statistic)
-        if task.name not in self._kept:
-            self._kept[task.name] = self._judged(task)
-        judged, sides = self._kept[task.name]
+        if task.name not in self._judged_tasks:
+            self._judged_tasks[task.name] = self._judged(task)
+        judged, sides = self._judged_tasks[task.name]
         return judged_swaps(judged, sides[one], sides[two])
+
+    @cached_property
+    def _judged_tasks(self) -> dict[str, _JudgedTask]:
+        return {}
 
     def _judged(self, task: Task) -> _JudgedTask:
         """Return the judged pairs of a task, and every metric's scores of both sides."""
-        comparison = self.together.comparisons[task.benchmark]
+        comparison = self.comparisons[task.benchmark]
         study, tables = comparison.study, comparison.tables
         benchmark, names = study.benchmark, study.benchmark.corpus.names
         by_group = task.statistic == "acc_eq"
@@ -688,7 +682,7 @@ class _Swapped:
 _JudgedTask = tuple[Judged, list[tuple[FloatArray, FloatArray]]]
 
 
-def _segments(comparison: Comparison) -> list[Segmented]:
+def _segments(comparison: Comparison) -> list[Row]:
     """Return the rows of the last aspect at the segment level, metrics first, in their order."""
     aspect = list(comparison.benchmark.rated)[-1]
     return [row for row in comparison.segments if row.human == aspect]

@@ -19,7 +19,7 @@ from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.metaeval.disagreement import SentenceView, ShownCorrection
 from gecjury.report.page.markup import lang_attribute, render
 from gecjury.report.page.tables import headings
-from gecjury.report.words import FAMILY_NAMES
+from gecjury.report.words import FAMILY_NAMES, Answer
 
 Fate = Literal["equal", "delete", "insert"]
 
@@ -71,20 +71,15 @@ def parts_of(pieces: Sequence[tuple[Fate, Sequence[str]]], language: Language) -
 
 
 def sentence_browser(
-    sentences: Sequence[SentenceView],
-    metrics: Sequence[str],
-    views: Sequence[str],
-    budget: int,
-    language: Language = ENGLISH,
+    sentences: Sequence[SentenceView], metrics: Sequence[str], answer: Answer, budget: int
 ) -> list[Markup]:
     """Return sentences as foldable blocks, in the order given.
 
     Args:
         sentences: the sentences in the order to show.
-        metrics: labels of the metrics, in the order of each correction's scores.
-        views: the views of the human judgments.
+        metrics: the metrics, in the order of each correction's scores.
+        answer: gives the views, the language and how names are shown.
         budget: most bytes of the blocks together.
-        language: the language of the sentences.
 
     Returns:
         The blocks that fit.
@@ -92,7 +87,7 @@ def sentence_browser(
     blocks: list[Markup] = []
     used = 0
     for sentence in sentences:
-        block = _block(sentence, metrics, views, language)
+        block = _block(sentence, metrics, answer)
         size = len(block.encode("utf-8"))
         if used + size > budget:
             break
@@ -101,16 +96,16 @@ def sentence_browser(
     return blocks
 
 
-def _block(
-    sentence: SentenceView, metrics: Sequence[str], views: Sequence[str], language: Language
-) -> Markup:
-    value = sentence.disagreement
+def _block(sentence: SentenceView, metrics: Sequence[str], answer: Answer) -> Markup:
+    value, views = sentence.disagreement, answer.views
+    language = answer.comparison.benchmark.corpus.language
     judged = [view for view in views if any(c.preferred.get(view) for c in sentence.corrections)]
     people = [f"people ({view})" if len(views) > 1 else "people" for view in judged]
     # All corrections of a sentence have the same number of digits, to make columns comparable.
     digits = [_digits([c.scores[at] for c in sentence.corrections]) for at in range(len(metrics))]
     before, after = sentence.context
-    apart = FAMILY_NAMES.get(sentence.apart, sentence.apart)
+    camp = answer.shown(sentence.apart)
+    apart = FAMILY_NAMES.get(camp, camp)
     apart = f"Farthest from the others: {apart}. " if apart else ""
     astray = (
         f"On average the metrics contradict people on {100 * sentence.astray:.0f}% of the "
@@ -123,7 +118,7 @@ def _block(
         row=sentence.row + 1,
         disagreement=_plain(value),
         astray=_plain(sentence.astray),
-        apart=sentence.apart,
+        apart=camp,
         shown=number(value, 2),
         source=language.shown(sentence.source),
         lang_attribute=lang_attribute(language.code),
@@ -132,7 +127,11 @@ def _block(
         after=after,
         headings=headings(["correction and its systems"], [*people, *metrics]),
         corrections=[
-            _row(sentence.source, c, judged, digits, language) for c in sentence.corrections
+            {
+                **_row(sentence.source, correction, judged, digits, language),
+                "systems": [answer.shown(name) for name in correction.systems],
+            }
+            for correction in sentence.corrections
         ],
     )
 
@@ -155,7 +154,7 @@ def _row(
     digits: Sequence[int],
     language: Language,
 ) -> dict[str, Any]:
-    """Return a correction as shown: its systems, its words, judgments and scores.
+    """Return a correction as shown: its words, judgments and scores.
 
     A score comes with its rank among the corrections, and whether this is the first.
     """
@@ -165,7 +164,6 @@ def _row(
         place = "" if math.isnan(score) else f"{rank:.1f}".removesuffix(".0")
         scores.append((number(float(score), places), place, place == "1"))
     return {
-        "systems": correction.systems,
         "changed": source.split() != correction.text.split(),
         "parts": mark_edits(source, correction.text, language),
         "preferred": [f"{won} of {count}" if count else "–" for won, count in comparisons],

@@ -13,7 +13,6 @@ from markupsafe import Markup
 from gecjury.core.runtime import __version__
 from gecjury.core.wording import listed, number, p_value, shortened
 from gecjury.corpus.edits import ARROW, MISSED, RIGHT, WRONG
-from gecjury.report.figure import Figure
 from gecjury.report.page.markup import lang_attribute, render, render_page
 from gecjury.report.page.page import Section, card, signed_papers
 from gecjury.report.page.svg import intervals
@@ -21,6 +20,7 @@ from gecjury.report.page.tables import Cell, PageTable, headings, measure_cell
 from gecjury.report.result import Record, Result, Table
 from gecjury.report.tables import shown_cells
 from gecjury.report.words import Statement
+from gecjury.stats.figure import Figure
 
 
 def tables_html(result: Result) -> str:
@@ -259,8 +259,8 @@ def _score_summary(metrics: Mapping[str, Sequence[Record]], notes: Sequence[str]
         for row in rows:
             low, high = row.get("ci95") or (nan, nan)
             name = shortened(row["system"])
-            values = (row["family"], "score", row["score"], low, high)
-            bars.append(Figure("system", "", name, *values))
+            about = {"metric": name, "family": row["family"], "statistic": "score"}
+            bars.append(Figure(**about, value=row["score"], low=low, high=high))
         name = shortened(metric)
         tested = any("ci95" in row for row in rows)
         words = "score, 95% interval over sentences" if tested else "score"

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 from markupsafe import Markup
 
-from gecjury.benchmarks.table import View
 from gecjury.core.wording import number
-from gecjury.metaeval.study import Study
-from gecjury.report.figure import Figure
+from gecjury.metaeval.people import PEOPLE
 from gecjury.report.page.markup import render
 from gecjury.report.page.svg import MOST_DRAWN, MOST_NAMED, intervals, scatter
 from gecjury.report.page.tables import pair_matrix
-from gecjury.report.words import SHOWN_MEASURES, VIEWS, Document, Standing
-from gecjury.scoring.scores import ScoreTable
-
-Shown = Mapping[str, str]
-"""Unwieldy names and how they are shown; plots contain only the shown names."""
+from gecjury.report.words import VIEWS, Answer
 
 
 def _heading(view: str, views: Sequence[str]) -> str:
@@ -28,72 +21,63 @@ def _heading(view: str, views: Sequence[str]) -> str:
     return VIEWS[view].capitalize() if len(views) > 1 else ""
 
 
-def overviews(
-    document: Document, figures: Sequence[Figure], views: Sequence[str], shown: Shown
-) -> list[tuple[str, str, Markup]]:
+def overviews(answer: Answer) -> list[tuple[str, str, Markup]]:
     """Return plots of all metrics with their level and judgments, the system level first."""
     plots = []
-    for level in ("system", "sentence"):
-        for view in views:
-            standing = Standing.of(document, view, level)
-            if standing.values:
-                plot = _overview(standing, figures, shown)
-                judged = VIEWS[view] if len(views) > 1 else ""
-                plots.append((f"{level.capitalize()} level", judged, plot))
+    for (level, view), (key, ranked) in answer.rankings.items():
+        if not ranked.values:
+            continue
+        by_metric = {
+            figure.metric: figure
+            for figure in answer.figures
+            if (figure.level, figure.human, figure.statistic) == (level, view, key)
+        }
+        # Chance is .5 at sentence level only, and two annotators are compared only there.
+        lines = [("chance", 0.5)] if level == "sentence" else []
+        people = by_metric.get(PEOPLE)
+        if people is not None and not math.isnan(people.value):
+            lines.append((PEOPLE, people.value))
+        plot = intervals([by_metric[metric] for metric in ranked.values], ranked.what, lines)
+        judged = VIEWS[view] if len(answer.views) > 1 else ""
+        plots.append((f"{level.capitalize()} level", judged, plot))
     return plots
 
 
-def _overview(standing: Standing, figures: Sequence[Figure], shown: Shown) -> Markup:
-    """Return a plot of all metrics against one view at one level, with chance and people."""
-    place = (standing.level, standing.view, standing.measure)
-    by_metric = {f.metric: f for f in figures if (f.level, f.human, f.statistic) == place}
-    rows = [
-        replace(by_metric[metric], metric=shown.get(metric, metric)) for metric in standing.values
-    ]
-    # Chance is .5 at sentence level only, and two annotators are compared only there.
-    lines = []
-    if standing.level == "sentence":
-        lines.append(("chance", 0.5))
-        ceiling = (standing.document.get("ceiling") or {}).get(standing.view) or {}
-        if ceiling.get("accuracy") is not None:
-            lines.append(("two annotators", ceiling["accuracy"]))
-    return intervals(rows, SHOWN_MEASURES[standing.measure], lines)
-
-
-def _defined(value: float | None) -> float:
-    return math.nan if value is None else value
-
-
-def scatters(document: Document, views: Sequence[str], shown: Shown) -> Markup | None:
+def scatters(answer: Answer) -> Markup | None:
     """Return a scatter plot for each metric and view that has human scores."""
-    human, groups = document.get("human_values", {}), []
-    for view in views:
+    comparison, groups = answer.comparison, []
+    names = [answer.shown(name) for name in comparison.benchmark.corpus.names]
+    if comparison.settings.level == "sentence":
+        return None
+    for view in answer.views:
+        people = comparison.study.human(view).tolist()
         panels = []
-        for row in document["rows"]:
-            if row["human"] == view and row.get("system") and row.get("scores"):
-                metric = shown.get(row["metric"], row["metric"])
-                people = {name: _defined(score) for name, score in human[view].items()}
-                scores = [_defined(row["scores"].get(name)) for name in people]
-                kind = document["human_scores"][view]
-                axes = (f"people ({kind})", f"{metric} ({document['aggregate']})")
-                labels = [shown.get(name, name) for name in people]
-                plot = scatter(list(people.values()), scores, labels, row["family"], axes)
-                panels.append((metric, f"r = {number(row['system'].get('pearson'))}", plot))
+        for result in comparison.results:
+            if result.view != view:
+                continue
+            metric = answer.shown(result.label)
+            axes = (
+                f"people ({comparison.human_kinds[view]})",
+                f"{metric} ({comparison.settings.aggregate})",
+            )
+            plot = scatter(people, result.scores.tolist(), names, result.family, axes)
+            panels.append((metric, f"r = {number(result.system['pearson'])}", plot))
         if panels:
-            groups.append((_heading(view, views), panels))
-    systems, note = max((len(human[view]) for view in views), default=0), ""
-    if systems > MOST_NAMED:
+            groups.append((_heading(view, answer.views), panels))
+    note = ""
+    if (systems := len(names)) > MOST_NAMED:
         note = f"With more than {MOST_NAMED} systems names are left out"
         note += f", and only {number(MOST_DRAWN)} systems are drawn" * (systems > MOST_DRAWN)
         note += "; all scores are in the numbers at the end of the page."
     return render("panels", note=note, groups=groups) if groups else None
 
 
-def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> Markup | None:
+def pairs(answer: Answer) -> Markup | None:
     """Return a matrix of sentence accuracy by pair of systems for each metric and view.
 
     For more than `MOST_NAMED` systems a sentence replaces the matrix.
     """
+    study, tables, views = answer.comparison.study, answer.comparison.tables, answer.views
     ranked = [view for view in views if study.benchmark.rankings.get(view)]
     if study.settings.ties == "calibrated" or not tables or not ranked:
         return None
@@ -109,13 +93,13 @@ def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> 
     for view in ranked:
         # Best first for people, so that a metric's errors are near the diagonal.
         order = np.argsort(-study.human(view), kind="stable")
-        labels, square = [names[i] for i in order], np.ix_(order, order)
+        labels, square = [answer.shown(names[i]) for i in order], np.ix_(order, order)
         matrices = []
         for table in tables:
             grids = study.pairwise(table, view)
             accuracy, counts = (grid[square].tolist() for grid in grids)
             matrix = pair_matrix(labels, accuracy, counts)
-            matrices.append((table.signature.label, matrix))
+            matrices.append((answer.shown(table.signature.label), matrix))
         groups.append((_heading(view, views), matrices))
     note = "Accuracy by pair of systems, in the human order; below .50 the metric is mostly wrong."
     return render("pairs", note=note, groups=groups)

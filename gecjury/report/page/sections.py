@@ -7,17 +7,18 @@ figures of its level, with metrics at the top, and chance and people below.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
-from gecjury.report.figure import STATISTICS, Figure
+from gecjury.metaeval.result import LEVELS
+from gecjury.report.audit import audit_sentences
 from gecjury.report.page.glossary import TERMS
 from gecjury.report.page.markup import render
 from gecjury.report.page.tables import Cell, PageTable, figure_table, headings, measure_cell
-from gecjury.report.words import BESIDE
+from gecjury.report.words import BESIDE, Answer
+from gecjury.stats.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -89,35 +90,28 @@ def level_sections(figures: Sequence[Figure]) -> dict[str, Markup]:
     return content
 
 
-_BIAS = {"difference": "bias", "preferred": "metric", "people": "people", "pairs": "pairs"}
-
-
-def audit_section(document: Mapping[str, Any]) -> Markup | None:
+def audit_section(answer: Answer) -> Markup | None:
     """Return the biases of the judges; None if none was compared."""
-    rows = [
-        (
-            row["metric"],
-            [
-                Cell(row["human"], ""),
-                Cell(row["side"], ""),
-                # The interval is that of the difference.
-                *(measure_cell(row[name], row["ci95"].get(name)) for name in _BIAS),
-            ],
-        )
-        for row in document.get("biases") or ()
-    ]
-    if not rows:
+    biases = answer.comparison.biases
+    if not biases:
         return None
-    head = headings(["metric", "human", "bias for"], [*_BIAS.values()])
+    rows = []
+    for row in biases:
+        bounds = row.intervals.get("difference")
+        cells = [Cell(row.human, ""), Cell(row.side, "")]
+        cells.append(measure_cell(row.values["difference"], bounds))
+        cells += (measure_cell(row.values[key]) for key in ("preferred", "people", "pairs"))
+        rows.append((answer.shown(row.label), cells))
+    head = headings(["metric", "human", "bias for"], ["bias", "metric", "people", "pairs"])
     label = "Biases: preferences that people do not share"
     listed = [PageTable(label, "sortable metrics", head, rows, heading=label)]
-    note = " ".join((document.get("audit_verdict") or {}).values())
+    note = answer.text(" ".join(dict(audit_sentences(answer.comparison)).values()))
     return render("tabled", note=note, terms={}, listed=listed, folded="")
 
 
 def _table(about: _Level, figures: Sequence[Figure]) -> PageTable:
     """Return a table of the figures of a level, one column per statistic."""
-    statistics = [(about.level, key) for key in STATISTICS[about.level]]
+    statistics = [(about.level, key) for key in LEVELS[about.level]]
     # All figures of a row are based on the same items, so any of them gives the counts.
     places = {(figure.metric, figure.human): figure for figure in figures}
     more = {about.counted: {key: measure_cell(figure.n) for key, figure in places.items()}}

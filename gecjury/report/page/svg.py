@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from gecjury.core.wording import cut, letters, number
 from gecjury.report.escaping import clean
-from gecjury.report.figure import Figure
+from gecjury.stats.figure import Figure
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""

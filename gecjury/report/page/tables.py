@@ -9,19 +9,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from gecjury.core.wording import number, p_value
+from gecjury.metaeval.audit import Audit
 from gecjury.metaeval.result import SENTENCE_STATISTICS, SYSTEM_STATISTICS
-from gecjury.report.figure import HEADINGS, Figure
-from gecjury.report.words import (
-    BESIDE,
-    EXTENTS,
-    FAMILY_NAMES,
-    PROPER,
-    SHOWN_MEASURES,
-    is_compared,
-)
+from gecjury.metaeval.uncertainty import Significance
+from gecjury.report.words import BESIDE, EXTENTS, FAMILY_NAMES, PROPER, Answer
+from gecjury.stats.catalogue import statistic
+from gecjury.stats.figure import Figure
 
 Heading = tuple[str, str]
 """The heading of a column and its CSS classes; `n` is for numbers, sorted descending first."""
@@ -159,7 +154,7 @@ def figure_table(
         parts[family in BESIDE].append((place[0], cells))
     head = headings(
         ["metric", "family", *([human] if human else [])],
-        [*(HEADINGS.get(key, key) for _, key in best), *more],
+        [*(statistic(key, "page").heading or key for _, key in best), *more],
     )
     table = PageTable(label, "sortable metrics", head, parts[False], parts[True])
     if not ranked:
@@ -200,94 +195,88 @@ def _figure_cell(row: Mapping[Statistic, Figure], key: Statistic, best: float | 
     return measure_cell(value, (figure.low, figure.high) if figure else None, best=best)
 
 
-def family_table(document: Mapping[str, Any], figures: Iterable[Figure], view: str) -> PageTable:
-    """Return all metrics against one view of the human judgments, with chance and people below.
-
-    Args:
-        document: the result of `compare`, as in its JSON output.
-        view: the view of the judgments.
-    """
+def family_table(answer: Answer, view: str) -> PageTable:
+    """Return all metrics against one view of the human judgments, with chance and people below."""
     wanted = [("system", key) for key in (*SYSTEM_STATISTICS, "cluster")]
     wanted += [("sentence", key) for key in (*SENTENCE_STATISTICS, "cluster", "tied_share")]
+    shown = [f for f in answer.figures if f.human == view and f.level in ("system", "sentence")]
+    present = {(figure.metric, figure.human) for figure in shown}
     rows = {
-        (row["metric"], view): row
-        for row in document["rows"]
-        if row["human"] == view and is_compared(row)
+        place: result
+        for result in answer.comparison.results
+        if (place := (answer.shown(result.label), result.view)) in present
     }
     more: dict[str, dict[tuple[str, str], Cell]] = {}
-    if any(row.get("missing") for row in rows.values()):
-        more["missing"] = {key: measure_cell(row.get("missing")) for key, row in rows.items()}
-    more["seconds"] = {k: measure_cell(row.get("seconds"), digits=1) for k, row in rows.items()}
-    if spent := _judge_costs(document):
-        signatures = {key: row["signature"] for key, row in rows.items()}
+    if any(row.missing for row in rows.values()):
+        more["missing"] = {key: measure_cell(row.missing) for key, row in rows.items()}
+    more["seconds"] = {key: measure_cell(row.seconds, digits=1) for key, row in rows.items()}
+    if spent := _judge_costs(answer.comparison.audits):
+        signatures = {key: row.signature for key, row in rows.items()}
         more["cost"] = {key: Cell(spent[s]) for key, s in signatures.items() if s in spent}
-    return figure_table(
-        "Metrics by family",
-        [f for f in figures if f.human == view and f.level in ("system", "sentence")],
-        wanted,
-        more,
-        ranked=True,
-    )
+    return figure_table("Metrics by family", shown, wanted, more, ranked=True)
 
 
-def _judge_costs(document: Mapping[str, Any]) -> dict[str, str]:
+def _judge_costs(audits: Iterable[Audit]) -> dict[str, str]:
     """Return the costs of judges by signature, according to their audits."""
     costs = {}
-    for signature, audit in (document.get("audits") or {}).items():
-        spent = [member.get("cost") or {} for member in audit["members"]]
+    for audit in audits:
+        spent = [member.get("cost") or {} for member in audit.members]
         amounts = [float(cost["amount"]) for cost in spent if cost.get("amount") is not None]
         # A sum without all members would be too low.
         if amounts and len(amounts) == len(spent):
             about = "≤ " if any("estimated" in cost for cost in spent) else ""
-            costs[signature] = f"{about}{sum(amounts):.2f} {spent[0].get('currency', '')}".strip()
+            currency = spent[0].get("currency", "")
+            costs[audit.signature] = f"{about}{sum(amounts):.2f} {currency}".strip()
     return costs
 
 
-def extents_of(tests: Sequence[Mapping[str, Any]]) -> list[str]:
+def extents_of(tests: Iterable[Significance]) -> list[str]:
     """Return a sentence on each test: its correction, resamples and what its result extends to."""
     sentences = []
     for test in tests:
-        name, correction = (PROPER.get(test[key], test[key]) for key in ("test", "correction"))
-        extent = EXTENTS.get(test["test"])
+        extent = EXTENTS.get(test.test)
         more = f": significant differences extend {extent}." if extent else "."
-        sentences.append(f"{name} ({correction}, {number(test['resamples'])} resamples){more}")
+        name = PROPER.get(test.test, test.test)
+        sentences.append(f"{name} (Holm, {number(test.permutations)} resamples){more}")
     return list(dict.fromkeys(sentences))
 
 
-def significance_table(test: Mapping[str, Any], heading: str, level: float) -> PageTable:
+def significance_table(
+    test: Significance, names: Sequence[str], heading: str, level: float
+) -> PageTable:
     """Return p-values of all pairs of metrics; significant ones show which metric is better.
 
     Args:
-        test: a test of a result document.
+        names: what the metrics of the test are called.
         heading: shown above the table; "" for none.
         level: the level of significance; p-values up to it are marked.
     """
     # The clusters are based on Holm's p-values; raw p-values would contradict them.
-    names, values, clusters = test["metrics"], test["values"], test["clusters"]
     rows = []
     for i, name in enumerate(names):
         cells = [
-            Cell("") if i == j else _p_cell(test["adjusted"][i][j], values[i], values[j], level)
+            Cell("")
+            if i == j
+            else _p_cell(test.adjusted[i, j], test.values[i], test.values[j], level)
             for j in range(len(names))
         ]
-        cluster = "–" if clusters[i] is None else str(clusters[i])
+        cluster = "–" if test.clusters[i] is None else str(test.clusters[i])
         rows.append((name, [*cells, Cell(cluster, "n cluster")]))
-    measure = SHOWN_MEASURES.get(test["statistic"], test["statistic"])
-    name = PROPER.get(test["test"], test["test"])
-    label = f"{test['level'].capitalize()} level, {measure}: {name}"
+    words = statistic(test.statistic, test.level).words
+    label = f"{test.level.capitalize()} level, {words}: {PROPER.get(test.test, test.test)}"
     caption = f"{label}; p, ▲ the row is better than the column (p ≤ {level:g}), ▼ worse"
     head = headings(["metric"], [*names, "cluster"])
     return PageTable(label, "matrix", head, rows, caption=caption, heading=heading)
 
 
-def _p_cell(p: float | None, row: float | None, column: float | None, level: float) -> Cell:
+def _p_cell(p: float, row: float, column: float, level: float) -> Cell:
     """Return the cell with the p-value of a pair of metrics, given the values of both."""
-    if p is None:
+    if math.isnan(p):
         return Cell("–")
     value = p_value(p).removeprefix("p ").removeprefix("= ")
     if p > level:
         return Cell(value)
-    if row is None or column is None or row > column:
+    if not row <= column:
         return Cell(f"{value} ▲", "n sig", strong=True)
     return Cell(f"{value} ▼", "n sig-worse", strong=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from markupsafe import Markup
@@ -11,8 +12,6 @@ from markupsafe import Markup
 from gecjury.core.runtime import __version__
 from gecjury.core.wording import number, shortly
 from gecjury.metaeval.tasks.comparison import TaskComparison
-from gecjury.report.comparison import document as comparison_document
-from gecjury.report.figure import Figure, figures_of
 from gecjury.report.page.markup import render, render_page
 from gecjury.report.page.page import Section, card, signed_papers
 from gecjury.report.page.svg import intervals
@@ -25,8 +24,9 @@ from gecjury.report.page.tables import (
 )
 from gecjury.report.tables import plain
 from gecjury.report.tasks import absences, best_first, task_document, tasks_verdict
-from gecjury.report.words import VIEWS, Statement, views_of
+from gecjury.report.words import VIEWS, Answer, Statement
 from gecjury.scoring.options import short_names
+from gecjury.stats.figure import Figure
 
 _SHADES = 5
 _SECTIONS = {
@@ -80,13 +80,12 @@ def _summary(compared: TaskComparison, names: dict[str, str]) -> Markup:
     title = "Average over the shared tasks"
     figures = [
         Figure(
-            "average",
-            "",
-            names.get(one.metric, one.metric),
-            one.family,
-            "average",
-            one.shared,
-            *one.shared_ci95 or (),
+            metric=names.get(one.metric, one.metric),
+            family=one.family,
+            statistic="average",
+            value=one.shared,
+            low=(one.shared_ci95 or (math.nan, math.nan))[0],
+            high=(one.shared_ci95 or (math.nan, math.nan))[1],
         )
         for one in best_first(compared.averages)
     ]
@@ -165,14 +164,11 @@ def _tests(compared: TaskComparison, names: dict[str, str]) -> Markup | None:
 def _benchmarks(compared: TaskComparison) -> Markup:
     parts = []
     for name, comparison in compared.comparisons.items():
-        record = plain(comparison_document(comparison))
-        figures, views = figures_of(record), views_of(record)
-        listed = []
-        for view in views:
-            heading = VIEWS[view].capitalize() if len(views) > 1 else ""
-            table = family_table(record, figures, view)
-            listed.append(PageTable(**{**vars(table), "heading": heading}))
-        note = f"{name}: {' '.join(record['verdict'])}"
+        answer, listed = Answer(comparison), []
+        for view in answer.views:
+            heading = VIEWS[view].capitalize() if len(answer.views) > 1 else ""
+            listed.append(replace(family_table(answer, view), heading=heading))
+        note = f"{name}: {' '.join(answer.verdict)}"
         parts.append(render("tabled", note=note, terms={}, listed=listed, folded=name))
     return Markup("").join(parts)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from dataclasses import asdict, dataclass, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -12,139 +12,20 @@ from gecjury.core.arrays import BoolArray, FloatArray
 from gecjury.core.errors import OptionError, nearest
 from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.report.result import Column, Record, Result, Table
-from gecjury.scoring.score_files import check_writable, score_with_files
+from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
-from gecjury.stats.bootstrap import interval, sentence_counts
+from gecjury.stats.bootstrap import interval
 from gecjury.stats.counts import ratio
-from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.attack.perturbations import PERTURBATIONS, Perturbation, Victim, perturb
 from gecjury.studies.inputs import FilesOrBenchmark, Inputs
-from gecjury.studies.study import SCORES, Output, Study, Work, function_of
+from gecjury.studies.made_up import Made, MadeUp, notes_of
+from gecjury.studies.study import Work, function_of
 
 _SOURCE = "the source"
 _SAME = 1e-6
 """Neural scores of one text differ by rounding between batches; a difference up to this value is
 not a change."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Attack(Study):
-    """Damaged corrections compared with the undamaged ones, to see which metrics are fooled.
-
-    Attributes:
-        victims: damage this system's output; repeat for more (default: every system).
-        attacks: a perturbation from the second table; repeat for more (default: all, but those
-            that address language models only if a judge is among the metrics).
-        seed: seed of the damage and of the resamples.
-        resampling: the bootstrap over sentences, for intervals.
-    """
-
-    inputs: ClassVar[Inputs] = FilesOrBenchmark(
-        "a benchmark (seeda, ..., sample), or a source file and system outputs"
-    )
-    keeps: ClassVar[Output | None] = SCORES
-    new_texts: ClassVar[str] = "attack"
-    victims: tuple[str, ...] = option((), "--system", metavar="NAME")
-    attacks: tuple[str, ...] = option((), "--attack", metavar="NAME")
-    seed: int = option(0, least=0)
-    resampling: Resampling = option(Resampling(over="sentences"), offers=("resamples",))
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in self.attacks:
-            if name not in PERTURBATIONS:
-                raise OptionError(f"unknown attack {name!r}: {nearest(name, PERTURBATIONS)}")
-
-    def check(self, work: Work) -> None:
-        """Refuse unknown systems, and more resamples than fit into memory."""
-        super().check(work)
-        for name in self.victims:
-            if name not in work.corpus.systems:
-                raise OptionError(f"--system {name!r}: {nearest(name, work.corpus.names)}")
-        check_resamples(self.resampling.resamples, len(work.corpus))
-
-    def to_score(self, work: Work) -> Iterator[tuple[Scorer, Corpus]]:
-        """Yield every metric with the damaged and undamaged texts that it scores."""
-        damaged = self._damaged(work)
-        for scorer in work.scorers:
-            for corpus, _ in attack_corpora(scorer, work.corpus, damaged):
-                yield scorer, corpus
-
-    def run(self, work: Work) -> Result:
-        """Damage corrections, score them with the undamaged ones and summarise the effects.
-
-        Table `rows` has one record per metric and kind of damage; see `effect`. Table `attacks`
-        describes each perturbation.
-        """
-        corpus = work.corpus
-        damaged = self._damaged(work)
-        if work.folder:
-            check_writable(work.folder)
-        # All metrics and kinds of damage use the same resampled sentences.
-        weights = sentence_counts(len(corpus), self.resampling.resamples, [self.seed, 1])
-        rows, verdicts, summaries, signatures = [], {}, [], []
-        seconds, notes = dict[str, float](), dict[str, None]()
-        for scorer in work.scorers:
-            about = scorer.signature(corpus, work.runtime)
-            label, pairs = about.label, dict[str, list[ScoredPair]]()
-            seconds[label] = 0.0
-            for texts, some in attack_corpora(scorer, corpus, damaged):
-                table = score_with_files(scorer, texts, work.folder, work.runtime)
-                seconds[label] += table.seconds
-                notes.update(dict.fromkeys(table.statistics.notes))
-                for one in some:
-                    pairs.setdefault(one.attack, []).append(scored_pair(table, corpus, one))
-            effects = [effect(of_kind, weights) for of_kind in pairs.values()]
-            rows += [
-                {"metric": label, "family": about.family, "signature": str(about), **one}
-                for one in effects
-            ]
-            kinds = dict[str, list[str]]()
-            for made in effects:
-                kinds.setdefault(made["verdict"], []).append(made["attack"])
-            verdicts[label] = kinds
-            summaries.append(f"{label} {_summed_up(effects, kinds)}")
-            signatures.append(str(about))
-        systems = list(dict.fromkeys(one.system for one in damaged))
-        title = (
-            f"Damaged and undamaged, {len(corpus)} sentences, {len(systems)} systems{work.named}"
-        )
-        about_rows = [*summaries, _MEANING, *notes, *signatures]
-        keys = [Column("name"), Column("summary", "what it does")]
-        described = [{"name": a.name, "summary": a.summary} for a in self._perturbations(work)]
-        facts: dict[str, Any] = {
-            "inputs": work.inputs,
-            "sentences": len(corpus),
-            "systems": systems,
-            "seed": self.seed,
-            "resamples": self.resampling.resamples,
-            "attacks": (),
-            "seconds": seconds,
-            "verdicts": verdicts,
-        }
-        return Result(
-            (
-                Table(_effect_columns(len(systems)), rows, title, about_rows, "rows"),
-                Table(keys, described, "Attacks", name="attacks"),
-            ),
-            facts,
-            tuple(notes),
-            int(any(row["missing"] for row in rows)),
-        )
-
-    def _perturbations(self, work: Work) -> tuple[Perturbation, ...]:
-        if self.attacks:
-            return tuple(PERTURBATIONS[name] for name in dict.fromkeys(self.attacks))
-        # Orders to a language model mean nothing to other metrics.
-        judged = any(scorer.family == "judges" for scorer in work.scorers)
-        return tuple(one for one in PERTURBATIONS.values() if judged or not one.for_judges)
-
-    def _damaged(self, work: Work) -> list[Damaged]:
-        corpus = work.corpus
-        victims = list(dict.fromkeys(self.victims or corpus.names))
-        return damage(corpus, victims, self._perturbations(work), seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -159,6 +40,95 @@ class Damaged:
     def name(self) -> str:
         """The name of the damaged output among the systems."""
         return f"{self.system} + {self.attack}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack(MadeUp[list[Damaged]]):
+    """Damaged corrections compared with the undamaged ones, to see which metrics are fooled.
+
+    Attributes:
+        victims: damage this system's output; repeat for more (default: every system).
+        attacks: a perturbation from the second table; repeat for more (default: all, but those
+            that address language models only if a judge is among the metrics).
+    """
+
+    inputs: ClassVar[Inputs] = FilesOrBenchmark(
+        "a benchmark (seeda, ..., sample), or a source file and system outputs"
+    )
+    new_texts: ClassVar[str] = "attack"
+    victims: tuple[str, ...] = option((), "--system", metavar="NAME")
+    attacks: tuple[str, ...] = option((), "--attack", metavar="NAME")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.attacks:
+            if name not in PERTURBATIONS:
+                raise OptionError(f"unknown attack {name!r}: {nearest(name, PERTURBATIONS)}")
+
+    def check(self, work: Work) -> None:
+        """Refuse unknown systems."""
+        super().check(work)
+        for name in self.victims:
+            if name not in work.corpus.systems:
+                raise OptionError(f"--system {name!r}: {nearest(name, work.corpus.names)}")
+
+    def make(self, work: Work) -> Made[list[Damaged]]:
+        """Damage the outputs of the chosen systems with every perturbation."""
+        corpus = work.corpus
+        victims = dict.fromkeys(self.victims or corpus.names)
+        damaged = damage(corpus, list(victims), self._perturbations(work), seed=self.seed)
+        return lambda scorer: attack_corpora(scorer, corpus, damaged)
+
+    def run(self, work: Work) -> Result:
+        """Damage corrections, score them with the undamaged ones and summarise the effects.
+
+        Table `rows` has one record per metric and kind of damage; see `Effect`. Table `attacks`
+        describes each perturbation.
+        """
+        corpus, perturbations = work.corpus, self._perturbations(work)
+        systems = list(dict.fromkeys(self.victims or corpus.names))
+        weights = self.resampled(len(corpus), 1)
+        scored = self.scored(work, self.make(work))
+        rows, summaries, missing = [], [], False
+        for one in scored:
+            pairs = {what.name: list[ScoredPair]() for what in perturbations}
+            for table, some in one.parts:
+                for damaged in some:
+                    pairs[damaged.attack].append(scored_pair(table, corpus, damaged))
+            effects = [effect(name, of_kind, weights) for name, of_kind in pairs.items()]
+            rows += [{**one.about, **asdict(made)} for made in effects]
+            summaries.append(f"{one.label} {_summed_up(effects, len(systems))}")
+            missing |= any(made.missing for made in effects)
+        notes = notes_of(scored)
+        title = (
+            f"Damaged and undamaged, {len(corpus)} sentences, {len(systems)} systems{work.named}"
+        )
+        about = [*summaries, _MEANING, *notes, *(one.signature for one in scored)]
+        described = [{"name": what.name, "summary": what.summary} for what in perturbations]
+        columns = [Column("name"), Column("summary", "what it does")]
+        return Result(
+            (
+                Table(_COLUMNS, rows, title, about, "rows"),
+                Table(columns, described, "Attacks", name="attacks"),
+            ),
+            {
+                "inputs": work.inputs,
+                "sentences": len(corpus),
+                "systems": systems,
+                "seed": self.seed,
+                "resamples": self.resampling.resamples,
+                "seconds": {one.label: one.seconds for one in scored},
+            },
+            notes,
+            int(missing),
+        )
+
+    def _perturbations(self, work: Work) -> tuple[Perturbation, ...]:
+        if self.attacks:
+            return tuple(PERTURBATIONS[name] for name in dict.fromkeys(self.attacks))
+        # Orders to a language model mean nothing to other metrics.
+        judged = any(scorer.family == "judges" for scorer in work.scorers)
+        return tuple(one for one in PERTURBATIONS.values() if judged or not one.for_judges)
 
 
 def damage(
@@ -210,14 +180,14 @@ class ScoredPair:
     Attributes:
         before: N sentence scores of the undamaged texts.
         after: N sentence scores of the damaged ones.
-        corpus: corpus scores: undamaged, damaged, and the source's.
+        changed: N, whether the damage changed the text.
+        totals: corpus scores of the undamaged texts, the damaged ones and the sources.
     """
 
-    damaged: Damaged
     before: FloatArray
     after: FloatArray
     changed: BoolArray
-    corpus: tuple[float, float, float]
+    totals: FloatArray
 
 
 def scored_pair(table: ScoreTable, corpus: Corpus, damaged: Damaged) -> ScoredPair:
@@ -230,78 +200,90 @@ def scored_pair(table: ScoreTable, corpus: Corpus, damaged: Damaged) -> ScoredPa
     names = (damaged.system, damaged.name, _free(_SOURCE, corpus.systems))
     old, new, source = map(table.systems.index, names)
     lines = corpus.systems[damaged.system].lines
-    before, after, nothing = (float(table.by_system.score[row]) for row in (old, new, source))
     return ScoredPair(
-        damaged,
         table.sentences[old],
         table.sentences[new],
         np.array([a != b for a, b in zip(lines, damaged.lines, strict=True)]),
-        (before, after, nothing),
+        table.by_system.score[[old, new, source]],
     )
 
 
 Verdict = Literal["prefers the damage", "does not see it", "sees it", "undecided"]
 
 
-def effect(pairs: Sequence[ScoredPair], weights: FloatArray) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Effect:
+    """The effect of one kind of damage on a metric's scores of all systems.
+
+    Attributes:
+        higher: share of the changed texts that score higher than before.
+        net: `higher` minus `lower`, with a 95% interval over sentences.
+        change: mean change of the score.
+        compared: number of changed texts with scores.
+        unchanged: number of texts that the damage did not change.
+        missing: number of changed texts without a score.
+        before: mean corpus score of the undamaged outputs.
+        outranks: for how many systems the damaged output would rank above the undamaged one.
+        outranks_source: for how many it would rank above the source.
+    """
+
+    attack: str
+    higher: float
+    equal: float
+    lower: float
+    net: float
+    net_ci95: tuple[float, float]
+    change: float
+    compared: int
+    unchanged: int
+    missing: int
+    before: float
+    after: float
+    outranks: int
+    outranks_source: int
+    verdict: Verdict
+
+
+def effect(attack: str, pairs: Sequence[ScoredPair], weights: FloatArray) -> Effect:
     """Summarise the effect of one kind of damage on the scores of all systems.
 
     Args:
-        pairs: one per system, at least one, all of one perturbation.
+        attack: name of the perturbation.
+        pairs: one per system, at least one.
         weights: resamples × sentences, how often each sentence occurs in a resample.
-
-    Returns:
-        The shares of the changed texts that score `higher`, `equal` and `lower` than before; the
-        mean `change`; 95% intervals over sentences of these and of `net`, higher - lower; how many
-        texts were `compared`, left `unchanged` by the damage, or are `missing` a score; the corpus
-        scores by system; the `verdict`; and for how many systems the damaged output would rank
-        above the undamaged one (`outranks`) and above the source.
     """
     changed = np.array([pair.changed for pair in pairs])
     gains = np.array([pair.after - pair.before for pair in pairs])
     gains[np.abs(gains) <= _SAME] = 0.0
     # Texts that the damage did not change and texts without a score are left out.
     scored = changed & ~np.isnan(gains)
-    sums = np.stack(
-        [
-            (scored & (gains > 0)).sum(axis=0),
-            (scored & (gains == 0)).sum(axis=0),
-            (scored & (gains < 0)).sum(axis=0),
-            np.where(scored, gains, 0.0).sum(axis=0),
-        ],
-        axis=1,
-    )
-    counts = scored.sum(axis=0)
-    point = ratio(sums.sum(axis=0), counts.sum(), np.nan)
-    drawn = ratio(weights @ sums, (weights @ counts)[:, None], np.nan)
+    count = int(scored.sum())
+    kinds = [scored & (gains > 0), scored & (gains == 0), scored & (gains < 0)]
+    shares = ratio(np.array([kind.sum() for kind in kinds]), np.array(count), np.nan)
+    higher, equal, lower = shares.tolist()
     # The net share decides: as many texts up as down means no preference.
-    drawn = np.column_stack([drawn, drawn[:, 0] - drawn[:, 2]])
-    keys = ("higher", "equal", "lower", "change")
-    bounds = {key: interval(drawn[:, place])[0] for place, key in enumerate((*keys, "net"))}
-    systems = {}
-    for pair in pairs:
-        before, after, source = pair.corpus
-        # A lead within the rounding of neural scores does not count.
-        systems[pair.damaged.system] = {
-            "before": before,
-            "after": after,
-            "source": source,
-            "outranks": after > before + _SAME,
-            "outranks_source": after > source + _SAME,
-        }
-    figures = dict(zip(keys, point.tolist(), strict=True))
-    return {
-        "attack": pairs[0].damaged.attack,
-        **figures,
-        "ci95": bounds,
-        "compared": int(counts.sum()),
-        "unchanged": int((~changed).sum()),
-        "missing": int((changed & np.isnan(gains)).sum()),
-        "systems": systems,
-        "verdict": _verdict(figures["equal"], bounds["net"]),
-        "outranks": sum(system["outranks"] for system in systems.values()),
-        "outranks_source": sum(system["outranks_source"] for system in systems.values()),
-    }
+    net = kinds[0].sum(axis=0) - kinds[2].sum(axis=0)
+    drawn = ratio(weights @ net, weights @ scored.sum(axis=0), np.nan)
+    bounds = interval(drawn)[0]
+    before, after, source = np.array([pair.totals for pair in pairs]).T
+    # A lead within the rounding of neural scores does not count.
+    return Effect(
+        attack=attack,
+        higher=higher,
+        equal=equal,
+        lower=lower,
+        net=higher - lower,
+        net_ci95=bounds,
+        change=float(gains[scored].mean()) if count else float("nan"),
+        compared=count,
+        unchanged=int((~changed).sum()),
+        missing=int((changed & np.isnan(gains)).sum()),
+        before=float(before.mean()),
+        after=float(after.mean()),
+        outranks=int((after > before + _SAME).sum()),
+        outranks_source=int((after > source + _SAME).sum()),
+        verdict=_verdict(equal, bounds),
+    )
 
 
 def _verdict(equal: float, net: tuple[float, float]) -> Verdict:
@@ -312,19 +294,18 @@ def _verdict(equal: float, net: tuple[float, float]) -> Verdict:
     return "sees it" if net[1] < 0 else "undecided"
 
 
-def _summed_up(effects: Sequence[Record], kinds: Mapping[str, Sequence[str]]) -> str:
-    """Return a line that summarises one metric's verdicts on all damage.
-
-    Args:
-        kinds: names of the attacks by verdict.
-    """
+def _summed_up(effects: Sequence[Effect], systems: int) -> str:
+    """Return a line that summarises one metric's verdicts on all damage of some systems."""
+    kinds = dict[str, list[str]]()
+    for one in effects:
+        kinds.setdefault(one.verdict, []).append(one.attack)
+    lifting = [one.attack for one in effects if 2 * one.outranks > systems]
     parts = [
         f"{verdict}: {', '.join(kinds[verdict])}"
         for verdict in ("prefers the damage", "does not see it", "undecided")
         if verdict in kinds
     ]
     parts = parts or ["sees all of it"]
-    lifting = [one["attack"] for one in effects if 2 * one["outranks"] > len(one["systems"])]
     if lifting:
         parts.append(f"ranks most systems higher when damaged: {', '.join(lifting)}")
     return "; ".join(parts)
@@ -336,33 +317,11 @@ _MEANING = (
     "> source: for how many systems the damaged output would rank above"
 )
 
-
-def _effect_columns(systems: int) -> list[Column]:
-    return [
-        Column("metric"),
-        Column("attack"),
-        *(_percent(key, f"{key} %") for key in ("higher", "equal", "lower")),
-        Column("net", "higher - lower, 95%", value=_net),
-        Column("change", "mean change", 4),
-        Column("before", digits=4, value=lambda row: _mean(row, "before")),
-        Column("after", digits=4, value=lambda row: _mean(row, "after")),
-        Column("outranks", "> undamaged", value=lambda row: f"{row['outranks']}/{systems}"),
-        Column("outranks_source", "> source", value=lambda r: f"{r['outranks_source']}/{systems}"),
-        Column("verdict"),
-    ]
-
-
-def _percent(key: str, heading: str, digits: int = 1) -> Column:
-    return Column(key, heading, digits, value=lambda row: 100 * row[key])
-
-
-def _net(row: Record) -> str:
-    return "{:.2f} to {:.2f}".format(*row["ci95"]["net"])
-
-
-def _mean(row: Record, key: str) -> float:
-    values = [system[key] for system in row["systems"].values()]
-    return float(sum(values) / len(values))
+_COLUMNS = (
+    *map(Column, ("metric", "attack", "higher", "equal", "lower")),
+    Column("net", interval="net_ci95"),
+    *map(Column, ("change", "before", "after", "outranks", "outranks_source", "verdict")),
+)
 
 
 attack = function_of(Attack)

@@ -231,7 +231,7 @@ class Diff(Study):
         columns = [
             Column("measure"),
             *_bounded(4),
-            Column("p", digits=4, p_value=True),
+            Column("p"),
             Column("sentences"),
         ]
         about = (
@@ -274,7 +274,7 @@ class Diff(Study):
                 Column("old tp/fp/fn", value=lambda row: three_counts(row, "old_")),
                 Column("new tp/fp/fn", value=lambda row: three_counts(row, "new_")),
                 *_bounded(3),
-                Column("adjusted", "p (Holm)", digits=4, p_value=True),
+                Column("adjusted"),
             ]
             title = f"By error type: {table.signature.label}"
             full = Table(columns, rows, title, [note], "types")

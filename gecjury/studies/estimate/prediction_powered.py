@@ -63,6 +63,11 @@ class Interval:
     gain: float = 1.0
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """The lower and the upper bound."""
+        return self.low, self.high
+
+    @property
     def width(self) -> float:
         """The upper bound minus the lower bound."""
         return self.high - self.low

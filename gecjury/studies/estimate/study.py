@@ -17,9 +17,9 @@ from gecjury.benchmarks.table import View
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.settings import check_needs, option
-from gecjury.core.wording import listed, number
-from gecjury.report.result import Column, Reader, Record, Result, Table
-from gecjury.scoring.scorer import Scorer
+from gecjury.core.wording import listed
+from gecjury.report.result import Column, Record, Result, Table
+from gecjury.report.verdict import Ranked
 from gecjury.scoring.scores import ScoreTable
 from gecjury.studies.estimate.labels import Labels, labels_of_benchmark, read_labels
 from gecjury.studies.estimate.prediction_powered import LEAST, Interval, Moments, Outputs, filled
@@ -50,7 +50,7 @@ class Estimate(Study):
     labels: str | None = option(None, metavar="FILE")
     human: View | None = option(None, needs={"labels": ()})
     draw: int | None = option(None, metavar="N", least=LEAST)
-    confidence: float = option(0.95, metavar="C", within=(0, 1))
+    confidence: float = option(0.95, metavar="C", above=0, below=1)
     seed: int = option(0, least=0)
 
     def __post_init__(self) -> None:
@@ -77,17 +77,16 @@ class Estimate(Study):
         """
         labels, drawn = self._labelled(work)
         tables = work.scores()
-        rows: list[dict[str, Any]] = []
-        differences: list[dict[str, Any]] = []
-        notes: list[str] = []
-        verdict: list[str] = []
+        systems, differences, notes, verdict = list[Record](), list[Record](), [], []
         for scorer, table in zip(work.scorers, tables, strict=True):
-            systems, pairs, gain = self._estimates(scorer, table, labels, drawn, notes)
-            verdict += self._verdict(systems, pairs, gain)
-            rows += systems
-            differences += pairs
-        notes += (note for one in tables for note in one.statistics.notes)
-        notes = list(dict.fromkeys(notes))
+            about = {"metric": table.signature.label, "family": scorer.family}
+            estimates, gaps, remarks = self._estimates(table, labels, drawn)
+            verdict += self._verdict(table.signature.label, estimates, gaps)
+            signed = {**about, "signature": str(table.signature)}
+            systems += [{**signed, **one.record()} for one in estimates]
+            differences += [{**about, **one.record()} for one in gaps]
+            notes += remarks
+        notes = list(dict.fromkeys([*notes, *(n for t in tables for n in t.statistics.notes)]))
         facts = {
             "inputs": work.inputs,
             "labels": labels.origin,
@@ -96,16 +95,23 @@ class Estimate(Study):
             "confidence": self.confidence,
             "seed": self.seed,
         }
-        several = [Column("metric")] * (len(tables) > 1)
-        shown = [self._main_table(rows, labels, work, notes, several)]
-        shown += [self._difference_table(differences, several)] if differences else []
+        title = f"Estimates from few labels{work.named}"
+        about_rows = [*self._how(labels), *notes, *(str(table.signature) for table in tables)]
+        metric = [Column("metric")] * (len(tables) > 1)
+        columns = [*metric, Column("system"), *self._columns("estimate")]
+        more = [Column("labelled"), Column("sources"), Column("error", digits=4), Column("weight")]
+        main = Table(columns, systems, title, about_rows, "rows")
+        shown = [replace(main, instead={"verbose": replace(main, columns=[*columns, *more])})]
+        if differences:
+            columns = [*metric, Column("first"), Column("second"), *self._columns("first - second")]
+            shown.append(_difference_table(Table(columns, differences, name="differences")))
         return Result(
             tuple(shown),
             facts,
             tuple(notes),
-            int(any(one.unanswered for one in tables)),
+            int(any(table.unanswered for table in tables)),
             language=work.corpus.language.code,
-            title=f"Estimates from few labels{work.named}",
+            title=title,
             verdict=tuple(verdict),
         )
 
@@ -150,103 +156,91 @@ class Estimate(Study):
         return labels, drawn
 
     def _estimates(
-        self,
-        scorer: Scorer,
-        table: ScoreTable,
-        labels: Labels,
-        drawn: FloatArray,
-        notes: list[str],
-    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], float]:
-        """Return the records of systems and of their pairs by one metric, and its median gain.
+        self, table: ScoreTable, labels: Labels, drawn: FloatArray
+    ) -> tuple[list[Estimated], list[Estimated], list[str]]:
+        """Return a metric's estimates of systems, the best first, and of their differences.
 
         Args:
             table: scores of all outputs.
-            drawn: those that are used.
-            notes: receives remarks for the reader.
+            drawn: the labels that are used.
+
+        Returns:
+            Estimates of systems, and of pairs of them; and remarks for the reader.
         """
-        about = {"metric": table.signature.label, "family": scorer.family}
+        metric, notes = table.signature.label, []
         scores = labels.predictions(table.settled().sentences)
         try:
             predictions = filled(scores)
         except InputError as error:
-            raise InputError(f"{about['metric']}: {error}") from None
+            raise InputError(f"{metric}: {error}") from None
         counts = np.count_nonzero(~np.isnan(drawn), axis=1)
         few = [f"{table.systems[n]} ({count})" for n, count in enumerate(counts) if count < LEAST]
         if few:
             notes.append(f"left out because fewer than {LEAST} sources have labels: {listed(few)}")
         if missing := int(np.isnan(scores).sum()):
-            notes.append(f"{about['metric']}: {missing} outputs without a score get the mean score")
+            notes.append(f"{metric}: {missing} outputs without a score get the mean score")
         outputs = {
             system: Outputs(drawn[system], predictions[system], labels.scale)
             for system in np.flatnonzero(counts >= LEAST).tolist()
         }
         moments = {system: Moments.of(one) for system, one in outputs.items()}
-        _check_drawn_at_random(about["metric"], list(moments.values()), notes)
-        means = {system: one.estimate(self.confidence) for system, one in moments.items()}
-        order = sorted(means, key=lambda system: -means[system].value)
-        rows = []
-        for system in order:
+        notes += _not_at_random(metric, list(moments.values()))
+        known = np.array([np.nanmean(line) if system in outputs else np.nan
+                          for system, line in enumerate(labels.values)])  # fmt: skip
+        systems = {}
+        for system, one in moments.items():
             # With all scores as labels, this is the mean score with its interval.
             scored = Moments.of(Outputs(predictions[system], predictions[system]))
-            row = {
-                **about,
-                "signature": str(table.signature),
-                "system": table.systems[system],
-                **self._figures(moments[system]),
-                **_figure("metric_alone", scored.alone(self.confidence)),
+            alone = scored.alone(self.confidence)
+            more = {
+                "metric_alone": alone.value,
+                "metric_alone_interval": alone.bounds,
                 "sources": len(predictions[system]),
             }
-            if self.draw is not None:
-                row["all_labels"] = float(np.nanmean(labels.values[system]))
-            rows.append(row)
-        pairs = []
+            name = {"system": table.systems[system]}
+            systems[system] = self._estimated(name, one, float(known[system]), more)
+        order = sorted(systems, key=lambda system: -systems[system].powered.value)
         neighbours = set(pairwise(order))
-        for one, other in combinations(order, 2):
-            row = {
-                **about,
-                "first": table.systems[one],
-                "second": table.systems[other],
-                **self._figures(Moments.of(outputs[one], outputs[other])),
-                "neighbours": (one, other) in neighbours,
-            }
-            if self.draw is not None:
-                first, second = (float(np.nanmean(labels.values[n])) for n in (one, other))
-                row["all_labels"] = first - second
-            pairs.append(row)
-        return rows, pairs, float(np.median([one.gain for one in means.values()]))
+        pairs = [
+            self._estimated(
+                {"first": table.systems[one], "second": table.systems[other]},
+                Moments.of(outputs[one], outputs[other]),
+                float(known[one] - known[other]),
+                {"neighbours": (one, other) in neighbours},
+            )
+            for one, other in combinations(order, 2)
+        ]
+        return [systems[system] for system in order], pairs, notes
 
-    def _figures(self, moments: Moments) -> dict[str, Any]:
-        """Return the figures of a system or of a pair."""
-        powered = moments.estimate(self.confidence)
-        labelled = int(np.count_nonzero(moments.labelled))
-        return {
-            **_figure("estimate", powered),
-            "error": powered.error,
-            "weight": powered.weight,
-            **_figure("labels_alone", moments.alone(self.confidence)),
-            "labelled": labelled,
-            "worth": round(labelled * powered.gain) if math.isfinite(powered.gain) else None,
-        }
+    def _estimated(
+        self, names: dict[str, str], moments: Moments, known: float, more: dict[str, Any]
+    ) -> Estimated:
+        """Return the estimate of a system or of a difference.
 
-    def _main_table(
-        self,
-        rows: Sequence[Record],
-        labels: Labels,
-        work: Work,
-        notes: Sequence[str],
-        several: Sequence[Column],
-    ) -> Table:
-        columns = [
-            *several,
-            Column("system"),
-            Column("estimate", interval="interval"),
-            *[Column("all_labels", "all labels")] * (self.draw is not None),
-            Column("labels_alone", "labels alone", interval="labels_alone_interval"),
-            Column("metric_alone", "metric alone"),
+        Args:
+            known: mean of the labels of all sources.
+            more: further entries of the record.
+        """
+        return Estimated(
+            names,
+            moments.estimate(self.confidence),
+            moments.alone(self.confidence),
+            int(np.count_nonzero(moments.labelled)),
+            more if self.draw is None else {**more, "all_labels": known},
+        )
+
+    def _columns(self, heading: str) -> list[Column]:
+        """Return the columns that systems and differences share."""
+        return [
+            Column("estimate", heading, interval="interval"),
+            *[Column("all_labels")] * (self.draw is not None),
+            Column("labels_alone", interval="labels_alone_interval"),
+            *[Column("metric_alone")] * (heading == "estimate"),
             Column("worth"),
         ]
-        more = [Column("labelled"), Column("sources"), Column("error", digits=4), Column("weight")]
-        signatures = list(dict.fromkeys(row["signature"] for row in rows))
+
+    def _how(self, labels: Labels) -> list[str]:
+        """Return notes on what the figures are."""
         scale = "mean score, on the metric's scale"
         if labels.relative:
             scale = "share of the other systems that the output beats by its score"
@@ -262,77 +256,96 @@ class Estimate(Study):
                 f"all labels: mean of the labels of all sources, of which {self.draw} were drawn "
                 f"(seed {self.seed})"
             )
-        title = f"Estimates from few labels{work.named}"
-        brief = Table(columns, rows, title, [*how, *notes, *signatures], "rows")
-        whole = replace(brief, columns=[*columns, *more])
-        return replace(brief, instead={"verbose": whole})
+        return how
 
-    def _difference_table(self, rows: Sequence[Record], several: Sequence[Column]) -> Table:
-        columns = [
-            *several,
-            Column("first"),
-            Column("second"),
-            Column("estimate", "first - second", interval="interval"),
-            *[Column("all_labels", "all labels")] * (self.draw is not None),
-            Column("labels_alone", "labels alone", interval="labels_alone_interval"),
-            Column("worth"),
-        ]
-        table = Table(columns, rows, "Differences, paired by source", name="differences")
-        neighbours = [row for row in rows if row["neighbours"]]
-        note = "neighbours in the order of estimates; --verbose has all pairs"
-        few = replace(table, rows=neighbours, notes=[note] if len(neighbours) < len(rows) else [])
-        instead: dict[Reader, Table] = {"brief": few, "latex": few}
-        return replace(table, instead=instead)
-
-    def _verdict(self, rows: Sequence[Record], pairs: Sequence[Record], gain: float) -> list[str]:
-        """Return sentences on what a metric gains, and on which system leads by how much.
-
-        Args:
-            rows: records of systems by one metric.
-            gain: median over the systems.
-        """
-        label, top = rows[0]["metric"], rows[0]
-        labelled = round(float(np.median([row["labelled"] for row in rows])))
-        middle = np.median([math.inf if row["worth"] is None else row["worth"] for row in rows])
+    def _verdict(
+        self, metric: str, systems: Sequence[Estimated], pairs: Sequence[Estimated]
+    ) -> list[str]:
+        """Return sentences on what a metric gains, and on which system leads by how much."""
+        labelled = round(float(np.median([one.labelled for one in systems])))
+        middle = np.median([math.inf if one.worth is None else one.worth for one in systems])
         worth = round(float(middle)) if np.isfinite(middle) else None
-        smaller = 1 - 1 / math.sqrt(gain)
+        smaller = 1 - 1 / math.sqrt(float(np.median([one.powered.gain for one in systems])))
         change = f"{abs(smaller):.0%} {'smaller' if smaller > 0 else 'larger'} than"
-        sentences = [
-            f"{label}: standard errors are {change if worth != labelled else 'not smaller than'} "
+        gain = (
+            f"{metric}: standard errors are {change if worth != labelled else 'not smaller than'} "
             f"those of labels alone (median): {labelled} labelled sources are worth "
             f"{worth or 'any number'}."
-        ]
-        if pairs:
-            gap = pairs[0]
-            (low, high), (least, most) = top["interval"], gap["interval"]
-            compared = "is not significantly better"
-            if least > 0:
-                compared = "is significantly better"
-            elif most < 0:
-                compared = "is significantly worse"
-            sentences.append(
-                f"{label}: {top['system']} {'leads' if least > 0 else 'has the highest estimate'}: "
-                f"{number(top['estimate'])} ({self.confidence:.0%}: {number(low)} to "
-                f"{number(high)}). Paired by source, it {compared} than {gap['second']}: "
-                f"{number(gap['estimate'])} ({number(least)} to {number(most)})."
-            )
-        return sentences
+        )
+        if not pairs:
+            return [gain]
+        gaps = {(one.names["first"], one.names["second"]): one.powered for one in pairs}
+        estimates = {one.names["system"]: one.powered for one in systems}
+        ranked = Ranked(
+            {system: one.value for system, one in estimates.items()},
+            intervals={system: one.bounds for system, one in estimates.items()},
+            paired={both: one.bounds for both, one in gaps.items()},
+            gaps={both: one.value for both, one in gaps.items()},
+            confidence=self.confidence,
+        )
+        return [gain, f"{metric}: {ranked.verdict()}"]
 
 
-def _check_drawn_at_random(label: str, moments: Sequence[Moments], notes: list[str]) -> None:
-    """Note labelled outputs whose scores differ from those of the others."""
+@dataclass(frozen=True)
+class Estimated:
+    """An estimate of a system, or of the difference of two.
+
+    Attributes:
+        names: the system, or `first` and `second`.
+        powered: by PPI++.
+        alone: by labels alone.
+        labelled: number of sources with a label.
+        more: further entries of the record.
+    """
+
+    names: dict[str, str]
+    powered: Interval
+    alone: Interval
+    labelled: int
+    more: dict[str, Any]
+
+    @property
+    def worth(self) -> int | None:
+        """Labelled sources with which labels alone would give the same error; None for no limit."""
+        gain = self.powered.gain
+        return round(self.labelled * gain) if math.isfinite(gain) else None
+
+    def record(self) -> dict[str, Any]:
+        """Return the estimate for JSON."""
+        return {
+            **self.names,
+            "estimate": self.powered.value,
+            "interval": self.powered.bounds,
+            "error": self.powered.error,
+            "weight": self.powered.weight,
+            "labels_alone": self.alone.value,
+            "labels_alone_interval": self.alone.bounds,
+            "labelled": self.labelled,
+            "worth": self.worth,
+            **self.more,
+        }
+
+
+def _difference_table(pairs: Table) -> Table:
+    """Return the table of differences, of which people see those of neighbours."""
+    pairs = replace(pairs, title="Differences, paired by source")
+    neighbours = [row for row in pairs.rows if row.get("neighbours")]
+    note = "neighbours in the order of estimates; --verbose has all pairs"
+    notes = [note] if len(neighbours) < len(pairs.rows) else []
+    few = replace(pairs, rows=neighbours, notes=notes)
+    return replace(pairs, instead={"brief": few, "latex": few})
+
+
+def _not_at_random(metric: str, moments: Sequence[Moments]) -> list[str]:
+    """Return a note if labelled outputs have other scores than the rest."""
     apart = float(np.mean([one.control.value for one in moments]))
     error = float(np.linalg.norm(np.mean([one.control.parts for one in moments], axis=0)))
-    if abs(apart) > _ODD * error > 0:
-        notes.append(
-            f"{label}: labelled outputs have scores {'above' if apart > 0 else 'below'} those of "
-            "the others; estimates need labels of sources drawn at random"
-        )
-
-
-def _figure(name: str, one: Interval) -> dict[str, Any]:
-    key = "interval" if name == "estimate" else f"{name}_interval"
-    return {name: one.value, key: [one.low, one.high]}
+    if not abs(apart) > _ODD * error > 0:
+        return []
+    return [
+        f"{metric}: labelled outputs have scores {'above' if apart > 0 else 'below'} those of "
+        "the others; estimates need labels of sources drawn at random"
+    ]
 
 
 estimate = function_of(Estimate)

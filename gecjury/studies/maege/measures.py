@@ -3,19 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
-from gecjury.stats.bootstrap import interval
+from gecjury.corpus.edits import Edit
+from gecjury.stats.bootstrap import Interval, interval
 from gecjury.stats.correlation import pearson_of_sums
 from gecjury.stats.counts import ratio
 from gecjury.studies.maege.chains import Annotated, Chain
 
 # The columns of `chain_sums`.
 _AGREE, _TIED, _DISAGREE, _MISSING, _N, _X, _Y, _XX, _YY, _XY = range(10)
-_CORRELATIONS = ("pearson", "kendall", "kendall_ties_agree")
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The agreement of the scores of chains with their order, with 95% intervals over sentences.
+
+    Correlations are means over seeds, counts are sums.
+
+    Attributes:
+        pearson: the correlation of all texts' scores with their gold scores.
+        kendall: (agree - disagree) / pairs over the pairs of texts of each chain, to which a tie
+            adds nothing.
+        kendall_ties_agree: 1 - 2 · disagree / pairs, the measure of the released program, which
+            counts a tie as agreement.
+        pairs: number of pairs of which both texts have scores.
+        unscored_pairs: number of the other pairs.
+    """
+
+    pearson: float
+    pearson_ci95: Interval
+    kendall: float
+    kendall_ci95: Interval
+    kendall_ties_agree: float
+    kendall_ties_agree_ci95: Interval
+    pairs: int
+    tied: int
+    tied_share: float
+    unscored_pairs: int
+
+
+@dataclass(frozen=True)
+class TypeChange:
+    """The effect of one edit of a type on the score.
+
+    Attributes:
+        type: the type, or `all`.
+        edits: number of edits of the type.
+        mean: mean of m(with the edit) - m(without it).
+        error: its standard error: the bootstrap's standard deviation, over sentences.
+        missing: how many times a text with or without the edit has no score.
+    """
+
+    type: str
+    edits: int
+    mean: float
+    error: float
+    missing: int
 
 
 def gold_scores(corpus: Annotated, chains: Sequence[Chain]) -> list[FloatArray]:
@@ -36,10 +83,7 @@ def gold_scores(corpus: Annotated, chains: Sequence[Chain]) -> list[FloatArray]:
 
 
 def chain_sums(
-    corpus: Annotated,
-    chains: Sequence[Chain],
-    scores: Sequence[FloatArray],
-    gold: Sequence[FloatArray],
+    corpus: Annotated, chains: Sequence[Chain], scores: Sequence[FloatArray]
 ) -> FloatArray:
     """Sum the components of agreement by sentence, so that sentences can be resampled.
 
@@ -48,10 +92,11 @@ def chain_sums(
 
     Returns:
         Sentences × 10: pairs that agree, are tied, disagree, are missing; texts scored, and the
-        sums of x, y, x², y², xy of gold and scores, both shifted by their means.
+        sums of x, y, x², y², xy of gold scores and scores, both shifted by their means.
     """
+    gold = gold_scores(corpus, chains)
     sums = np.zeros((len(corpus), 10))
-    every_x, every_y = np.concatenate(list(gold)), np.concatenate(list(scores))
+    every_x, every_y = np.concatenate(gold), np.concatenate(list(scores))
     scored = ~np.isnan(every_y)
     shift = [float(every[scored].mean()) if scored.any() else 0.0 for every in (every_x, every_y)]
     # Sums are of deviations from the means, so that squares lose no digits by cancellation.
@@ -87,78 +132,57 @@ def _measures(totals: FloatArray) -> FloatArray:
     return np.stack([r, strict, lenient], axis=-1)
 
 
-def chain_agreement(sums: Sequence[FloatArray]) -> dict[str, float]:
+def agreement(sums: Sequence[FloatArray], weights: FloatArray) -> Agreement:
     """Return the agreement of the scores of chains with their order.
-
-    Correlations are means over seeds, counts are sums.
-
-    Args:
-        sums: from `chain_sums`, one per seed.
-
-    Returns:
-        `pearson`, the correlation of all texts' scores with their gold scores; `kendall`, (agree -
-        disagree) / pairs over the pairs of texts of each chain, to which a tie adds nothing;
-        `kendall_ties_agree`, 1 - 2 · disagree / pairs, the measure of the released program, which
-        counts a tie as agreement; the number of `pairs`, both scored, of those that the metric
-        `tied` with their share, and of those `missing` a score.
-    """
-    totals = np.array([of_seed.sum(axis=0) for of_seed in sums])
-    agree, tied, disagree, missing = (int(n) for n in totals.sum(axis=0)[:4])
-    pairs = agree + tied + disagree
-    return {
-        **dict(zip(_CORRELATIONS, _measures(totals).mean(axis=0).tolist(), strict=True)),
-        "pairs": pairs,
-        "tied": tied,
-        "tied_share": tied / pairs if pairs else float("nan"),
-        "missing": missing,
-    }
-
-
-def agreement_interval(
-    sums: Sequence[FloatArray], weights: FloatArray
-) -> dict[str, tuple[float, float]]:
-    """Return 95% intervals of `chain_agreement`'s correlations over resampled sentences.
 
     Args:
         sums: from `chain_sums`, one per seed.
         weights: resamples × sentences, how often each sentence occurs in a resample.
     """
+    totals = np.array([of_seed.sum(axis=0) for of_seed in sums])
+    agree, tied, disagree, missing = (int(n) for n in totals.sum(axis=0)[:4])
+    pairs = agree + tied + disagree
+    pearson, kendall, lenient = _measures(totals).mean(axis=0).tolist()
     drawn = np.mean([_measures(weights @ of_seed) for of_seed in sums], axis=0)
-    return {key: interval(drawn[:, column])[0] for column, key in enumerate(_CORRELATIONS)}
+    bounds = [interval(column)[0] for column in drawn.T]
+    return Agreement(
+        pearson=pearson,
+        pearson_ci95=bounds[0],
+        kendall=kendall,
+        kendall_ci95=bounds[1],
+        kendall_ties_agree=lenient,
+        kendall_ties_agree_ci95=bounds[2],
+        pairs=pairs,
+        tied=tied,
+        tied_share=tied / pairs if pairs else float("nan"),
+        unscored_pairs=missing,
+    )
 
 
 def type_changes(
     chains: Sequence[Chain], scores: Sequence[FloatArray], weights: FloatArray
-) -> dict[str, dict[str, Any]]:
-    """Return the effect of one edit on the score by type of the edit, and over all types (`all`).
+) -> list[TypeChange]:
+    """Return the effect of one edit by its type, the most frequent first, and over all types.
 
     Args:
         scores: of each chain's texts; NaN = not scored.
-        weights: resamples × sentences; see `agreement_interval`.
-
-    Returns:
-        The `mean` of m(with the edit) - m(without it), its standard `error` (the bootstrap's
-        standard deviation, over sentences) and `ci95`; the shares of the steps that `raised` and
-        `lowered` the score; the number of `edits` of the type, of `steps` (how many times one was
-        applied, over all seeds), of `sentences` with such an edit, and of steps that are `missing`
-        a score.
+        weights: resamples × sentences, how often each sentence occurs in a resample.
     """
-    steps: dict[str, list[tuple[int, float, tuple[object, ...]]]] = {}
+    steps: dict[str, list[tuple[Chain, Edit, float]]] = {}
     for chain, values in zip(chains, scores, strict=True):
-        for edit, gain in zip(chain.edits, np.diff(values), strict=True):
-            step = (chain.sentence, float(gain), (chain.sentence, chain.annotator, edit))
-            steps.setdefault(edit.type, []).append(step)
+        for edit, gain in zip(chain.edits, np.diff(values).tolist(), strict=True):
+            steps.setdefault(edit.type, []).append((chain, edit, gain))
     # An edit without a type counts under its empty name, and among all.
     every = [step for of_type in steps.values() for step in of_type]
     ordered = sorted(steps.items(), key=lambda item: (-len(item[1]), item[0]))
-    return {kind: _change(of_type, weights) for kind, of_type in [*ordered, ("all", every)]}
+    return [_change(kind, of_type, weights) for kind, of_type in [*ordered, ("all", every)]]
 
 
 def _change(
-    steps: Sequence[tuple[int, float, tuple[object, ...]]], weights: FloatArray
-) -> dict[str, Any]:
-    sentence = np.array([step[0] for step in steps], dtype=np.int64)
-    gains = np.array([step[1] for step in steps])
+    kind: str, steps: Sequence[tuple[Chain, Edit, float]], weights: FloatArray
+) -> TypeChange:
+    sentence = np.array([chain.sentence for chain, _, _ in steps], dtype=np.int64)
+    gains = np.array([gain for _, _, gain in steps])
     scored = ~np.isnan(gains)
     width = weights.shape[1]
     sums = np.bincount(sentence[scored], gains[scored], minlength=width)
@@ -167,16 +191,10 @@ def _change(
     drawn = ratio(weights @ sums, weights @ counts, np.nan)
     # The spread of a single sentence is undefined, not zero.
     defined = drawn[~np.isnan(drawn)] if (counts > 0).sum() > 1 else drawn[:0]
-    total = int(scored.sum())
-    none = float("nan")
-    return {
-        "mean": float(gains[scored].mean()) if total else none,
-        "error": float(defined.std(ddof=1)) if len(defined) > 1 else none,
-        "ci95": interval(defined)[0],
-        "raised": float((gains[scored] > 0).mean()) if total else none,
-        "lowered": float((gains[scored] < 0).mean()) if total else none,
-        "edits": len({step[2] for step in steps}),
-        "steps": total,
-        "sentences": int((counts > 0).sum()),
-        "missing": len(steps) - total,
-    }
+    return TypeChange(
+        type=kind,
+        edits=len({(chain.sentence, chain.annotator, edit) for chain, edit, _ in steps}),
+        mean=float(gains[scored].mean()) if scored.any() else float("nan"),
+        error=float(defined.std(ddof=1)) if len(defined) > 1 else float("nan"),
+        missing=int((~scored).sum()),
+    )

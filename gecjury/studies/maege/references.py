@@ -10,16 +10,13 @@ from typing import Literal
 from gecjury.benchmarks.data_folder import open_data
 from gecjury.core.errors import InputError, OptionError, known_name
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.files.reading import read_versions
 from gecjury.corpus.languages.language import ENGLISH, Language, language_of
 from gecjury.corpus.m2 import M2Sentence, m2_annotations, read_m2
 from gecjury.corpus.tokens import in_language
 from gecjury.studies.maege.chains import Annotated, count_annotators
-
-ALL = -1
-"""Number of the reference set that is used for the chains of every annotator."""
 
 _OFFICIAL = "conll14/official-2014.combined.m2"
 _WITH_SETS = "conll14"
@@ -52,16 +49,16 @@ Abend (2018); these and the two official ones; and all ten with Sakaguchi et al.
 
 @dataclass(frozen=True)
 class References:
-    """A set of references that texts are scored against.
-
-    Attributes:
-        texts: R tuples with one text per sentence.
-        gold: for references in M2, one block per sentence with annotators 0 to R - 1; else None.
-    """
+    """A set of references that texts are scored against."""
 
     name: str
-    texts: tuple[tuple[str, ...], ...]
-    gold: tuple[M2Sentence, ...] | None = None
+    versions: tuple[Version, ...]
+
+    def edits(self, sentence: int) -> Sequence[Sequence[Edit]] | None:
+        """Return every reference's edits of a sentence; None if some references are not M2."""
+        # Only the metric M2 uses gold edits, and it needs them for every reference.
+        sets = [version.edits[sentence] for version in self.versions if version.edits is not None]
+        return sets if len(sets) == len(self.versions) else None
 
 
 def read_annotated(
@@ -122,8 +119,8 @@ def _known(name: str, runtime: Runtime) -> tuple[M2Sentence, ...]:
 
 def named_references(
     name: str, corpus: Annotated, *, named: bool, runtime: Runtime
-) -> dict[int, References]:
-    """Return the requested references.
+) -> tuple[References, ...]:
+    """Return the requested references: one set for all chains, or one for each annotator's.
 
     Args:
         name: `all` (the corpus' annotators), `others` (for each annotator's chains, the other
@@ -135,57 +132,41 @@ def named_references(
         OptionError: a set of conll14 for another corpus, or `others` with one annotator.
         DataError: files of a reference set are missing.
     """
+    everyone = range(corpus.annotators)
     # Choshen and Abend measured against the eight further references.
     chosen = name or ("8refs" if named else "others")
-    if chosen == "others":
-        return other_annotators(corpus)
     if chosen == "all":
-        return {ALL: of_annotators(corpus, range(corpus.annotators))}
+        return (of_annotators(corpus, everyone),)
+    if chosen == "others":
+        if corpus.annotators < 2:
+            raise OptionError(
+                "the references are the other annotators, but the corpus has one annotator: use "
+                "--references all to measure against the annotator's own correction"
+            )
+        return tuple(of_annotators(corpus, [one for one in everyone if one != me])
+                     for me in everyone)  # fmt: skip
     if not named:
         raise OptionError(f"--references {chosen}: references of conll14; expected others or all")
     folder = open_data(runtime.data, cache=runtime.cache)
-    paths = folder.paths(REFERENCE_SETS[chosen], wanted_by="seeda").values()
-    versions = [
+    versions = (
         version.take(corpus.rows)
-        for path in paths
+        for path in folder.paths(REFERENCE_SETS[chosen], wanted_by="seeda").values()
         for version in read_versions(path, overlaps="keep")
-    ]
-    texts = tuple(tuple(version.lines) for version in versions)
-    # Only the metric M2 uses gold edits, and it needs them for every reference.
-    sets = [version.edits for version in versions if version.edits is not None]
-    if len(sets) < len(versions):
-        return {ALL: References(chosen, texts)}
-    gold = tuple(
-        gold_block(source, [edits[row] for edits in sets])
-        for row, source in enumerate(corpus.sources)
     )
-    return {ALL: References(chosen, texts, gold)}
+    return (References(chosen, tuple(versions)),)
 
 
 def of_annotators(corpus: Annotated, chosen: Sequence[int]) -> References:
     """Return the full corrections of some annotators."""
-    sentences = list(zip(corpus.sources, corpus.edits, strict=True))
-    texts = tuple(
-        tuple(" ".join(apply_edits(source.split(), edits[who])) for source, edits in sentences)
-        for who in chosen
-    )
-    gold = tuple(gold_block(source, [edits[who] for who in chosen]) for source, edits in sentences)
-    return References("annotators", texts, gold)
-
-
-def other_annotators(corpus: Annotated) -> dict[int, References]:
-    """Return, for each annotator's chains, the corrections of the other annotators.
-
-    Raises:
-        OptionError: there is no other annotator.
-    """
-    everyone = range(corpus.annotators)
-    if corpus.annotators < 2:
-        raise OptionError(
-            "the references are the other annotators, but the corpus has one annotator: use "
-            "--references all to measure against the annotator's own correction"
+    versions = []
+    for who in chosen:
+        edits = tuple(of_sentence[who] for of_sentence in corpus.edits)
+        lines = (
+            " ".join(apply_edits(source.split(), own))
+            for source, own in zip(corpus.sources, edits, strict=True)
         )
-    return {me: of_annotators(corpus, [one for one in everyone if one != me]) for me in everyone}
+        versions.append(Version(tuple(lines), edits))
+    return References("annotators", tuple(versions))
 
 
 def gold_block(source: str, sets: Sequence[Sequence[Edit]]) -> M2Sentence:

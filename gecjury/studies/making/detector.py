@@ -13,7 +13,7 @@ from gecjury.studies.making.data import Material, TrainingTexts
 from gecjury.studies.making.training import BASE, Effort, Training, recipes_text
 
 if TYPE_CHECKING:
-    from gecjury.refless.training.detector import DetectorJob
+    from gecjury.refless.training.detection import DetectorJob
 
 PRESETS: Mapping[str, Mapping[str, object]] = {
     "base": {"encoder": BASE, "epochs": 2, "bf16": True, "freeze_layers": 0},
@@ -43,7 +43,7 @@ examples:
     def job(self, material: Material, common: Mapping[str, Any]) -> DetectorJob:
         """Read labelled text."""
         from gecjury.corpus.languages.language import language_of
-        from gecjury.refless.training.detector import DetectorJob
+        from gecjury.refless.training.detection import DetectorJob
         from gecjury.refless.training.model_card import shown_name
 
         language = material.labelled_code(material.names)
@@ -71,7 +71,7 @@ examples:
 
     def train(self, job: DetectorJob) -> Result:
         """Train; the table has F0.5 and average precision on the dev part."""
-        from gecjury.refless.training.detector import train_detector
+        from gecjury.refless.training.detection import train_detector
 
         rows = [{"part": "dev", **train_detector(job)}]
         columns = [Column("part")]

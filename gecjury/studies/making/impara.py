@@ -70,8 +70,8 @@ examples:
 
     def job(self, material: Material, common: Mapping[str, Any]) -> RankerJob:
         """Read parallel text, and the text for error detection."""
+        from gecjury.refless.data.labelled import DetectionData
         from gecjury.refless.data.pairs import PARALLEL_LANGUAGES, read_parallel
-        from gecjury.refless.training.detection import DetectionData
         from gecjury.refless.training.impara import RankerJob
         from gecjury.refless.training.model_card import shown_name
 
@@ -125,7 +125,7 @@ examples:
     def _known_to_detector(self, material: Material, sources: set[str]) -> list[str]:
         """Return and tell a warning if the detector has learnt from the ranker's test data."""
         from gecjury.corpus.leakage import sentence_key
-        from gecjury.refless.training.detection import detection_keys
+        from gecjury.refless.data.labelled import detection_keys
 
         keys = detection_keys(None, self.detector)
         count = sum(sentence_key(source) in keys for source in sources)

@@ -84,12 +84,8 @@ examples:
         )
         names = " ".join(map(shown_name, material.names))
         answers = ANSWERS[self.protocol]
-        lessons = [
-            Lesson(
-                tuple(asked.messages), asked.rows, tuple(asked.shares[answer] for answer in answers)
-            )
-            for asked in taught_questions(judge, sources, outputs, points.tolist(), language)
-        ]
+        taught = taught_questions(judge, sources, outputs, points.tolist(), language)
+        lessons = [Lesson(*question) for question in taught]
         return JudgeJob(
             recipe=self.recipe_as(JudgeRecipe, language.code),
             data=data,

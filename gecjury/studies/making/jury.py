@@ -160,11 +160,11 @@ example:
     def _excluded(self, runtime: Runtime) -> Iterator[str]:
         """Yield the sources of the benchmarks or files that must not be trained on."""
         from gecjury.benchmarks.load import load_benchmark
-        from gecjury.corpus.files.reading import read_sources
+        from gecjury.corpus.files.reading import read_source
 
         for name in self.exclude:
             if name not in BENCHMARKS and Path(name).is_file():
-                yield from read_sources(name)
+                yield from read_source(name).lines
             else:
                 benchmark = load_benchmark(name, data=runtime.data, cache=runtime.cache)
                 yield from benchmark.corpus.sources

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gecjury.corpus.languages.language import Language
     from gecjury.corpus.splits import Split
     from gecjury.refless.data.annotations import Annotations
-    from gecjury.refless.training.detection import DetectionData
+    from gecjury.refless.data.labelled import DetectionData
     from gecjury.refless.training.job import Job
 
 _ARTIFICIAL = "artificial"
@@ -173,9 +173,9 @@ examples:
             OptionError: artificial errors together with labelled text, or in another language.
             DataError: data is missing; names the remedy.
         """
+        from gecjury.refless.data.labelled import DetectionData
         from gecjury.refless.data.pairs import read_parallel
         from gecjury.refless.data.rated_sets import read_treebank_text
-        from gecjury.refless.training.detection import DetectionData
 
         if _ARTIFICIAL not in self.detection:
             return DetectionData(labelled=material.labelled_text(self.detection, language.code))

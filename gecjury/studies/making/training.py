@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gecjury.corpus.languages.language import Language
     from gecjury.models.networks import NetworkKind
     from gecjury.refless.data.annotations import Annotations
-    from gecjury.refless.training.detection import DetectionData
+    from gecjury.refless.data.labelled import DetectionData
     from gecjury.refless.training.job import TrainingJob
     from gecjury.refless.training.worth import Worth
 

@@ -8,10 +8,9 @@ all folds is that of the whole procedure, including the choice among so many can
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import OptionError
 from gecjury.corpus.leakage import normalise
 from gecjury.metaeval.study import Study
+from gecjury.report.verdict import Ranked
 from gecjury.scoring.options import parse
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, group_counts, interval
@@ -90,6 +90,10 @@ class Agreements:
         right = weights @ self.right.T
         return ratio(right, np.broadcast_to((weights @ self.pairs)[:, None], right.shape), np.nan)
 
+    def drawn(self, seed: int) -> FloatArray:
+        """Return the accuracies on resampled sources, metrics × draws."""
+        return self.accuracies(group_counts(len(self.pairs), Resampling().resamples, seed)).T
+
 
 def agreements(study: Study, tables: Sequence[ScoreTable], view: View) -> Agreements:
     """Return the agreement of metrics with people, by distinct source.
@@ -145,40 +149,58 @@ def _judged(
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The best of several metrics, the first of which is the default.
+class Candidate:
+    """A metric among several, the first of which is the default.
 
     Attributes:
-        best: index of the metric that is best on all sources; the first among equals.
-        accuracies: accuracy of each metric on all sources, shape (metrics,).
-        intervals: intervals of the accuracies.
-        differences: intervals of each accuracy minus the default's, from the same draws.
-        times: number of folds for which each metric was chosen, shape (metrics,).
-        held_out: accuracy on the folds that the choice did not see.
-        gain: `held_out` minus the default's accuracy.
-        gain_interval: interval of the gain, with the choices held fixed.
+        accuracy: on all sources.
+        difference: its accuracy minus the default's; the interval is from the same draws.
+        chosen: number of folds for which it was chosen.
+        missing: number of pairs without a score.
     """
 
-    best: int
-    accuracies: FloatArray
-    intervals: tuple[Interval, ...]
-    differences: tuple[Interval, ...]
-    times: IntArray
+    metric: str
+    accuracy: float
+    accuracy_ci95: Interval
+    difference: float
+    difference_ci95: Interval
+    chosen: int
+    missing: int
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What choosing the best candidate is worth.
+
+    Attributes:
+        candidates: their number.
+        best: the candidate that is best on all sources; the first among equals.
+        figure: its accuracy on all sources.
+        held_out: accuracy on the folds that the choice did not see.
+        inflation: `figure` minus `held_out`.
+        default: accuracy of the default on all sources.
+        gain: `held_out` minus `default`; its interval holds the choices fixed.
+    """
+
+    candidates: int
+    folds: int
+    best: str
+    figure: float
     held_out: float
+    inflation: float
+    default: float
     gain: float
-    gain_interval: Interval
-
-    @property
-    def inflation(self) -> float:
-        """The best metric's own accuracy minus the held-out accuracy."""
-        return float(self.accuracies[self.best]) - self.held_out
+    gain_ci95: Interval
 
 
-def choose(agreed: Agreements, folds: int, seed: int) -> Choice:
+def choose(
+    agreed: Agreements, labels: Sequence[str], folds: int, seed: int
+) -> tuple[list[Candidate], HeldOut]:
     """Choose the metric with the highest accuracy, and measure what choosing is worth.
 
     Args:
         agreed: agreement of the metrics, the default first.
+        labels: names of the metrics.
         folds: number of parts of the sources on which the choice is tested.
         seed: seed of the folds and of the resamples.
 
@@ -201,25 +223,33 @@ def choose(agreed: Agreements, folds: int, seed: int) -> Choice:
     held_out = agreed.right[np.array(chosen)[fold], np.arange(sources)]
     rows = Agreements(np.vstack([agreed.right, held_out]), agreed.pairs, agreed.missing)
     accuracies = rows.accuracies()
-    how = Resampling()
-    drawn = rows.accuracies(group_counts(sources, how.resamples, seed)).T
+    drawn = rows.drawn(seed)
+    bounds = [_interval(draws, accuracy) for draws, accuracy in zip(drawn, accuracies, strict=True)]
     gaps = accuracies - accuracies[0]
-    differences = [
-        interval(draws - drawn[0], how.confidence, float(gap))[0]
-        for draws, gap in zip(drawn, gaps, strict=True)
+    differences = [_interval(draws - drawn[0], gap) for draws, gap in zip(drawn, gaps, strict=True)]
+    candidates = [
+        Candidate(
+            metric=label,
+            accuracy=float(accuracies[number]),
+            accuracy_ci95=bounds[number],
+            difference=float(gaps[number]),
+            difference_ci95=differences[number],
+            chosen=chosen.count(number),
+            missing=int(agreed.missing[number]),
+        )
+        for number, label in enumerate(labels)
     ]
-    return Choice(
-        _first_best(accuracies[:-1]),
-        accuracies[:-1],
-        tuple(
-            interval(draws, how.confidence, float(accuracy))[0]
-            for draws, accuracy in zip(drawn[:-1], accuracies[:-1], strict=True)
-        ),
-        tuple(differences[:-1]),
-        np.bincount(chosen, minlength=len(agreed.right)),
-        float(accuracies[-1]),
-        float(gaps[-1]),
-        differences[-1],
+    best = candidates[_first_best(accuracies[:-1])]
+    return candidates, HeldOut(
+        candidates=len(labels),
+        folds=folds,
+        best=best.metric,
+        figure=best.accuracy,
+        held_out=float(accuracies[-1]),
+        inflation=best.accuracy - float(accuracies[-1]),
+        default=float(accuracies[0]),
+        gain=float(gaps[-1]),
+        gain_ci95=differences[-1],
     )
 
 
@@ -227,54 +257,50 @@ def _first_best(accuracies: FloatArray) -> int:
     return int(np.flatnonzero(accuracies >= np.nanmax(accuracies) - _SAME)[0])
 
 
-def verdict(choice: Choice, labels: Sequence[str], folds: int) -> tuple[str, ...]:
+def _interval(draws: FloatArray, figure: float) -> Interval:
+    return interval(draws, Resampling().confidence, float(figure))[0]
+
+
+def verdict(choice: HeldOut, default: str) -> tuple[str, ...]:
     """Return sentences on the best metric, and on what choosing it was worth.
 
     Args:
-        folds: number of folds that were held out.
+        default: the metric as named.
     """
-    low, high = choice.gain_interval
-    gain = f"{choice.gain:+.3f} (95% CI {low:+.3f} to {high:+.3f})"
-    clear = "better than" if low > 0 else "worse than" if high < 0 else "not clearly different from"
     inflated = f"inflates the figure by {choice.inflation:.3f}"
     if choice.inflation < 0.0005:
         inflated = "does not inflate the figure here"
+    low, high = choice.gain_ci95
+    values = {"the choice": choice.held_out, default: choice.default}
+    gain, bounds = choice.gain, (low, high)
+    if choice.gain < 0:
+        values = dict(reversed(values.items()))
+        gain, bounds = -gain, (-high, -low)
+    first, second = values
+    ranked = Ranked(values, paired={(first, second): bounds}, gaps={(first, second): gain})
     return (
-        f"{labels[choice.best]} has the highest accuracy of {len(labels)} candidates, "
-        f"{choice.accuracies[choice.best]:.3f}.",
-        f"Chosen without each of {folds} folds and scored on it, the best candidate has "
-        f"{choice.held_out:.3f}: choosing {inflated}.",
-        f"Held out, the choice is {clear} {labels[0]}: {gain}.",
+        f"{choice.best} has the highest accuracy of {choice.candidates} candidates, "
+        f"{choice.figure:.3f}. Chosen without each of {choice.folds} folds and scored on it, the "
+        f"best candidate has {choice.held_out:.3f}: choosing {inflated}.",
+        f"Held out, {ranked.verdict()}",
     )
 
 
-def rows_of(choice: Choice, labels: Sequence[str], missing: IntArray) -> list[Mapping[str, object]]:
-    """Return a record for each metric."""
-    return [
-        {
-            "metric": label,
-            "accuracy": float(choice.accuracies[number]),
-            "accuracy_ci95": list(choice.intervals[number]),
-            "difference": float(choice.accuracies[number] - choice.accuracies[0]),
-            "difference_ci95": list(choice.differences[number]),
-            "chosen": int(choice.times[number]),
-            "missing": int(missing[number]),
-        }
-        for number, label in enumerate(labels)
-    ]
+@dataclass(frozen=True)
+class Tested:
+    """The accuracy of the chosen metric and of the default on another benchmark."""
+
+    benchmark: str
+    human: View
+    figure: float
+    default: float
+    difference: float
+    difference_ci95: Interval
 
 
-def tested_row(agreed: Agreements, benchmark: Benchmark, seed: int) -> dict[str, Any]:
-    """Return a record of the default's and the chosen metric's accuracy on a benchmark."""
-    default, figure = agreed.accuracies()
-    how = Resampling()
-    drawn = agreed.accuracies(group_counts(len(agreed.pairs), how.resamples, seed)).T
-    difference = float(figure - default)
-    return {
-        "benchmark": benchmark.name,
-        "human": benchmark.view,
-        "figure": float(figure),
-        "default": float(default),
-        "difference": difference,
-        "difference_ci95": list(interval(drawn[1] - drawn[0], how.confidence, difference)[0]),
-    }
+def tested(agreed: Agreements, benchmark: Benchmark, seed: int) -> Tested:
+    """Compare the chosen metric, the second, with the default on a benchmark."""
+    default, figure = agreed.accuracies().tolist()
+    drawn = agreed.drawn(seed)
+    bounds = _interval(drawn[1] - drawn[0], figure - default)
+    return Tested(benchmark.name, benchmark.view, figure, default, figure - default, bounds)

@@ -10,11 +10,9 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, cast
-
-import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
@@ -30,25 +28,28 @@ from gecjury.scoring.options import parse
 from gecjury.scoring.registry import Metric, load, scorer_class
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.ranking import Aggregate
 from gecjury.studies.inputs import Inputs, Need, OneBenchmark
 from gecjury.studies.study import SCORES, Output, Study, Work, function_of
 from gecjury.studies.tune.candidates import (
+    Agreements,
     agreements,
     candidate_metrics,
     choose,
-    rows_of,
-    tested_row,
+    tested,
     verdict,
 )
 from gecjury.studies.tune.trial import (
     MEASURES,
+    Grid,
     Judged,
-    best_points,
+    Optimum,
     completed,
-    evaluate,
     fold_draws,
     leak_warning,
+    measured,
+    optima_of,
     parse_grid,
     trial_of,
 )
@@ -160,28 +161,24 @@ what to tune:
         `candidates` has one record for each, `held_out` what choosing among them was worth, and
         `elsewhere` the chosen one and the metric as named.
         """
-        (what,) = work.typed
         benchmark = cast(Benchmark, work.benchmark)
         others = [
             cast(Benchmark, work.further(one) if isinstance(one, str) else one) for one in self.test
         ]
-        runtime = work.runtime
         if work.folder:
             check_writable(work.folder)
-            runtime = replace(runtime, scores=Path(work.folder))
+            work = replace(work, runtime=replace(work.runtime, scores=Path(work.folder)))
         # A value should be tested on sources that it was not tuned on.
-        warnings = [
-            warning
+        leaks = [
+            leak_warning(benchmark.corpus, other.corpus, (benchmark.name, other.name))
             for other in others
-            if (
-                warning := leak_warning(
-                    benchmark.corpus, other.corpus, (benchmark.name, other.name)
-                )
-            )
         ]
+        warnings = tuple(filter(None, leaks))
         find = self._chosen if self.prompt else self._swept
-        name = work.name or benchmark.name
-        tables, elsewhere, facts, rest = find(what, benchmark, others, runtime, name)
+        result = find(work, benchmark, others)
+        *tables, elsewhere = result.tables
+        elsewhere = replace(elsewhere, notes=warnings, title="Elsewhere", name="elsewhere")
+        (what,) = work.typed
         facts = {
             "what": masked(what),
             "benchmark": benchmark.name,
@@ -190,21 +187,14 @@ what to tune:
             "seed": self.seed,
             "fingerprint": benchmark.fingerprint,
             "warnings": warnings,
-            **facts,
+            **result.facts,
         }
-        elsewhere = replace(elsewhere, notes=warnings, title="Elsewhere", name="elsewhere")
         said = tuple(f"warning: {warning}" for warning in warnings)
-        return Result((*tables, elsewhere), facts, tuple(warnings), said=said, **rest)
+        return replace(result, tables=(*tables, elsewhere), facts=facts, notes=warnings, said=said)
 
-    def _swept(
-        self,
-        what: str,
-        benchmark: Benchmark,
-        others: Sequence[Benchmark],
-        runtime: Runtime,
-        name: str,
-    ) -> _Found:
+    def _swept(self, work: Work, benchmark: Benchmark, others: Sequence[Benchmark]) -> Result:
         """Find the best values of a range by each measure, and try them on other benchmarks."""
+        (what,) = work.typed
         text, paper = completed(what)
         grid = parse_grid(text)
         # Settings that are not given follow the metric's paper, so that its figures are reproduced.
@@ -216,41 +206,30 @@ what to tune:
         folds = int(paper.get("folds", _FOLDS))
         study = how._judged(benchmark)
         draws = fold_draws(len(benchmark.corpus), folds, self.seed)
-        trial = trial_of(grid, Judged(study, benchmark.view, draws), runtime)
-        found: list[dict[str, Any]] = []
-        scorers = [grid.base]
-        # A benchmark with ratings only has no judged pairs, hence no accuracy.
-        for measure, curve in zip(MEASURES, trial[:, 0].T, strict=True):
-            if measure == "accuracy" and np.isnan(curve).all():
-                continue
-            optima = best_points(grid, trial, measure)
-            point = optima.mean(axis=0)
-            point = point.round() if grid.whole else point
-            record = {"measure": measure, **grid.record(point)}
-            if grid.single:
-                optima = optima[:, 0]
-                spread = float(np.std(optima, ddof=1)) if len(optima) > 1 else float("nan")
-                record |= {"spread": spread, "optima": optima.tolist()}
-            found.append(record)
-            scorers.append(grid.scorer(point))
-        rows = _with_figures(found, scorers, study, runtime)
+        judged = Judged(study, benchmark.view, draws)
+        found = optima_of(grid, trial_of(grid, judged, work.runtime))
+        rows = [
+            {**row, "spread": one.spread, "optima": one.optima} if grid.single else row
+            for one, row in zip(found, _tried(grid, found, study, work.runtime), strict=True)
+        ]
         elsewhere = []
         for other in others:
             grid.base.check(other.corpus)
             place = {"benchmark": other.name, "human": other.view}
-            tried = _with_figures(found, scorers, how._judged(other), runtime)
+            tried = _tried(grid, found, how._judged(other), work.runtime)
             elsewhere += [{**place, **row} for row in tried]
-        shown = grid.record(grid.default)
-        columns = [Column("measure"), *(Column(key, digits=2) for key in shown)]
-        spread_column = [Column("spread", "s.d. over folds")] if grid.single else []
-        compared = [Column("figure", "with it"), Column("default", "with the default")]
+        default = grid.record(grid.default)
+        columns = [Column("measure"), *(Column(key, digits=2) for key in default)]
+        spread_column = [Column("spread")] if grid.single else []
+        compared = [Column(key, place="swept") for key in ("figure", "default")]
         there = [Column("benchmark"), Column("human"), *columns, *compared] if elsewhere else []
         values = "the optimum on all sentences"
         if folds > 1:
-            values = f"mean of the optima without each of {folds} folds of sentences, seed "
-            values += str(self.seed)
+            values = (
+                f"mean of the optima without each of {folds} folds of sentences, seed {self.seed}"
+            )
         tried_from = ", ".join(f"{key}={written}" for key, written in grid.ranges.items())
-        usual = ", ".join(f"{value:g}" for value in shown.values())
+        usual = ", ".join(f"{value:g}" for value in default.values())
         kind = study.human_kind(benchmark.view)
         notes = [
             f"tried {tried_from}, default {usual}; {values}",
@@ -262,13 +241,12 @@ what to tune:
             "human_scores": kind,
             "aggregate": how.aggregate,
             "options": list(grid.options),
-            "default": shown,
+            "default": default,
             "folds": folds,
         }
-        main = Table(
-            [*columns, *spread_column, *compared], rows, f"{masked(what)} on {name}", notes, "found"
-        )
-        return (main,), Table(there, elsewhere), facts, {}
+        title = f"{masked(what)} on {work.name or benchmark.name}"
+        main = Table([*columns, *spread_column, *compared], rows, title, notes, "found")
+        return Result((main, Table(there, elsewhere)), facts)
 
     def _candidates(self, what: str) -> list[Scorer]:
         """Return the metric as named and the candidates, without duplicates.
@@ -284,44 +262,29 @@ what to tune:
             )
         return list(scorers)
 
-    def _chosen(
-        self,
-        what: str,
-        benchmark: Benchmark,
-        others: Sequence[Benchmark],
-        runtime: Runtime,
-        name: str,
-    ) -> _Found:
+    def _chosen(self, work: Work, benchmark: Benchmark, others: Sequence[Benchmark]) -> Result:
         """Choose among the candidates, and try the best on other benchmarks."""
-        scorers = self._candidates(what)
-        study = metaeval.Study(benchmark, Settings(seed=self.seed))
-        tables = [
-            score_with_files(scorer, benchmark.corpus, runtime.scores, runtime)
-            for scorer in scorers
-        ]
-        agreed = agreements(study, tables, benchmark.view)
-        choice = choose(agreed, _FOLDS, self.seed)
+        (what,) = work.typed
+        scorers, runtime = self._candidates(what), work.runtime
+
+        def agreed_on(
+            data: Benchmark, metrics: Sequence[Scorer]
+        ) -> tuple[Agreements, list[ScoreTable]]:
+            for scorer in metrics:
+                scorer.check(data.corpus)
+            tables = [score_with_files(s, data.corpus, runtime.scores, runtime) for s in metrics]
+            study = metaeval.Study(data, Settings(seed=self.seed))
+            return agreements(study, tables, data.view), tables
+
+        agreed, tables = agreed_on(benchmark, scorers)
         labels = [table.signature.label for table in tables]
+        candidates, choice = choose(agreed, labels, _FOLDS, self.seed)
+        pair = [scorers[0], scorers[labels.index(choice.best)]]
         elsewhere, unanswered = [], any(table.unanswered for table in tables)
         for other in others:
-            pair = [scorers[0], scorers[choice.best]]
-            for scorer in pair:
-                scorer.check(other.corpus)
-            there = [score_with_files(s, other.corpus, runtime.scores, runtime) for s in pair]
-            unanswered |= any(table.unanswered for table in there)
-            study = metaeval.Study(other, Settings(seed=self.seed))
-            elsewhere.append(tested_row(agreements(study, there, other.view), other, self.seed))
-        held_out = {
-            "candidates": len(scorers),
-            "folds": _FOLDS,
-            "best": labels[choice.best],
-            "figure": float(choice.accuracies[choice.best]),
-            "held_out": choice.held_out,
-            "inflation": choice.inflation,
-            "default": float(choice.accuracies[0]),
-            "gain": choice.gain,
-            "gain_ci95": list(choice.gain_interval),
-        }
+            there, of_pair = agreed_on(other, pair)
+            unanswered |= any(table.unanswered for table in of_pair)
+            elsewhere.append(asdict(tested(there, other, self.seed)))
         notes = [
             f"accuracy over {agreed.pairs.sum():.0f} decided pairs of {len(agreed.pairs)} sources; "
             "ties and pairs without a score count half",
@@ -329,26 +292,18 @@ what to tune:
             "resampled sources",
             f"chosen: for how many of {_FOLDS} folds (seed {self.seed}) it was best on all others",
         ]
-        columns = [
-            Column("metric"),
-            Column("accuracy", interval="accuracy_ci95"),
-            Column("difference", interval="difference_ci95"),
-            Column("chosen"),
-            Column("missing"),
-        ]
-        summary = [Column("figure", "its own accuracy"), Column("held_out", "held out")]
-        summary += [Column("inflation"), Column("default", "as named")]
-        summary += [Column("gain", interval="gain_ci95")]
-        tested = [Column("benchmark"), Column("human"), Column("figure", "with it")]
-        tested += [Column("default", "as named"), Column("difference", interval="difference_ci95")]
-        rows = rows_of(choice, labels, agreed.missing)
-        shown = (
-            Table(columns, rows, f"Candidates on {name}", notes, "candidates"),
-            Table(summary, [held_out], "Choosing among them", name="held_out"),
+        title = f"Candidates on {work.name or benchmark.name}"
+        rows = [asdict(candidate) for candidate in candidates]
+        return Result(
+            (
+                Table(_CANDIDATES, rows, title, notes, "candidates"),
+                Table(_HELD_OUT, [asdict(choice)], "Choosing among them", name="held_out"),
+                Table(_TESTED if elsewhere else (), elsewhere),
+            ),
+            {"folds": _FOLDS, "signatures": [str(table.signature) for table in tables]},
+            status=int(unanswered),
+            verdict=verdict(choice, labels[0]),
         )
-        facts = {"folds": _FOLDS, "signatures": [str(table.signature) for table in tables]}
-        rest = {"status": int(unanswered), "verdict": verdict(choice, labels, _FOLDS)}
-        return shown, Table(tested if elsewhere else [], elsewhere), facts, rest
 
     def _judged(self, benchmark: Benchmark) -> metaeval.Study:
         """Return a benchmark with the human column and the aggregation that are used on it."""
@@ -360,28 +315,38 @@ what to tune:
         return metaeval.Study(benchmark, settings)
 
 
-_Found = tuple[tuple[Table, ...], Table, dict[str, Any], dict[str, Any]]
-"""Tables; that of other benchmarks; facts; and other fields of the result."""
-
-
-def _with_figures(
-    found: Sequence[Mapping[str, Any]],
-    scorers: Sequence[Scorer],
-    study: metaeval.Study,
-    runtime: Runtime,
+def _tried(
+    grid: Grid, found: Sequence[Optimum], study: metaeval.Study, runtime: Runtime
 ) -> list[dict[str, Any]]:
-    """Return the values found with their figures on a benchmark and those of the default.
-
-    Args:
-        found: a record for each measure.
-        scorers: the metric with its defaults, then with each of the values found.
-    """
-    usual, *figures = evaluate(scorers, Judged(study, study.benchmark.view), runtime)
+    """Return records of the values found, with their figures and those of the default."""
+    scorers = [grid.base, *(one.scorer for one in found)]
+    usual, *figures = measured(scorers, Judged(study, study.benchmark.view), runtime)[:, 0]
     rows = []
-    for record, row in zip(found, figures, strict=True):
-        number = MEASURES.index(record["measure"])
-        rows.append({**record, "figure": float(row[number]), "default": float(usual[number])})
+    for one, row in zip(found, figures, strict=True):
+        number = MEASURES.index(one.measure)
+        compared = {"figure": float(row[number]), "default": float(usual[number])}
+        rows.append({"measure": one.measure, **one.values, **compared})
     return rows
+
+
+_CANDIDATES = (
+    Column("metric"),
+    Column("accuracy", interval="accuracy_ci95"),
+    Column("difference", interval="difference_ci95"),
+    *map(Column, ("chosen", "missing")),
+)
+_HELD_OUT = (
+    Column("figure", place="chosen"),
+    *map(Column, ("held_out", "inflation")),
+    Column("default", place="chosen"),
+    Column("gain", interval="gain_ci95"),
+)
+_TESTED = (
+    *map(Column, ("benchmark", "human")),
+    Column("figure", place="swept"),
+    Column("default", place="chosen"),
+    Column("difference", interval="difference_ci95"),
+)
 
 
 tune = function_of(Tune)

@@ -24,7 +24,6 @@ from gecjury.scoring.options import parse
 from gecjury.scoring.registry import load, scorer_class
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
-from gecjury.scoring.scores import Statistics
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.ranking import aggregate_scores
 
@@ -215,12 +214,8 @@ class Judged:
         rows = [self._row(self.study.system_scores(sentences, totals), right)]
         how = self.study.settings
         for number, part in enumerate(self.draws):
-            scores = aggregate_scores(
-                how.aggregate,
-                sentences[:, part],
-                totals if drawn is None else drawn[number],
-                seed=how.seed,
-            )
+            of_draw = totals if drawn is None else drawn[number]
+            scores = aggregate_scores(how.aggregate, sentences[:, part], of_draw, seed=how.seed)
             rows.append(self._row(scores, right[self._kept[number]] if right.size else right))
         return np.array(rows)
 
@@ -233,35 +228,87 @@ class Judged:
 def trial_of(grid: Grid, judged: Judged, runtime: Runtime) -> FloatArray:
     """Score a benchmark for every value of a grid; return points × (1 + draws) × measures.
 
-    If the options are only used to compute scores from statistics, the corpus is read once.
-
     Args:
         grid: metric and values.
         judged: the benchmark with its judgments, and the draws.
     """
-    corpus, how = judged.study.benchmark.corpus, judged.study.settings
-    statistics: Statistics | None = None
-    rows = []
     label = f"trying {', '.join(grid.ranges)}"
-    swept = None
-    if how.aggregate != "corpus" and runtime.scores is None:
+    if judged.study.settings.aggregate != "corpus" and runtime.scores is None:
         # Only sentence scores are needed, and no scores are to be kept.
-        swept = grid.base.sweep([grid.values(point) for point in grid.points], corpus, runtime)
-    if swept is not None:
-        none = np.zeros(0)
-        tracked = runtime.track(swept, label, len(grid.points))
-        return np.array([judged.measures(settled(scores), none) for scores in tracked])
-    for point in runtime.track(grid.points, label, len(grid.points)):
-        scorer = grid.scorer(point)
-        # Statistics that do not depend on the options are computed once for all values.
-        if statistics is None or not set(grid.options) <= scorer.score_options:
+        values = [grid.values(point) for point in grid.points]
+        swept = grid.base.sweep(values, judged.study.benchmark.corpus, runtime)
+        if swept is not None:
+            none = np.zeros(0)
+            tracked = runtime.track(swept, label, len(values))
+            return np.array([judged.measures(settled(scores), none) for scores in tracked])
+    return measured([grid.scorer(point) for point in grid.points], judged, runtime, label)
+
+
+def measured(
+    scorers: Sequence[Scorer], judged: Judged, runtime: Runtime, label: str = ""
+) -> FloatArray:
+    """Return the measures of some settings of one metric, settings × (1 + draws) × measures.
+
+    Settings that differ only in how scores are computed from statistics share one pass over the
+    corpus.
+
+    Args:
+        label: label of the progress bar.
+    """
+    corpus = judged.study.benchmark.corpus
+    first = score_with_files(scorers[0], corpus, runtime.scores, runtime).statistics
+    usual, rows = scorers[0].settings(), []
+    for scorer in runtime.track(scorers, label, len(scorers)) if label else scorers:
+        changed = {key for key, value in scorer.settings().items() if value != usual[key]}
+        statistics = first
+        if not changed <= scorer.score_options:
             statistics = score_with_files(scorer, corpus, runtime.scores, runtime).statistics
         drawn = None
-        if judged.draws and how.aggregate == "corpus":
+        if judged.draws and judged.study.settings.aggregate == "corpus":
             drawn = scorer.corpus_scores(statistics, np.array(judged.draws)).score
         scores = settled(scorer.sentence_scores(statistics).score)
         rows.append(judged.measures(scores, scorer.corpus_scores(statistics).score, drawn))
     return np.array(rows)
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The best values by a measure.
+
+    Attributes:
+        measure: one of `MEASURES`.
+        values: by option; see `Grid.record`.
+        scorer: the metric with these values.
+        spread: their standard deviation over the draws; NaN if there is one draw or none.
+        optima: of a single range, the best value on each draw.
+    """
+
+    measure: str
+    values: Mapping[str, float]
+    scorer: Scorer
+    spread: float
+    optima: Sequence[float]
+
+
+def optima_of(grid: Grid, trial: FloatArray) -> list[Optimum]:
+    """Return the mean over draws of the best values by each measure.
+
+    Raises:
+        OptionError: a correlation is not defined for any value.
+    """
+    found = []
+    for measure, curve in zip(MEASURES, trial[:, 0].T, strict=True):
+        # A benchmark with ratings only has no judged pairs, hence no accuracy.
+        if measure == "accuracy" and np.isnan(curve).all():
+            continue
+        best = best_points(grid, trial, measure)
+        point = best.mean(axis=0)
+        point = point.round() if grid.whole else point
+        single = best[:, 0] if grid.single else best[:0, 0]
+        spread = float(np.std(single, ddof=1)) if len(single) > 1 else float("nan")
+        values, scorer = grid.record(point), grid.scorer(point)
+        found.append(Optimum(measure, values, scorer, spread, single.tolist()))
+    return found
 
 
 def best_points(grid: Grid, trial: FloatArray, measure: str) -> FloatArray:
@@ -290,25 +337,6 @@ def best_points(grid: Grid, trial: FloatArray, measure: str) -> FloatArray:
         distance = np.abs(grid.points[equal] - grid.default).sum(axis=1)
         best.append(equal[-1] if grid.single else equal[distance.argmin()])
     return grid.points[best]
-
-
-def evaluate(scorers: Sequence[Scorer], judged: Judged, runtime: Runtime) -> FloatArray:
-    """Return the measures of some settings of one metric on a benchmark, settings × measures.
-
-    Settings that differ only in how scores are computed from statistics share one pass over the
-    corpus.
-    """
-    corpus = judged.study.benchmark.corpus
-    first = score_with_files(scorers[0], corpus, runtime.scores, runtime)
-    rows = []
-    for scorer in scorers:
-        old, new = scorers[0].settings(), scorer.settings()
-        if {key for key in new if new[key] != old[key]} <= scorer.score_options:
-            table = scorer.table(corpus, first.statistics, runtime, 0.0)
-        else:
-            table = score_with_files(scorer, corpus, runtime.scores, runtime)
-        rows.append(judged.measures(settled(table.sentences), table.by_system.score)[0])
-    return np.array(rows)
 
 
 def leak_warning(tuned: Corpus, tested: Corpus, names: tuple[str, str]) -> str:

@@ -245,7 +245,7 @@ def nan_results(folder: Path, level: float) -> tuple[Study, list[Any]]:
     scores = np.full((3, 3), np.nan)
     scores[:, 2] = (level, 1.0, 2.0)
     return study, study.evaluate(
-        replace(table, by_sentence=replace(table.by_sentence, score=scores)), ("sentence",)
+        replace(table, by_sentence=replace(table.by_sentence, score=scores))
     )
 
 
@@ -253,9 +253,9 @@ def test_nothing_both_judged_and_scored(folder: Path) -> None:
     study, results = nan_results(folder, 0.0)
     with pytest.raises(InputError, match=r"green: none of the 4 pairs that humans decided was sco"):
         check_scored(results)
-    whole = study.evaluate(load("gleu").score_corpus(study.benchmark.corpus), ("sentence",))
+    whole = study.evaluate(load("gleu").score_corpus(study.benchmark.corpus))
     check_scored([*results, *whole])
-    found = cautions(study, ("sentence",), [*results, *whole])
+    found = cautions(study, [*results, *whole])
     assert [each.text for each in found if each.text.startswith("green")] == [
         "green scored none of the 4 pairs that humans decided (sentence): its sentence level is "
         "not defined"
@@ -269,10 +269,10 @@ _CHANGE_MORE = "systems that change more of the text are preferred on this bench
 def test_a_preference_for_changes_is_reported(data_dir: Path) -> None:
     # SEEDA (measured): copy-source .267 (edit), .230 (sentence).
     study = Study(load_benchmark("seeda", data=data_dir))
-    found = [each.text for each in cautions(study, ("edit",), [], study.chance(("edit",)))]
+    found = [each.text for each in cautions(study, [], study.chance())]
     assert any(_CHANGE_MORE + " (edit)" in text for text in found)
     assert any("with only 0.267 of the pairs" in text for text in found)
     # On GJG15 similarity to the source agrees in .494 of pairs, so nothing is reported.
     other = Study(load_benchmark("gjg15", data=data_dir))
-    found = [each.text for each in cautions(other, ("sentence",), [], other.chance(("sentence",)))]
+    found = [each.text for each in cautions(other, [], other.chance())]
     assert not any(_CHANGE_MORE in text for text in found)

@@ -115,8 +115,8 @@ BLOCK = "S a b\nA 0 1|||R:X|||c|||REQUIRED|||-NONE-|||0\n\n"
     [
         (BLOCK, BLOCK * 2, "", "the hypothesis file has 1 blocks, the reference file 2"),
         (BLOCK, "no m2", "", "is neither an S line, an A line nor blank"),
-        (BLOCK, BLOCK, "-b -1", "-b -1.0: expected 0 or more"),
-        (BLOCK, BLOCK, "-cat 4", "invalid choice: 4"),
+        (BLOCK, BLOCK, "-b -1", "--beta -1.0: expected 0 to 1e+100"),
+        (BLOCK, BLOCK, "-cat 4", "-cat '4': expected one of 1, 2, 3"),
         (BLOCK, BLOCK, "-dt -ds", "not allowed with argument"),
         (BLOCK, BLOCK, "--format json", "errant-compare has the output of errant_compare"),
     ],

@@ -161,9 +161,9 @@ BAD: list[tuple[list[str], str]] = [
     (instead("mine.txt", "lines.jsonl"), r"lines\.jsonl, line 2: expected a string"),
     (instead("green", "gren"), r"unknown metric 'gren': did you mean green"),
     (instead("green", "green:betta=1"), r"green has no option 'betta': did you mean beta\?"),
-    (instead("green", "green:beta=big"), r"green: option beta: 'big' is not of the kind number"),
-    (instead("green", "green:n=0"), r"n=0 is out of range; expected 1 to 100"),
-    (instead("green", "green:unit=wrd"), r"is not one of word, char, line; did you mean word\?"),
+    (instead("green", "green:beta=big"), r"green: beta='big': expected a number"),
+    (instead("green", "green:n=0"), r"n=0: expected 1 to 100"),
+    (instead("green", "green:unit=wrd"), r"expected one of word, char, line; did you mean word\?"),
     (
         ["score", "source.txt", "mine.txt", "folder/mine.txt", *command()[3:]],
         r"system mine is named twice \(mine\.txt and folder/mine\.txt\)",

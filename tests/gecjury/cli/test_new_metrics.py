@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from gecjury.report.citations import CITED
-from gecjury.report.page.glossary import NAMES
 from gecjury.scoring.registry import METRICS
 from gecjury.web.trying import Desk, trying_app
 from tests.gecjury.web.conftest import admitted
@@ -36,7 +35,7 @@ def metric(
 ) -> str:
     """The name of a metric in no table but that of its kind."""
     monkeypatch.delitem(sys.modules, "gec_copies", raising=False)
-    assert "copies" not in {*METRICS, *CITED, *NAMES}
+    assert "copies" not in {*METRICS, *CITED}
     if request.param == "built-in":
         (registered({}) / "gec_copies.py").write_text(MODULE)
         monkeypatch.setitem(METRICS, "copies", "gec_copies:Copies")  # type: ignore[arg-type]

@@ -32,10 +32,10 @@ from tests.shell import (
             ["analyse", "edits", "source.txt", "mine.txt", "--references", "official"],
             "--systems and --references are for a benchmark",
         ),
-        ([*SCORE, "-r", "ref.txt", "--batch-size", "0"], "--batch-size 0: expected 1 or more"),
+        ([*SCORE, "-r", "ref.txt", "--batch-size", "0"], "--batch-size 0: expected 1 to 1000000"),
         (
             ["score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green:unit=1"],
-            "green: option unit: '1' is not one of word, char, line\n",
+            "green: unit='1': expected one of word, char, line\n",
         ),
         (
             ["train", "some", "x.csv", "-o", "x", "--exclude"],

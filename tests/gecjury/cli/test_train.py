@@ -143,7 +143,7 @@ SOME = ["some", "r.tsv", "-o", "out"]
         ([*SOME, "--figure", "a.txt"], "expected a file name ending"),
         ([*SOME, "--kernel", "--figure", "a.png"], f"--figure {UNTRAINED}"),
         (["some", "nowhere.tsv", "-o", "out"], "no such file"),
-        ([*SOME, "--epochs", "0", *COLUMNS], "expected 1 or more"),
+        ([*SOME, "--epochs", "0", *COLUMNS], "expected 1 to 1000000"),
         (["impara", "nowhere", "-o", "out"], "neither a set"),
         (["some", "autojqe", "-o", "out", "--lang", "sv"], "autojqe is Japanese (ja)"),
         (["impara", "geccc-dev", "-o", "out", "--lang", "uk"], "geccc-dev is Czech (cs)"),

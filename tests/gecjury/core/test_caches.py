@@ -28,7 +28,8 @@ def test_only_stored_values_are_returned(tmp_path: Path) -> None:
 def test_the_cache_stays_within_its_limit_and_drops_the_oldest(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     limit = 200_000
-    cache = DiskCache(path, PARTS, limit_bytes=limit)
+    cache = DiskCache(path, PARTS)
+    cache.limit = limit
     for batch in range(10):
         cache.put({f"{batch} {i}": "x" * 1000 for i in range(50)})
         assert path.stat().st_size <= limit
@@ -103,7 +104,9 @@ def test_a_file_in_the_old_format_is_replaced(tmp_path: Path) -> None:
 
 def test_values_are_returned_while_the_file_cannot_be_written(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
-    DiskCache(path, PARTS, clock=lambda: 0.0).put({"key": "value"})
+    old = DiskCache(path, PARTS)
+    old.clock = lambda: 0.0
+    old.put({"key": "value"})
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA user_version")
         other.execute("BEGIN")

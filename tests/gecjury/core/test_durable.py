@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -133,44 +131,22 @@ def test_a_file_is_written_completely_or_unchanged(tmp_path: Path, beside: bool)
 def test_a_lock_lasts_until_its_file_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "file"
     with path.open("ab") as mine, path.open("ab") as other:
-        assert lock(mine, wait=False)
-        assert not lock(other, wait=False)
+        assert lock(mine)
+        assert not lock(other)
     with path.open("ab") as other:
-        assert lock(other, wait=False)
-
-
-def test_waiting_for_a_lock_ends_when_it_is_free(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    program = (
-        "import sys, time; from gecjury.core.durable import lock\n"
-        "file = open(sys.argv[1], 'ab'); lock(file, wait=True); print('mine', flush=True)\n"
-        "sys.stdin.read()\n"
-        "file.write(b'done'); file.close()\n"
-    )
-    root = Path(__file__).resolve().parents[3]
-    with subprocess.Popen(
-        [sys.executable, "-c", program, str(path)],
-        cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    ) as process, path.open("ab") as file:  # fmt: skip
-        assert process.stdout is not None
-        assert process.stdin is not None
-        assert process.stdout.readline() == "mine\n"
-        assert not lock(file, wait=False)
-        process.stdin.close()
-        assert lock(file, wait=True)
-        assert path.read_bytes() == b"done"
+        assert lock(other)
 
 
 def test_a_separate_lock_file_can_be_used(tmp_path: Path) -> None:
     path = tmp_path / "file"
     with path.open("ab") as mine, path.open("ab") as other:
-        held = lock(mine, wait=False, beside=True)
+        held = lock(mine, beside=True)
         assert held is not None
         assert held is not mine
-        assert lock(other, wait=False, beside=True) is None
-        assert lock(other, wait=False) is other  # the file itself is not locked
+        assert lock(other, beside=True) is None
+        assert lock(other) is other  # the file itself is not locked
         held.close()
-        held = lock(other, wait=True, beside=True)
+        held = lock(other, beside=True)
         assert held is not None
         held.close()
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "file.lock"]

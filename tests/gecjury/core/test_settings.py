@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from types import NoneType
 from typing import Any, Literal
 
+import numpy as np
 import pytest
 
 from gecjury.core.errors import OptionError
@@ -50,7 +53,7 @@ class Search:
     """
 
     word: str
-    share: float | None = option(None, within=(0, 1))
+    share: float | None = option(None, above=0, below=1)
     names: tuple[str, ...] = ()
     draws: Draws = option(Draws(over="some"), offers=("over",), only={"over": ("some", "none")})
     loud: bool = False
@@ -93,7 +96,7 @@ class Cook:
             {"time": 2, "oven": True, "steps": ("cut",)},
             "--time would do nothing with --oven without --steps mix",
         ),
-        ({"heat": 0.0, "oven": True}, "--heat 0.0: expected more than 0"),
+        ({"heat": 0.0, "oven": True}, "--heat 0.0: expected more than 0 and at most 1"),
     ],
 )
 def test_a_field_without_effect_is_refused_with_what_it_needs(
@@ -117,26 +120,61 @@ def test_fields_declare_options() -> None:
     assert (options["word"].required, options["word"].meaning) == (
         True, "what is looked for; all for anything.",
     )  # fmt: skip
-    assert (options["share"].kind, options["share"].flags) == (float, ("--share",))
-    assert (options["names"].kind, options["names"].many) == (str, True)
+    assert options["share"].kinds == (float, NoneType)
+    assert options["share"].expected == "a number, more than 0 and less than 1 or none"
+    assert (options["names"].kinds, options["names"].many) == ((str,), True)
     assert (options["over"].flags, options["over"].default) == (("--draw",), "some")
     assert options["over"].choices == ("some", "none")
-    kinds = [options[name].kind for name in ("loud", "other")]
-    assert kinds == [bool, str]
+    assert [options[name].kinds[0] for name in ("loud", "other")] == [bool, str]
 
 
 def test_settings_are_built_from_values() -> None:
     made = settings_from(Search, {"word": "a", "names": ["b", "c", "b"], "over": "none"})
     assert made == Search(word="a", names=("b", "c"), draws=Draws(over="none"))
     assert settings_from(Search, {"word": "a", "names": None}) == Search(word="a")
+    # By the flag's name too, with one value for several, and on top of other settings.
+    again = settings_from(Search, {"draw": "none", "names": "b", "share": "0.5"}, Search(word="c"))
+    assert again == Search(word="c", names=("b",), share=0.5, draws=Draws(over="none"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "read"),
+    [
+        ("share", "0.25", 0.25), ("share", "none", None), ("secret", "7", 7),
+        ("loud", "True", True), ("over", "none", "none"), ("word", Path("a"), "a"),
+        ("secret", np.int64(3), 3), ("share", np.float32(0.5), 0.5),
+    ],
+)  # fmt: skip
+def test_values_are_read_from_text_and_from_python(name: str, value: object, read: object) -> None:
+    (declared,) = (one for one in options_of(Search, hidden=True) if one.name == name)
+    assert declared.read(value) == read
+    assert type(declared.read(value)) is type(read)
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"share": 1.0}, "--share 1.0: expected a number between 0 and 1"),
+        ({"secret": "x"}, "^--secret 'x': expected a whole number$"),
+        ({"secret": True}, "--secret True: expected a whole number"),
+        ({"secret": 2.5}, "--secret 2.5: expected a whole number"),
+        ({"secret": "9" * 20}, "--secret 9{20}: expected at most 9223372036854775807"),
+        ({"secret": "“5”"}, "a whole number; leave out the quotation marks"),
+        ({"loud": 1}, "--loud 1: expected true or false"),
+        ({"names": ("a", 3)}, "--names 3: expected text"),
+        ({"shares": 0.5}, r"unknown setting of search 'shares': did you mean share or"),
+    ],
+)
+def test_values_of_another_kind_are_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        settings_from(Search, {"word": "a", **values})
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"share": 1.0}, "--share 1.0: expected more than 0 and less than 1"),
         ({"share": float("nan")}, "--share nan: expected a finite number"),
-        ({"over": "all"}, "unknown value of --draw 'all': "),
+        ({"over": "all"}, "--draw 'all': expected one of some, none"),
         ({"over": "sme"}, "did you mean some"),
     ],
 )
@@ -146,9 +184,9 @@ def test_values_out_of_bounds_are_refused(values: dict[str, Any], message: str) 
 
 
 def test_bounds_of_inner_settings() -> None:
-    with pytest.raises(OptionError, match=r"--times 0: expected 1 or more \(none of them"):
+    with pytest.raises(OptionError, match=r"--times 0: expected 1 to 100 \(none of them"):
         Draws(times=0)
-    with pytest.raises(OptionError, match="--times 101: expected at most 100"):
+    with pytest.raises(OptionError, match="--times 101: expected 1 to 100"):
         Draws(times=101)
 
 

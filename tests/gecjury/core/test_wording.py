@@ -10,7 +10,6 @@ from gecjury.core.wording import (
     letters,
     number,
     p_value,
-    padded,
     shortened,
     visible,
     width,
@@ -45,9 +44,6 @@ def test_column_widths_of_other_scripts() -> None:
     assert [letter for letter, _ in letters("が\u3099e\u0301👩\u200d👧")] == [
         "が\u3099", "e\u0301", "👩\u200d👧",
     ]  # fmt: skip
-    assert padded("日本", 6) + "|" == "日本  |"
-    assert padded("日本", 6, right=True) == "  日本"
-    assert padded("日本語", 4) == "日本語"
 
 
 def test_text_is_cut_between_characters() -> None:
@@ -88,20 +84,11 @@ ANY = st.text(
 )
 
 
-@given(ANY, st.integers(0, 60), st.booleans())
-def test_padded_text_takes_exactly_its_columns(text: str, columns: int, right: bool) -> None:
-    shown = visible(text)
-    filled = padded(shown, columns, right=right)
-    assert width(filled) == max(columns, width(shown))
-    assert filled.strip(" ") == shown.strip(" ")
-
-
 @given(ANY, st.integers(1, 60))
 def test_cut_text_is_never_wider_than_allowed(text: str, columns: int) -> None:
     shown = visible(text)
     short = cut(shown, columns)
     assert width(short) <= columns
-    assert width(padded(short, columns)) == columns
     assert short == shown or (short[-1] == "…" and shown.startswith(short[:-1]))
     assert "".join(letter for letter, _ in letters(shown)) == shown
     assert "".join(chopped(shown, columns)) == shown
@@ -111,8 +98,6 @@ def test_cut_text_is_never_wider_than_allowed(text: str, columns: int) -> None:
 @given(st.text(st.characters(max_codepoint=126, min_codepoint=32)), st.integers(21, 60))
 def test_width_of_ascii_is_its_number_of_characters(text: str, most: int) -> None:
     assert width(text) == len(text)
-    assert padded(text, most) == text.ljust(most)
-    assert padded(text, most, right=True) == text.rjust(most)
     assert cut(text, most) == (text if len(text) <= most else text[: most - 1] + "…")
     middle = text if len(text) <= most else f"{text[: most - 20]}…{text[-19:]}"
     assert shortened(text, most) == middle

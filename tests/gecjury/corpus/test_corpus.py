@@ -16,7 +16,7 @@ from gecjury.corpus.files.gold import have_types
 from gecjury.corpus.files.reading import (
     read_corpus,
     read_gold,
-    read_sources,
+    read_source,
     read_versions,
     system_name,
 )
@@ -70,7 +70,7 @@ def test_sources_of_every_kind(files: Path) -> None:
     (files / "s.jsonl").write_text('{"source": "a b c", "text": "no"}\n{"text": "d"}\n')
     (files / "s.txt.gz").write_bytes(gzip.compress(b"a b c\nd\n", mtime=0))
     for name in ("source.txt", "gold.m2", "s.jsonl", "s.txt.gz"):
-        assert read_sources(files / name) == ("a b c", "d")
+        assert read_source(files / name).lines == ("a b c", "d")
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_gold_must_be_m2(files: Path) -> None:
     with pytest.raises(InputError, match=r"mine\.txt: not an M2 file .* given with -r"):
         read_gold(files / "mine.txt")
     (files / "bad.m2").write_text("S a\nA 0 1|||T|||x\n\n")
-    for read in (read_gold, read_versions, read_sources):
+    for read in (read_gold, read_versions, read_source):
         with pytest.raises(InputError, match=r"bad\.m2, line 2: 3 fields"):
             read(files / "bad.m2")
 

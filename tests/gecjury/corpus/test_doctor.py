@@ -66,7 +66,7 @@ def test_good_files_give_counts_and_no_findings(files: Files) -> None:
     ]
     assert [len(report.lines) for report in reports] == [6, 6, 6]
     # 9 + 6 + 10 + 10 + 10 + 9 tokens; with the fixes 9 + 6 + 9 + 9 + 9 + 9
-    assert [report.tokens for report in reports[:2]] == [54, 51]
+    assert [report.record()["tokens"] for report in reports[:2]] == [54, 51]
     assert [report.unchanged for report in reports] == [None, 0, 1]
     # blanks do not matter for unchanged lines
     assert examine(files.source, [files.write("a.txt", lines)])[0][1].unchanged == 2

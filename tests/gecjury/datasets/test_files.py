@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from gecjury.core.errors import InputError
-from gecjury.core.runtime import SilentBar
+from gecjury.core.runtime import Bar
 from gecjury.datasets.files import counted, dataset_files, is_dataset
 
 
 def count(paths: list[Path], shard_rows: int | None = None) -> Any:
     folder = paths[0].parent / "out"
-    return counted([str(p) for p in paths], str(folder), shard_rows, {}, SilentBar())
+    return counted([str(p) for p in paths], str(folder), shard_rows, {}, Bar())
 
 
 def test_files_are_found_by_folder_glob_and_name(tmp_path: Path, made: Any) -> None:

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -64,7 +65,7 @@ class Fake(ShardActor):
 
 
 def answer_of(actor: ShardActor, shard: Shard) -> dict[str, str]:
-    [answer] = actor({"shard": [shard.to_json()]})["answer"]
+    [answer] = actor({"shard": [json.dumps(asdict(shard))]})["answer"]
     record: dict[str, str] = json.loads(answer)
     return record
 
@@ -138,7 +139,7 @@ def test_an_actor_answers_with_errors(tmp_path: Path) -> None:
         def work(shard: Shard) -> ShardSummary:
             raise InputError("mine.jsonl, row 3: not text") if shard.number == 0 else KeyError("x")
 
-    actor = Failing(job_of(tmp_path).to_json(), mark_of(tmp_path), str(tmp_path))
+    actor = Failing(asdict(job_of(tmp_path)), mark_of(tmp_path), str(tmp_path))
     assert answer_of(actor, SHARDS[0]) == {
         "error": "InputError", "message": "mine.jsonl, row 3: not text", "trace": "",
     }  # fmt: skip
@@ -153,14 +154,14 @@ def test_an_actor_that_cannot_load_reports_it_at_its_first_shard(tmp_path: Path)
         def load(self, job: Job) -> Any:
             raise MissingExtraError("some needs torch")
 
-    actor = Unloaded(job_of(tmp_path).to_json(), mark_of(tmp_path), str(tmp_path))
+    actor = Unloaded(asdict(job_of(tmp_path)), mark_of(tmp_path), str(tmp_path))
     assert answer_of(actor, SHARDS[0])["error"] == "MissingExtraError"
 
 
 def test_a_node_that_does_not_see_the_folder_is_reported(tmp_path: Path) -> None:
     mark = mark_of(tmp_path)
     (tmp_path / UNFINISHED / f"run-{mark}").write_text("another run")
-    record = answer_of(Fake(job_of(tmp_path).to_json(), mark, str(tmp_path)), SHARDS[0])
+    record = answer_of(Fake(asdict(job_of(tmp_path)), mark, str(tmp_path)), SHARDS[0])
     assert record["error"] == "DataError"
     assert socket.gethostname() in record["message"]
     assert f"does not see the same {tmp_path} as this one" in record["message"]
@@ -184,12 +185,12 @@ def test_a_shard_that_repeatedly_kills_workers_is_named(tmp_path: Path) -> None:
     mark = mark_of(tmp_path)
     note = tmp_path / UNFINISHED / "part-000002.begun"
     for _ in range(5):
-        actor = Dying(job_of(tmp_path).to_json(), mark, str(tmp_path))
+        actor = Dying(asdict(job_of(tmp_path)), mark, str(tmp_path))
         with pytest.raises(Dead):
-            actor({"shard": [SHARDS[2].to_json()]})
+            actor({"shard": [json.dumps(asdict(SHARDS[2]))]})
         note.write_bytes(notes[-1])
     assert notes == [b"." * count for count in range(1, 6)]
-    record = answer_of(Dying(job_of(tmp_path).to_json(), mark, str(tmp_path)), SHARDS[2])
+    record = answer_of(Dying(asdict(job_of(tmp_path)), mark, str(tmp_path)), SHARDS[2])
     assert record["error"] == "IncompleteError"
     assert record["message"].startswith(
         "/data/mine.jsonl, rows 21 to 30: the worker died 5 times (often for lack of memory)"
@@ -203,7 +204,7 @@ def test_a_package_called_datasets_is_not_confused_with_gecjury_datasets(tmp_pat
     package = str(Path(gecjury.__file__).parent)
     sys.path.insert(0, package)
     try:
-        Fake(job_of(tmp_path).to_json(), mark_of(tmp_path), str(tmp_path))
+        Fake(asdict(job_of(tmp_path)), mark_of(tmp_path), str(tmp_path))
         assert package not in sys.path
     finally:
         sys.path[:] = [entry for entry in sys.path if entry != package]

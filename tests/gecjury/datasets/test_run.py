@@ -169,7 +169,7 @@ def test_rows_that_a_metric_refuses_are_found(
             self, job: Job, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
         ) -> None:
             worker = Worker(job)
-            worker._metrics[0].scorer = Picky(numbers)
+            worker._metrics[0] = worker._metrics[0]._replace(scorer=Picky(numbers))
             for shard in shards:
                 done(worker.finish(shard))
 

@@ -28,7 +28,7 @@ from gecjury.extraction.pipeline import Classifier, errant_extractor  # noqa: E4
 NLP = spacy.blank("en")
 ANNOTATOR = errant.load("en", NLP)
 PARSER = Parser(NLP)
-EXTRACTOR = replace(errant_extractor(NLP), reader=PARSER)
+EXTRACTOR = replace(errant_extractor(NLP), parse=PARSER.parse)
 
 # fmt: off
 WORDS = [

@@ -19,7 +19,6 @@ from spacy.tokens import Doc
 
 from gecjury.extraction import tagger
 from gecjury.extraction.tagger import load_tagger, tagger_signature
-from gecjury.extraction.tagger.schemes import attribute_patterns
 
 _FOLDER = Path(tagger.__file__).parent
 _TOOLS = Path(__file__).resolve().parents[3] / "tools"
@@ -49,10 +48,11 @@ def _column(nlp: Any, sentence: str, attribute: str) -> list[str]:
     return [getattr(token, attribute) for token in doc]
 
 
-def test_the_shipped_patterns_are_the_ones_in_the_code(nlp: Any) -> None:
+def test_the_shipped_patterns_are_those_of_the_tool(nlp: Any) -> None:
     words = json.loads((_FOLDER / "model" / "words.json").read_text("utf-8"))
     shipped = [pattern["patterns"] for pattern in nlp.get_pipe("attribute_ruler").patterns]
-    assert shipped == [p["patterns"] for p in attribute_patterns(words)]
+    made = _tool("tagger_schemes").attribute_patterns(words)
+    assert shipped == [pattern["patterns"] for pattern in made]
 
 
 def test_a_word_with_one_class_overrules_the_tagger(nlp: Any) -> None:

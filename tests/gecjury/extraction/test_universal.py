@@ -179,6 +179,6 @@ def test_lemmas_of_the_tokeniser_are_used_if_components_set_none() -> None:
         return doc
 
     nlp.tokenizer = tokenizer
-    reader = universal_extractor(nlp, "x").reader
-    parsed = reader.parse(["Hund äter (Katt)"])["Hund äter (Katt)"]
+    parse = universal_extractor(nlp, "x").parse
+    parsed = parse(["Hund äter (Katt)"])["Hund äter (Katt)"]
     assert parsed.lemmas == ["<Hund>", "<äter>", "(katt)"]

@@ -15,7 +15,6 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.audit import (
     Bias,
-    Preference,
     accuracy_with_invalid,
     judges_audits,
     measure_biases,
@@ -72,9 +71,9 @@ def biases(
     table = sentence_table("m", data.corpus.names, scores)
     audit = {"members": [{"model": model} for model in models or ("mine",)], "rows": []}
     table = replace(table, statistics=replace(table.statistics, details={"audit": audit}))
-    study = Study(data, settings)
-    rows = measure_biases(study, ("edit",), [table], Runtime(use_cache=False))
-    return {row.agreement.side: row for row in rows}
+    study = Study(data, settings, runtime=Runtime(use_cache=False))
+    rows = measure_biases(study, [table])
+    return {row.side: row for row in rows}
 
 
 def test_biases_by_hand() -> None:
@@ -82,38 +81,47 @@ def test_biases_by_hand() -> None:
     # More edits. First source: B over A (people tie, metric B), C over A (people C, metric ties),
     # B over C (people C, metric B). Second: A and B have one each; C over A (people A, metric C),
     # C over B (people B, metric C). Metric: 1 + ½ + 1 + 1 + 1 = 4.5 of 5; people: ½ + 1 = 1.5.
-    assert rows["more edits"].agreement == Preference(
-        side="more edits", difference=pytest.approx(0.6), preferred=pytest.approx(0.9),
-        people=pytest.approx(0.3), pairs=5, missing=0,
-    )  # fmt: skip
+    assert rows["more edits"].values == {
+        "difference": pytest.approx(0.6), "preferred": pytest.approx(0.9),
+        "people": pytest.approx(0.3), "pairs": 5, "missing": 0,
+    }  # fmt: skip
     # Longer text. First source: A over C (people C, metric ties), B over C (people C, metric B);
     # second: B over A, C over A and C over B, where people prefer the shorter, the metric the
     # longer. Metric: ½ + 1 + 3 = 4.5 of 5; people: 0.
-    longer = rows["longer text"].agreement
-    assert (longer.preferred, longer.people, longer.pairs) == (pytest.approx(0.9), 0.0, 5)
-    assert longer.difference == pytest.approx(0.9)
+    longer = rows["longer text"]
+    assert (longer.values["preferred"], longer.values["people"], longer.values["pairs"]) == (
+        pytest.approx(0.9),
+        0.0,
+        5,
+    )
+    assert longer.values["difference"] == pytest.approx(0.9)
     assert rows["more edits"].intervals == {}
     # The families of these systems are not known.
-    assert (rows["own family"].agreement.pairs, rows["own family"].agreement.systems) == (0, ())
+    assert (rows["own family"].values["pairs"], rows["own family"].systems) == (0, ())
 
 
 def test_pairs_without_a_score_are_counted_and_left_out() -> None:
     scores = SCORES.copy()
     scores[0, 0] = NAN
     # Pairs left for more edits: B over C, C over A, C over B: metric 3 of 3, people 0.
-    row = biases(TOY, scores)["more edits"].agreement
-    assert (row.preferred, row.people, row.pairs, row.missing) == (1.0, 0.0, 3, 2)
-    nothing = biases(TOY, np.full((3, 2), NAN))["more edits"].agreement
-    assert (nothing.pairs, nothing.missing) == (0, 5)
-    assert np.isnan(nothing.difference)
+    row = biases(TOY, scores)["more edits"]
+    assert (
+        row.values["preferred"],
+        row.values["people"],
+        row.values["pairs"],
+        row.values["missing"],
+    ) == (1.0, 0.0, 3, 2)
+    nothing = biases(TOY, np.full((3, 2), NAN))["more edits"]
+    assert (nothing.values["pairs"], nothing.values["missing"]) == (0, 5)
+    assert np.isnan(nothing.values["difference"])
 
 
 def test_systems_with_the_same_text_are_not_a_pair() -> None:
     items = (RankedItem("1", 0, "one", (("A", "B"), ("C",)), (1, 2)),)
     data = benchmark(("a b",), {"A": ("a b",), "B": ("a b",), "C": ("a",)}, *items)
-    row = biases(data, np.array([[2.0], [2.0], [1.0]]))["more edits"].agreement
+    row = biases(data, np.array([[2.0], [2.0], [1.0]]))["more edits"]
     # C over A and C over B: the correction counts once for each of its systems.
-    assert (row.pairs, row.preferred, row.people) == (2, 0.0, 0.0)
+    assert (row.values["pairs"], row.values["preferred"], row.values["people"]) == (2, 0.0, 0.0)
 
 
 def test_the_own_family_of_a_judge_and_of_a_panel() -> None:
@@ -124,17 +132,22 @@ def test_the_own_family_of_a_judge_and_of_a_panel() -> None:
     # T5 against the others. First source: T5 and GPT-3.5 (people tie, metric T5), PIE (people PIE,
     # metric T5); second: GPT-3.5 (people GPT-3.5, metric T5), PIE (people T5, metric PIE): metric 3
     # of 4, people ½ + 0 + 0 + 1.
-    own = biases(seeda, SCORES, PLAIN, "google/flan-t5-xl")["own family"].agreement
-    assert (own.preferred, own.people, own.pairs, own.systems) == (0.75, 0.375, 4, ("T5",))
-    assert own.difference == 0.375
+    own = biases(seeda, SCORES, PLAIN, "google/flan-t5-xl")["own family"]
+    assert (own.values["preferred"], own.values["people"], own.values["pairs"], own.systems) == (
+        0.75,
+        0.375,
+        4,
+        ("T5",),
+    )
+    assert own.values["difference"] == 0.375
     # GPT-3.5 and T5 are compared only with PIE; the pair of these two says nothing.
-    both = biases(seeda, SCORES, PLAIN, "gpt-4o", "google/flan-t5-xl")["own family"].agreement
-    assert (both.systems, both.pairs) == (("GPT-3.5", "T5"), 4)
+    both = biases(seeda, SCORES, PLAIN, "gpt-4o", "google/flan-t5-xl")["own family"]
+    assert (both.systems, both.values["pairs"]) == (("GPT-3.5", "T5"), 4)
 
 
 def test_only_judges_have_biases() -> None:
     table = sentence_table("m", TOY.corpus.names, SCORES)
-    assert measure_biases(Study(TOY, PLAIN), ("edit",), [table], Runtime(use_cache=False)) == ()
+    assert measure_biases(Study(TOY, PLAIN), [table]) == ()
 
 
 def planted(seed: int, lines: int = 120) -> tuple[Benchmark, FloatArray]:
@@ -155,12 +168,12 @@ def test_a_planted_bias_is_shown_and_people_have_none() -> None:
     length = np.array([[len(line) for line in v.lines] for v in data.corpus.systems.values()])
     longer = biases(data, length.astype(float), drawn)["longer text"]
     # It always prefers the longer text; people do in about half of the pairs.
-    assert longer.agreement.preferred == 1.0
-    assert longer.agreement.difference == 1 - longer.agreement.people
+    assert longer.values["preferred"] == 1.0
+    assert longer.values["difference"] == 1 - longer.values["people"]
     assert longer.intervals["difference"][0] > 0.3
     # A metric that agrees with people in every pair has no bias, in the data and in every draw.
     agreeing = biases(data, people, drawn)["longer text"]
-    assert (agreeing.agreement.difference, agreeing.intervals["difference"]) == (0.0, (0.0, 0.0))
+    assert (agreeing.values["difference"], agreeing.intervals["difference"]) == (0.0, (0.0, 0.0))
     # One that agrees in two of three pairs, whatever their length, has an interval around 0.
     flipped = np.where(np.random.default_rng(2).random(people.shape[1]) < 1 / 3, 1 - people, people)
     low, high = biases(data, flipped, drawn)["longer text"].intervals["difference"]
@@ -219,7 +232,7 @@ def test_invalid_replies_count_as_wrong(
 ) -> None:
     study = Study(TOY, Settings(ties=ties))
     table = sentence_table("m", TOY.corpus.names, REPLIES)
-    (result,) = study.evaluate(table, ("edit",))
+    (result,) = study.evaluate(table)
     assert result.sentence is not None
     assert result.sentence.accuracy == pytest.approx(accuracy)
     assert accuracy_with_invalid(study, table, result, INVALID) == pytest.approx(with_invalid)
@@ -233,7 +246,7 @@ def test_an_audit_includes_the_agreement_with_people() -> None:
     plain = sentence_table("m", TOY.corpus.names, REPLIES)
     entry = {"members": INVALID, "rows": [], "panel": {"ordinal": 0.4}}
     table = replace(plain, statistics=replace(plain.statistics, details={"audit": entry}))
-    results = study.evaluate(table, ("edit",))
+    results = study.evaluate(table)
     (audit,) = judges_audits(
         study, [table, replace(plain, statistics=plain.statistics)], results, {}
     )

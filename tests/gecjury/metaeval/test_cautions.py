@@ -14,7 +14,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.cautions import cautions
 from gecjury.metaeval.result import SYSTEM_STATISTICS
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Result, Study, SystemAgreement
+from gecjury.metaeval.study import Result, Study
 from gecjury.stats.preferences import PreferenceAgreement
 from gecjury.stats.resampling import Resampling
 
@@ -37,7 +37,6 @@ def study(systems: int = 12, *, sample: bool = False, scores: Any = None) -> Stu
 def result(name: str, r: float, accuracy: float, **more: Any) -> Result:
     systems = more.pop("systems", 12)
     given = more.pop("scores", np.arange(systems))
-    found = SystemAgreement(dict.fromkeys(SYSTEM_STATISTICS, r), ci95=more.pop("ci95", {}))
     pairs = PreferenceAgreement(
         accuracy=accuracy,
         kendall=2 * accuracy - 1,
@@ -56,7 +55,8 @@ def result(name: str, r: float, accuracy: float, **more: Any) -> Result:
         signature=f"{name}|v1",
         view="edit",
         scores=given.astype(float),
-        system=found,
+        system=dict.fromkeys(SYSTEM_STATISTICS, r),
+        system_ci95=more.pop("ci95", {}),
         sentence=pairs,
         seconds=0.0,
         missing=more.pop("missing", 0),
@@ -70,7 +70,7 @@ BASIC = [result("gleu", 0.95, 0.66), result("errant", 0.90, 0.62)]
 
 def cautions_of(of: Study, *results: Result, **more: Any) -> dict[str, str]:
     of = replace(of, settings=more.pop("settings", of.settings))
-    found = cautions(of, ("edit",), results, CHANCE, **more)
+    found = cautions(of, results, CHANCE, **more)
     assert len({each.heading for each in found}) == len(found)
     return {each.heading: each.text for each in found}
 
@@ -173,19 +173,18 @@ def test_systems_that_nobody_compared_are_reported() -> None:
     a, b, c, d = list(SAMPLE.corpus.names)[:4]
     (text,) = [
         caution.text
-        for caution in cautions(small(30, ranked(a, b), ranked(c, d)), ["edit"], [])
+        for caution in cautions(small(30, ranked(a, b), ranked(c, d)), [])
         if "nobody compared" in caution.text
     ]
     assert f"2 groups of systems that nobody compared with each other ({a}, {b} | {c}, {d})" in text
     whole = small(30, ranked(a, b), ranked(b, c), ranked(c, d))
-    assert not [c for c in cautions(whole, ["edit"], []) if "nobody compared" in c.text]
+    assert not [c for c in cautions(whole, []) if "nobody compared" in c.text]
 
 
 def test_few_sentences_are_reported() -> None:
     a, b = list(SAMPLE.corpus.names)[:2]
     texts = {
-        count: [c.text for c in cautions(small(count, ranked(a, b)), ["edit"], [])]
-        for count in (1, 3, 20)
+        count: [c.text for c in cautions(small(count, ranked(a, b)), [])] for count in (1, 3, 20)
     }
     assert any("from 1 sentence: a single one cannot be resampled" in text for text in texts[1])
     assert any("from 3 sentences: with so few, figures, intervals" in text for text in texts[3])

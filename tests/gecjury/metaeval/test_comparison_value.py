@@ -12,11 +12,12 @@ import pytest
 import gecjury
 from gecjury.benchmarks.annotators import annotator_kappa, ranks_alpha
 from gecjury.core.errors import InputError, OptionError
-from gecjury.metaeval.comparison import Trial, compare
+from gecjury.metaeval.comparison import checked, compare, plans
 from gecjury.metaeval.settings import Settings
 from gecjury.report.comparison import document, tables
 from gecjury.report.page.page import comparison_page
 from gecjury.report.tables import to_json
+from gecjury.report.words import Answer
 
 FEW = gecjury.Resampling(resamples=20, permutations=100)
 
@@ -34,7 +35,7 @@ def test_settings_are_optional_and_scorers_may_be_objects_names_or_scores() -> N
     alone = compared(table)
     named = compared("green")
     assert alone.results[0].system == named.results[0].system
-    assert found.results[0].system.pearson == named.results[0].system.pearson
+    assert found.results[0].system["pearson"] == named.results[0].system["pearson"]
     # A metric named twice is compared once.
     assert len(compared("green", "green").results) == 1
 
@@ -55,10 +56,10 @@ def test_limits_of_finished_scores_are_reported() -> None:
 
 def test_nothing_to_score_is_refused() -> None:
     with pytest.raises(OptionError, match="no metric to compare"):
-        Trial.of("sample", [])
+        checked("sample", [])
     with pytest.raises(OptionError, match="a dry run scores nothing"):
         compare("sample", ["green"], runtime=gecjury.Runtime(dry_run=True))
-    assert Trial.of("sample", ["green"]).plans() == []
+    assert plans(checked("sample", ["green"])) == []
 
 
 def test_rows_are_plain_and_in_the_order_of_the_main_table() -> None:
@@ -71,7 +72,7 @@ def test_rows_are_plain_and_in_the_order_of_the_main_table() -> None:
     assert len(rows) == 2 * (2 + 3 + 1)
     first = rows[0]
     assert first["pearson_low"] <= first["pearson"] <= first["pearson_high"]
-    assert first["accuracy"] == document(found)["rows"][0]["sentence"]["accuracy"]
+    assert first["accuracy"] == document(Answer(found))["rows"][0]["sentence"]["accuracy"]
     assert {type(value) for row in rows for value in row.values()} <= {
         str, float, int, type(None),
     }  # fmt: skip
@@ -86,7 +87,7 @@ def test_annotators_have_kappa_in_addition_to_the_ceiling() -> None:
     items = found.benchmark.rankings["edit"]
     people = found.annotators["edit"]
     assert people.between == annotator_kappa(items)
-    record = json.loads(to_json(document(found)))
+    record = json.loads(to_json(document(Answer(found))))
     assert record["annotators"]["edit"]["kappa"] == {
         "between": people.between.mean, "within": None,  # nobody judged twice
         "ceiling": people.agreement.kappa,
@@ -117,9 +118,9 @@ def test_cautions_are_the_same_in_every_format() -> None:
     found = compared("green", "changes")
     texts = [caution.text for caution in found.cautions]
     assert len(set(texts)) == len(texts) > 2
-    assert document(found)["caveats"] == texts
+    assert document(Answer(found))["caveats"] == texts
     assert list(tables(found)[0].notes)[-len(texts) :] == texts
-    page = comparison_page(found)
+    page = comparison_page(Answer(found), document(Answer(found)))
     for caution in found.cautions:
         assert f"<dt>{caution.heading}</dt>" in page
         assert caution.text.split(" (")[0] in page

@@ -13,7 +13,7 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.errors import OptionError
 from gecjury.corpus.corpus import corpus_of_texts
 from gecjury.metaeval.cautions import _effort, duration, warning
-from gecjury.metaeval.comparison import Trial
+from gecjury.metaeval.comparison import checked
 from gecjury.metaeval.settings import Settings
 from gecjury.stats.resampling import Resampling
 
@@ -63,7 +63,7 @@ def test_huge_numbers_are_refused_before_anything_is_scored() -> None:
         Settings(resampling=Resampling(resamples=10**12))
     large = Settings(resampling=Resampling(resamples=1_000_000))
     with pytest.raises(OptionError, match="of 20074 sentences and systems"):
-        Trial.of(replace_sentences(load_benchmark("sample")), ["changes"], large)
+        checked(replace_sentences(load_benchmark("sample")), ["changes"], large)
 
 
 def replace_sentences(sample: Benchmark) -> Benchmark:

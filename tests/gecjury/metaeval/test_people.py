@@ -10,10 +10,10 @@ import pytest
 from gecjury.benchmarks.benchmark import Benchmark, ranked_groups
 from gecjury.benchmarks.judgments import rank_ratings
 from gecjury.metaeval.chance import sentence_table
-from gecjury.metaeval.people import AmongPeople, among_people
+from gecjury.metaeval.people import among_people
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Study
-from gecjury.metaeval.uncertainty import Uncertainty
+from gecjury.metaeval.study import Row, Study
+from gecjury.metaeval.uncertainty import Draws
 from gecjury.scoring.system_tests import Entry
 from gecjury.stats.resampling import Resampling
 from tests.gecjury.metaeval.test_study import SYSTEMS, benchmark
@@ -44,32 +44,40 @@ def rated() -> Benchmark:
     )
 
 
-def rows(of: Benchmark, over: str = "none", **settings: str) -> tuple[AmongPeople, ...]:
+def rows(of: Benchmark, over: str = "none", **settings: str) -> tuple[Row, ...]:
     how = Settings(
         aggregate="mean",
         resampling=Resampling(over=over, resamples=50, permutations=200),  # type: ignore[arg-type]
         **settings,  # type: ignore[arg-type]
     )
     entry = Entry(sentence_table("mine", tuple(SYSTEMS), SCORES, "refless"))
-    return among_people(Uncertainty(Study(of, how), [entry]), ["edit"])
+    return among_people(Draws(Study(of, how), [entry]))
 
 
 def test_rankings_by_hand() -> None:
     metric, people = rows(benchmark())
     # Both ranked A, B and C on the second sentence: they agree on A > C and B > C, not on A and B.
-    assert people.accuracy == pytest.approx(2 / 3)
+    assert people.values["accuracy"] == pytest.approx(2 / 3)
     # The metric has A > B > C: it agrees with all three of the first and two of the second.
-    assert metric.accuracy == pytest.approx(5 / 6)
-    assert metric.relative == pytest.approx(5 / 6 / (2 / 3))
-    assert (metric.judgments, people.judgments, people.relative) == (6, 6, 1.0)
+    assert metric.values["accuracy"] == pytest.approx(5 / 6)
+    assert metric.values["relative"] == pytest.approx(5 / 6 / (2 / 3))
+    assert (metric.values["judgments"], people.values["judgments"], people.values["relative"]) == (
+        6,
+        6,
+        1.0,
+    )
     # Wins minus losses: A 3, B 1, C −4 by the first; A 0, B 2, C −2 by the second.
-    assert people.pearson == pytest.approx((3 * 0 + 1 * 2 + 4 * 2) / np.sqrt(26 * 8))
-    assert people.spearman == pytest.approx(0.5)
+    assert people.values["pearson"] == pytest.approx((3 * 0 + 1 * 2 + 4 * 2) / np.sqrt(26 * 8))
+    assert people.values["spearman"] == pytest.approx(0.5)
     # The metric's 3, 2, 1 with those of the second: 2/√16; of the first: 7/√52.
-    assert metric.pearson == pytest.approx((2 / 4 + 7 / np.sqrt(52)) / 2)
-    assert (people.annotators, people.label, people.family) == (2, "two annotators", "humans")
+    assert metric.values["pearson"] == pytest.approx((2 / 4 + 7 / np.sqrt(52)) / 2)
+    assert (people.values["annotators"], people.label, people.family) == (
+        2,
+        "two annotators",
+        "humans",
+    )
     assert people.intervals == {}
-    assert people.system_cluster is None
+    assert people.clusters["system"] is None
 
 
 def test_ratings_of_single_raters_by_hand() -> None:
@@ -77,11 +85,11 @@ def test_ratings_of_single_raters_by_hand() -> None:
     metric, people = rows(of)
     # A and B have the same text on the first sentence, where both raters put A and B above C. On
     # the second the first has A > B > C, the second B > C > A: they agree only on B > C. 3 of 5.
-    assert people.accuracy == pytest.approx(3 / 5)
+    assert people.values["accuracy"] == pytest.approx(3 / 5)
     # A > B > C agrees with all 5 judgments of the first rater and 3 of the second.
-    assert metric.accuracy == pytest.approx(8 / 10)
+    assert metric.values["accuracy"] == pytest.approx(8 / 10)
     # Means: 3, 7/3, 1 and 1.5, 2.5, 1.5; r = (2/9) / √(56/27 · 2/3).
-    assert people.pearson == pytest.approx(2 / np.sqrt(112))
+    assert people.values["pearson"] == pytest.approx(2 / np.sqrt(112))
     ceiling = Study(of).ceiling("edit")
     assert ceiling is not None
     assert (ceiling.accuracy, ceiling.decided) == (pytest.approx(3 / 5), 5)
@@ -89,11 +97,11 @@ def test_ratings_of_single_raters_by_hand() -> None:
 
 def test_levels_and_single_annotators() -> None:
     metric, people = rows(benchmark(), level="sentence")
-    assert np.isnan(metric.pearson)
-    assert people.accuracy == pytest.approx(2 / 3)
+    assert np.isnan(metric.values["pearson"])
+    assert people.values["accuracy"] == pytest.approx(2 / 3)
     metric, people = rows(benchmark(), level="system")
-    assert np.isnan(metric.accuracy)
-    assert people.spearman == pytest.approx(0.5)
+    assert np.isnan(metric.values["accuracy"])
+    assert people.values["spearman"] == pytest.approx(0.5)
     one = replace(benchmark(), rankings={"edit": benchmark().rankings["edit"][:2]})
     assert rows(one) == ()
 
@@ -103,7 +111,7 @@ def test_intervals_contain_the_figures_and_equal_metrics_share_a_cluster(over: s
     for row in rows(benchmark(), over):
         for name in ("accuracy", "relative"):
             low, high = row.intervals[name]
-            assert low <= getattr(row, name) <= high
+            assert low <= row.values[name] <= high
         # Six judgments of one sentence do not distinguish anyone.
-        assert (row.sentence_cluster, row.system_cluster) == (1, 1)
+        assert row.clusters == {"system": 1, "sentence": 1}
     assert row.intervals["relative"] == (1.0, 1.0)

@@ -12,7 +12,7 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import rank_ratings
 from gecjury.core.arrays import draw_weights
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.metaeval.ratings import RatingAgreement, one_rater, rated_points
+from gecjury.metaeval.ratings import one_rater, rated_points
 from gecjury.stats.grouped import group_correlations, grouped_pairs
 from gecjury.stats.preferences import preference_agreement
 
@@ -45,10 +45,10 @@ def benchmark(ratings: np.ndarray, raters: np.ndarray | None = None) -> Benchmar
 
 def rating_agreement(
     benchmark: Benchmark, sentences: np.ndarray, system_scores: np.ndarray
-) -> list[RatingAgreement]:
+) -> list[dict[str, float]]:
     return [
-        rated_points(benchmark.corpus, ratings, sentences).agreement(aspect, system_scores)
-        for aspect, ratings in benchmark.rated.items()
+        rated_points(benchmark.corpus, ratings, sentences).agreement(system_scores)
+        for ratings in benchmark.rated.values()
     ]
 
 
@@ -57,35 +57,35 @@ def test_agreement_by_hand() -> None:
     # C of the first source shares B's text and rating, so five corrections count:
     # ratings 4 2 1 3 3, scores .9 .1 .2 .8 .5. Means 2.6 and .5; products of deviations
     # .56 + .24 + .48 + .12 + 0 = 1.4; squares 5.2 and .5: r = 1.4 / √2.6.
-    assert (found.aspect, found.outputs, found.missing) == ("rating", 5, 0)
-    assert found.pearson == pytest.approx(1.4 / math.sqrt(2.6), abs=1e-12)
+    assert (found["outputs"], found["missing"]) == (5, 0)
+    assert found["pearson"] == pytest.approx(1.4 / math.sqrt(2.6), abs=1e-12)
     # Of ten pairs one is tied by people (3, 3) and one is discordant (2 > 1 but .1 < .2):
     # τ-b = (8 - 1) / √(9 · 10).
-    assert found.kendall == pytest.approx(7 / math.sqrt(90), abs=1e-12)
+    assert found["kendall"] == pytest.approx(7 / math.sqrt(90), abs=1e-12)
     # Ranks 5 2 1 3.5 3.5 and 5 1 2 4 3: deviations 2 -1 -2 .5 .5 and 2 -2 -1 1 0;
     # (4 + 2 + 2 + .5) / √(9.5 · 10).
-    assert found.spearman == pytest.approx(8.5 / math.sqrt(95), abs=1e-12)
+    assert found["spearman"] == pytest.approx(8.5 / math.sqrt(95), abs=1e-12)
     # First source: one pair, concordant: 1. Second: two concordant, one tied by people:
     # 2 / √(2 · 3).
-    assert found.within == pytest.approx((1 + 2 / math.sqrt(6)) / 2, abs=1e-12)
-    assert found.sources == 2
+    assert found["within"] == pytest.approx((1 + 2 / math.sqrt(6)) / 2, abs=1e-12)
+    assert found["sources"] == 2
     # All systems have the mean rating 2.5.
-    assert math.isnan(found.system_pearson)
-    assert math.isnan(found.system_spearman)
+    assert math.isnan(found["system_pearson"])
+    assert math.isnan(found["system_spearman"])
 
 
 def test_missing_scores_are_counted_and_left_out() -> None:
     scores = SCORES.copy()
     scores[1, 1] = NAN
     (found,) = rating_agreement(benchmark(RATINGS), scores, np.zeros(3))
-    assert (found.outputs, found.missing) == (4, 1)
+    assert (found["outputs"], found["missing"]) == (4, 1)
     ratings = RATINGS.copy()
     ratings[0, 0] = NAN
     (found,) = rating_agreement(benchmark(ratings), SCORES, np.array([1.0, 2.0, 3.0]))
     # An unrated output is not missing; the first source has one correction left and no pair.
-    assert (found.outputs, found.missing, found.sources) == (4, 0, 1)
+    assert (found["outputs"], found["missing"], found["sources"]) == (4, 0, 1)
     # Means 1, 2.5, 2.5 and scores 1, 2, 3: deviations -1 .5 .5 and -1 0 1: 1.5 / √(1.5 · 2).
-    assert found.system_pearson == pytest.approx(1.5 / math.sqrt(3), abs=1e-12)
+    assert found["system_pearson"] == pytest.approx(1.5 / math.sqrt(3), abs=1e-12)
 
 
 def test_rankings_keep_ties_and_join_equal_texts() -> None:
@@ -101,8 +101,8 @@ def test_rankings_keep_ties_and_join_equal_texts() -> None:
 def test_one_rater_against_the_others() -> None:
     same = np.stack([RATINGS, RATINGS, RATINGS])
     found, _ = one_rater(benchmark(RATINGS, same))["rating"]
-    assert (found.aspect, found.outputs) == ("rating", 5)
-    assert found.pearson == found.within == pytest.approx(1.0, abs=1e-12)
+    assert found["outputs"] == 5
+    assert found["pearson"] == found["within"] == pytest.approx(1.0, abs=1e-12)
     assert one_rater(benchmark(RATINGS)) == one_rater(benchmark(RATINGS, RATINGS[None])) == {}
 
 
@@ -114,8 +114,8 @@ def test_one_rater_at_the_segment_level() -> None:
     two = CORPUS.with_systems(["A", "B"])
     made = replace(benchmark(raters.mean(axis=0), raters), corpus=two)
     _, found = one_rater(made)["rating"]
-    assert (found.acc_exact, found.acc_eq) == (0.5, pytest.approx((0.5 + 1.0) / 2))
-    assert math.isnan(found.epsilon)
+    assert (found["acc_exact"], found["acc_eq"]) == (0.5, pytest.approx((0.5 + 1.0) / 2))
+    assert math.isnan(found["epsilon"])
 
 
 # ---- the segment level
@@ -128,25 +128,25 @@ def test_within_sources_by_hand() -> None:
     # First source: C has the text of B, so one pair is left, and it is right. Second: A-B and A-C
     # are right, B-C have the same rating but scores that differ by .2. With ε = 0: (1 + 2/3) / 2;
     # with ε = .2 all are right.
-    assert found.acc_exact == pytest.approx((1 + 2 / 3) / 2)
-    assert (found.acc_eq, found.epsilon) == (pytest.approx(1.0), pytest.approx(0.2))
-    assert (found.groups, found.pairs, found.missing) == (2, 4, 0)
-    assert (found.tied_share, found.human_tied_share) == (1 / 4, 1 / 4)
+    assert found["acc_exact"] == pytest.approx((1 + 2 / 3) / 2)
+    assert (found["acc_eq"], found["epsilon"]) == (pytest.approx(1.0), pytest.approx(0.2))
+    assert (found["groups"], found["pairs"], found["missing"]) == (2, 4, 0)
+    assert (found["tied_share"], found["human_tied_share"]) == (1 / 4, 1 / 4)
     # τ-b: 1, and 2 right of 2 pairs untied by people and 3 by the metric.
-    assert found.kendall == pytest.approx((1 + 2 / math.sqrt(6)) / 2)
+    assert found["kendall"] == pytest.approx((1 + 2 / math.sqrt(6)) / 2)
     # r: 1 for two points; ratings 1 3 3 with scores .2 .8 .6, times 3 as deviations -4 2 2 and
     # -1 .8 .2: (4 + 1.6 + .4) / √(24 · 1.68).
-    assert found.pearson == pytest.approx((1 + 6 / math.sqrt(24 * 1.68)) / 2)
+    assert found["pearson"] == pytest.approx((1 + 6 / math.sqrt(24 * 1.68)) / 2)
 
 
 def test_missing_scores_at_the_segment_level() -> None:
     scores = GAPS.copy()
     scores[0, 0] = NAN
     found = rated_points(CORPUS, RATINGS, scores).segment_agreement()
-    assert (found.missing, found.pairs) == (1, 3)
+    assert (found["missing"], found["pairs"]) == (1, 3)
     nothing = rated_points(CORPUS, RATINGS, np.full((3, 2), NAN)).segment_agreement()
-    assert math.isnan(nothing.acc_eq)
-    assert (nothing.groups, nothing.pairs, nothing.missing) == (0, 0, 5)
+    assert math.isnan(nothing["acc_eq"])
+    assert (nothing["groups"], nothing["pairs"], nothing["missing"]) == (0, 0, 5)
 
 
 def random_tables() -> tuple[Corpus, np.ndarray, np.ndarray]:
@@ -166,10 +166,10 @@ def test_the_segment_level_equals_that_of_the_library() -> None:
     pairs = grouped_pairs(ratings, scores)
     sides = (pairs.preference, pairs.first, pairs.second)
     best = preference_agreement(*sides, ties="calibrated", groups=pairs.group)
-    assert (found.acc_eq, found.epsilon) == (best.accuracy, best.epsilon)
+    assert (found["acc_eq"], found["epsilon"]) == (best.accuracy, best.epsilon)
     for measure in ("kendall", "pearson"):
         wanted = np.nanmean(group_correlations(ratings, scores, measure))  # type: ignore[arg-type]
-        assert getattr(found, measure) == pytest.approx(wanted, abs=1e-12)
+        assert found[measure] == pytest.approx(wanted, abs=1e-12)
 
 
 def test_draws_of_sources_equal_recomputation() -> None:
@@ -181,7 +181,7 @@ def test_draws_of_sources_equal_recomputation() -> None:
     for number, rows in enumerate(lines):
         again = rated_points(corpus.take(rows.tolist()), ratings[:, rows], scores[:, rows])
         for name, values in drawn.items():
-            wanted = getattr(again.segment_agreement(), name)
+            wanted = again.segment_agreement()[name]
             assert values[number] == pytest.approx(wanted, abs=1e-9, nan_ok=True)
 
 
@@ -201,8 +201,6 @@ def test_every_draw_is_the_corpus_written_out() -> None:
     drawn = rated_points(corpus, ratings, scores).resampled(draw_weights(draws, sentences))
     for number, lines in enumerate(draws):
         points = rated_points(corpus.take(lines.tolist()), ratings[:, lines], scores[:, lines])
-        wanted = points.agreement("rating", np.zeros(systems))
+        wanted = points.agreement(np.zeros(systems))
         for name in ("pearson", "spearman", "within"):
-            assert drawn[name][number] == pytest.approx(
-                getattr(wanted, name), abs=1e-12, nan_ok=True
-            )
+            assert drawn[name][number] == pytest.approx(wanted[name], abs=1e-12, nan_ok=True)

@@ -16,7 +16,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.chance import chance_scores
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import RankedDifferences, Study
-from gecjury.metaeval.uncertainty import Uncertainty
+from gecjury.metaeval.uncertainty import Draws
 from gecjury.scoring.registry import load
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
@@ -75,7 +75,7 @@ def test_decided_pairs_by_hand() -> None:
     # The metric: sentence 0: A=B=C tied -> two ties. Sentence 1: A 3, B 2, C 1: agrees with
     # A>B, A>C, B>C, A>C, B>C and disagrees with B>A: 5 agree, 1 disagrees, 2 tied.
     scores = table([[1, 3, 1], [1, 2, 1], [1, 1, 0]])
-    (half,) = Study(benchmark()).evaluate(scores, ["edit"])
+    (half,) = Study(benchmark()).evaluate(scores)
     assert half.sentence is not None
     assert half.sentence.pairs == 8
     assert half.sentence.tied == 2
@@ -83,7 +83,7 @@ def test_decided_pairs_by_hand() -> None:
     assert half.sentence.kendall == pytest.approx((5 - 1) / 8)
     # loss: 5/8; drop: 5/6; official: the later system, C, wins ties, so both ties are wrong.
     for ties, expected in (("loss", 5 / 8), ("drop", 5 / 6), ("official", 5 / 8)):
-        (result,) = Study(benchmark(), Settings(ties=ties)).evaluate(scores, ["edit"])  # type: ignore[arg-type]
+        (result,) = Study(benchmark(), Settings(ties=ties)).evaluate(scores)  # type: ignore[arg-type]
         assert result.sentence is not None
         assert result.sentence.accuracy == pytest.approx(expected)
 
@@ -91,7 +91,7 @@ def test_decided_pairs_by_hand() -> None:
 def test_a_missing_score_leaves_its_pairs_out() -> None:
     # Sentence 1 of B is missing: of the 8 pairs the four with B on sentence 1 drop out; A>C twice
     # on sentence 1 agree, A>C and B>C on sentence 0 are tied.
-    (result,) = Study(benchmark()).evaluate(table([[1, 3, 1], [1, NAN, 1], [1, 1, 0]]), ["edit"])
+    (result,) = Study(benchmark()).evaluate(table([[1, 3, 1], [1, NAN, 1], [1, 1, 0]]))
     assert result.missing == 1
     assert result.sentence is not None
     assert (result.sentence.pairs, result.sentence.missing) == (4, 4)
@@ -121,11 +121,11 @@ def test_an_item_without_a_group_has_no_score() -> None:
 def test_system_level_by_hand() -> None:
     # Means 2, 1, 0 against human 3, 2, 1: a straight line.
     scores = table([[2, 2, 2], [1, 1, 1], [0, 0, 0]])
-    (result,) = Study(benchmark(), Settings(aggregate="mean")).evaluate(scores, ["edit"])
+    (result,) = Study(benchmark(), Settings(aggregate="mean")).evaluate(scores)
     assert result.scores.tolist() == [2, 1, 0]
-    assert result.system.pearson == pytest.approx(1.0)
-    assert result.system.kendall == pytest.approx(1.0)
-    assert result.system.pairwise_accuracy == 1.0
+    assert result.system["pearson"] == pytest.approx(1.0)
+    assert result.system["kendall"] == pytest.approx(1.0)
+    assert result.system["pairwise_accuracy"] == 1.0
     # Expected wins: A beats both on all sentences (1), B beats C only (.5), C nobody (0).
     wins = aggregate_scores("expected-wins", scores.sentences, scores.by_system.score)
     assert wins.tolist() == [1.0, 0.5, 0.0]
@@ -182,7 +182,7 @@ def test_metrics_on_the_pairs_that_two_annotators_judged(data_dir: Path) -> None
     """
     found = load_benchmark("seeda", references="10refs", data=data_dir)
     study = Study(found)
-    (result,) = study.evaluate(load("gleu").score_corpus(found.corpus), ["edit"])
+    (result,) = study.evaluate(load("gleu").score_corpus(found.corpus))
     assert result.doubly_judged is not None
     assert result.doubly_judged.pairs == 1038
     assert result.doubly_judged.accuracy == pytest.approx(0.705, abs=5e-4)
@@ -198,7 +198,7 @@ def test_very_many_pairs_are_processed_in_batches(
     def figures() -> list[object]:
         how = Resampling(over="both", resamples=30, permutations=20)
         study = Study(benchmark(), Settings(ties=ties, resampling=how))
-        measured = Uncertainty(study, [Entry(each) for each in tables])
+        measured = Draws(study, [Entry(each) for each in tables])
         (test,) = measured.significance("edit", [0, 1])[1:]
         differences = study.human_differences("edit")
         assert differences is not None

@@ -15,7 +15,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.settings import ClusterTest, Settings
 from gecjury.metaeval.study import Study
-from gecjury.metaeval.uncertainty import Uncertainty
+from gecjury.metaeval.uncertainty import Draws
 from gecjury.scoring.system_tests import Entry
 from gecjury.stats.bootstrap import interval
 from gecjury.stats.correlation import pearson
@@ -60,7 +60,7 @@ def entry(name: str, sentences: FloatArray) -> Entry:
 def test_sentence_draws_equal_recomputation(sample: Benchmark, ties: str) -> None:
     how = Resampling(over="both", resamples=6, confidence=0.5)
     study = Study(sample, Settings(ties=ties, resampling=how))  # type: ignore[arg-type]
-    found = Uncertainty(study, entries(sample))
+    found = Draws(study, entries(sample))
     drawn = found.drawn("edit", "sentence", "both")
     intervals = found.intervals("edit", "sentence")
     pairs, draws = study.pairs("edit"), found.draws
@@ -98,7 +98,7 @@ def test_sentence_draws_equal_recomputation(sample: Benchmark, ties: str) -> Non
 def test_system_draws_equal_recomputation(sample: Benchmark, aggregate: str, over: str) -> None:
     how = Resampling(over=over, resamples=5, confidence=0.5)  # type: ignore[arg-type]
     study = Study(sample, Settings(aggregate=aggregate, resampling=how))  # type: ignore[arg-type]
-    found = Uncertainty(study, entries(sample)[:2])
+    found = Draws(study, entries(sample)[:2])
     draws = found.draws
     human, resampled = found.human("edit")
     assert resampled == (over != "systems")
@@ -139,7 +139,7 @@ def test_a_system_that_nobody_judged_does_not_change_intervals(
         settings = Settings(aggregate="mean", human_scores=kind, resampling=how)  # type: ignore[arg-type]
         some = entries(sample)[:2]
         cut = [entry(e.table.signature.metric, e.table.sentences[kept]) for e in some]
-        uncertainty = Uncertainty(Study(benchmark, settings), cut)
+        uncertainty = Draws(Study(benchmark, settings), cut)
         found.append([
             *uncertainty.intervals("edit", "system"), *uncertainty.intervals("edit", "sentence")
         ])  # fmt: skip
@@ -153,7 +153,7 @@ def test_a_system_that_nobody_judged_does_not_change_intervals(
 
 def test_tests_between_metrics(sample: Benchmark) -> None:
     study = Study(sample, Settings(resampling=Resampling(permutations=500)))
-    found = Uncertainty(study, entries(sample))
+    found = Draws(study, entries(sample))
     system, sentence = found.significance("edit", range(3))
     assert (system.test, sentence.test) == ("perm-systems", "paired-permutation")
     assert system.metrics == ("good", "noise", "flat")
@@ -164,7 +164,7 @@ def test_tests_between_metrics(sample: Benchmark) -> None:
     assert system.clusters[2] is None  # constant: no correlation, so no cluster
     assert sentence.clusters == (1, 2, 2)
     # The order of the metrics makes no difference.
-    turned = Uncertainty(study, entries(sample)[::-1])
+    turned = Draws(study, entries(sample)[::-1])
     assert turned.significance("edit", range(3))[1].clusters == (2, 2, 1)
 
 
@@ -177,7 +177,7 @@ def test_statistic_and_test_follow_the_settings(
     settings = Settings(
         resampling=Resampling(permutations=200), statistic=statistic, seed=3, cluster_test=swapped
     )
-    found = Uncertainty(Study(sample, settings), some)
+    found = Draws(Study(sample, settings), some)
     test = found.significance("edit", range(2))[0]
     human = sample.human_scores("trueskill")
     options = {"statistic": statistic, "permutations": 200, "seed": 3}
@@ -204,7 +204,7 @@ def test_soft_accuracy_is_tested_on_sentence_scores(
         cluster_test=swapped,
     )
     study, some = Study(sample, settings), entries(sample)
-    found = Uncertainty(study, some)
+    found = Draws(study, some)
     test = found.significance("edit", range(3))[0]
     wanted = study.human_differences("edit")
     assert wanted is not None
@@ -233,7 +233,7 @@ def test_differences_are_paired(sample: Benchmark, over: str) -> None:
     """A metric differs from itself by 0 in every draw; two metrics differ as their draws do."""
     good, noise, _ = entries(sample)
     how = Resampling(over=over, resamples=50, confidence=0.9)  # type: ignore[arg-type]
-    found = Uncertainty(
+    found = Draws(
         Study(sample, Settings(aggregate="mean", resampling=how)),
         [good, entry("again", good.table.sentences), noise],
     )
@@ -251,7 +251,7 @@ def test_differences_are_paired(sample: Benchmark, over: str) -> None:
     assert other.ci95[over] == interval(gaps, 0.9, float(observed))[0]  # type: ignore[index]
 
 
-def cut(benchmark: Benchmark, systems: int, sentences: int) -> Uncertainty:
+def cut(benchmark: Benchmark, systems: int, sentences: int) -> Draws:
     """Return the uncertainty of a good metric on the first systems and sentences."""
     corpus = benchmark.corpus
     names = corpus.names[:systems]
@@ -262,7 +262,7 @@ def cut(benchmark: Benchmark, systems: int, sentences: int) -> Uncertainty:
     kept = replace(benchmark, corpus=few, rankings={}, sample=False)
     table = entries(benchmark)[0].table.sentences[:systems, 1 : sentences + 1]  # nothing missing
     settings = Settings(aggregate="mean", resampling=Resampling(resamples=50))
-    return Uncertainty(Study(kept, settings), [entry("good", table)])
+    return Draws(Study(kept, settings), [entry("good", table)])
 
 
 def test_three_systems_have_no_interval(sample: Benchmark) -> None:

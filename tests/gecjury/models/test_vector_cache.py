@@ -35,7 +35,9 @@ def test_least_recently_used_goes_first_and_the_file_stays_small(tmp_path: Path)
     # A vector of 4,000 bytes needs one or two pages of 4,096 bytes.
     days = itertools.count(0, 86_400)
     path, limit = tmp_path / "v.sqlite", 24 * 4096
-    cache = VectorCache(path, limit, clock=lambda: float(next(days)))
+    cache = VectorCache(path)
+    cache.limit = limit
+    cache.clock = lambda: float(next(days))
     for number in range(40):
         cache.write({b"%d" % number: np.full(1000, number, dtype=np.float32)})
         assert set(cache.read([b"0"], 1000)) == {b"0"}

@@ -17,6 +17,7 @@ from gecjury.metaeval.settings import Settings
 from gecjury.report.audit import audit_sentences, audit_tables
 from gecjury.report.comparison import document
 from gecjury.report.page.page import comparison_page
+from gecjury.report.words import Answer
 from gecjury.stats.resampling import Resampling
 from tests.gecjury.metaeval.test_audit import SCORES, TOY, planted
 
@@ -53,7 +54,7 @@ def test_the_sentence_of_a_judge() -> None:
     # The longer correction always has one edit more, so both figures are from the same pairs.
     assert edits.intervals == longer.intervals
     low, high = (number(end) for end in longer.intervals["difference"])
-    size = f"{number(1 - longer.agreement.people)} ({low} to {high})"
+    size = f"{number(1 - longer.values['people'])} ({low} to {high})"
     assert dict(audit_sentences(comparison)) == {
         "m": f"m prefers more edits than people do by {size}, prefers longer text than people do "
         f"by {size}, could not be tested for its own model family (no such pair was judged), "
@@ -63,8 +64,8 @@ def test_the_sentence_of_a_judge() -> None:
     (table,) = audit_tables(comparison)
     cells = {row["what"]: row["value"] for row in table.rows}
     assert cells["bias for longer text (edit)"] == (
-        f"{number(1 - longer.agreement.people)} [{low}, {high}]: prefers it in 100.0% of 120 "
-        f"pairs, people in {100 * longer.agreement.people:.1f}%"
+        f"{number(1 - longer.values['people'])} [{low}, {high}]: prefers it in 100.0% of 120 "
+        f"pairs, people in {100 * longer.values['people']:.1f}%"
     )
     assert cells["bias for own family (edit)"] == "not measurable (no such pair)"
     assert table.notes == list(dict(audit_sentences(comparison)).values())
@@ -80,14 +81,14 @@ def test_without_intervals_no_bias_is_called_shown() -> None:
     # Metrics other than judges are not audited.
     silent = compared(TOY, SCORES, settings)
     assert (list(audit_tables(silent)), list(audit_sentences(silent))) == ([], [])
-    assert not {"biases", "audit_verdict"} & set(document(silent))
+    assert not {"biases", "audit_verdict"} & set(document(Answer(silent)))
 
 
 def test_json_and_page_of_an_audit() -> None:
     settings = Settings(resampling=Resampling(over="none"))
     panel = {"ordinal": 0.25, "interval": 0.5, "corrections": 6}
     comparison = compared(TOY, SCORES, settings, members=[MEMBER, SINGLE], panel=panel)
-    record = document(comparison)
+    record = document(Answer(comparison))
     (audit,) = record["audits"].values()
     assert audit["panel"] == panel
     assert set(audit["humans"]["edit"]) == {"accuracy", "ceiling", "with_invalid"}
@@ -99,7 +100,7 @@ def test_json_and_page_of_an_audit() -> None:
     (sentence,) = record["audit_verdict"].values()
     assert "flips 8.0% of the preferences of gpt-4o when reordered" in sentence
     assert "is a panel whose models agree with an α of 0.250" in sentence
-    page = comparison_page(comparison)
+    page = comparison_page(Answer(comparison), {})
     assert "Biases: preferences that people do not share" in page
     assert "own family" in page
-    assert 'id="audit"' not in comparison_page(compared(TOY, SCORES, settings))
+    assert 'id="audit"' not in comparison_page(Answer(compared(TOY, SCORES, settings)), {})

@@ -221,7 +221,7 @@ def test_columns_in_other_scripts_are_aligned(
     rows = [{"metric": name, "score": 0.5} for name in names]
     print_table([Column("metric"), Column("score")], rows, "table")
     out = capsys.readouterr().out
-    lines = [line for line in out.splitlines() if line.endswith("0.500 ")]
+    lines = [line for line in out.splitlines() if line.endswith("0.5000 ")]
     assert len(lines) == len(names)
     assert {width(line) for line in lines} == {width(lines[0])}
 
@@ -241,7 +241,7 @@ def test_very_long_cells_are_shortened_only_for_people(
 
 def test_small_p_values_are_not_printed_as_zero(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"p": value} for value in (0.0, 0.00004, 0.0001, 0.5, NAN, None)]
-    columns = [Column("p", digits=4, p_value=True)]
+    columns = [Column("p", digits=4)]
     print_table(columns, rows, "markdown")
     shown = [line.strip("| ") for line in capsys.readouterr().out.splitlines()[2:]]
     assert shown == ["< 0.0001", "< 0.0001", "0.0001", "0.5000", "–", "–"]
@@ -274,7 +274,7 @@ def test_people_see_the_verdict_first_and_only_the_main_columns(
     print_result(result, "markdown")
     assert capsys.readouterr().out == (
         "llm-s: a leads.  \n\n**Scores**\n\n| system | metric | score |\n|---|---|---:|\n"
-        "| a | llm-s | 0.500 |\n| b | llm-s | 0.250 |\n\nllm-s: a note  \n"
+        "| a | llm-s | 0.5000 |\n| b | llm-s | 0.2500 |\n\nllm-s: a note  \n"
     )
     print_result(result, "table")
     out = capsys.readouterr().out
@@ -283,7 +283,7 @@ def test_people_see_the_verdict_first_and_only_the_main_columns(
     assert out.index(" a ") < out.index(" b ")
     print_result(result, "table", verbose=True)
     out = capsys.readouterr().out
-    assert "seconds" in out
+    assert "   s " in out
     assert "\nllm-s|model=/models/a|v1\n" in out
     assert str(result).startswith("llm-s: a leads.\nScores\n")
 
@@ -309,7 +309,7 @@ def test_latex_tables_are_systems_by_metrics_with_the_best_in_bold(
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:7] == [
         "\\begin{tabular}{lr}", "\\toprule", "system & llm-s \\\\", "\\midrule",
-        "b & 0.250 \\\\", "a & \\textbf{0.500} \\\\",
+        "b & 0.2500 \\\\", "a & \\textbf{0.5000} \\\\",
     ]  # fmt: skip
     # Values that look equal are all best, unless all values of the column are equal.
     rows = [
@@ -320,6 +320,6 @@ def test_latex_tables_are_systems_by_metrics_with_the_best_in_bold(
     table = Table([Column(key) for key in ("system", "metric", "score")], rows)
     print_tables([crossed(table, "score")], None, "latex")
     assert capsys.readouterr().out.splitlines()[4:7] == [
-        "a & 0.100 & 1.000 \\\\", "b & \\textbf{0.300} & 1.000 \\\\",
-        "c & \\textbf{0.300} & 1.000 \\\\",
+        "a & 0.1000 & 1.0000 \\\\", "b & \\textbf{0.3000} & 1.0000 \\\\",
+        "c & \\textbf{0.3000} & 1.0000 \\\\",
     ]  # fmt: skip

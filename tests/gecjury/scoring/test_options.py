@@ -8,7 +8,8 @@ import pytest
 
 from gecjury.core.errors import MissingExtraError
 from gecjury.prompts import CRITERIA
-from gecjury.scoring.options import Option, options_of, short_names
+from gecjury.refbased.green import GREEN
+from gecjury.scoring.options import metric_options, short_names
 from gecjury.scoring.registry import METRICS, load, scorer_class
 
 
@@ -18,27 +19,24 @@ def test_every_option_of_every_metric_is_explained(name: str) -> None:
         scorer = load(name)
     except MissingExtraError as error:
         pytest.skip(str(error))
-    options = options_of(scorer)
-    assert [option.option for option in options if not option.meaning] == []
-    assert [option.option for option in options if not option.expected] == []
-    settings = {scorer.typed.get(key, key) for key in scorer.settings()}
-    assert {option.option for option in options} >= settings
+    options = metric_options(type(scorer))
+    assert [name for name, option in options.items() if not option.meaning] == []
+    assert [name for name, option in options.items() if not option.expected] == []
+    assert {option.path for option in options.values()} >= scorer.settings().keys()
 
 
 def test_options_of_a_metric() -> None:
-    by_name = {option.option: option for option in options_of(load("green"))}
-    # The default of n depends on the unit: 4 for words.
-    assert by_name["n"].default == 4
-    assert by_name["unit"] == Option(
-        "unit",
-        "word",
-        "word, char, line",
+    unit = metric_options(GREEN)["unit"]
+    assert (unit.default, unit.expected) == ("word", "word, char, line")
+    assert unit.meaning == (
         "word, char (white space at the ends of a text is left out), or line (all characters of "
-        "the line, as the authors' program counts them).",
+        "the line, as the authors' program counts them)."
     )
+    assert metric_options(GREEN)["n"].expected == "a whole number, 1 to 100 or none"
     # Options and their meanings come from base classes too, and entries may have several lines.
-    inherited = {option.option: option for option in options_of(load("sent-errant"))}
-    assert inherited["mode"].meaning.endswith("belongs to the token on its right).")
+    assert metric_options(scorer_class("sent-errant"))["mode"].meaning.endswith(
+        "belongs to the token on its right)."
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,6 +66,6 @@ def test_short_names_still_distinguish_metrics(labels: list[str], names: list[st
 
 @pytest.mark.parametrize("name", ["llm-s", "llm-e"])
 def test_the_meaning_of_a_criterion_lists_all_published_ones(name: str) -> None:
-    (criterion,) = (option for option in options_of(load(name)) if option.option == "criterion")
+    criterion = metric_options(scorer_class(name))["criterion"]
     values = re.split(r", | or ", criterion.meaning.rstrip(".").partition(": ")[2])
     assert tuple(values) == CRITERIA[scorer_class(name).wording_name]  # type: ignore[attr-defined]

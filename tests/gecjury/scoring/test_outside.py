@@ -42,7 +42,7 @@ def laid(tmp_path: Path, shell: Shell) -> Run:
 
 
 CREDIT = """
-from gecjury.benchmarks import load_benchmark
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.edits import Edit
 from gecjury.metaeval.edits.credit import credit_edits
 from gecjury.core.runtime import Runtime

@@ -90,9 +90,12 @@ def test_every_kind_of_option() -> None:
         ("green:zzz=1", "green has no option 'zzz': known: beta, n, unit"),
         ("green:beta", "'beta' is not `option=value`"),
         ("green:n=1,n=2", "option n is given twice"),
-        ("green:beta=high", "green: option beta: 'high' is not of the kind number"),
-        ("green:n=2.5", "green: option n: '2.5' is not of the kind whole number"),
-        ("green:unit=words", "'words' is not one of word, char, line; did you mean word?"),
+        ("green:beta=high", "green: beta='high': expected a number, 0 to 1e+100"),
+        ("green:n=2.5", "green: n='2.5': expected a whole number, 1 to 100 or none"),
+        (
+            "green:unit=words",
+            "green: unit='words': expected one of word, char, line; did you mean word?",
+        ),
     ],
 )
 def test_wrong_names_options_and_values(name: str, message: str) -> None:
@@ -105,14 +108,14 @@ def test_wrong_names_options_and_values(name: str, message: str) -> None:
     [{"beta": "x"}, {"beta": True}, {"beta": None}, {"n": 2.0}, {"n": True}, {"unit": 3}],
 )
 def test_wrong_values_in_python(options: dict[str, object]) -> None:
-    with pytest.raises(OptionError, match=r"green: option \w+: "):
+    with pytest.raises(OptionError, match=r"green: \w+="):
         load("green", **options)
 
 
 @pytest.mark.usefixtures("toys")
 def test_wrong_values_of_every_kind() -> None:
     for text in ("toy:flag=yes", "toy:limit=", "toy:kind=three"):
-        with pytest.raises(OptionError, match="toy: option"):
+        with pytest.raises(OptionError, match=r"toy: \w+='"):
             load(text)
     with pytest.raises(OptionError, match="toy: boom is no model"):
         load("toy:model=boom")

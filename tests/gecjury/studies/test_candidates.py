@@ -40,23 +40,29 @@ def test_the_choice_is_tested_on_held_out_sources() -> None:
     # Two metrics and four sources with one pair each: 2/4 and 3/4.
     right = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0]])
     agreed = Agreements(right, np.ones(4), np.zeros(2, np.int64))
-    choice = choose(agreed, folds=4, seed=3)
-    assert choice.accuracies.tolist() == [0.5, 0.75]
-    assert choice.best == 1
+    (first, second), choice = choose(agreed, ["a", "b"], folds=4, seed=3)
+    assert (first.accuracy, second.accuracy) == (0.5, 0.75)
+    assert choice.best == "b"
     # Without source 0, 1 or 3 the second is ahead (2 : 1, 2 : 1, 3 : 2); without source 2 both have
     # 2 of 3, and the first is chosen, which is wrong on it. Held out: (1 + 1 + 0 + 0) / 4.
-    assert choice.times.tolist() == [1, 3]
+    assert (first.chosen, second.chosen) == (1, 3)
     assert choice.held_out == 0.5
     assert choice.inflation == 0.25
     assert choice.gain == 0.0
-    assert choice.differences[0] == (0.0, 0.0)
-    assert "choosing inflates the figure by 0.250." in verdict(choice, ["a", "b"], 4)[1]
+    assert first.difference_ci95 == (0.0, 0.0)
+    first_sentence, second_sentence = verdict(choice, "a")
+    assert "choosing inflates the figure by 0.250." in first_sentence
+    assert "share the lead: 0.500" in second_sentence
+    worse = replace(choice, held_out=0.4, gain=-0.1, gain_ci95=(-0.15, -0.05))
+    told = verdict(worse, "a")[1]
+    assert "a leads: 0.500, 0.100 ahead of the choice" in told
+    assert "(paired 95%: 0.050 to 0.150), significant." in told
 
 
 def test_too_few_sources_for_the_folds_are_refused() -> None:
     agreed = Agreements(np.ones((2, 4)), np.ones(4), np.zeros(2, np.int64))
     with pytest.raises(OptionError, match="too few for 5 folds"):
-        choose(agreed, 5, 0)
+        choose(agreed, ["a", "b"], 5, 0)
 
 
 def test_equal_candidates_look_better_than_they_are() -> None:
@@ -65,8 +71,9 @@ def test_equal_candidates_look_better_than_they_are() -> None:
     gaps = []
     for _ in range(20):
         coins = rng.integers(0, 2, (30, 100)).astype(np.float64)
-        choice = choose(Agreements(coins, np.ones(100), np.zeros(30, np.int64)), 10, 0)
-        gaps.append((choice.accuracies[choice.best] - 0.5, choice.held_out - 0.5))
+        agreed = Agreements(coins, np.ones(100), np.zeros(30, np.int64))
+        _, choice = choose(agreed, [str(number) for number in range(30)], 10, 0)
+        gaps.append((choice.figure - 0.5, choice.held_out - 0.5))
     own, held_out = np.mean(gaps, axis=0)
     # The expected maximum of 30 normal deviates with sd .05 is .10; the mean of 20 has sd .011.
     assert own > 0.08
@@ -82,7 +89,7 @@ def test_accuracies_equal_those_of_compare_if_no_score_is_missing() -> None:
         by_sentence=replace(table.by_sentence, score=np.full(table.sentences.shape, np.nan)),
     )
     agreed = agreements(study, [table, nothing], benchmark.view)
-    (result,) = study.evaluate(table, [benchmark.view])
+    (result,) = study.evaluate(table)
     assert result.sentence is not None
     assert agreed.accuracies() == pytest.approx([result.sentence.accuracy, 0.5])
     assert agreed.missing.tolist() == [0, agreed.pairs.sum()]

@@ -15,7 +15,15 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.refbased.uot_errant.metric import UOTERRANT
-from gecjury.studies.analyses import Lambda, Map, best_variant, layout, short_type, type_norms
+from gecjury.studies.analyses import (
+    Lambda,
+    Map,
+    TypeNorm,
+    best_variant,
+    layout,
+    short_type,
+    type_norms,
+)
 from tests.shell import Shell
 
 pytest.importorskip("torch")
@@ -48,10 +56,10 @@ TYPES = ["VERB:TENSE", "VERB:TENSE", "PREP", "ADV", "PREP"]
 
 
 def test_norms_by_hand() -> None:
-    tense = {"type": "VERB:TENSE", "edits": 2, "mean": 9.0, "stdev": 4.0}
-    preposition = {"type": "PREP", "edits": 2, "mean": 10.0, "stdev": 0.0}
+    tense = TypeNorm("VERB:TENSE", 2, 9.0, 4.0)
+    preposition = TypeNorm("PREP", 2, 10.0, 0.0)
     assert type_norms(TYPES, VECTORS, 2) == [tense, preposition]
-    adverb = {"type": "ADV", "edits": 1, "mean": 1.0, "stdev": 0.0}
+    adverb = TypeNorm("ADV", 1, 1.0, 0.0)
     assert type_norms(TYPES, VECTORS, 1) == [adverb, tense, preposition]
     with pytest.raises(InputError, match="no error type occurs 3 times among 5 edits"):
         type_norms(TYPES, VECTORS, 3)
@@ -81,12 +89,7 @@ def test_vectors_of_all_edits(tiny_bert: Path, corpus: Corpus) -> None:
 
 
 def test_the_best_variant() -> None:
-    rows = [
-        {"step": 1, "pearson": 0.9, "spearman": 0.5},
-        {"step": 2, "pearson": 0.8996, "spearman": 0.6},
-        {"step": 3, "pearson": 0.899, "spearman": 0.7},
-    ]
-    assert best_variant(rows)["step"] == 2
+    assert best_variant([(0.9, 0.5), (0.8996, 0.6), (0.899, 0.7)]) == 1
 
 
 def test_steps() -> None:

@@ -14,7 +14,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
 from gecjury.report.tables import to_json
-from gecjury.studies.tune.trial import MEASURES, Judged, evaluate
+from gecjury.studies.tune.trial import MEASURES, Judged, measured
 from tests.shell import Shell
 
 
@@ -32,7 +32,7 @@ def test_a_value_and_its_figures() -> None:
         assert row["value"] == pytest.approx(np.mean(row["optima"]))
         assert row["spread"] == pytest.approx(np.std(row["optima"], ddof=1))
         scorers = [gecjury.load("green"), gecjury.load("green", beta=row["value"])]
-        usual, tuned = evaluate(scorers, Judged(study, "edit"), Runtime())
+        usual, tuned = measured(scorers, Judged(study, "edit"), Runtime())[:, 0]
         number = MEASURES.index(row["measure"])
         assert (row["default"], row["figure"]) == (usual[number], tuned[number])
     figures = [row["figure"] for row in result.rows()]

@@ -9,27 +9,20 @@ from gecjury.judges.replies.json_reader import read_objects
 pytestmark = pytest.mark.security
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"a":' * 20_000,
-        '{"a":[{"b":' * 10_000,
-        '{"a":' * 20_000 + "1" + "}" * 19_999,
-    ],
-)
-def test_unclosed_nested_objects_are_read_in_one_pass(text: str) -> None:
-    # Reading each of these again from every brace would exceed the work limit (`TooTangled`).
+@pytest.mark.parametrize("text", ['{"a":' * 20_000, '{"a":[{"b":' * 10_000])
+def test_unclosed_nested_objects_stay_within_the_work_limit(text: str) -> None:
+    # Reading each of these to its end from every brace would exceed it (`TooTangled`).
     objects, cut = read_objects(text)
     assert cut
     assert all(objects)
 
 
-@pytest.mark.parametrize("levels", [20, 21, 3_000])
-def test_only_the_innermost_twenty_levels_of_nested_objects_are_read(levels: int) -> None:
+@pytest.mark.parametrize("levels", [10, 11, 3_000])
+def test_only_the_innermost_ten_levels_of_nested_objects_are_read(levels: int) -> None:
     objects, cut = read_objects('{"a":' * levels + "7" + "}" * levels)
     assert (len(objects), cut) == (1, False)
     value: object = objects[0]
-    for _ in range(20):
+    for _ in range(10):
         assert isinstance(value, dict)
         (value,) = value["a"]
     assert value == 7

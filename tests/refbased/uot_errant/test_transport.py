@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.core.errors import OptionError
+from gecjury.refbased.uot_errant.metric import UOTERRANT
 from gecjury.refbased.uot_errant.transport import (
     Penalties,
     Problem,
@@ -220,7 +221,7 @@ def test_balanced_plan_moves_all_of_the_lighter_side() -> None:
 
 
 def test_penalties_must_be_positive() -> None:
-    with pytest.raises(OptionError, match="lambda1=0"):
-        Penalties(lambda1=0)
-    with pytest.raises(OptionError, match="epsilon=-1"):
-        Penalties(epsilon=-1)
+    with pytest.raises(OptionError, match="lambda1=0: expected more than 0"):
+        UOTERRANT(lambda1=0)
+    with pytest.raises(OptionError, match="epsilon=-1: expected more than 0"):
+        UOTERRANT(epsilon=-1)

@@ -7,10 +7,9 @@ import pytest
 from gecjury.refless.nets.features import (
     FOREIGN_PAIR_FEATURES,
     FOREIGN_SENTENCE_FEATURES,
+    FeatureTables,
     feature_names,
-    features_of,
     pair_features,
-    reading,
     sentence_features,
 )
 
@@ -58,7 +57,7 @@ def test_ends_and_scripts() -> None:
 
 def test_quality_reads_both_sides_in_every_language() -> None:
     for language in ("en", "ja"):
-        values = features_of(reading("quality"), [], (["a"], ["b"]), len, language)
+        values = FeatureTables([], (["a"], ["b"]), len, language).of("quality")
         assert values.shape == (1, len(feature_names("both", language)))
     both = len(FOREIGN_PAIR_FEATURES) + len(FOREIGN_SENTENCE_FEATURES)
     assert len(feature_names("both", "ja")) == both

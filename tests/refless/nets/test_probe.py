@@ -11,14 +11,14 @@ import pytest
 
 from gecjury import load
 from gecjury.core.errors import InputError
-from gecjury.core.runtime import Bar, Runtime, SilentProgress
+from gecjury.core.runtime import Bar, Progress, Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.models.encoder import forget
 from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.labelled import DetectionData
 from gecjury.refless.data.pairs import Correction, token_edits
 from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.nets.probe import KERNEL_FILE, plain_text
-from gecjury.refless.training.detection import DetectionData
 from gecjury.refless.training.recipe import Recipe
 from gecjury.refless.training.some import train_some
 from tests import tiny
@@ -91,7 +91,7 @@ def test_scores_do_not_depend_on_the_batch(trained: tuple[Path, Annotations]) ->
     assert open_bundle(str(trained[0])).pair_aspects == {"meaning", "quality"}
 
 
-class Counted(SilentProgress):
+class Counted(Progress):
     """Counts the texts that encoders read."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.rated_sets import split_by_source
-from gecjury.refless.nets.bundle import open_bundle
+from gecjury.refless.nets.bundle import Bundle, open_bundle
 from gecjury.refless.training.evaluation import best_share
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.some import train_some
@@ -45,6 +45,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "some"
 
 
+def with_shares(bundle: Bundle, shares: dict[str, float]) -> Bundle:
+    return replace(bundle, manifest=replace(bundle.manifest, shares=shares))
+
+
 def changed(folder: Path, place: Path, shares: dict[str, object]) -> Path:
     """Copy the models, with other shares."""
     import shutil
@@ -61,9 +65,9 @@ def test_the_prediction_is_the_weighted_mean_of_both(trained: Path, tmp_path: Pa
     bundle = open_bundle(str(trained))
     texts = tiny.sentences(12, 5)
     pairs = (tiny.sentences(12, 6), texts)
-    tuned = replace(bundle, probe=None, shares={}).predict(texts, pairs, RUNTIME)
-    fitted = replace(bundle, members=(), features={}, shares={}).predict(texts, pairs, RUNTIME)
-    mixed = replace(bundle, shares={"grammaticality": 0.3, "fluency": 0.0, "meaning": 1.0})
+    tuned = replace(with_shares(bundle, {}), probe=None).predict(texts, pairs, RUNTIME)
+    fitted = replace(with_shares(bundle, {}), members=()).predict(texts, pairs, RUNTIME)
+    mixed = with_shares(bundle, {"grammaticality": 0.3, "fluency": 0.0, "meaning": 1.0})
     found = mixed.predict(texts, pairs, RUNTIME)
     expected = 0.7 * tuned["grammaticality"] + 0.3 * fitted["grammaticality"]
     assert found["grammaticality"] == pytest.approx(expected, abs=1e-9)
@@ -110,8 +114,7 @@ def test_scores_and_signature_follow_the_shares(trained: Path, tmp_path: Path) -
 def test_only_the_regression_reads_sources(tmp_path: Path) -> None:
     tiny.encoder(tmp_path / "encoder")
     train_some(job(tmp_path, read_source=True))
-    bundle = open_bundle(str(tmp_path / "some"))
-    bundle = replace(bundle, shares=dict.fromkeys(ASPECTS, 0.5))
+    bundle = with_shares(open_bundle(str(tmp_path / "some")), dict.fromkeys(ASPECTS, 0.5))
     pairs = (["the cat", "a dog goes to school", "we"], ["the cat", "the cat", "a dog"])
     tuned, _ = bundle.parts([], pairs, RUNTIME)
     # One rating per pair. Models that read only the hypothesis rate equal hypotheses equally.

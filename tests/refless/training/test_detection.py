@@ -14,23 +14,29 @@ import torch
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.refless.data.labelled import LabelledSentence, LabelledText, read_labelled
+from gecjury.refless.data.labelled import (
+    DetectionData,
+    LabelledSentence,
+    LabelledText,
+    read_labelled,
+)
 from gecjury.refless.data.pairs import Correction, token_edits
 from gecjury.refless.nets.probe import plain_text
 from gecjury.refless.nets.regressor import load_tokenizer
 from gecjury.refless.training.detection import (
-    DetectionData,
+    DetectorJob,
     detection_scores,
     error_probabilities,
     joined_words,
     labelled_examples,
     run_detection,
+    train_detector,
     with_dev,
 )
-from gecjury.refless.training.detector import DetectorJob, train_detector
+from gecjury.refless.training.job import TrainingJob
 from gecjury.refless.training.recipe import DetectorRecipe, TrainSettings
 from gecjury.refless.training.trainer import losses
-from gecjury.refless.training.watching import History, Watch
+from gecjury.refless.training.watching import Watch
 from tests import tiny
 
 RUNTIME = Runtime(device="cpu")
@@ -192,7 +198,7 @@ def test_a_detector_is_learnt_kept_and_resumed(start: str, tmp_path: Path) -> No
     broken = job(start, tmp_path / "broken")
     with pytest.raises(RuntimeError, match="killed"):
         train_detector(replace(broken, drawn=stop))
-    assert list((broken.folder / "checkpoints").glob("checkpoint-*"))
+    assert list((broken.folder / "checkpoints" / "detector").glob("checkpoint-*"))
     assert train_detector(broken) == figures
     kept = "model.safetensors"
     assert (broken.folder / kept).read_bytes() == (whole.folder / kept).read_bytes()
@@ -226,13 +232,15 @@ def test_the_weights_of_a_step_depend_only_on_its_seed(start: str, tmp_path: Pat
     for before in (1, 2):
         torch.manual_seed(before)  # earlier draws in the process must not matter
         folder = tmp_path / str(before)
-        watch = Watch(History(folder / "history.json"))
-        figures = run_detection(start, folder, data, SETTINGS, RUNTIME, watch)
+        recipe = DetectorRecipe(start, settings=SETTINGS)
+        job = TrainingJob(recipe=recipe, folder=folder, runtime=RUNTIME)
+        watch = Watch(folder / "history.json")
+        place, figures = run_detection(job, data, watch)
         assert 0 <= figures["detection"] <= 1
-        weights = folder / "model" / "model.safetensors"
+        weights = Path(place) / "model.safetensors"
         found.append(weights.read_bytes())
         # A finished step is not trained again.
         written = weights.stat().st_mtime_ns
-        assert run_detection(start, folder, data, SETTINGS, RUNTIME, watch) == figures
+        assert run_detection(job, data, watch) == (place, figures)
         assert weights.stat().st_mtime_ns == written
     assert found[0] == found[1]

@@ -19,9 +19,9 @@ from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.nets.bundle import PACKAGED, bundle_identity, open_bundle
 from gecjury.refless.nets.features import (
+    FeatureTables,
     Linear,
     feature_names,
-    features_of,
     fit_features,
 )
 from gecjury.refless.training.recipe import Recipe
@@ -59,7 +59,9 @@ def test_ridge_regression_solves_the_normal_equations() -> None:
     split = split_by_source(data)
     fitted, chosen = fit_features(data, split, None, paired=True, within=2.0)
     linear, penalty = fitted["fluency"], chosen["fluency"]["penalty"]
-    table = features_of("both", data.outputs, (data.sources, data.outputs), None)
+    table = FeatureTables(data.outputs, (data.sources, data.outputs), None, paired=True).of(
+        "fluency"
+    )
     x = ((table - linear.mean) / linear.deviation)[split.train]
     y = data.ratings[split.train, 1] - data.ratings[split.train, 1].mean()
     groups = data.groups()[split.train]
@@ -135,7 +137,7 @@ def test_the_packaged_model_keeps_its_scores() -> None:
 
 def test_the_packaged_model_has_every_coefficient() -> None:
     bundle = open_bundle("features")
-    assert {len(linear.weights) for linear in bundle.features.values()} == {
+    assert {len(linear.weights) for linear in bundle.manifest.features.values()} == {
         len(feature_names("both"))
     }
     card = (PACKAGED["features"] / "README.md").read_text(encoding="utf-8")

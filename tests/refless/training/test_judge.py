@@ -16,7 +16,13 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.splits import split_sources
 from gecjury.models.origin import MANIFEST, taught_judge
 from gecjury.refless.data.annotations import QUALITY, Annotations, Scale
-from gecjury.refless.training.judge import JudgeJob, Lesson, answer_pieces, train_judge
+from gecjury.refless.training.judge import (
+    JudgeJob,
+    Lesson,
+    answer_pieces,
+    half_precision,
+    train_judge,
+)
 from gecjury.refless.training.recipe import JudgeRecipe, TrainSettings
 from gecjury.refless.training.trainer import (
     Answers,
@@ -150,6 +156,21 @@ def test_shares_are_the_probabilities_before_the_deciding_piece(tiny: Path) -> N
     ]
     assert list(answers.pieces) == digits
     np.testing.assert_allclose(got, last[digits].softmax(-1), atol=1e-5)
+
+
+def test_logits_have_32_bits_where_the_rest_has_16(tiny: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(tiny, dtype=torch.float32).eval()
+    inputs = AutoTokenizer.from_pretrained(tiny)(["some text"], return_tensors="pt")
+    logits = {}
+    for enabled in (False, True):
+        with torch.inference_mode(), half_precision(model, enabled):
+            logits[enabled] = model(**inputs).logits
+    assert logits[True].dtype == torch.float32
+    assert not torch.equal(logits[True], logits[True].bfloat16().float())
+    assert not torch.equal(logits[True], logits[False])
+    torch.testing.assert_close(logits[True], logits[False], rtol=0.05, atol=0.05)
 
 
 def test_rows_of_one_source_stay_together() -> None:

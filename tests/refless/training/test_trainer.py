@@ -17,6 +17,7 @@ from gecjury.refless.nets.regressor import load_model, load_tokenizer, padded, t
 from gecjury.refless.training import trainer
 from gecjury.refless.training.recipe import TrainSettings
 from gecjury.refless.training.trainer import EpochOrder, LearningTask, fit, losses
+from gecjury.refless.training.watching import HISTORY_FILE, Watch
 from tests import tiny
 
 RUNTIME = Runtime(device="cpu")
@@ -55,9 +56,9 @@ def run(
     torch.manual_seed(0)
     model = load_model(start, ("length", "other"))
     task = LearningTask(
-        model=model, tokenizer=tokenizer, examples=rated(tokenizer), evaluate=evaluate
+        name="x", model=model, tokenizer=tokenizer, examples=rated(tokenizer), evaluate=evaluate
     )
-    return fit(task, settings, folder, runtime)
+    return fit(task, settings, folder, runtime, Watch(folder / HISTORY_FILE))
 
 
 def test_too_little_memory_names_the_batch_that_fits(

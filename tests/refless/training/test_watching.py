@@ -17,7 +17,7 @@ from gecjury.refless.data.rated_sets import split_by_source
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import train_some
-from gecjury.refless.training.watching import HISTORY_FILE, History
+from gecjury.refless.training.watching import HISTORY_FILE, Watch
 from tests import tiny
 
 LOG = [
@@ -31,11 +31,11 @@ LOG = [
 
 def test_a_history_keeps_losses_dev_figures_and_the_best_epoch(tmp_path: Path) -> None:
     drawn: list[Any] = []
-    history = History(tmp_path / HISTORY_FILE, drawn.append)
+    history = Watch(tmp_path / HISTORY_FILE, drawn.append)
     history.note("seed-0", LOG[:2])
     history.note("seed-0", LOG)
     # A resumed run appends to the history of the killed one.
-    again = History(tmp_path / HISTORY_FILE)
+    again = Watch(tmp_path / HISTORY_FILE)
     again.note("seed-1", LOG[:2])
     found = json.loads((tmp_path / HISTORY_FILE).read_text())
     assert found["models"]["seed-0"] == {
@@ -54,7 +54,7 @@ def test_a_history_keeps_losses_dev_figures_and_the_best_epoch(tmp_path: Path) -
 def test_a_damaged_history_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / HISTORY_FILE).write_text(text)
     with pytest.raises(InputError, match=HISTORY_FILE):
-        History(tmp_path / HISTORY_FILE)
+        Watch(tmp_path / HISTORY_FILE)
 
 
 @pytest.fixture

@@ -106,7 +106,7 @@ QUOTED = [
 def test_quoted_cells_of_tab_separated_sentences_are_read_as_spreadsheets_do(
     text: str, cell: str
 ) -> None:
-    table = table_of(text, "f.txt", texts=True, breaks=True)
+    table = table_of(text, "f.txt", texts=True)
     assert (table.columns, table.rows[0]["a"]) == (("a", "b"), cell)
     (note,) = table.notes
     assert "in quotation marks, which are not part of the text" in note
@@ -130,7 +130,7 @@ def test_quoted_cells_of_tab_separated_sentences_are_read_as_spreadsheets_do(
     ],
 )
 def test_quotation_marks_of_other_tab_separated_sentences_are_text(text: str, note: str) -> None:
-    table = table_of(text, "f.tsv", texts=True, breaks=True)
+    table = table_of(text, "f.tsv", texts=True)
     rows = ["\t".join(row.cells.values()) for row in table.rows]
     assert rows == text.splitlines()[1:]
     assert [note in one for one in table.notes] == ([True] if note else [])
@@ -138,7 +138,7 @@ def test_quotation_marks_of_other_tab_separated_sentences_are_text(text: str, no
 
 def test_the_remedy_for_a_row_of_another_width_is_the_true_one() -> None:
     with pytest.raises(InputError, match=r"line 2: 1 cells; .* read as text, since a cell in line"):
-        table_of('a\tb\n"Dear "Ann"\nhi"\t1\n', "f.tsv", texts=True, breaks=True)
+        table_of('a\tb\n"Dear "Ann"\nhi"\t1\n', "f.tsv", texts=True)
     with pytest.raises(InputError, match=r"3 cells; .* must be its first and last characters"):
         table_of('a,b\n1, "2,3"\n', "f.csv", texts=True)
 
@@ -155,7 +155,7 @@ def test_tables_of_pythons_writer_are_read_back(
     rows = [tuple(c.replace("\t", " ") if "\n" in c else c for c in row) for row in rows]  # type: ignore[misc]  # two each
     out = io.StringIO()
     csv.writer(out, delimiter=separator, lineterminator="\n").writerows([("t0", "t1"), *rows])
-    table = table_of(out.getvalue(), "f", texts=True, breaks=True)
+    table = table_of(out.getvalue(), "f", texts=True)
     assert [tuple(row.cells.values()) for row in table.rows] == rows
     if any("\n" in cell for row in rows for cell in row):
         with pytest.raises(InputError, match="has a line break"):

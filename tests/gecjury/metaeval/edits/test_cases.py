@@ -16,18 +16,19 @@ from gecjury.cli import main
 from gecjury.core.errors import DataError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.metaeval.comparison import Trial, compare
+from gecjury.metaeval.comparison import checked, compare, plans
 from gecjury.metaeval.edits.cases import (
     annotator_pairs,
     baselines,
     edit_cases,
     unused_verdicts,
 )
-from gecjury.metaeval.edits.comparison import EditTasks, compare_edits, edit_tasks, plan_edits
+from gecjury.metaeval.edits.comparison import compare_edits, edit_metrics
 from gecjury.metaeval.edits.measures import edit_agreement
 from gecjury.metaeval.settings import Level, Settings
 from gecjury.report.comparison import document, tables
 from gecjury.report.tables import tables_text
+from gecjury.report.words import Answer
 from gecjury.stats.resampling import Resampling
 from tests.gecjury.metaeval.edits.test_credit import Many, Verdict
 
@@ -120,14 +121,14 @@ def test_annotators_are_compared_in_both_directions() -> None:
 
 
 def tried(*scorers: Any, level: Level = "edit") -> list[str]:
-    tasks = edit_tasks(scorers, benchmark(), Settings(level=level))
-    return [scorer.name for scorer in tasks.chosen]
+    chosen, _ = edit_metrics(scorers, benchmark(), Settings(level=level))
+    return [scorer.name for scorer in chosen]
 
 
 def test_every_metric_is_compared_with_the_verdicts() -> None:
     settings = Settings(level="edit", resampling=Resampling(resamples=20))
-    tasks = edit_tasks([Many(), Verdict()], benchmark(), settings)
-    found = compare_edits(tasks, benchmark(), Runtime(), settings)
+    study = checked(benchmark(), [Many(), Verdict()], settings)
+    found = compare_edits(study)
     assert found is not None
     assert found.missing == 0
     many, verdict = found.results
@@ -142,13 +143,13 @@ def test_every_metric_is_compared_with_the_verdicts() -> None:
     assert set(found.chance) == {"constant", "random", "same-edit"}
     assert found.chance["constant"].agreement.auc == 0.5
     assert "asked" in found.notes
-    assert compare_edits(EditTasks(), benchmark(), Runtime(), settings) is None
+    assert compare_edits(replace(study, edit_metrics=())) is None
 
 
 def test_a_comparison_at_edit_level_alone_is_shown(tmp_path: Path) -> None:
     found = compare(benchmark(), [Many(), Verdict()], Settings(level="edit"), score_files=tmp_path)
     assert found.tables == ()
-    many, verdict = document(found)["rows"]
+    many, verdict = document(Answer(found))["rows"]
     assert (many["human"], many["edit"]["credit"]) == ("edit", "leave-one-out")
     assert set(many["edit_by_credit"]) == {"leave-one-out"}
     assert {"auc", "average_precision", "average_precision_invalid", "accuracy", "balanced",
@@ -167,15 +168,14 @@ def test_a_comparison_at_edit_level_alone_is_shown(tmp_path: Path) -> None:
 
 def test_level_all_only_includes_cheap_credits() -> None:
     assert tried(Many(), Verdict(), level="all") == ["verdict"]
-    tasks = edit_tasks([Many(), Verdict()], benchmark(), Settings())
-    assert tasks.untried == ("toy",)
+    assert edit_metrics([Many(), Verdict()], benchmark(), Settings())[1] == ("toy",)
     assert tried(Verdict(), level="sentence") == []
-    assert edit_tasks([Verdict()], load_benchmark("sample"), Settings()) == EditTasks()
+    assert edit_metrics([Verdict()], load_benchmark("sample"), Settings()) == ((), ())
 
 
 def test_an_edit_level_without_verdicts_is_refused_before_any_scoring() -> None:
     with pytest.raises(DataError, match="no verdicts"):
-        edit_tasks([Many()], load_benchmark("sample"), Settings(level="edit"))
+        edit_metrics([Many()], load_benchmark("sample"), Settings(level="edit"))
 
 
 def test_a_dry_run_counts_the_requests_of_attribution() -> None:
@@ -187,9 +187,8 @@ def test_a_dry_run_counts_the_requests_of_attribution() -> None:
             return Plan(len(corpus), {"input": 0, "output": 0}, {})
 
     # First source XY, X, Y, ∅; second Y, ∅; third X, ∅.
-    found = Trial.of(benchmark(), [Paid(), Many()], Settings(level="edit")).plans()
+    found = plans(checked(benchmark(), [Paid(), Many()], Settings(level="edit")))
     assert [plan.requests for plan in found] == [8]
-    assert plan_edits(EditTasks(), benchmark(), Runtime()) == []
 
 
 def seeda(data_dir: Path, references: str = "official", systems: str = "all") -> Benchmark:

@@ -29,11 +29,11 @@ def test_auc_by_class() -> None:
     """Good: 3, 2, 0. FP1: 1. FP3: 2, and one without a score. Unlabelled cells do not count."""
     found = {name: agreement for name, agreement, _ in label_agreements(LABELS, SCORES, None)}
     assert list(found) == ["any", "FP1", "FP3"]
-    assert found["FP1"].auc == pytest.approx(2 / 3)
-    assert (found["FP1"].good, found["FP1"].bad, found["FP1"].missing) == (3, 1, 0)
-    assert found["FP3"].auc == pytest.approx(1.5 / 3)
-    assert (found["FP3"].good, found["FP3"].bad, found["FP3"].missing) == (3, 1, 1)
-    assert found["any"].auc == pytest.approx(3.5 / 6)
+    assert found["FP1"]["auc"] == pytest.approx(2 / 3)
+    assert (found["FP1"]["good"], found["FP1"]["bad"], found["FP1"]["missing"]) == (3, 1, 0)
+    assert found["FP3"]["auc"] == pytest.approx(1.5 / 3)
+    assert (found["FP3"]["good"], found["FP3"]["bad"], found["FP3"]["missing"]) == (3, 1, 1)
+    assert found["any"]["auc"] == pytest.approx(3.5 / 6)
 
 
 def test_a_source_drawn_twice_counts_its_corrections_twice() -> None:
@@ -48,7 +48,7 @@ def test_a_source_drawn_twice_counts_its_corrections_twice() -> None:
 def test_auc_is_undefined_if_nothing_is_scored() -> None:
     counts = np.ones((2, 5))
     for _, agreement, drawn in label_agreements(LABELS, np.full((2, 5), np.nan), counts):
-        assert np.isnan(agreement.auc)
+        assert np.isnan(agreement["auc"])
         assert np.isnan(drawn["auc"]).all()
 
 
@@ -61,6 +61,6 @@ def test_every_metric_and_class_has_a_row() -> None:
     table = load("changes").score_corpus(sample.corpus)
     found = compare_labels(study, [table])
     assert found is not None
-    rows = {row.human: row.agreement for row in found.rows if row.label == "changes"}
+    rows = {row.human: row.values for row in found.rows if row.label == "changes"}
     wanted = label_agreements(labels, table.sentences, None)
     assert rows == {name: agreement for name, agreement, _ in wanted}

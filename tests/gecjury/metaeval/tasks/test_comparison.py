@@ -58,7 +58,7 @@ def test_each_benchmark_is_compared_as_if_it_were_alone() -> None:
     assert [task.name for task in together.tasks] == [
         "first:system", "first:sentence", "second:system", "second:sentence",
     ]  # fmt: skip
-    assert row[2].value == alone.results[0].system.pearson
+    assert row[2].value == alone.results[0].system["pearson"]
     sentence = alone.results[0].sentence
     assert sentence is not None
     assert row[3].value == sentence.accuracy
@@ -153,9 +153,9 @@ def test_benchmarks_that_share_sources_are_drawn_together() -> None:
     other = replace(
         SECOND, corpus=SECOND.corpus.with_systems([*SECOND.corpus.names][:4]), name="others"
     )
-    trials = trial([SAMPLE, other]).trials
+    trials = trial([SAMPLE, other]).studies
     assert trial([SAMPLE, other]).groups == (("sample", "others"),)
-    whole, half = (trials[name].study.drawn_counts for name in ("sample", "others"))
+    whole, half = (trials[name].drawn_counts for name in ("sample", "others"))
     assert whole is not None
     assert half is not None
     assert (whole[:, LINES // 2 :] == half).all()
@@ -171,10 +171,10 @@ def test_document_and_verdict() -> None:
     assert record["comparisons"]["first"]["benchmark"] == "first"
     assert record["tasks"][0]["weight"] == 0.25
     assert record["average"][0]["tasks"]["second:system"]["state"] == "not applicable"
-    lead, tested, families = tasks_verdict(compared)
-    assert "has the highest average over 2 tasks of 1 benchmark:" in lead
-    assert "In tests over the tasks" in tested
-    assert "The best of each family" in families
+    lead, families = tasks_verdict(compared)
+    assert "leads: average over 2 tasks of 1 benchmark " in lead
+    assert "over the tasks of both)" in lead
+    assert families.startswith("Best of each family: ")
 
 
 def test_command_keeps_scores_by_benchmark_and_writes_a_page(

@@ -14,12 +14,11 @@ import pytest
 
 from gecjury.cli import main
 from gecjury.report.page.listed import tables_html
-from gecjury.report.page.page import report_page
 from gecjury.report.result import Result
 from gecjury.scoring.by_edit import HeatMap
 from gecjury.studies.explain import plan_table
 from tests import chromium
-from tests.gecjury.report.page.test_page import study_of
+from tests.gecjury.report.page.test_page import comparison_of, page_of
 
 pytestmark = [
     pytest.mark.browser,
@@ -109,7 +108,7 @@ def test_names_and_sentences_have_no_effect_on_either_page(
     evil = HOSTILE[kind]
     plan = HeatMap(evil, (evil, "b"), ("c", evil), np.array([[0.5, 0.1], [0.2, 0.0]]))
     pages = {
-        "report": report_page(*study_of(evil)),
+        "report": page_of(comparison_of(evil)),
         "plan": plan_page(plan, {"source": evil, evil: "x"}),
     }
     for name, text in pages.items():

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,16 +16,20 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.languages.language import language_of
+from gecjury.corpus.languages.language import ENGLISH, Language, language_of
 from gecjury.metaeval.cautions import Caution
+from gecjury.metaeval.comparison import compare as compare_metrics
 from gecjury.metaeval.result import Comparison
-from gecjury.metaeval.study import Study
+from gecjury.metaeval.settings import Settings
+from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.citations import address_of
+from gecjury.report.comparison import document
 from gecjury.report.page.browser import Part, mark_edits
 from gecjury.report.page.glossary import TERMS
 from gecjury.report.page.markup import render
-from gecjury.report.page.page import report_page
+from gecjury.report.page.page import comparison_page
 from gecjury.report.page.tables import PageTable, extents_of, significance_table
+from gecjury.report.words import Answer
 from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
@@ -76,12 +79,8 @@ def test_edits_are_marked_without_spaces_in_japanese() -> None:
 
 
 def test_texts_in_another_language_have_a_lang_attribute() -> None:
-    document, material = study_of("x")
-    assert ' lang="ja"' not in report_page(document, material)
-    benchmark = material.study.benchmark
-    corpus = replace(benchmark.corpus, language=JAPANESE)
-    japanese = Study(replace(benchmark, corpus=corpus))
-    page = report_page(document, replace(material, study=japanese))
+    assert ' lang="ja"' not in page_of(comparison_of("x"))
+    page = page_of(comparison_of("x", JAPANESE))
     for tag in ('<span class="text"', "<bdi", "<span"):
         assert f'{tag} lang="ja"' in page
     assert '<span class="tag" lang="en">unchanged</span>' in page
@@ -155,27 +154,17 @@ def check_accessible(page: str) -> None:
         assert attrs.get("role") == "img" or attrs.get("aria-hidden") == "true"
 
 
-@dataclass(frozen=True)
-class Material:
-    """The parts of a comparison that a page needs in addition to the document."""
-
-    study: Study
-    tables: Sequence[ScoreTable]
-    cautions: Sequence[Caution]
-
-
-def study_of(name: str) -> tuple[dict[str, Any], Comparison]:
-    """Return a study of three systems with one metric; a system and the metric have this name."""
+def comparison_of(name: str, language: Language = ENGLISH) -> Comparison:
+    """Return a comparison of three systems; a system and a metric have this name."""
     lines = {name: (SOURCE, "b"), "two": ("He goes home .", "b"), "three": ("He go home .", "c")}
     corpus = Corpus((SOURCE, "b"), {key: Version(text) for key, text in lines.items()},
-                    contexts=((EVIL, ""), ("", EVIL)))  # fmt: skip
+                    contexts=((EVIL, ""), ("", EVIL)), language=language)  # fmt: skip
     items = (RankedItem("1", 0, EVIL, ((name,), ("two",), ("three",)), (2, 1, 3)),)
-    human = {"edit": {"trueskill": {name: 1.0, "two": 2.0, "three": 0.0}}}
     benchmark = Benchmark(
         name=EVIL,
         corpus=corpus,
         rankings={"edit": items},
-        human=human,
+        human={"edit": {"trueskill": {name: 1.0, "two": 2.0, "three": 0.0}}},
         view="edit",
         systems=EVIL,
         system_sets={},
@@ -183,46 +172,24 @@ def study_of(name: str) -> tuple[dict[str, Any], Comparison]:
         sentence_ids=(0, 1),
         citation=EVIL,
         notes=(EVIL,),
-    )  # type: ignore[arg-type]  # a view by its name
-    study = Study(benchmark)
+    )
     scores = np.array([[0.1, 0.2], [0.3, 0.2], [0.2, float("nan")]])
-    signature = Signature(name, EVIL, {"x": EVIL})
-    table = ScoreTable(corpus.names, signature, Scores(scores), Scores(np.array([0.1, 0.3, 0.2])),
-                       Statistics(scores), corpus.system_prints)  # fmt: skip
-    document = {
-        "benchmark": EVIL, "sample": False, "human": "edit", "human_scores": {"edit": "trueskill"},
-        "systems": list(corpus.names), "sentences": 2, "references": EVIL,
-        "aggregate": "mean", "opponents": None, "seed": 0,
-        "ties": "half", "fingerprint": "f",
-        "rows": [{
-            "metric": name, "family": EVIL, "signature": str(signature), "human": "edit",
-            "system": {"pearson": 0.5, "spearman": float("nan"), "ci95": {}},
-            "sentence": None,
-            "scores": dict(zip(corpus.names, (0.1, 0.3, 0.2), strict=True)),
-            "seconds": 0.0, "missing": 1,
-            "edit": {"auc": 0.7},
-        }],
-        "human_values": {"edit": {name: 1.0, "two": 2.0, "three": 0.0}},
-        "ceiling": {}, "chance": {}, "caveats": [EVIL],
-        "ratings": [{"metric": EVIL, "family": EVIL, "aspect": EVIL, "pearson": 0.1}],
-        "segment": {
-            "rows": [{"metric": EVIL, "family": EVIL, "human": EVIL, "acc_eq": 0.5}],
-        },
-        "significance": [{
-            "human": "edit", "level": "system", "test": EVIL, "statistic": EVIL,
-            "metrics": [name, EVIL], "adjusted": [[None, 0.1], [0.1, None]], "values": [0.5, None],
-            "correction": EVIL, "resamples": 1, "clusters": [EVIL, EVIL],
-        }],
-        "audits": {str(signature): {"members": [{"cost": {"amount": 1, "currency": EVIL}}]}},
-        "uncertainty": {"over": EVIL, "resamples": EVIL, "seed": EVIL, "confidence": 0.95},
-    }  # fmt: skip
-    cautions = [Caution(EVIL, EVIL), Caution("Notes", EVIL)]
-    return document, cast(Comparison, Material(study, [table], cautions))
+    tables = [
+        ScoreTable(corpus.names, Signature(label, EVIL, {"x": EVIL}), Scores(scores),
+                   Scores(np.array([0.1, 0.3, 0.2])), Statistics(scores), corpus.system_prints)
+        for label in (name, f"{EVIL}2")
+    ]  # fmt: skip
+    return compare_metrics(benchmark, tables, Settings(aggregate="mean"))
+
+
+def page_of(comparison: Comparison) -> str:
+    answer = Answer(comparison)
+    return comparison_page(answer, document(answer))
 
 
 @pytest.mark.security
 def test_hostile_names_and_texts_stay_text() -> None:
-    page = report_page(*study_of(EVIL))
+    page = page_of(comparison_of(EVIL))
     check_self_contained(page)
     check_accessible(page)
     assert EVIL not in page
@@ -238,7 +205,7 @@ def test_hostile_names_and_texts_stay_text() -> None:
 @pytest.mark.security
 @pytest.mark.parametrize("name", ["N" * 30_000, "\"<&>'" * 3_000, "\u202e" * 6_000])
 def test_long_names_are_shortened(name: str) -> None:
-    page = report_page(*study_of(name))
+    page = page_of(comparison_of(name))
     check_self_contained(page)
     assert json.loads(re.findall(r'id="result">(.*?)</script>', page)[0])["systems"][0] == name
     seen = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.DOTALL)
@@ -247,35 +214,34 @@ def test_long_names_are_shortened(name: str) -> None:
 
 
 def test_cautions_are_visible_and_remarks_are_folded() -> None:
-    document, material = study_of("x")
-    cautions = [Caution("Notes", "a remark"), Caution("Few systems", "a caution")]
-    page = report_page(document, replace(material, cautions=tuple(cautions)))
+    cautions = (Caution("Notes", "a remark"), Caution("Few systems", "a caution"))
+    comparison = comparison_of("x")
+    page = page_of(replace(comparison, cautions=cautions))
     card = page.split("Read with care")[1].split("</div>")[0]
     shown, folded = card.split("<details>")
     assert "a caution." in shown
     assert "a remark." in folded
-    card = report_page(document, replace(material, cautions=(cautions[0],))).split(
-        "Read with care"
-    )[1]
+    card = page_of(replace(comparison, cautions=cautions[:1])).split("Read with care")[1]
     assert card.startswith("</h3><details>")
 
 
 def test_a_significant_difference_says_who_is_better() -> None:
-    test = {
-        "human": "edit", "level": "system", "test": "perm-both", "statistic": "pearson",
-        "metrics": ["a", "b", "c"], "values": [0.9, 0.5, None], "correction": "holm",
-        "resamples": 9999, "adjusted": [[None, 0.01, 0.2], [0.01, None, None], [0.2, None, None]],
-        "clusters": [1, 2, None],
-    }  # fmt: skip
-    table = significance_table(test, "By edits", 0.05)
+    names, nan = ("a", "b", "c"), float("nan")
+    adjusted = np.array([[nan, 0.01, 0.2], [0.01, nan, nan], [0.2, nan, nan]])
+    test = Significance(
+        "system", "perm-both", "pearson", names, np.array([0.9, 0.5, nan]), adjusted, adjusted,
+        (1, 2, None), 9999,
+    )  # fmt: skip
+    table = significance_table(test, names, "By edits", 0.05)
     assert shown(table) == [
         "a: |0.010 ▲|0.200|1",
         "b: 0.010 ▼||–|2",
         "c: 0.200|–||–",
     ]
     assert [cell.css for cell in table.rows[0][1]] == ["n", "n sig", "n", "n cluster"]
-    test["adjusted"] = [[None, 0.06, 0.4], [0.06, None, None], [0.4, None, None]]
-    first = significance_table(test, "By edits", 0.05)
+    weak = np.array([[nan, 0.06, 0.4], [0.06, nan, nan], [0.4, nan, nan]])
+    test = replace(test, adjusted=weak)
+    first = significance_table(test, names, "By edits", 0.05)
     assert "▲" not in "".join(shown(first))
     assert "System level, Pearson r: PERM-BOTH;" in first.caption
     assert first.heading == "By edits"
@@ -283,7 +249,7 @@ def test_a_significant_difference_says_who_is_better() -> None:
         "PERM-BOTH (Holm, 9\u202f999 resamples): significant differences extend to other sentences "
         "by these systems.",
     ]
-    wide = significance_table(test, "", 0.06)
+    wide = significance_table(test, names, "", 0.06)
     assert shown(wide)[0] == "a: |0.060 ▲|0.400|1"
     assert "(p ≤ 0.06)" in wide.caption
 
@@ -344,7 +310,7 @@ def test_a_failure_leaves_the_old_page(
     def fail(*_: object) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gecjury.report.page.page.report_page", fail)
+    monkeypatch.setattr("gecjury.report.page.page.render_page", fail)
     with pytest.raises((KeyboardInterrupt, SystemExit)):
         raise SystemExit(compare(path))
     assert path.read_text() == "old"

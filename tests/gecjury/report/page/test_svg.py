@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.report.figure import Figure
 from gecjury.report.page.svg import (
     MOST_DRAWN,
     MOST_NAMED,
@@ -21,12 +20,15 @@ from gecjury.report.page.svg import (
     text_width,
     ticks,
 )
+from gecjury.stats.figure import Figure
 
 NAMES = ("BART", "BERT-fuse", "GECToR-ens", "LM-Critic", "PIE", "REF-M", "Riken-Tohoku", "T5")
 
 
 def estimate(name: str, family: str, value: float, *bounds: float) -> Figure:
-    return Figure("sentence", "edit", name, family, "accuracy", value, *bounds)
+    low, high = bounds or (float("nan"), float("nan"))
+    about = {"metric": name, "family": family, "statistic": "accuracy"}
+    return Figure(**about, value=value, low=low, high=high)
 
 
 def parsed(svg: str) -> ElementTree.Element:

@@ -1,0 +1,164 @@
+"""The verdict: one place that words who leads, by how much, and how certain that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gecjury.core.arrays import FloatArray
+from gecjury.core.wording import listed, number, p_value
+
+# Values that look equal when rounded to three digits are not distinguished in words either.
+_SAME = 0.0005
+
+
+@dataclass(frozen=True)
+class PairedTests:
+    """Tests between every two of several metrics or systems, as verdicts and pages read them.
+
+    Attributes:
+        names: the metrics or systems.
+        adjusted: corrected p-values, N × N; NaN where there is none.
+        test: name of the test in running text; empty to leave it out.
+        level: the level of significance.
+    """
+
+    names: Sequence[str] = ()
+    adjusted: FloatArray | Sequence[Sequence[float | None]] = ()
+    test: str = ""
+    level: float = 0.05
+
+    def p(self, one: str, other: str) -> float | None:
+        """Return the corrected p-value of a difference; None if it was not tested."""
+        if one == other or not {one, other} <= set(self.names):
+            return None
+        value = self.adjusted[self.names.index(one)][self.names.index(other)]
+        return None if value is None or math.isnan(value) else float(value)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Metrics or systems ranked by one figure.
+
+    Attributes:
+        values: the figure of each, best first; those without one are left out.
+        what: the figure's name in a sentence; empty if the context says it.
+        digits: digits of the figure.
+        tests: tests between them.
+        intervals: interval of each figure.
+        paired: interval of the lead over another, by both names.
+        gaps: the lead over another by both names, where it is estimated from pairs and is not
+            the difference of the figures.
+        confidence: of the intervals.
+        same: figures that differ by less are equal.
+    """
+
+    values: Mapping[str, float]
+    what: str = ""
+    digits: int = 3
+    tests: PairedTests = PairedTests()
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    paired: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+    gaps: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    confidence: float = 0.95
+    same: float = _SAME
+
+    @property
+    def leaders(self) -> list[str]:
+        """The names whose figure is the best."""
+        best = next(iter(self.values.values()))
+        return [name for name, value in self.values.items() if abs(best - value) < self.same]
+
+    def figure(self, name: str) -> str:
+        """Return a figure in words, with its interval if there is one: `r 0.912`."""
+        text = f"{self.what} {number(self.values[name], self.digits)}".strip()
+        return text + self._range(self.intervals.get(name))
+
+    def ahead(self, first: str, second: str, named: str = "") -> str:
+        """Return by how much one is ahead of another, `0.021 ahead of green`.
+
+        Args:
+            named: what the other is called; its name by default.
+        """
+        difference = abs(self.values[first] - self.values[second])
+        gap = number(self.gaps.get((first, second), difference), self.digits)
+        paired = self._range(self._paired(first, second), "paired ")
+        return f"{gap} ahead of {named or second}{paired}"
+
+    def verdict(self) -> str:
+        """Return a sentence on who leads, by how much, and how certain that is.
+
+        Empty if nothing has a figure.
+        """
+        if not self.values:
+            return ""
+        (first, *others), leaders = self.values, self.leaders
+        if not others:
+            return f"{first}, the only one: {self.figure(first)}."
+        if len(leaders) > 1:
+            bounds = self._paired(*leaders) if len(leaders) == 2 else None
+            range_of_two = self._range(bounds, "paired ")
+            return f"{listed(leaders)} share the lead: {self.figure(first)}{range_of_two}."
+        return (
+            f"{first} leads: {self.figure(first)}, {self.ahead(first, others[0])}, "
+            f"{self.certainty(first, others)}."
+        )
+
+    def certainty(self, first: str, others: Sequence[str]) -> str:
+        """Return how certain a lead is: `not significant (p = 0.210, Holm), nor against green`.
+
+        Args:
+            first: the leader.
+            others: those behind it, the nearest first.
+        """
+        p_values = {name: self.tests.p(first, name) for name in others}
+        p, level = p_values[others[0]], self.tests.level
+        if p is None:
+            # A lead that is itself an estimate is judged by its interval instead of a test.
+            if (first, others[0]) not in self.gaps:
+                return "not tested"
+            low, high = self.paired[first, others[0]]
+            return "significant" if low > 0 or high < 0 else "not significant"
+        how = f"{p_value(p)}, {self.tests.test}" if self.tests.test else p_value(p)
+        if p <= level:
+            return f"significant ({how})"
+        # One that was not tested cannot be called worse.
+        level_with = [n for n, value in p_values.items() if value is None or value > level]
+        if len(level_with) == len(p_values) > 1:
+            return f"not significant ({how}), nor against any other"
+        more = f", nor against {listed(level_with[1:])}" if len(level_with) > 1 else ""
+        return f"not significant ({how}){more}"
+
+    def families(self, family_of: Mapping[str, str], words: Mapping[str, str]) -> str:
+        """Return how far apart the best of each family are; empty if there is one family.
+
+        Args:
+            family_of: the family of each name.
+            words: what families are called in a sentence.
+        """
+        best: dict[str, str] = {}
+        for name in self.values:
+            best.setdefault(family_of[name], name)
+        if len(best) < 2:
+            return ""
+        named = {name: f"{words.get(family, family)} {name}" for family, name in best.items()}
+        first, second, *others = named
+        value = f"{self.what} {number(self.values[first], self.digits)}".strip()
+        ahead = self.ahead(first, second, named[second])
+        text = f"{named[first]} ({value}) is {ahead}, {self.certainty(first, [second])}"
+        rest = [f"{named[n]} has {number(self.values[n], self.digits)}" for n in others]
+        return "; ".join([text, listed(rest)]) if rest else text
+
+    def _paired(self, first: str, second: str) -> tuple[float, float] | None:
+        bounds = self.paired.get((first, second))
+        if bounds is None and (other := self.paired.get((second, first))):
+            # The interval is that of the other's lead; this one is its mirror image.
+            bounds = -other[1], -other[0]
+        return bounds
+
+    def _range(self, bounds: tuple[float, float] | None, kind: str = "") -> str:
+        if bounds is None or any(map(math.isnan, bounds)):
+            return ""
+        low, high = (number(bound, self.digits) for bound in bounds)
+        return f" ({kind}{100 * self.confidence:g}%: {low} to {high})"
