@@ -11,7 +11,7 @@ import gecjury
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
-from gecjury.studies.diff.edited import edit_changes, most_frequent, moved_sentences, totals
+from gecjury.studies.systems.diff.edited import edit_changes, most_frequent, moved_sentences, totals
 
 SOURCES = ["a b c .", "d e f .", "a b g ."]
 

@@ -14,7 +14,7 @@ from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.files.reading import read_corpus
 from gecjury.report.tables import to_json
-from gecjury.studies.score import type_records
+from gecjury.studies.systems.score import type_records
 from tests.shell import FIXED, SOURCE, Shell
 
 

@@ -13,14 +13,14 @@ from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.stats.bootstrap import sentence_draws
 from gecjury.stats.counts import precision_recall_f
 from gecjury.stats.resampling import Resampling
-from gecjury.studies.diff.paired import (
+from gecjury.studies.systems.diff.paired import (
     metric_difference,
     outcomes_of,
     rate_difference,
     type_counts,
     type_differences,
 )
-from gecjury.studies.score import type_records
+from gecjury.studies.systems.score import type_records
 
 SOURCES = ["a b .", "c d .", "e f .", "g h .", "i j ."]
 REFERENCES = [

@@ -13,8 +13,8 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.system_tests import mixed_scores
 from gecjury.stats.permutation import approximate_randomisation, permutation_signs
 from gecjury.stats.resampling import Resampling
-from gecjury.studies.diff.paired import metric_difference
-from gecjury.studies.rank import Rank
+from gecjury.studies.systems.diff.paired import metric_difference
+from gecjury.studies.systems.rank import Rank
 
 # The annotators differ wherever both correct, so the choice of the reference matters.
 GOLD = """\

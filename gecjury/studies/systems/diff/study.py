@@ -26,8 +26,8 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.stats.permutation import holm
 from gecjury.stats.resampling import Resampling, check_resamples
-from gecjury.studies.diff.edited import edit_changes, most_frequent, moved_sentences, totals
-from gecjury.studies.diff.gate import (
+from gecjury.studies.systems.diff.edited import edit_changes, most_frequent, moved_sentences, totals
+from gecjury.studies.systems.diff.gate import (
     Gate,
     check_gate,
     figure_names,
@@ -35,7 +35,7 @@ from gecjury.studies.diff.gate import (
     judge_gate,
     parse_gate,
 )
-from gecjury.studies.diff.paired import (
+from gecjury.studies.systems.diff.paired import (
     RATES,
     Paired,
     metric_difference,
@@ -44,7 +44,7 @@ from gecjury.studies.diff.paired import (
     type_counts,
     type_differences,
 )
-from gecjury.studies.score import three_counts
+from gecjury.studies.systems.score import three_counts
 from gecjury.studies.study import Study, Takes, Work, function_of
 
 TypeLevels = Literal[0, 1, 2, 3]

@@ -31,7 +31,7 @@ from gecjury.stats.bootstrap import interval, sentence_draws
 from gecjury.stats.counts import ratio, wilson_interval
 from gecjury.stats.permutation import holm_matrix, rank_ranges, wmt_clusters
 from gecjury.stats.resampling import Resampling, check_resamples
-from gecjury.studies.rank import CERTAINTY, about_tests, standing
+from gecjury.studies.systems.rank import CERTAINTY, about_tests, standing
 from gecjury.studies.study import Need, Study, Takes, Work, function_of
 
 _PER = 1000

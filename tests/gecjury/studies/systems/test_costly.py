@@ -12,7 +12,7 @@ from gecjury.corpus.corpus import Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.languages.language import language_of
 from gecjury.scoring.registry import load
-from gecjury.studies.score import costly_sentences, costly_types
+from gecjury.studies.systems.score import costly_sentences, costly_types
 from tests.shell import Shell
 
 SOURCES = ["I likes cats .", "He go home .", "a b c <i>d</i> .", "It is so ."]

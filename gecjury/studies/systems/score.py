@@ -407,7 +407,7 @@ def costly_types(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def _ranked(scorers: Sequence[Scorer], tables: Sequence[ScoreTable]) -> list[dict[str, Any]]:
     """Return the records of `rank`, with intervals and tests if they can be computed."""
     from gecjury.stats.resampling import Resampling, check_resamples
-    from gecjury.studies.rank import Rank
+    from gecjury.studies.systems.rank import Rank
 
     points = tables[0].sentences.shape[1]
     if points > 1:
