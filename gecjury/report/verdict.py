@@ -93,7 +93,8 @@ class Ranked:
             return ""
         (first, *others), leaders = self.values, self.leaders
         if not self.directed:
-            return f"highest in {listed(leaders)}: {self.figure(first)} (this is no judgment)."
+            highest = f"highest in {listed(leaders)}: {self.figure(first)}"
+            return f"{highest}; the metric only describes outputs."
         if not others:
             return f"{first}, the only one: {self.figure(first)}."
         if len(leaders) > 1:
