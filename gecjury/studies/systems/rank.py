@@ -19,7 +19,7 @@ from gecjury.report.tables import crossed
 from gecjury.stats.ranking import Aggregate
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.study import Study, Work, function_of
-from gecjury.studies.systems.page import Systems, page_of
+from gecjury.studies.systems.page import Systems, opening_of, page_of
 from gecjury.studies.systems.ranking import (
     CERTAINTY,
     TEST,
@@ -125,6 +125,7 @@ class Rank(Study):
             int(any(one.unanswered for one in scored)),
             language=work.corpus.language.code,
             title=f"Ranking of {', '.join(work.corpus.names)}",
+            verdict=opening_of(rankings),
             rankings=tuple(rankings),
             work=work,
             scored=scored,

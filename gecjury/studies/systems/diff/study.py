@@ -44,7 +44,7 @@ from gecjury.studies.systems.diff.paired import (
     type_counts,
     type_differences,
 )
-from gecjury.studies.systems.score import three_counts
+from gecjury.studies.systems.parts import three_counts
 from gecjury.studies.study import Study, Takes, Work, function_of
 
 TypeLevels = Literal[0, 1, 2, 3]
