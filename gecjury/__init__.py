@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from gecjury.scoring import METRICS, ScoreTable, load
     from gecjury.scoring.given_scores import given_scores
     from gecjury.stats.resampling import Resampling
-    from gecjury.studies.systems.alarms import Alarms, alarms
     from gecjury.studies.attack import Attack, attack
     from gecjury.studies.compare import Compare, compare
-    from gecjury.studies.systems.diff import Diff, diff
     from gecjury.studies.estimate import Estimate, estimate
     from gecjury.studies.explain import Explain, explain
     from gecjury.studies.maege.study import Maege, maege
     from gecjury.studies.pick import Pick, pick
     from gecjury.studies.power import Power, power
+    from gecjury.studies.systems.alarms import Alarms, alarms
+    from gecjury.studies.systems.diff import Diff, diff
     from gecjury.studies.systems.rank import Rank, rank
     from gecjury.studies.systems.score import Score, score
     from gecjury.studies.tune.study import Tune, tune

@@ -190,7 +190,9 @@ def aggregated(table: ScoreTable, aggregate: Aggregate) -> Scores:
     if aggregate == "corpus":
         return table.by_system
     scores = aggregate_scores(aggregate, table.sentences, table.by_system.score)
-    return replace(table.by_sentence.mean(), score=scores) if aggregate == "mean" else Scores(scores)
+    return (
+        replace(table.by_sentence.mean(), score=scores) if aggregate == "mean" else Scores(scores)
+    )
 
 
 def measures(scores: Scores) -> dict[str, FloatArray]:

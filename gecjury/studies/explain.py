@@ -27,13 +27,13 @@ from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.by_edit import Explanation, HeatMap, edit_label
 from gecjury.scoring.registry import able
 from gecjury.scoring.scorer import Scorer
+from gecjury.studies.study import Need, Study, Takes, Work, function_of
 from gecjury.studies.systems.costly import (
     costly_sentences,
     costly_table,
     edits_as_read,
     one_line,
 )
-from gecjury.studies.study import Need, Study, Takes, Work, function_of
 
 
 @dataclass(frozen=True, kw_only=True)

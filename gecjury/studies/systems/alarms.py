@@ -234,7 +234,9 @@ class _Counts:
         ]
         words = [sum(any(map(str.isalnum, token)) for token in source) for source in sources]
         edits = [[len(line) for line in lines] for lines in counted]
-        return cls(good.names, np.array(changed, float), np.array(edits, float), np.array(words, float))
+        return cls(
+            good.names, np.array(changed, float), np.array(edits, float), np.array(words, float)
+        )
 
     def changed_by(self, system: str) -> int:
         """Return the number of sentences that a system changes."""

@@ -101,6 +101,8 @@ def page_of(
             tables=others,
             facts=facts,
             notes=result.notes,
-            signatures=list(dict.fromkeys(one.signature for one in result.rankings if one.signature)),
+            signatures=list(
+                dict.fromkeys(one.signature for one in result.rankings if one.signature)
+            ),
         )
     )

@@ -164,7 +164,10 @@ def part_table(key: str, parts: Sequence[Part]) -> Table:
         keys = ("system", "metric", key, "score", "precision", "recall", "units")
         return replace(table, columns=[Column(name) for name in keys], name="macro")
     if key == "type":
-        short = [{**row, "tp/fp/fn": three_counts(part.counts)} for row, part in zip(rows, parts, strict=True)]
+        short = [
+            {**row, "tp/fp/fn": three_counts(part.counts)}
+            for row, part in zip(rows, parts, strict=True)
+        ]
         keys = ("system", "metric", key, "tp/fp/fn", "precision", "recall", "f0.5")
         brief = replace(table, columns=[Column(name) for name in keys], rows=short)
         return replace(table, instead={"brief": brief})

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from gecjury.core.errors import OptionError
 from gecjury.core.settings import option
@@ -86,7 +86,9 @@ class Score(Study):
                     row["valid"] = valid
                 # JSON has the requested figures in the records, people see them in further tables.
                 for key, parts in asked.items():
-                    own = (part for part in parts if (part.system, part.metric) == (name, one.metric))
+                    own = (
+                        part for part in parts if (part.system, part.metric) == (name, one.metric)
+                    )
                     if numbers := {part.name: part.numbers for part in own}:
                         row["macro" if key == "over" else f"by_{key}"] = numbers
                 rows.append(row)
