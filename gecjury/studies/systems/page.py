@@ -33,7 +33,6 @@ class Systems(Result):
         work: the texts and metrics.
         scored: the scores of each metric.
         differences: figures on the differences of two systems.
-        sentences: sentences for the page, by group.
     """
 
     rankings: tuple[Ranking, ...] = field(kw_only=True)

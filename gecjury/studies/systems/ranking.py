@@ -119,9 +119,9 @@ class Ranking:
         """Yield remarks on numbers that are missing or equal."""
         if self.dropped:
             yield f"{self.metric}: {self.dropped} resampled scores are not defined and are left out"
-        if self.tests is not None and len({system.rank for system in self.systems}) == 1:
-            if len(self.systems) > 1:
-                yield f"{self.metric}: all systems have the same score: nothing to rank"
+        ranks = {system.rank for system in self.systems}
+        if self.tests is not None and len(self.systems) > 1 and len(ranks) == 1:
+            yield f"{self.metric}: all systems have the same score: nothing to rank"
 
     def significance(self) -> dict[str, Any]:
         """Return the p-values of all pairs for JSON."""

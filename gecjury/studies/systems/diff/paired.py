@@ -60,18 +60,29 @@ class Paired:
         """NEW minus OLD."""
         return self.new - self.old
 
-    def figures(self, metric: str, system: str) -> Iterator[Figure]:
-        """Yield the difference and its p.
+    def figures(self, metric: str, old: str, new: str, *, rate: bool) -> Iterator[Figure]:
+        """Yield the difference and its p, after the values of a rate.
 
         Args:
             metric: label of the metric, or name of the rate.
-            system: what the difference is between.
+            old: name of the OLD system.
+            new: name of the NEW system.
+            rate: whether it is a rate; the values of a metric are figures of its ranking.
         """
         low, high = self.interval
+        for name, value in ((old, self.old), (new, self.new)) if rate else ():
+            yield Figure(
+                level="score",
+                metric=metric,
+                system=name,
+                statistic=metric,
+                value=value,
+                n=self.sentences,
+            )
         difference = Figure(
             level="score",
             metric=metric,
-            system=system,
+            system=f"{new} − {old}",
             statistic="difference",
             value=self.difference,
             low=low,

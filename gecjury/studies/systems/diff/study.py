@@ -202,7 +202,7 @@ class Diff(Study):
         differences = [
             figure
             for name, one in figures.items()
-            for figure in one.figures(name, f"{new} − {old}")
+            for figure in one.figures(name, old, new, rate=name in rates)
         ]
         return Differences(
             tuple(shown),
