@@ -213,7 +213,8 @@ def rank_scores(
         OptionError: the resamples would not fit in memory.
     """
     lines, bounded = table.sentences.shape[1], how.over != "none"
-    bounds, dropped = {}, 0
+    bounds: Mapping[str, list[Interval]] = {}
+    dropped = 0
     if bounded:
         # The number of sentences in a resample is known only here.
         check_resamples(how.resamples, lines)

@@ -95,14 +95,14 @@ class Score(Study):
         notes = tuple(dict.fromkeys(note for one in tables for note in one.statistics.notes))
         columns = [Column(key) for key in ("system", "metric")]
         columns.append(Column("score", interval="ci95"))
-        parts = [key for key in ("precision", "recall") if any(key in row for row in rows)]
-        columns += [Column(key, interval=f"{key}_ci95") for key in parts]
+        shares = [key for key in ("precision", "recall") if any(key in row for row in rows)]
+        columns += [Column(key, interval=f"{key}_ci95") for key in shares]
         about = ["[low, high]: 95% bootstrap over sentences"] if how is _HOW else []
         signatures = [one.signature for one in rankings]
         main = Table(columns, rows, notes=[*about, *signatures, *notes], name="rows")
         # Papers show the scores alone.
         bare = replace(main, columns=[replace(column, interval="") for column in columns])
-        shown = [replace(main, instead={"latex": crossed(bare, *parts, "score")})]
+        shown = [replace(main, instead={"latex": crossed(bare, *shares, "score")})]
         if self.sentences:
             shown.append(_sentence_table(tables))
         shown += [part_table(key, parts) for key, parts in asked.items()]

@@ -88,7 +88,8 @@ def test_the_page_and_the_table(files: Shell) -> None:
     assert "&lt;i&gt;" in text
     assert 'a <mark class="wrong"><del>b</del> <ins>x</ins> ✗</mark> c' in text
     assert len(re.findall(r"<dd>m leads: [^<]*, not significant \(p = [^<]*</dd>", text)) == 2
-    assert len(re.findall(r"<td[^>]*>[^<]*<span class=\"ci\">", text)) == 4
+    # Scores by both metrics, precision and recall by one.
+    assert len(re.findall(r"<td class=\"n\">\S+ \[[^<]*\]", text)) == 8
     _, out, _ = files(*words, "--worst", "3")
     assert "Sentences that cost most" in out
     assert "[b→x]" in out
