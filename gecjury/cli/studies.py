@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from gecjury.studies.study import Read, Study
 
 STUDIES = {
-    "score": "gecjury.studies.score:Score",
-    "rank": "gecjury.studies.rank:Rank",
-    "diff": "gecjury.studies.diff:Diff",
-    "alarms": "gecjury.studies.alarms:Alarms",
+    "score": "gecjury.studies.systems.score:Score",
+    "rank": "gecjury.studies.systems.rank:Rank",
+    "diff": "gecjury.studies.systems.diff:Diff",
+    "alarms": "gecjury.studies.systems.alarms:Alarms",
     "explain": "gecjury.studies.explain:Explain",
     "compare": "gecjury.studies.compare:Compare",
     "demo": "gecjury.studies.compare:Demo",

@@ -336,7 +336,8 @@ def _figures(
 ) -> Iterator[Figure]:
     for name in LEVELS[level]:
         low, high = intervals.get(name, (math.nan, math.nan))
-        value = {"value": float(values[name]), "low": float(low), "high": float(high)}
+        value: dict[str, Any] = {"value": float(values[name])}
+        value |= {"low": float(low), "high": float(high)}
         yield Figure(level=level, statistic=name, **value, **{**about, **more})
 
 

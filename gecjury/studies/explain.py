@@ -27,8 +27,13 @@ from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.by_edit import Explanation, HeatMap, edit_label
 from gecjury.scoring.registry import able
 from gecjury.scoring.scorer import Scorer
-from gecjury.studies.score import costly_sentences, costly_table, edits_as_read, one_line
 from gecjury.studies.study import Need, Study, Takes, Work, function_of
+from gecjury.studies.systems.costly import (
+    costly_sentences,
+    costly_table,
+    edits_as_read,
+    one_line,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,13 +98,13 @@ class Explain(Study):
         shown, records, missing = list[Table](), list[dict[str, Any]](), False
         for sentence in costly_sentences([table], [scorer], corpus, self.worst):
             # Each line is explained as if it had been given alone.
-            line = one_line(corpus, sentence["line"] - 1)
+            line = one_line(corpus, sentence.line - 1)
             one = explained(scorer, line, work.runtime, self)
             missing = missing or one.missing
-            where = f"line {sentence['line']}"
+            where = f"line {sentence.line}"
             shown.append(replace(_sentence_table(one, corpus.language), title=where))
             shown += [replace(t, title=f"{where}, {t.title}") for t in self._tables(one)]
-            records.append({**sentence, **_facts(one)})
+            records.append({**sentence.row(), **_facts(one)})
         worst, notes = costly_table(records), table.statistics.notes
         return Result(
             (replace(worst, notes=[*worst.notes, *notes]), *shown),

@@ -24,8 +24,8 @@ from gecjury.scoring.registry import METRICS, load, load_all, scorer_class
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.studies.explain import Explain, explained
-from gecjury.studies.score import one_line
 from gecjury.studies.study import Work
+from gecjury.studies.systems.costly import one_line
 from gecjury.web.guards import Form, PageGuard, Refused, new_token, read_form
 from gecjury.web.pages import application, page
 

@@ -8,8 +8,8 @@ leaves incorrect ones; the edits that came and went; and the sentences that move
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import isnan
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
@@ -17,17 +17,26 @@ import numpy as np
 from gecjury.core.errors import IncompleteError, InputError, MissingExtraError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
-from gecjury.core.wording import number, p_value
+from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.tables import audit_tables
 from gecjury.scoring.by_edit import TypeLevel, whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
+from gecjury.scoring.system_tests import SystemTests
+from gecjury.stats.figure import Figure
 from gecjury.stats.permutation import holm
 from gecjury.stats.resampling import Resampling, check_resamples
-from gecjury.studies.diff.edited import edit_changes, most_frequent, moved_sentences, totals
-from gecjury.studies.diff.gate import (
+from gecjury.studies.study import Study, Takes, Work, function_of
+from gecjury.studies.systems.diff.edited import (
+    MovedSentence,
+    edit_changes,
+    most_frequent,
+    moved_sentences,
+    totals,
+)
+from gecjury.studies.systems.diff.gate import (
     Gate,
     check_gate,
     figure_names,
@@ -35,7 +44,7 @@ from gecjury.studies.diff.gate import (
     judge_gate,
     parse_gate,
 )
-from gecjury.studies.diff.paired import (
+from gecjury.studies.systems.diff.paired import (
     RATES,
     Paired,
     metric_difference,
@@ -44,14 +53,22 @@ from gecjury.studies.diff.paired import (
     type_counts,
     type_differences,
 )
-from gecjury.studies.score import three_counts
-from gecjury.studies.study import Study, Takes, Work, function_of
+from gecjury.studies.systems.page import Systems, opening_of, page_of
+from gecjury.studies.systems.parts import three_counts
+from gecjury.studies.systems.ranking import Ranking, ranking, settings_of_tests
 
 TypeLevels = Literal[0, 1, 2, 3]
 """The levels of `TypeLevel`, or 0 for no error types."""
 
 TRIPPED = 3
 """Exit status if a condition of `--fail-if` is true."""
+
+
+@dataclass(frozen=True, repr=False)
+class Differences(Systems):
+    """Two systems and their differences, with the sentences that moved most."""
+
+    moved: tuple[MovedSentence, ...] = field(kw_only=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +160,7 @@ class Diff(Study):
         notes = list(dict.fromkeys([*remarks, *about_scores, *about_edits]))
         # If no sentences are listed, their effects are not computed.
         shown_of = named if self.show else []
-        moved = [row for pair in shown_of for row in moved_sentences(*pair, corpus, self.show)]
+        moved = [one for pair in shown_of for one in moved_sentences(*pair, corpus, self.show)]
         gate = self._gate
         # Judged only now, since a gate may name any metric and rate.
         verdict = judge_gate(gate, figures_of(figures, _metric_names(work))) if gate else None
@@ -169,11 +186,7 @@ class Diff(Study):
             "edits": None,
             "moved": [],
             "uncertainty": {
-                "resamples": self.resampling.resamples,
-                "over": "sentences",
-                "permutations": self.resampling.permutations,
-                "seed": self.seed,
-                "confidence": self.resampling.confidence,
+                **settings_of_tests(self.resampling, self.seed),
                 "correction": "holm",
             },
         }
@@ -185,7 +198,13 @@ class Diff(Study):
         if verdict is not None:
             status, said = _judged(verdict, unscored)
             facts["gate"] = verdict
-        return Result(
+        rankings = tuple(self._ranking(*pair, metrics[pair[1].signature.label]) for pair in named)
+        differences = [
+            figure
+            for name, one in figures.items()
+            for figure in one.figures(name, old, new, rate=name in rates)
+        ]
+        return Differences(
             tuple(shown),
             facts,
             tuple(notes),
@@ -193,24 +212,54 @@ class Diff(Study):
             said,
             corpus.language.code,
             f"{new} against {old}",
-            verdict=tuple(self._verdict(metrics, old, new)),
+            verdict=opening_of(rankings),
+            rankings=rankings,
+            work=work,
+            scored=tables,
+            differences=tuple(differences),
+            moved=tuple(moved),
         )
 
-    def _verdict(self, metrics: Mapping[str, Paired], old: str, new: str) -> Iterator[str]:
-        """Yield a sentence per metric on whether NEW is better, by how much and how certainly."""
-        how = self.resampling
-        for label, one in metrics.items():
-            if isnan(one.p) or isnan(one.difference):
-                continue
-            significant = one.p <= how.level and one.difference != 0
-            low, high = (number(bound, 4) for bound in one.interval)
-            p = p_value(one.p, 4)
-            relation = _better(one) if significant else "not significantly different from"
-            yield (
-                f"{label}: {new} (NEW) is {relation} {old} (OLD): {number(one.new, 4)} "
-                f"against {number(one.old, 4)}, difference "
-                f"{number(one.difference, 4)} ({how.confidence:.0%}: {low} to {high}, {p})."
+    def html(self, result: Result) -> str:
+        """Return the comparison as one page, with the sentences that moved most."""
+        assert isinstance(result, Differences)
+        groups: dict[str, list[tuple[str, list[tuple[str, str]]]]] = {}
+        for one in result.moved:
+            about = f"line {one.line} · {number(one.old, 4)} → {number(one.new, 4)}"
+            texts = [("OLD", one.old_marked), ("NEW", one.new_marked)]
+            about += f" · effect {number(one.effect, 5)}"
+            groups.setdefault(one.metric, []).append((about, texts))
+        return page_of(result, "old and new", sentences=groups)
+
+    def _ranking(self, scorer: Scorer, table: ScoreTable, one: Paired) -> Ranking:
+        """Return the two systems by a metric, the better one first."""
+        old, new = table.systems
+        signature, lines = table.signature, table.sentences.shape[1]
+        numbers = {
+            name: (
+                Figure(
+                    level="score",
+                    metric=signature.label,
+                    family=signature.family,
+                    system=name,
+                    statistic="score",
+                    value=value,
+                    n=lines,
+                ),
             )
+            for name, value in ((old, one.old), (new, one.new))
+        }
+        p = np.array([[np.nan, one.p], [one.p, np.nan]])
+        tests = SystemTests.of(np.array([one.old, one.new]), p, self.resampling.level)
+        return ranking(
+            numbers,
+            tests,
+            self.resampling,
+            directed=scorer.directed,
+            paired={(new, old): one.interval},
+            metric=signature.label,
+            signature=str(signature),
+        )
 
     def _differences(
         self,
@@ -270,18 +319,16 @@ class Diff(Study):
             note = "F0.5; p (Holm): corrected over the types; with the corpus score's references"
             columns = [
                 Column("type"),
-                Column("old tp/fp/fn", value=lambda row: three_counts(row, "old_")),
-                Column("new tp/fp/fn", value=lambda row: three_counts(row, "new_")),
+                *(
+                    Column(f"{side} tp/fp/fn", value=partial(_three, side))
+                    for side in ("old", "new")
+                ),
                 *_bounded(3),
                 Column("adjusted"),
             ]
             title = f"By error type: {table.signature.label}"
             full = Table(columns, rows, title, [note], "types")
             yield replace(full, instead={"brief": _most_certain(full, self.show)})
-
-
-def _better(one: Paired) -> str:
-    return "better than" if one.difference > 0 else "worse than"
 
 
 def _bounded(digits: int) -> list[Column]:
@@ -308,6 +355,10 @@ def _most_certain(table: Table, show: int) -> Table:
         title += f" ({show} of {len(rows)}, the most certain differences)"
         rows = rows[:show]
     return replace(table, columns=columns, rows=rows, title=title)
+
+
+def _three(side: str, row: Record) -> str:
+    return three_counts([row[f"{side}_{key}"] for key in ("tp", "fp", "fn")])
 
 
 def _counts(side: str, counts: Any) -> dict[str, float]:
@@ -357,22 +408,22 @@ def _edit_tables(edits: Sequence[Record] | None, show: int) -> Iterator[Table]:
         yield Table(columns, rows, "The most frequent of them")
 
 
-def _moved_tables(moved: Sequence[Record], show: int) -> Iterator[Table]:
+def _moved_tables(moved: Sequence[MovedSentence], show: int) -> Iterator[Table]:
     """Yield all sentences for programs, and those of the first metric that moved most for people.
 
     The two corrections of a sentence are one below the other.
     """
-    yield Table((), moved, name="moved")
-    first = moved[0]["metric"]
-    of_first = [row for row in moved if row["metric"] == first]
+    yield Table((), [one.row() for one in moved], name="moved")
+    first = moved[0].metric
+    of_first = [one for one in moved if one.metric == first]
     rows: list[Record] = []
-    for row in sorted(of_first, key=lambda row: -abs(row["effect"]))[:show]:
-        about = {key: row[key] for key in ("line", "effect")}
-        for side, of_sentence in (("old", about), ("new", dict.fromkeys(about, ""))):
-            correction = {"score": row[side], "marked": row[f"{side}_marked"]}
-            rows.append({**of_sentence, "side": side.upper(), **correction})
-    columns = [Column("line"), Column("effect", digits=5), Column("side", " ")]
-    columns += [Column("score", digits=4), Column("marked", "correction")]
+    for one in sorted(of_first, key=lambda one: -abs(one.effect))[:show]:
+        about = {"line": one.line, "effect": one.effect}
+        rows.append({**about, "side": "OLD", "score": one.old, "marked": one.old_marked})
+        below = {"side": "NEW", "score": one.new, "marked": one.new_marked}
+        rows.append({**dict.fromkeys(about, ""), **below})
+    columns = [Column("line"), Column("effect"), Column("side", " ")]
+    columns += [Column("score"), Column("marked", "correction")]
     note = "effect: how much of NEW − OLD disappears without the sentence; edits as [old→new]"
     yield Table(columns, rows, f"Sentences that moved most: {first}", [note])
 

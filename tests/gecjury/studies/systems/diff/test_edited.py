@@ -11,7 +11,7 @@ import gecjury
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
-from gecjury.studies.diff.edited import edit_changes, most_frequent, moved_sentences, totals
+from gecjury.studies.systems.diff.edited import edit_changes, most_frequent, moved_sentences, totals
 
 SOURCES = ["a b c .", "d e f .", "a b g ."]
 
@@ -63,21 +63,21 @@ def test_the_effect_is_the_change_when_the_sentence_is_removed() -> None:
     table = scorer.score_corpus(corpus)
     moved = moved_sentences(scorer, table, corpus, 9)
     # The third sentence differs in a space only.
-    assert {each["line"] for each in moved} == {1, 2, 4}
-    signs = [each["effect"] > 0 for each in moved]
+    assert {each.line for each in moved} == {1, 2, 4}
+    signs = [each.effect > 0 for each in moved]
     assert signs == sorted(signs)
     whole = table.totals["new"] - table.totals["old"]
     for each in moved:
-        kept = [row for row in range(4) if row != each["line"] - 1]
+        kept = [row for row in range(4) if row != each.line - 1]
         totals = scorer.score(
             [OLD[row] for row in kept],
             {"old": [OLD[row] for row in kept], "new": [NEW[row] for row in kept]},
             [[lines[row] for row in kept] for lines in REFERENCES],
         ).totals
-        assert each["effect"] == pytest.approx(whole - (totals["new"] - totals["old"]))
-        assert each["old"] == table.sentences[0, each["line"] - 1]
-    assert next(each for each in moved if each["line"] == 1)["new_marked"] == "a [b→B] c d ."
-    down = [each["effect"] for each in moved_sentences(scorer, table, corpus, 1)]
+        assert each.effect == pytest.approx(whole - (totals["new"] - totals["old"]))
+        assert each.old == table.sentences[0, each.line - 1]
+    assert next(each for each in moved if each.line == 1).new_marked == "a [b→B] c d ."
+    down = [each.effect for each in moved_sentences(scorer, table, corpus, 1)]
     assert len(down) == 2
     assert down[0] < 0 < down[1]
 
@@ -95,13 +95,11 @@ def test_effects_do_not_depend_on_randomly_drawn_references() -> None:
     moved = moved_sentences(scorer, table, corpus, 15)
     assert len(moved) > 9
     for each in moved:
-        kept = [row for row in range(30) if row != each["line"] - 1]
+        kept = [row for row in range(30) if row != each.line - 1]
         part = [[lines[row] for row in kept] for lines in (words, new, one, two)]
         totals = scorer.score(part[0], {"old": part[0], "new": part[1]}, part[2:]).totals
         expected = whole - (totals["new"] - totals["old"])
-        assert each["effect"] == pytest.approx(
-            expected, abs=0.5 * max(abs(e["effect"]) for e in moved)
-        )
+        assert each.effect == pytest.approx(expected, abs=0.5 * max(abs(e.effect) for e in moved))
 
 
 def test_sentences_with_the_largest_effects_come_first() -> None:

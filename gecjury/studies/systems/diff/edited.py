@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -109,14 +110,37 @@ def _by_key(edits: Edits) -> dict[tuple[int, int, str], Edit]:
     return {(edit.start, edit.end, edit.correction): edit for edit in counted_edits(edits)}
 
 
+@dataclass(frozen=True, kw_only=True)
+class MovedSentence:
+    """A sentence that moved the difference of two systems by a metric.
+
+    Attributes:
+        line: its number, from 1.
+        effect: how much of NEW − OLD disappears without the sentence.
+        old: its score in OLD.
+        new: its score in NEW.
+        old_marked: the correction of OLD, with its edits as `[old→new]`.
+        new_marked: the correction of NEW.
+    """
+
+    metric: str
+    line: int
+    effect: float
+    old: float
+    new: float
+    source: str
+    old_marked: str
+    new_marked: str
+
+    def row(self) -> dict[str, Any]:
+        """Return its record for JSON."""
+        return dict(vars(self))
+
+
 def moved_sentences(
     scorer: Scorer, table: ScoreTable, corpus: Corpus, count: int
-) -> list[dict[str, Any]]:
+) -> list[MovedSentence]:
     """Return the sentences that lowered a metric's difference most, then those that raised it.
-
-    A record has the `metric`, the `line` from 1, its `effect` (how much of NEW − OLD disappears
-    without the sentence), the `old` and the `new` score, the `source`, and both corrections as
-    `old_marked` and `new_marked`, with their edits as `[old→new]`.
 
     Only the sentences with the largest differences of sentence scores are tried: five times
     `count`, but at least 200. Among equal differences, the longest sentences are tried first;
@@ -149,15 +173,15 @@ def moved_sentences(
     down = [pair for pair in order if pair[0] < 0][:count]
     up = [pair for pair in sorted(order, key=lambda e: (-e[0], e[1])) if pair[0] > 0][:count]
     return [
-        {
-            "metric": table.signature.label,
-            "line": row + 1,
-            "effect": effect,
-            "old": float(scores[0, row]),
-            "new": float(scores[1, row]),
-            "source": language.shown(corpus.sources[row]),
-            "old_marked": old.marked(corpus.sources[row], row, language),
-            "new_marked": new.marked(corpus.sources[row], row, language),
-        }
+        MovedSentence(
+            metric=table.signature.label,
+            line=row + 1,
+            effect=effect,
+            old=float(scores[0, row]),
+            new=float(scores[1, row]),
+            source=language.shown(corpus.sources[row]),
+            old_marked=old.marked(corpus.sources[row], row, language),
+            new_marked=new.marked(corpus.sources[row], row, language),
+        )
         for effect, row in (*down, *up)
     ]
