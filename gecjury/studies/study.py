@@ -379,8 +379,11 @@ def function_of(study: type[S]) -> StudyFunction[S]:
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=one.default)
         for name, one in options.items()
     ]
-    parameters = [*by_hand.parameters.values()][:-1]
-    run.__signature__ = by_hand.replace(parameters=[*parameters, *keywords])  # type: ignore[attr-defined]
+    parameters = dict(by_hand.parameters)
+    del parameters["values"]
+    kind = f"{study.__name__} | None"
+    parameters["settings"] = parameters["settings"].replace(annotation=kind)
+    run.__signature__ = by_hand.replace(parameters=[*parameters.values(), *keywords])  # type: ignore[attr-defined]
     run.__module__ = study.__module__
     run.__name__ = run.__qualname__ = study.__name__.lower()
     about = inspect.cleandoc(study.__doc__ or "").partition("\nAttributes:\n")[0].rstrip()
