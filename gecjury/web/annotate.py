@@ -5,11 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
-
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 
 from gecjury.core.wording import visible
 from gecjury.report.page.markup import lang_attribute
@@ -19,6 +16,10 @@ from gecjury.web.guards import Form, PageGuard, Refused, read_form
 from gecjury.web.pages import application, page, redirect
 from gecjury.web.study import AnnotationStudy, annotator_name
 from gecjury.web.tasks import checked_values, marked, questions
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
 
 _LONGEST_COMMENT = 2_000
 _MOST_PEOPLE = 1_000
@@ -209,6 +210,8 @@ def _judge(name: str, done: str = "") -> str:
 
 def _go(request: Request, address: str) -> Response:
     """Return a response that leads to an address: JSON for a script, a redirect for a form."""
+    from starlette.responses import JSONResponse
+
     if "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"next": address})
     return redirect(address)
