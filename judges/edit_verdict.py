@@ -25,7 +25,7 @@ from gecjury.judges.replies.forms import VALIDITY
 from gecjury.judges.showing import edits_of_pairs, marked, read_contexts
 from gecjury.prompts import Prompt
 from gecjury.scoring.by_edit import EditCase
-from gecjury.scoring.scorer import MeanScorer
+from gecjury.scoring.scorer import MeanScorer, setting
 from gecjury.scoring.scores import Plan, Statistics
 
 
@@ -47,7 +47,8 @@ class EditVerdict(Judge, MeanScorer):
     paper: ClassVar[str] = "this package"
     wording_name: ClassVar[str] = "edit-verdict"
     shows_edits: ClassVar[bool] = True
-    later_settings: ClassVar[frozenset[str]] = Judge.later_settings | {"criterion"}
+
+    criterion: str | None = setting(None, later=True)
 
     @property
     def example_verdict(self) -> Verdict:

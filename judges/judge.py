@@ -6,7 +6,7 @@ import statistics
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, Self
 
@@ -28,12 +28,9 @@ from gecjury.judges.backends.vllm import read_engine
 from gecjury.judges.own_wording import Examples, Verdict, read_criterion, read_examples, read_own
 from gecjury.judges.showing import extraction_parts
 from gecjury.prompts import CRITERIA, Prompt, read
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scorer import Scorer, setting
 from gecjury.scoring.scores import Plan, Statistics
 from gecjury.scoring.signature import Setting, Signature
-
-# Marks options that decide where a score is computed, never its value.
-_PLACE = {"place": True}
 
 
 @dataclass(frozen=True)
@@ -71,8 +68,7 @@ class Judge(Scorer):
     """
 
     family: ClassVar[str] = "judges"
-    must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
-    later_settings: ClassVar[frozenset[str]] = frozenset({"prompt", "examples", "reason", "effort"})
+    asks: ClassVar[bool] = True
     connect: ClassVar[Connect] = staticmethod(connect)
     wording_name: ClassVar[str]
     """The name of the prompt of the judge's own question."""
@@ -80,7 +76,7 @@ class Judge(Scorer):
     """True if prompts show edits, which depend on the tagger."""
 
     backend: str = "openai"
-    model: str | None = None
+    model: str | None = setting(None, names="model")
     base_url: str | None = field(default=None, repr=False)
     context: str = "corpus"
     scoring: Literal["argmax", "expected"] = "argmax"
@@ -90,13 +86,13 @@ class Judge(Scorer):
     seed: int = option(0, least=0)
     max_tokens: int | None = option(None, least=1)
     thinking: bool = False
-    effort: Effort = "auto"
+    effort: Effort = setting("auto", later=True)
     structured: Literal["auto", "schema", "text"] = "auto"
     tries: int = option(3, least=1)
-    engine: str | None = field(default=None, metadata=_PLACE)
-    prompt: str | None = None
-    examples: str | None = None
-    reason: bool = False
+    engine: str | None = setting(None, place=True)
+    prompt: str | None = setting(None, later=True)
+    examples: str | None = setting(None, later=True)
+    reason: bool = setting(False, later=True)
     criterion: str | None = None
 
     def __post_init__(self) -> None:
@@ -242,10 +238,8 @@ class Judge(Scorer):
 
     def settings(self) -> dict[str, Setting]:
         """Return all options that can change a score, with the values in effect."""
-        places = {f.name for f in fields(self) if f.metadata.get("place")}
-        values = {name: v for name, v in super().settings().items() if name not in places}
         # A key in the address is not a setting.
-        return values | {"base_url": self.address and public_address(self.address)}
+        return super().settings() | {"base_url": self.address and public_address(self.address)}
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """Return the prompt with its digest, a context file's digest, and the tagger of edits."""
@@ -334,11 +328,11 @@ class Judge(Scorer):
         object.__setattr__(judge, "connect", connect)
         return judge
 
-    def needs_all(self, systems: int) -> str:
+    def needs_all(self) -> str:
         """Return why all sentences are needed; neighbours and a file's lines belong to a corpus."""
         if self.context not in ("corpus", "none"):
             return f"context={self.context} shows neighbours in the corpus; use context=none"
-        return super().needs_all(systems)
+        return super().needs_all()
 
 
 _NAMED = 2

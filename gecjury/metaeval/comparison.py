@@ -55,6 +55,7 @@ from gecjury.metaeval.uncertainty import (
     drawn_differences,
 )
 from gecjury.scoring import registry
+from gecjury.scoring.abilities import plan_of
 from gecjury.scoring.options import short_names
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
@@ -164,7 +165,9 @@ def checked(
 def plans(study: Study) -> list[Plan]:
     """Return the requests that `compared` would send to paid services, without sending them."""
     corpus, runtime = study.benchmark.corpus, study.runtime
-    made = [metric.plan(corpus, runtime) for metric in study.metrics if isinstance(metric, Scorer)]
+    made = [
+        plan_of(metric, corpus, runtime) for metric in study.metrics if isinstance(metric, Scorer)
+    ]
     return [plan for plan in made if plan is not None] + plan_edits(study)
 
 

@@ -15,6 +15,7 @@ from itertools import combinations
 import numpy as np
 
 from gecjury.core.arrays import FloatArray, IntArray, blocks, draw_weights
+from gecjury.scoring.abilities import ChoosesReferences
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.stats.bootstrap import Interval, interval, sentence_draws
@@ -334,7 +335,10 @@ def mixed_scores(
     size, lines = len(groups[0]), table.statistics.values.shape[1]
     # A sentence of the second system is `lines` places after that of the first.
     picked = which * lines + draws
-    choices = [choice.values for choice in scorer.by_choice(table.statistics)]
+    statistics = table.statistics
+    choices = [statistics.values]
+    if isinstance(scorer, ChoosesReferences):
+        choices = [choice.values for choice in scorer.by_choice(statistics)]
     few = np.mean([scorer.corpus_scores(Statistics(values)).score for values in choices], axis=0)
     totals = np.empty((len(picked), len(groups)))
     for start in range(0, len(groups), _TOGETHER):

@@ -24,6 +24,7 @@ from gecjury.corpus.edits import MISSED, RIGHT, WRONG, Edits, marked_edits, near
 from gecjury.corpus.languages.language import Language
 from gecjury.metaeval.edits.attribution import Attribution, Method, attribute
 from gecjury.report.result import Column, Result, Table
+from gecjury.scoring.abilities import Explains
 from gecjury.scoring.by_edit import Explanation, HeatMap, edit_label
 from gecjury.scoring.registry import able
 from gecjury.scoring.scorer import Scorer
@@ -65,7 +66,7 @@ class Explain(Study):
         """Refuse a metric that cannot be explained, and more than one sentence."""
         scorer, corpus = work.scorer, work.corpus
         # Checked first: a metric that cannot be explained should not demand references.
-        shows_alignment(scorer, self.attribution)
+        check_explained(scorer, self.attribution)
         super().check(work)
         if len(corpus.systems) != 1 or (not self.worst and len(corpus) != 1):
             raise InputError(
@@ -193,20 +194,17 @@ class Explained:
         ]
 
 
-def shows_alignment(scorer: Scorer, attribution: Method | None = None) -> bool:
-    """Return whether a metric shows an alignment with the reference.
+def check_explained(scorer: Scorer, attribution: Method | None = None) -> None:
+    """Refuse a metric that shows no alignment, unless an attribution is requested.
 
     Raises:
-        OptionError: it does not, and no attribution is requested, which works with every metric.
+        OptionError: names the metrics that show one.
     """
-    if scorer.can("explain"):
-        return True
-    if attribution is not None:
-        return False
-    raise OptionError(
-        f"{scorer.name} shows no alignment; {', '.join(able('explain'))} do. Any metric can be "
-        "explained with --attribution remove, add or shapley"
-    )
+    if attribution is None and not isinstance(scorer, Explains):
+        raise OptionError(
+            f"{scorer.name} shows no alignment; {', '.join(able(Explains))} do. Any metric can be "
+            "explained with --attribution remove, add or shapley"
+        )
 
 
 def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explain) -> Explained:
@@ -221,7 +219,7 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
         OptionError: the metric shows no alignment, or its scores cannot be divided.
         InputError: a reference is needed, but there is none.
     """
-    alignment = shows_alignment(scorer, settings.attribution)
+    check_explained(scorer, settings.attribution)
     scorer.check(corpus)
     (hypothesis,) = corpus.systems.values()
     (source,) = corpus.sources
@@ -229,7 +227,7 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
     ((edits,),) = typed.systems.values()
     explanations: list[Explanation] = []
     chosen = shares = None
-    if alignment:
+    if isinstance(scorer, Explains):
         explanations = [
             scorer.explain(source, edits, theirs, runtime) for (theirs,) in typed.references
         ]

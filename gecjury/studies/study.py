@@ -20,9 +20,10 @@ from gecjury.core.runtime import Runtime
 from gecjury.core.settings import check, options_of, settings_from
 from gecjury.corpus.corpus import Corpus
 from gecjury.report.result import Result
+from gecjury.scoring.abilities import plan_of
 from gecjury.scoring.registry import Metric, load
 from gecjury.scoring.score_files import check_writable, score_with_files
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scorer import Scorer, check_new_texts
 from gecjury.scoring.scores import Plan, ScoreTable
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ class Study(ABC):
         """
         scorer = load(metric)
         if self.new_texts:
-            scorer.check_new_texts(self.new_texts)
+            check_new_texts(scorer, self.new_texts)
         return scorer
 
     def read(self, data: Data, runtime: Runtime, language: Language | None = None) -> Read:
@@ -257,7 +258,7 @@ class Study(ABC):
 
     def plans(self, work: Work) -> list[Plan]:
         """Return the requests that the metrics would send to services that may cost money."""
-        plans = (scorer.plan(corpus, work.runtime) for scorer, corpus in self.to_score(work))
+        plans = (plan_of(scorer, corpus, work.runtime) for scorer, corpus in self.to_score(work))
         return [plan for plan in plans if plan is not None]
 
     def to_score(self, work: Work) -> Iterator[tuple[Scorer, Corpus]]:

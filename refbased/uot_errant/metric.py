@@ -24,7 +24,7 @@ from gecjury.refbased.edit_metric import (
     distinct_corrections,
     words,
 )
-from gecjury.refbased.references import FirstBest, f_rule, wordless
+from gecjury.refbased.references import RunningRule, best_f, wordless
 from gecjury.refbased.uot_errant.transport import (
     Penalties,
     Problem,
@@ -267,14 +267,9 @@ class UOTERRANT(BestReference, TypedEditMetric):
         return _finite(plan) if sound else optimum
 
     @property
-    def rule(self) -> FirstBest:
+    def rule(self) -> RunningRule:
         """The rule that chooses by F, then more TP, fewer FP, fewer FN, as in ERRANT."""
-        square = self.beta * self.beta
-        return f_rule(self._keys, self.beta, (1 + square, 1.0, square))
-
-    def _keys(self, sums: FloatArray, counts: FloatArray) -> Sequence[FloatArray]:
-        score = np.round(self.scores_of(sums, "corpus").score, 12)
-        return (score, counts[..., 0], -counts[..., 1], -counts[..., 2])
+        return best_f(self.beta, clip=self.clip)
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """Return F, precision and recall of the mass transported and left; NaN without a plan."""

@@ -22,8 +22,8 @@ from gecjury.metaeval.edits.credit import credit_edits, credit_kind, plan_credit
 from gecjury.metaeval.edits.measures import EditAgreement, edit_agreement
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
-from gecjury.scoring.by_edit import EditJudge
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.abilities import CreditsEdits, EditJudge
+from gecjury.scoring.scorer import Scorer, check_new_texts
 from gecjury.scoring.scores import Plan
 
 # Measures of a metric that are also computed on the edits and verdicts of the ceiling.
@@ -131,7 +131,7 @@ def edit_metrics(
     asked = settings.level == "edit"
     if asked:
         for scorer in scorers:
-            scorer.check_new_texts("the edit level")
+            check_new_texts(scorer, "the edit level")
         benchmark.verdicts()
     if settings.level not in ("edit", "all") or not benchmark.has_verdicts:
         return (), ()
@@ -140,7 +140,7 @@ def edit_metrics(
     for scorer in scorers:
         if scorer.fixed:  # Credits need scores of texts without the edit.
             continue
-        cheap = scorer.can("credit") and "torch" not in scorer.packages
+        cheap = isinstance(scorer, CreditsEdits) and "torch" not in scorer.packages
         if asked or cheap or isinstance(scorer, EditJudge):
             credit_kind(scorer)
             chosen.append(scorer)

@@ -14,6 +14,7 @@ from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import MISSED, differing_spans, marked_edits, nearest_reference
 from gecjury.report.result import Column, Record, Table
+from gecjury.scoring.abilities import Explains, ReadsEdits
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.scoring.system_tests import scores_without
@@ -122,7 +123,7 @@ def judged(
     row = sentence.line - 1
     part = one_line(corpus.with_systems([sentence.system]), row)
     source = corpus.sources[row].split()
-    if scorer.can("explain"):
+    if isinstance(scorer, Explains):
         read = edits_as_read(scorer, part, runtime)
         ((own,),) = read.systems.values()
         others = [theirs for (theirs,) in read.references]
@@ -162,8 +163,8 @@ def edits_as_read(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> CorpusEdi
     """
     from gecjury.extraction.retyping import typed_corpus_edits
 
-    types, tagger = scorer.extraction or ("gold", "embedded")
-    return typed_corpus_edits(corpus, types, tagger, runtime)
+    read = scorer.extraction if isinstance(scorer, ReadsEdits) else ("gold", "embedded")
+    return typed_corpus_edits(corpus, *read, runtime)
 
 
 def one_line(corpus: Corpus, row: int) -> Corpus:

@@ -21,6 +21,7 @@ from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.tables import audit_tables
+from gecjury.scoring.abilities import ReadsEdits
 from gecjury.scoring.by_edit import TypeLevel, whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
@@ -385,8 +386,8 @@ def _edits(
 ) -> tuple[list[dict[str, Any]] | None, Sequence[str]]:
     """Return edits as extracted by the first metric over edits, else by the default tagger."""
     # Edits are extracted in the same way as by the metric that is printed above.
-    first = next((one.extraction for one in scorers if one.extraction), None)
-    _, tagger = first or ("auto", "embedded")
+    readers = (one.extraction for one in scorers if isinstance(one, ReadsEdits))
+    _, tagger = next(readers, ("auto", "embedded"))
     try:
         return edit_changes(corpus, runtime, tagger)
     except MissingExtraError as error:
