@@ -54,7 +54,6 @@ STUDIES = {
     "analyse edits": "gecjury.studies.analyses:Edits",
     "analyse scatter": "gecjury.studies.analyses:Scatter",
     "analyse lambda": "gecjury.studies.analyses:Lambda",
-    "analyse layers": "gecjury.studies.analyses:Layers",
     "pick": "gecjury.studies.pick:Pick",
     "power": "gecjury.studies.power:Power",
     "attack": "gecjury.studies.attack:Attack",

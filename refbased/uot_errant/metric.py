@@ -42,9 +42,7 @@ from gecjury.refbased.uot_errant.vectors import (
     Place,
     Tally,
     Vectorise,
-    all_texts,
     costs,
-    differences,
     edit_vectors,
     masses,
 )
@@ -305,30 +303,6 @@ class UOTERRANT(BestReference, TypedEditMetric):
         encoder = load_encoder(self.encoder_spec, runtime)
         vectors, _ = edit_vectors(sets, self.vectorise, encoder)
         return placed, np.concatenate(vectors)
-
-    def scores_by_layer(
-        self, corpus: Corpus, poolings: Sequence[Pooling], runtime: Runtime
-    ) -> FloatArray:
-        """Return sentence scores by each layer: poolings × layers × systems × sentences.
-
-        Every text is encoded once. The first layer is the one above the embeddings.
-
-        Raises:
-            OptionError: the metric has a `layer`.
-        """
-        if self.layer is not None:
-            raise OptionError(f"layer={self.layer}: all layers are tried; leave it out")
-        places = self.tally(corpus, runtime).distinct(range(len(corpus)))
-        sets = list(dict.fromkeys(edit_set for pair in places for edit_set in pair))
-        texts, distinct = all_texts(sets, self.vectorise)
-        tables = load_encoder(self.encoder_spec, runtime).layer_vectors(distinct, poolings)[:, 1:]
-        result = np.empty((*tables.shape[:2], len(corpus.systems), len(corpus)))
-        cells = list(np.ndindex(tables.shape[:2]))
-        for cell in runtime.track(cells, "trying layers", len(cells)):
-            vectors = differences(texts, distinct, tables[cell], self.vectorise)
-            problems = self.problems(list(places), dict(zip(sets, vectors, strict=True)))
-            result[cell] = best_scores(self, corpus, problems, list(places.values()))
-        return result
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
         """Return the share of an edit's mass that is transported; 0 for an edit without mass."""
