@@ -157,16 +157,17 @@ class EditVerdict(Judge, MeanScorer):
         return np.array([verdict for (verdict,) in verdicts]), report
 
     def _posed(self, cases: Sequence[EditCase], runtime: Runtime, model: Model) -> list[Question]:
-        wordings = {lang: self.wording(lang) for lang in {case.language for case in cases}}
-        turns = {
-            lang: example_turns(self, model, wordings[lang], lang, runtime) for lang in wordings
-        }
-        questions = []
-        for number, case in enumerate(cases):
-            wording, before = wordings[case.language], turns[case.language]
-            sheet = Sheet(VALIDITY, self._rendered(wording, case))
-            questions += pose(self, model, wording, sheet, number, before)
-        return questions
+        if not cases:
+            return []
+        language = cases[0].language  # all cases are of one corpus
+        wording = self.wording(language)
+        turns = example_turns(self, model, wording, language, runtime)
+        sheets = [Sheet(VALIDITY, self._rendered(wording, case)) for case in cases]
+        return [
+            question
+            for number, sheet in enumerate(sheets)
+            for question in pose(self, model, wording, sheet, number, turns)
+        ]
 
 
 def shown_edit(case: EditCase) -> dict[str, str]:

@@ -179,9 +179,9 @@ class Judge(Scorer):
                 f"-m {self.name}:base_url=http://HOST:PORT/v1,model=NAME, or {local}"
             )
         names = self.model.split("+")
-        backends = self._each("backend", self.backend, len(names))
+        backends = _for_each(self, "backend", self.backend, len(names))
         address = self.address or ""
-        urls = [address] if len(names) == 1 else self._each("base_url", address, len(names))
+        urls = [address] if len(names) == 1 else _for_each(self, "base_url", address, len(names))
         if self.engine and "vllm" not in backends:
             raise OptionError(f"{self.name}: engine={self.engine} is for backend=vllm")
         options = read_engine(self.engine) if self.engine else ()
@@ -216,26 +216,6 @@ class Judge(Scorer):
             shown = [text for group in whole.groups or () for text in group.texts]
             examples.refuse_leaks(corpus_texts(whole, systems=True) | {"correction": shown})
 
-    def notes(self) -> tuple[str, ...]:
-        """Return a note on a server that the command does not name."""
-        if (self.address or "") == (self.base_url or ""):
-            return ()
-        return (
-            f"{self.name}: requests go to {public_address(default_server())}, as "
-            f"${SERVER_VARIABLE} says; its replies are stored separately from OpenAI's",
-        )
-
-    def _each(self, name: str, text: str, count: int) -> list[str]:
-        parts = text.split("+")
-        if len(parts) == 1:
-            return parts * count
-        if len(parts) != count:
-            raise OptionError(
-                f"{self.name}: {name} names {len(parts)}, model {count}; give one for all models "
-                "or one for each, joined by +"
-            )
-        return parts
-
     def settings(self) -> dict[str, Setting]:
         """Return all options that can change a score, with the values in effect."""
         # A key in the address is not a setting.
@@ -243,23 +223,14 @@ class Judge(Scorer):
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """Return the prompt with its digest, a context file's digest, and the tagger of edits."""
-        return self._extra(ENGLISH)
-
-    def _extra(self, language: Language) -> dict[str, str]:
-        extra = {"prompt": self.wording(language).id}
-        if self.context not in ("corpus", "neighbours", "none"):
-            from gecjury.core.textfiles import read_lines
-            from gecjury.corpus.corpus import fingerprint
-
-            extra["context"] = fingerprint(read_lines(self.context))[:8]
-        return extra | (extraction_parts(language) if self.shows_edits else {})
+        return _prompt_parts(self, ENGLISH)
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """Return the signature, with the prompt and the tagger for the texts' language."""
         signature = super().signature(corpus, runtime)
         if corpus.language == ENGLISH:
             return signature
-        return replace(signature, extra={**signature.extra, **self._extra(corpus.language)})
+        return replace(signature, extra={**signature.extra, **_prompt_parts(self, corpus.language)})
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan:
         """Return requests, tokens and cost of what no stored reply answers yet."""
@@ -268,7 +239,7 @@ class Judge(Scorer):
     def plan_of(self, pose: Callable[[Model], list[Question]], runtime: Runtime) -> Plan:
         """Return the plan for the questions that are posed to each model."""
         plans = [plan_work(pose(m), m, runtime, self.tries - 1) for m in self.models()]
-        notes = self.notes() + tuple(
+        notes = _server_notes(self) + tuple(
             f"{model.name} reasons before it answers: hidden tokens are paid for as output. The "
             f"range assumes {least:,} to {most:,} of them per answer, which tokens.output and "
             "cost.amount leave out; --max-cost counts them"
@@ -319,7 +290,7 @@ class Judge(Scorer):
             for means in zip(*by_model, strict=True)
         ]
         audit, notes = merge_audits(audits, by_model)
-        notes = (*notes, *self.notes())
+        notes = (*notes, *_server_notes(self))
         return scores, Statistics(np.empty(0), None, {"audit": audit}, notes)
 
     def asking(self, connect: Connect) -> Self:
@@ -333,6 +304,40 @@ class Judge(Scorer):
         if self.context not in ("corpus", "none"):
             return f"context={self.context} shows neighbours in the corpus; use context=none"
         return super().needs_all()
+
+
+def _for_each(judge: Judge, name: str, text: str, count: int) -> list[str]:
+    """Return the parts of an option for each model; one part is for all of them."""
+    parts = text.split("+")
+    if len(parts) == 1:
+        return parts * count
+    if len(parts) != count:
+        raise OptionError(
+            f"{judge.name}: {name} names {len(parts)}, model {count}; give one for all models "
+            "or one for each, joined by +"
+        )
+    return parts
+
+
+def _server_notes(judge: Judge) -> tuple[str, ...]:
+    """Return a note on a server that the command does not name."""
+    if (judge.address or "") == (judge.base_url or ""):
+        return ()
+    return (
+        f"{judge.name}: requests go to {public_address(default_server())}, as "
+        f"${SERVER_VARIABLE} says; its replies are stored separately from OpenAI's",
+    )
+
+
+def _prompt_parts(judge: Judge, language: Language) -> dict[str, str]:
+    """Return what the signature says of prompt, context and edits."""
+    extra = {"prompt": judge.wording(language).id}
+    if judge.context not in ("corpus", "neighbours", "none"):
+        from gecjury.core.textfiles import read_lines
+        from gecjury.corpus.corpus import fingerprint
+
+        extra["context"] = fingerprint(read_lines(judge.context))[:8]
+    return extra | (extraction_parts(language) if judge.shows_edits else {})
 
 
 _NAMED = 2
