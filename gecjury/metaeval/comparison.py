@@ -27,7 +27,6 @@ from gecjury.metaeval.audit import judges_audits, measure_biases
 from gecjury.metaeval.cautions import cautions, check_scored, check_study, need_message
 from gecjury.metaeval.chance import in_levels, levels_of, sentence_table
 from gecjury.metaeval.edits.comparison import (
-    EditResult,
     compare_edits,
     edit_metrics,
     plan_edits,
@@ -226,7 +225,7 @@ def _compared(
     ratings, segments = rated_rows(study, tables, scores)
     labels = compare_labels(study, tables)
     if uncertainty is not None:
-        levels: dict[str, Sequence[_Row]] = {
+        levels: dict[str, Sequence[Row]] = {
             "ratings": ratings,
             "segment": segments,
             "edit": edits.results if edits else (),
@@ -281,9 +280,6 @@ def _tables(
                 raise
             failed[metric] = str(error)
     return tables
-
-
-_Row = Row | EditResult
 
 
 def _rounded(tables: Sequence[ScoreTable], results: Sequence[Result]) -> tuple[ScoreTable, ...]:
@@ -525,14 +521,13 @@ def _annotators(study: Study) -> dict[View, Annotators]:
     return annotators
 
 
-def _differences(study: Study, level: str, rows: Sequence[_Row]) -> Iterator[Difference]:
+def _differences(study: Study, level: str, rows: Sequence[Row]) -> Iterator[Difference]:
     """Yield differences of a level whose statistics were drawn only over sentences."""
-    groups: dict[tuple[str, int], list[_Row]] = {}
+    groups: dict[tuple[str, float], list[Row]] = {}
     for row in rows:
         if row.drawn and row.family not in ("chance", "humans"):
             # If credits are missing, other edits are drawn, and the draws are not paired.
-            cases = row.agreement.cases if isinstance(row, EditResult) else 0
-            groups.setdefault((row.human, cases), []).append(row)
+            groups.setdefault((row.human, row.values.get("cases", 0)), []).append(row)
     for (human, _), members in groups.items():
         # A statistic that is not defined on a benchmark is missing from some rows.
         names = [name for name in members[0].drawn if all(name in row.drawn for row in members)]
@@ -543,10 +538,7 @@ def _differences(study: Study, level: str, rows: Sequence[_Row]) -> Iterator[Dif
             {"sentences": Drawn(values, observed)},
             level,
             human,
-            [
-                f"{row.label} ({row.credit})" if isinstance(row, EditResult) else row.label
-                for row in members
-            ],
+            [row.name for row in members],
             figures,
             study.settings.resampling.confidence,
         )

@@ -130,6 +130,11 @@ class Row:
     clusters: Mapping[str, int | None] = field(default_factory=dict)
     drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
+    @property
+    def name(self) -> str:
+        """The name of the row in figures."""
+        return self.label
+
 
 @dataclass(frozen=True)
 class Study:
