@@ -59,6 +59,7 @@ from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.scoring.system_tests import Entry
+from gecjury.stats.grouped import window_correlations
 from gecjury.stats.resampling import Over, check_resamples
 
 _SIZES = (4, 8)  # of windows, in systems
@@ -548,7 +549,7 @@ def _windows(study: Study, results: Sequence[Result]) -> Iterator[WindowAgreemen
     names = study.benchmark.corpus.names
     for result in results:
         for size in _SIZES:
-            windows = study.windows(result.scores, result.view, size)
+            windows = window_correlations(study.human(result.view), result.scores, size)
             for start, (run, r, rho) in enumerate(windows, 1):
                 systems = tuple(names[index] for index in run)
                 yield WindowAgreement(result.label, result.view, size, start, systems, r, rho)
