@@ -36,6 +36,7 @@ LEVELS: Mapping[str, Sequence[str]] = {
     "rating": ("pearson", "spearman", "kendall", "within", "system_pearson", "system_spearman"),
     "segment": ("acc_eq", "acc_exact", "kendall", "pearson", "pdp", "epsilon"),
     "label": ("auc",),
+    "annotators": (*MEASURES, "accuracy", "relative"),
 }
 """Statistics by level, in the order in which tables show them."""
 
@@ -275,8 +276,8 @@ def _comparison_figures(comparison: Comparison) -> Iterator[Figure]:
         }
         about |= {"missing": result.missing if result.family != "chance" else 0}
         if comparison.settings.level in ("system", "all"):
-            cluster = result.system_cluster
-            yield from _figures("system", result.system, result.system_ci95, about, cluster=cluster)
+            about |= {"cluster": result.system_cluster}
+            yield from _figures("system", result.system, result.system_ci95, about)
         if comparison.settings.level in ("sentence", "all") and result.sentence is not None:
             about |= {"cluster": result.sentence_cluster, "n": result.sentence.pairs}
             values = {name: getattr(result.sentence, name) for name in LEVELS["sentence"]}
@@ -300,6 +301,16 @@ def _comparison_figures(comparison: Comparison) -> Iterator[Figure]:
             about = {"human": row.human, "metric": row.name, "family": row.family}
             about |= {"n": n, "missing": row.values["missing"]}
             yield from _figures(level, row.values, row.intervals, about)
+    for row in comparison.people:
+        about = {"human": row.human, "metric": row.label, "family": row.family}
+        for of, names, counted in (
+            ("system", MEASURES, "annotators"),
+            ("sentence", ("accuracy", "relative"), "judgments"),
+        ):
+            values = {name: row.values[name] for name in names}
+            about |= {"cluster": row.clusters[of], "n": row.values[counted]}
+            if row.values[counted]:
+                yield from _figures("annotators", values, row.intervals, about)
 
 
 def _figures(
@@ -307,13 +318,11 @@ def _figures(
     values: Mapping[str, float],
     intervals: Mapping[str, Interval],
     about: Mapping[str, Any],
-    **more: Any,
 ) -> Iterator[Figure]:
-    for name in LEVELS[level]:
-        low, high = intervals.get(name, (math.nan, math.nan))
-        value: dict[str, Any] = {"value": float(values[name])}
-        value |= {"low": float(low), "high": float(high)}
-        yield Figure(level=level, statistic=name, **value, **{**about, **more})
+    for name in (name for name in LEVELS[level] if name in values):
+        low, high = map(float, intervals.get(name, (math.nan, math.nan)))
+        value = float(values[name])
+        yield Figure(level=level, statistic=name, value=value, low=low, high=high, **about)
 
 
 def sentence_key(statistic: str) -> str:
