@@ -25,7 +25,6 @@ from gecjury.scoring.by_edit import TypeLevel, whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.scoring.system_tests import SystemTests
-from gecjury.stats.figure import Figure
 from gecjury.stats.permutation import holm
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.study import Study, Takes, Work, function_of
@@ -55,7 +54,7 @@ from gecjury.studies.systems.diff.paired import (
 )
 from gecjury.studies.systems.page import Systems, opening_of, page_of
 from gecjury.studies.systems.parts import three_counts
-from gecjury.studies.systems.ranking import Ranking, ranking, settings_of_tests
+from gecjury.studies.systems.ranking import Ranking, rank_scores, settings_of_tests
 
 TypeLevels = Literal[0, 1, 2, 3]
 """The levels of `TypeLevel`, or 0 for no error types."""
@@ -234,31 +233,14 @@ class Diff(Study):
     def _ranking(self, scorer: Scorer, table: ScoreTable, one: Paired) -> Ranking:
         """Return the two systems by a metric, the better one first."""
         old, new = table.systems
-        signature, lines = table.signature, table.sentences.shape[1]
-        numbers = {
-            name: (
-                Figure(
-                    level="score",
-                    metric=signature.label,
-                    family=signature.family,
-                    system=name,
-                    statistic="score",
-                    value=value,
-                    n=lines,
-                ),
-            )
-            for name, value in ((old, one.old), (new, one.new))
-        }
         p = np.array([[np.nan, one.p], [one.p, np.nan]])
-        tests = SystemTests.of(np.array([one.old, one.new]), p, self.resampling.level)
-        return ranking(
-            numbers,
-            tests,
-            self.resampling,
-            directed=scorer.directed,
+        how = self.resampling
+        return rank_scores(
+            scorer,
+            table,
+            replace(how, over="none"),
+            tests=SystemTests.of(np.array([one.old, one.new]), p, how.level),
             paired={(new, old): one.interval},
-            metric=signature.label,
-            signature=str(signature),
         )
 
     def _differences(
