@@ -30,8 +30,8 @@ from gecjury.stats.bootstrap import interval, sentence_draws
 from gecjury.stats.counts import ratio, wilson_interval
 from gecjury.stats.figure import Figure
 from gecjury.stats.resampling import Resampling, check_resamples
-from gecjury.studies.study import Need, Study, Takes, Work, function_of
-from gecjury.studies.systems.page import Systems, opening_of, page_of
+from gecjury.studies.study import Need, Takes, Work, function_of
+from gecjury.studies.systems.page import Systems, SystemsStudy, opening_of
 from gecjury.studies.systems.ranking import (
     CERTAINTY,
     Ranking,
@@ -44,7 +44,7 @@ _PER = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Alarms(Study):
+class Alarms(SystemsStudy):
     """False alarms: how often systems change text that needs no change.
 
     Attributes:
@@ -139,14 +139,10 @@ class Alarms(Study):
             language=good.language.code,
             title=f"False alarms on good text{work.named}",
             verdict=verdict,
+            kicker="false alarms",
             rankings=(ranked,),
             work=replace(work, data=good),
         )
-
-    def html(self, result: Result) -> str:
-        """Return the alarms as one page, with the changed sentences of each system."""
-        assert isinstance(result, Systems)
-        return page_of(result, "false alarms")
 
     def _ranked(self, systems: Sequence[str], counts: _Counts) -> Ranking:
         """Return the systems, the fewest alarms first."""

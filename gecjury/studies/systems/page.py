@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from gecjury.report.result import Result
 from gecjury.report.verdict import opening
 from gecjury.scoring.by_edit import TypeLevel
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.figure import Figure
-from gecjury.studies.study import Work
+from gecjury.studies.study import Study, Work
 from gecjury.studies.systems.ranking import Ranking
 
-if TYPE_CHECKING:
-    from gecjury.report.page.listed import Sentences
-
+Sentences = Mapping[str, Sequence[tuple[str, Sequence[tuple[str, str]]]]]
+"""Sentences by group: a line on each, and its versions by name, with their edits marked."""
 USUAL_LEVEL: TypeLevel = 2
 """How error types are distinguished on the page."""
 USUAL_WORST = 5
@@ -32,17 +30,30 @@ class Systems(Result):
         rankings: the systems by each metric.
         work: the texts and metrics.
         scored: the scores of each metric.
+        kicker: a word on what the page shows.
         differences: figures on the differences of two systems.
+        sentences_on_page: sentences for the page; by default those that cost most.
     """
 
     rankings: tuple[Ranking, ...] = field(kw_only=True)
     work: Work = field(kw_only=True)
+    kicker: str = field(kw_only=True)
     scored: tuple[ScoreTable, ...] = field(default=(), kw_only=True)
     differences: tuple[Figure, ...] = field(default=(), kw_only=True)
+    sentences_on_page: Sentences | None = field(default=None, kw_only=True)
 
     def figures(self) -> list[Figure]:
         """Return the numbers of every system, then the differences."""
         return [*(f for one in self.rankings for f in one.figures()), *self.differences]
+
+
+class SystemsStudy(Study):
+    """A study whose result is written as the page of systems."""
+
+    def html(self, result: Result) -> str:
+        """Return the result as one page, with the sentences that matter most."""
+        assert isinstance(result, Systems)
+        return page_of(result)
 
 
 def opening_of(rankings: Sequence[Ranking]) -> tuple[str, ...]:
@@ -50,20 +61,12 @@ def opening_of(rankings: Sequence[Ranking]) -> tuple[str, ...]:
     return opening({one.metric: one.lead for one in rankings})
 
 
-def page_of(
-    result: Systems,
-    kicker: str,
-    level: TypeLevel = USUAL_LEVEL,
-    worst: int = USUAL_WORST,
-    sentences: Sentences | None = None,
-) -> str:
+def page_of(result: Systems, level: TypeLevel = USUAL_LEVEL, worst: int = USUAL_WORST) -> str:
     """Return a result as one page: who leads, then scores, error types, sentences and the rest.
 
     Args:
-        kicker: a word on what the page shows.
         level: how error types are distinguished.
         worst: number of the costliest sentences of each metric and system.
-        sentences: shown instead of the costliest ones.
     """
     # Imported here: most results are never written as a page.
     from gecjury.report.page.listed import SystemsPage, systems_html
@@ -72,6 +75,7 @@ def page_of(
 
     corpus, scored = result.work.corpus, result.scored
     main, *others = result.shown_to("verbose")
+    sentences = result.sentences_on_page
     if sentences is None:
         sentences = judged_groups(result.work, scored, worst)
         # These are shown in sections of their own.
@@ -87,7 +91,7 @@ def page_of(
         title = title.replace(", ".join(corpus.names), facts[0])
     return systems_html(
         SystemsPage(
-            kicker=kicker,
+            kicker=result.kicker,
             title=title,
             language=result.language,
             names=result.short_names(),

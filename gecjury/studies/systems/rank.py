@@ -18,8 +18,8 @@ from gecjury.report.result import Column, Reader, Result, Table
 from gecjury.report.tables import crossed
 from gecjury.stats.ranking import Aggregate
 from gecjury.stats.resampling import Resampling
-from gecjury.studies.study import Study, Work, function_of
-from gecjury.studies.systems.page import Systems, opening_of, page_of
+from gecjury.studies.study import Work, function_of
+from gecjury.studies.systems.page import Systems, SystemsStudy, opening_of
 from gecjury.studies.systems.ranking import (
     CERTAINTY,
     TEST,
@@ -32,7 +32,7 @@ _OFFERED = ("over", "resamples", "confidence", "permutations")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rank(Study):
+class Rank(SystemsStudy):
     """Systems ranked by their scores, and how certain the ranking is.
 
     Attributes:
@@ -126,15 +126,11 @@ class Rank(Study):
             language=work.corpus.language.code,
             title=f"Ranking of {', '.join(work.corpus.names)}",
             verdict=opening_of(rankings),
+            kicker="ranking",
             rankings=tuple(rankings),
             work=work,
             scored=scored,
         )
-
-    def html(self, result: Result) -> str:
-        """Return the ranking as one page, with the error types and sentences that cost most."""
-        assert isinstance(result, Systems)
-        return page_of(result, "ranking")
 
     def _about(self) -> list[str]:
         """Return notes on how intervals, ranks and clusters were computed."""

@@ -198,6 +198,9 @@ def rank_scores(
     seed: int = 0,
     aggregate: Aggregate = "corpus",
     tested: bool = True,
+    *,
+    tests: SystemTests | None = None,
+    paired: Mapping[tuple[str, str], Interval] | None = None,
 ) -> Ranking:
     """Rank the systems of a table of scores.
 
@@ -208,6 +211,8 @@ def rank_scores(
         seed: seed of the resamples and of the permutations.
         aggregate: the score that systems are ranked by.
         tested: whether the differences of systems are tested.
+        tests: tests that were computed before.
+        paired: interval of the lead of one system over another.
 
     Raises:
         OptionError: the resamples would not fit in memory.
@@ -241,10 +246,13 @@ def rank_scores(
                 )
             )
         numbers[system] = tuple(figures)
+    if bounded and tested:
+        tests = compare_systems(scorer, table, aggregate, how, seed)
     return ranking(
         numbers,
-        compare_systems(scorer, table, aggregate, how, seed) if bounded and tested else None,
+        tests,
         how,
+        paired=paired,
         metric=table.signature.label,
         signature=str(table.signature),
         directed=scorer.directed,

@@ -122,6 +122,7 @@ class Score(Study):
             int(any(table.unanswered for table in tables)),
             language=work.corpus.language.code,
             title=f"Scores of {', '.join(work.corpus.names)}",
+            kicker="scores",
             rankings=tuple(rankings),
             work=work,
             scored=tables,
@@ -144,7 +145,7 @@ class Score(Study):
             for scorer, table in zip(result.work.scorers, result.scored, strict=True)
         )
         level, worst = self.by_type or USUAL_LEVEL, self.worst or USUAL_WORST
-        return page_of(replace(result, rankings=rankings), "scores", level, worst)
+        return page_of(replace(result, rankings=rankings), level, worst)
 
     def _asked(self, corpus: Corpus, tables: Sequence[ScoreTable]) -> dict[str, list[Part]]:
         """Return the further figures that were asked for, of all metrics.

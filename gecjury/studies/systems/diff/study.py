@@ -8,7 +8,7 @@ leaves incorrect ones; the edits that came and went; and the sentences that move
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, cast
 
@@ -26,11 +26,11 @@ from gecjury.scoring.by_edit import TypeLevel, whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.scoring.system_tests import SystemTests
-from gecjury.stats.figure import Figure
 from gecjury.stats.permutation import holm
 from gecjury.stats.resampling import Resampling, check_resamples
-from gecjury.studies.study import Study, Takes, Work, function_of
+from gecjury.studies.study import Takes, Work, function_of
 from gecjury.studies.systems.diff.edited import (
+    Change,
     MovedSentence,
     edit_changes,
     most_frequent,
@@ -54,9 +54,9 @@ from gecjury.studies.systems.diff.paired import (
     type_counts,
     type_differences,
 )
-from gecjury.studies.systems.page import Systems, opening_of, page_of
+from gecjury.studies.systems.page import Sentences, Systems, SystemsStudy, opening_of
 from gecjury.studies.systems.parts import three_counts
-from gecjury.studies.systems.ranking import Ranking, ranking, settings_of_tests
+from gecjury.studies.systems.ranking import Ranking, rank_scores, settings_of_tests
 
 TypeLevels = Literal[0, 1, 2, 3]
 """The levels of `TypeLevel`, or 0 for no error types."""
@@ -65,15 +65,8 @@ TRIPPED = 3
 """Exit status if a condition of `--fail-if` is true."""
 
 
-@dataclass(frozen=True, repr=False)
-class Differences(Systems):
-    """Two systems and their differences, with the sentences that moved most."""
-
-    moved: tuple[MovedSentence, ...] = field(kw_only=True)
-
-
 @dataclass(frozen=True, kw_only=True)
-class Diff(Study):
+class Diff(SystemsStudy):
     """Gains and losses of a new output against an old one, and a gate for releases.
 
     Attributes:
@@ -194,7 +187,7 @@ class Diff(Study):
         if edits is not None:
             facts["edits"] = {
                 "totals": totals(edits),
-                "changes": [one for one in edits if one["move"] != "kept"],
+                "changes": [vars(one) for one in edits if one.move != "kept"],
             }
         if verdict is not None:
             status, said = _judged(verdict, unscored)
@@ -205,7 +198,7 @@ class Diff(Study):
             for name, one in figures.items()
             for figure in one.figures(name, old, new, rate=name in rates)
         ]
-        return Differences(
+        return Systems(
             tuple(shown),
             facts,
             tuple(notes),
@@ -218,48 +211,21 @@ class Diff(Study):
             work=work,
             scored=tables,
             differences=tuple(differences),
-            moved=tuple(moved),
+            kicker="old and new",
+            sentences_on_page=_moved_groups(moved),
         )
-
-    def html(self, result: Result) -> str:
-        """Return the comparison as one page, with the sentences that moved most."""
-        assert isinstance(result, Differences)
-        groups: dict[str, list[tuple[str, list[tuple[str, str]]]]] = {}
-        for one in result.moved:
-            about = f"line {one.line} · {number(one.old, 4)} → {number(one.new, 4)}"
-            texts = [("OLD", one.old_marked), ("NEW", one.new_marked)]
-            about += f" · effect {number(one.effect, 5)}"
-            groups.setdefault(one.metric, []).append((about, texts))
-        return page_of(result, "old and new", sentences=groups)
 
     def _ranking(self, scorer: Scorer, table: ScoreTable, one: Paired) -> Ranking:
         """Return the two systems by a metric, the better one first."""
         old, new = table.systems
-        signature, lines = table.signature, table.sentences.shape[1]
-        numbers = {
-            name: (
-                Figure(
-                    level="score",
-                    metric=signature.label,
-                    family=signature.family,
-                    system=name,
-                    statistic="score",
-                    value=value,
-                    n=lines,
-                ),
-            )
-            for name, value in ((old, one.old), (new, one.new))
-        }
         p = np.array([[np.nan, one.p], [one.p, np.nan]])
-        tests = SystemTests.of(np.array([one.old, one.new]), p, self.resampling.level)
-        return ranking(
-            numbers,
-            tests,
-            self.resampling,
-            directed=scorer.directed,
+        how = self.resampling
+        return rank_scores(
+            scorer,
+            table,
+            replace(how, over="none"),
+            tests=SystemTests.of(np.array([one.old, one.new]), p, how.level),
             paired={(new, old): one.interval},
-            metric=signature.label,
-            signature=str(signature),
         )
 
     def _differences(
@@ -383,7 +349,7 @@ def _remarks(corpus: Corpus, figures: Mapping[str, Paired]) -> Iterator[str]:
 
 def _edits(
     corpus: Corpus, scorers: Sequence[Scorer], runtime: Runtime
-) -> tuple[list[dict[str, Any]] | None, Sequence[str]]:
+) -> tuple[list[Change] | None, Sequence[str]]:
     """Return edits as extracted by the first metric over edits, else by the default tagger."""
     # Edits are extracted in the same way as by the metric that is printed above.
     readers = (one.extraction for one in scorers if isinstance(one, ReadsEdits))
@@ -394,10 +360,10 @@ def _edits(
         return None, [f"edits that came and went are left out: {error}"]
 
 
-def _edit_tables(edits: Sequence[Record] | None, show: int) -> Iterator[Table]:
+def _edit_tables(edits: Sequence[Change] | None, show: int) -> Iterator[Table]:
     if edits is None:
         return
-    judged = ["right", "wrong"] if any(one["right"] is not None for one in edits) else []
+    judged = ["right", "wrong"] if any(one.right is not None for one in edits) else []
     columns = [Column(key) for key in ("edits", "count", *judged)]
     note = "came: only NEW makes it; went: only OLD did"
     if judged:
@@ -407,6 +373,17 @@ def _edit_tables(edits: Sequence[Record] | None, show: int) -> Iterator[Table]:
     if rows := most_frequent(edits, show):
         columns = [Column(key) for key in ("edits", "edit", "type", "count", *judged)]
         yield Table(columns, rows, "The most frequent of them")
+
+
+def _moved_groups(moved: Sequence[MovedSentence]) -> Sentences:
+    """Return the sentences that moved most by metric, for the page."""
+    groups: dict[str, list[tuple[str, list[tuple[str, str]]]]] = {}
+    for one in moved:
+        about = f"line {one.line} · {number(one.old, 4)} → {number(one.new, 4)}"
+        texts = [("OLD", one.old_marked), ("NEW", one.new_marked)]
+        about += f" · effect {number(one.effect, 5)}"
+        groups.setdefault(one.metric, []).append((about, texts))
+    return groups
 
 
 def _moved_tables(moved: Sequence[MovedSentence], show: int) -> Iterator[Table]:

@@ -11,7 +11,13 @@ import gecjury
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
-from gecjury.studies.systems.diff.edited import edit_changes, most_frequent, moved_sentences, totals
+from gecjury.studies.systems.diff.edited import (
+    Change,
+    edit_changes,
+    most_frequent,
+    moved_sentences,
+    totals,
+)
 
 SOURCES = ["a b c .", "d e f .", "a b g ."]
 
@@ -34,11 +40,11 @@ def corpus() -> Corpus:
 def test_edits_are_distinguished_by_line_and_position(corpus: Corpus) -> None:
     pytest.importorskip("errant")
     changes, _ = edit_changes(corpus, Runtime(use_cache=False))
-    assert [tuple(one.values()) for one in changes] == [
-        (1, "[b→B]", "R:X", "kept", True),
-        (1, "[→C]", "M:Y", "came", False),
-        (2, "[d→]", "U:Z", "came", False),
-        (3, "[b→B]", "R:X", "went", True),  # whichever type the reference gives it
+    assert changes == [
+        Change(1, "[b→B]", "R:X", "kept", True),
+        Change(1, "[→C]", "M:Y", "came", False),
+        Change(2, "[d→]", "U:Z", "came", False),
+        Change(3, "[b→B]", "R:X", "went", True),  # whichever type the reference gives it
     ]
     assert totals(changes) == [
         {"edits": "kept", "count": 1, "right": 1, "wrong": 0, "share": 1.0},
@@ -48,7 +54,8 @@ def test_edits_are_distinguished_by_line_and_position(corpus: Corpus) -> None:
     assert [row["edit"] for row in most_frequent(changes, 1)] == ["[d→]", "[b→B]"]
     # Without references nothing is right or wrong.
     changes, _ = edit_changes(Corpus(corpus.sources, corpus.systems), Runtime(use_cache=False))
-    for rows in (changes, totals(changes), most_frequent(changes, 3)):
+    assert {change.right for change in changes} == {None}
+    for rows in (totals(changes), most_frequent(changes, 3)):
         assert {row["right"] for row in rows} == {None}
 
 
