@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from gecjury.scoring import METRICS, ScoreTable, load
     from gecjury.scoring.given_scores import given_scores
     from gecjury.stats.resampling import Resampling
-    from gecjury.studies.alarms import Alarms, alarms
     from gecjury.studies.attack import Attack, attack
     from gecjury.studies.compare import Compare, compare
-    from gecjury.studies.diff import Diff, diff
     from gecjury.studies.estimate import Estimate, estimate
     from gecjury.studies.explain import Explain, explain
     from gecjury.studies.maege.study import Maege, maege
     from gecjury.studies.pick import Pick, pick
     from gecjury.studies.power import Power, power
-    from gecjury.studies.rank import Rank, rank
-    from gecjury.studies.score import Score, score
+    from gecjury.studies.systems.alarms import Alarms, alarms
+    from gecjury.studies.systems.diff import Diff, diff
+    from gecjury.studies.systems.rank import Rank, rank
+    from gecjury.studies.systems.score import Score, score
     from gecjury.studies.tune.study import Tune, tune
 
 __all__ = [
@@ -107,17 +107,17 @@ _HOMES = {
         "gecjury.scoring": ("METRICS", "ScoreTable", "load"),
         "gecjury.scoring.given_scores": ("given_scores",),
         "gecjury.stats.resampling": ("Resampling",),
-        "gecjury.studies.alarms": ("Alarms", "alarms"),
+        "gecjury.studies.systems.alarms": ("Alarms", "alarms"),
         "gecjury.studies.attack": ("Attack", "attack"),
         "gecjury.studies.compare": ("Compare", "compare"),
-        "gecjury.studies.diff": ("Diff", "diff"),
+        "gecjury.studies.systems.diff": ("Diff", "diff"),
         "gecjury.studies.estimate": ("Estimate", "estimate"),
         "gecjury.studies.explain": ("Explain", "explain"),
         "gecjury.studies.maege.study": ("Maege", "maege"),
         "gecjury.studies.pick": ("Pick", "pick"),
         "gecjury.studies.power": ("Power", "power"),
-        "gecjury.studies.rank": ("Rank", "rank"),
-        "gecjury.studies.score": ("Score", "score"),
+        "gecjury.studies.systems.rank": ("Rank", "rank"),
+        "gecjury.studies.systems.score": ("Score", "score"),
         "gecjury.studies.tune.study": ("Tune", "tune"),
     }.items()
     for name in names

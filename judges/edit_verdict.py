@@ -25,7 +25,7 @@ from gecjury.judges.replies.forms import VALIDITY
 from gecjury.judges.showing import edits_of_pairs, marked, read_contexts
 from gecjury.prompts import Prompt
 from gecjury.scoring.by_edit import EditCase
-from gecjury.scoring.scorer import MeanScorer
+from gecjury.scoring.scorer import MeanScorer, setting
 from gecjury.scoring.scores import Plan, Statistics
 
 
@@ -47,7 +47,8 @@ class EditVerdict(Judge, MeanScorer):
     paper: ClassVar[str] = "this package"
     wording_name: ClassVar[str] = "edit-verdict"
     shows_edits: ClassVar[bool] = True
-    later_settings: ClassVar[frozenset[str]] = Judge.later_settings | {"criterion"}
+
+    criterion: str | None = setting(None, later=True)
 
     @property
     def example_verdict(self) -> Verdict:
@@ -156,16 +157,17 @@ class EditVerdict(Judge, MeanScorer):
         return np.array([verdict for (verdict,) in verdicts]), report
 
     def _posed(self, cases: Sequence[EditCase], runtime: Runtime, model: Model) -> list[Question]:
-        wordings = {lang: self.wording(lang) for lang in {case.language for case in cases}}
-        turns = {
-            lang: example_turns(self, model, wordings[lang], lang, runtime) for lang in wordings
-        }
-        questions = []
-        for number, case in enumerate(cases):
-            wording, before = wordings[case.language], turns[case.language]
-            sheet = Sheet(VALIDITY, self._rendered(wording, case))
-            questions += pose(self, model, wording, sheet, number, before)
-        return questions
+        if not cases:
+            return []
+        language = cases[0].language  # all cases are of one corpus
+        wording = self.wording(language)
+        turns = example_turns(self, model, wording, language, runtime)
+        sheets = [Sheet(VALIDITY, self._rendered(wording, case)) for case in cases]
+        return [
+            question
+            for number, sheet in enumerate(sheets)
+            for question in pose(self, model, wording, sheet, number, turns)
+        ]
 
 
 def shown_edit(case: EditCase) -> dict[str, str]:

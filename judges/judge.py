@@ -6,7 +6,7 @@ import statistics
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, Self
 
@@ -28,12 +28,9 @@ from gecjury.judges.backends.vllm import read_engine
 from gecjury.judges.own_wording import Examples, Verdict, read_criterion, read_examples, read_own
 from gecjury.judges.showing import extraction_parts
 from gecjury.prompts import CRITERIA, Prompt, read
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scorer import Scorer, setting
 from gecjury.scoring.scores import Plan, Statistics
 from gecjury.scoring.signature import Setting, Signature
-
-# Marks options that decide where a score is computed, never its value.
-_PLACE = {"place": True}
 
 
 @dataclass(frozen=True)
@@ -71,8 +68,7 @@ class Judge(Scorer):
     """
 
     family: ClassVar[str] = "judges"
-    must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
-    later_settings: ClassVar[frozenset[str]] = frozenset({"prompt", "examples", "reason", "effort"})
+    asks: ClassVar[bool] = True
     connect: ClassVar[Connect] = staticmethod(connect)
     wording_name: ClassVar[str]
     """The name of the prompt of the judge's own question."""
@@ -80,7 +76,7 @@ class Judge(Scorer):
     """True if prompts show edits, which depend on the tagger."""
 
     backend: str = "openai"
-    model: str | None = None
+    model: str | None = setting(None, names="model")
     base_url: str | None = field(default=None, repr=False)
     context: str = "corpus"
     scoring: Literal["argmax", "expected"] = "argmax"
@@ -90,13 +86,13 @@ class Judge(Scorer):
     seed: int = option(0, least=0)
     max_tokens: int | None = option(None, least=1)
     thinking: bool = False
-    effort: Effort = "auto"
+    effort: Effort = setting("auto", later=True)
     structured: Literal["auto", "schema", "text"] = "auto"
     tries: int = option(3, least=1)
-    engine: str | None = field(default=None, metadata=_PLACE)
-    prompt: str | None = None
-    examples: str | None = None
-    reason: bool = False
+    engine: str | None = setting(None, place=True)
+    prompt: str | None = setting(None, later=True)
+    examples: str | None = setting(None, later=True)
+    reason: bool = setting(False, later=True)
     criterion: str | None = None
 
     def __post_init__(self) -> None:
@@ -183,9 +179,9 @@ class Judge(Scorer):
                 f"-m {self.name}:base_url=http://HOST:PORT/v1,model=NAME, or {local}"
             )
         names = self.model.split("+")
-        backends = self._each("backend", self.backend, len(names))
+        backends = _for_each(self, "backend", self.backend, len(names))
         address = self.address or ""
-        urls = [address] if len(names) == 1 else self._each("base_url", address, len(names))
+        urls = [address] if len(names) == 1 else _for_each(self, "base_url", address, len(names))
         if self.engine and "vllm" not in backends:
             raise OptionError(f"{self.name}: engine={self.engine} is for backend=vllm")
         options = read_engine(self.engine) if self.engine else ()
@@ -220,52 +216,21 @@ class Judge(Scorer):
             shown = [text for group in whole.groups or () for text in group.texts]
             examples.refuse_leaks(corpus_texts(whole, systems=True) | {"correction": shown})
 
-    def notes(self) -> tuple[str, ...]:
-        """Return a note on a server that the command does not name."""
-        if (self.address or "") == (self.base_url or ""):
-            return ()
-        return (
-            f"{self.name}: requests go to {public_address(default_server())}, as "
-            f"${SERVER_VARIABLE} says; its replies are stored separately from OpenAI's",
-        )
-
-    def _each(self, name: str, text: str, count: int) -> list[str]:
-        parts = text.split("+")
-        if len(parts) == 1:
-            return parts * count
-        if len(parts) != count:
-            raise OptionError(
-                f"{self.name}: {name} names {len(parts)}, model {count}; give one for all models "
-                "or one for each, joined by +"
-            )
-        return parts
-
     def settings(self) -> dict[str, Setting]:
         """Return all options that can change a score, with the values in effect."""
-        places = {f.name for f in fields(self) if f.metadata.get("place")}
-        values = {name: v for name, v in super().settings().items() if name not in places}
         # A key in the address is not a setting.
-        return values | {"base_url": self.address and public_address(self.address)}
+        return super().settings() | {"base_url": self.address and public_address(self.address)}
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """Return the prompt with its digest, a context file's digest, and the tagger of edits."""
-        return self._extra(ENGLISH)
-
-    def _extra(self, language: Language) -> dict[str, str]:
-        extra = {"prompt": self.wording(language).id}
-        if self.context not in ("corpus", "neighbours", "none"):
-            from gecjury.core.textfiles import read_lines
-            from gecjury.corpus.corpus import fingerprint
-
-            extra["context"] = fingerprint(read_lines(self.context))[:8]
-        return extra | (extraction_parts(language) if self.shows_edits else {})
+        return _prompt_parts(self, ENGLISH)
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """Return the signature, with the prompt and the tagger for the texts' language."""
         signature = super().signature(corpus, runtime)
         if corpus.language == ENGLISH:
             return signature
-        return replace(signature, extra={**signature.extra, **self._extra(corpus.language)})
+        return replace(signature, extra={**signature.extra, **_prompt_parts(self, corpus.language)})
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan:
         """Return requests, tokens and cost of what no stored reply answers yet."""
@@ -274,7 +239,7 @@ class Judge(Scorer):
     def plan_of(self, pose: Callable[[Model], list[Question]], runtime: Runtime) -> Plan:
         """Return the plan for the questions that are posed to each model."""
         plans = [plan_work(pose(m), m, runtime, self.tries - 1) for m in self.models()]
-        notes = self.notes() + tuple(
+        notes = _server_notes(self) + tuple(
             f"{model.name} reasons before it answers: hidden tokens are paid for as output. The "
             f"range assumes {least:,} to {most:,} of them per answer, which tokens.output and "
             "cost.amount leave out; --max-cost counts them"
@@ -325,7 +290,7 @@ class Judge(Scorer):
             for means in zip(*by_model, strict=True)
         ]
         audit, notes = merge_audits(audits, by_model)
-        notes = (*notes, *self.notes())
+        notes = (*notes, *_server_notes(self))
         return scores, Statistics(np.empty(0), None, {"audit": audit}, notes)
 
     def asking(self, connect: Connect) -> Self:
@@ -334,11 +299,45 @@ class Judge(Scorer):
         object.__setattr__(judge, "connect", connect)
         return judge
 
-    def needs_all(self, systems: int) -> str:
+    def needs_all(self) -> str:
         """Return why all sentences are needed; neighbours and a file's lines belong to a corpus."""
         if self.context not in ("corpus", "none"):
             return f"context={self.context} shows neighbours in the corpus; use context=none"
-        return super().needs_all(systems)
+        return super().needs_all()
+
+
+def _for_each(judge: Judge, name: str, text: str, count: int) -> list[str]:
+    """Return the parts of an option for each model; one part is for all of them."""
+    parts = text.split("+")
+    if len(parts) == 1:
+        return parts * count
+    if len(parts) != count:
+        raise OptionError(
+            f"{judge.name}: {name} names {len(parts)}, model {count}; give one for all models "
+            "or one for each, joined by +"
+        )
+    return parts
+
+
+def _server_notes(judge: Judge) -> tuple[str, ...]:
+    """Return a note on a server that the command does not name."""
+    if (judge.address or "") == (judge.base_url or ""):
+        return ()
+    return (
+        f"{judge.name}: requests go to {public_address(default_server())}, as "
+        f"${SERVER_VARIABLE} says; its replies are stored separately from OpenAI's",
+    )
+
+
+def _prompt_parts(judge: Judge, language: Language) -> dict[str, str]:
+    """Return what the signature says of prompt, context and edits."""
+    extra = {"prompt": judge.wording(language).id}
+    if judge.context not in ("corpus", "neighbours", "none"):
+        from gecjury.core.textfiles import read_lines
+        from gecjury.corpus.corpus import fingerprint
+
+        extra["context"] = fingerprint(read_lines(judge.context))[:8]
+    return extra | (extraction_parts(language) if judge.shows_edits else {})
 
 
 _NAMED = 2

@@ -53,7 +53,7 @@ from gecjury.judges.showing import (
 )
 from gecjury.models.origin import Origin, taught_judge
 from gecjury.prompts import Prompt
-from gecjury.scoring.scorer import GroupScorer
+from gecjury.scoring.scorer import GroupScorer, ReadsText
 from gecjury.scoring.scores import Statistics
 
 _MOST_ORDERS = {"listwise": 1_000, "pointwise": 1, "pairwise": 2}
@@ -258,7 +258,7 @@ def render_listwise(
 
 
 @dataclass(frozen=True)
-class LLMS(GroupJudge):
+class LLMS(GroupJudge, ReadsText):
     """LLM-S: a model scores whole corrected sentences (Kobayashi et al. 2024, figure 3).
 
     Scores are 1 to 5 (`protocol=pairwise`: 0 to 1), higher is better; a correction judged in
@@ -272,7 +272,6 @@ class LLMS(GroupJudge):
     name: ClassVar[str] = "llm-s"
     summary: ClassVar[str] = "a language model scores corrected sentences side by side, 1 to 5"
     paper: ClassVar[str] = "Kobayashi et al. 2024"
-    reads: ClassVar[Literal["tokens", "text"]] = "text"
     wording_name: ClassVar[str] = "sentence"
     subject: ClassVar[str] = "the quality of the corrected sentence"
 

@@ -18,8 +18,9 @@ from gecjury.extraction.extract import CorpusEdits, corpus_edits
 from gecjury.extraction.retyping import GoldTypes, is_retyped, typed_corpus_edits
 from gecjury.extraction.taggers import extraction_signature
 from gecjury.refbased.references import FirstBest, best_f, choose_best, choose_running
+from gecjury.scoring.abilities import HasParts
 from gecjury.scoring.by_edit import EditCase, EditCounts
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scorer import Scorer, changed_settings, setting
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.scoring.signature import Signature
 from gecjury.stats.counts import precision_recall_f
@@ -102,7 +103,7 @@ class TypedCounts:
 
 
 @dataclass(frozen=True)
-class BestReference(Scorer):
+class BestReference(Scorer, HasParts):
     """Base of metrics that compare a sentence with each reference and use the best one.
 
     Statistics are counts or weights, systems × sentences × references × K, NaN where a reference
@@ -112,7 +113,6 @@ class BestReference(Scorer):
     """
 
     family: ClassVar[str] = "refbased"
-    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
 
     @property
     @abstractmethod
@@ -170,23 +170,15 @@ class BestReference(Scorer):
         """Return scores of the counts summed by the running choice of references."""
         return self.scores_of(self.chosen_in_run(statistics.values, draws)[0], "corpus")
 
-    def totals(self, statistics: Statistics) -> FloatArray | None:
-        """Return summed counts, or None if references are chosen by running scores.
+    def adds_up(self, references: int) -> bool:
+        """Return True for one reference; of several, one is chosen by running scores."""
+        return references == 1
 
-        Also None where a subclass computes its corpus score in another way.
-        """
-        # With one reference there is nothing to choose, so the sums of the parts add up.
-        usual = type(self).corpus_scores is BestReference.corpus_scores
-        if not usual or statistics.values.shape[2] != 1:
-            return None
+    def totals(self, statistics: Statistics) -> FloatArray:
+        """Return summed counts, systems × K."""
         counts = self.counts_at(statistics.values.astype(np.float64, copy=False), "corpus")
         sums: FloatArray = np.nan_to_num(counts[:, :, 0]).sum(axis=1)
         return sums
-
-    @property
-    def sums_with_several(self) -> bool:
-        """True if corpus scores are sums even with several references."""
-        return type(self).corpus_scores is not BestReference.corpus_scores
 
     def total_scores(self, totals: FloatArray) -> Scores:
         """Return the scores of the summed counts."""
@@ -289,7 +281,7 @@ class EditMetric(Scorer):
             return super().signature(corpus, runtime)
         # The signature names the tagger that ran: `embedded` is a different one in each language.
         settled = replace(self, tagger=tagger).signature(corpus, runtime)
-        return replace(settled, changed=self._changed())
+        return replace(settled, changed=changed_settings(self))
 
     def edits(self, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
         """Return the edits of all hypotheses and references."""
@@ -332,9 +324,7 @@ class TypedEditMetric(EditMetric):
             `errant_m2 -gold` does, `gold` keeps all.
     """
 
-    later_settings: ClassVar[frozenset[str]] = frozenset({"types"})
-
-    types: GoldTypes = "auto"
+    types: GoldTypes = setting("auto", later=True)
 
     @property
     def extraction(self) -> tuple[GoldTypes, str]:

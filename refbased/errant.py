@@ -13,7 +13,6 @@ import numpy as np
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus, Mark
 from gecjury.corpus.edits import Edit, Edits, counted_edits
 from gecjury.extraction.extract import CorpusEdits
@@ -27,8 +26,10 @@ from gecjury.refbased.edit_metric import (
 )
 from gecjury.refbased.references import RunningRule, best_f, wordless
 from gecjury.refbased.valid_edits import edit_judge, output_cases, verdicts_digest, verdicts_on
-from gecjury.scoring.by_edit import EditCase, EditCounts, EditJudge, Explanation, edit_label
-from gecjury.scoring.scorer import Scorer, SentenceMean
+from gecjury.scoring.abilities import EditJudge
+from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, edit_label
+from gecjury.scoring.in_parts import CountsInParts
+from gecjury.scoring.scorer import SentenceMean, setting
 from gecjury.scoring.scores import Plan, Statistics
 from gecjury.scoring.signature import Setting
 
@@ -40,7 +41,7 @@ Edited = Mapping[K, list[str]]
 
 
 @dataclass(frozen=True)
-class ERRANT(BestReference, TypedEditMetric):
+class ERRANT(BestReference, TypedEditMetric, CountsInParts):
     """F-score over edits extracted and typed by ERRANT (Bryant et al. 2017).
 
     Range 0 to 1, higher is better. Precision is 1 without false positives, recall 1 without false
@@ -63,20 +64,22 @@ class ERRANT(BestReference, TypedEditMetric):
     version: ClassVar[int] = 2
     summary: ClassVar[str] = "F0.5 over typed edits"
     paper: ClassVar[str] = "Bryant et al. 2017"
-    score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
     apart: ClassVar[bool] = False
-    later_settings: ClassVar[frozenset[str]] = TypedEditMetric.later_settings | {"valid"}
 
     mode: Mode = "correction"
-    beta: float = option(0.5, least=0, most=1e100)
+    beta: float = setting(0.5, scoring=True, least=0, most=1e100)
     compat: Literal["gecjury", "official"] = "gecjury"
-    valid: str = ""
+    valid: str = setting("", later=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.valid and edit_judge(self.valid) is None:
-            # A file has verdicts only on the corrections that were judged.
-            object.__setattr__(self, "fixed", True)
+        if self.valid:
+            edit_judge(self.valid)  # refuses metrics that do not judge edits
+
+    @property
+    def fixed(self) -> bool:
+        """True with a file of verdicts, which has them only on the corrections that were judged."""
+        return bool(self.valid) and edit_judge(self.valid) is None
 
     @property
     def asks(self) -> bool:
@@ -269,7 +272,7 @@ class ERRANT(BestReference, TypedEditMetric):
     @property
     def rule(self) -> RunningRule:
         """The rule that chooses a reference by the running F."""
-        return best_f(self.beta, 4 if self.compat == "official" else None)
+        return best_f(self.beta, 4 if self.compat == "official" else 12)
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
         """Return 1 for an edit of the reference (`mode=token`: the share of its tokens), else 0.
@@ -333,7 +336,7 @@ class SentenceERRANT(SentenceMean, ERRANT):
     name: ClassVar[str] = "sent-errant"
     summary: ClassVar[str] = "mean of ERRANT's sentence scores"
 
-    explain = Scorer.explain  # `explain -m errant` shows the same sentence
+    explain = None  # type: ignore[assignment]  # `explain -m errant` shows the same sentence
 
 
 def _with_marks(edits: CorpusEdits, corpus: Corpus) -> CorpusEdits:

@@ -15,6 +15,7 @@ from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.refbased.ngrams import Unit, corpus_overlaps
 from gecjury.refbased.references import wordless
+from gecjury.scoring.in_parts import CountsInParts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import ratio
@@ -30,7 +31,7 @@ _MOST_CHOICES = 100
 
 
 @dataclass(frozen=True)
-class GLEU(Scorer):
+class GLEU(Scorer, CountsInParts):
     r"""GLEU+ (Napoles et al. 2016) with the multiset difference its formula asks for.
 
     Range 0 to 1, higher is better: exp(min(0, 1 − r/c)) times the geometric mean of
@@ -83,10 +84,6 @@ class GLEU(Scorer):
         empty = wordless(corpus)
         values[empty, 0] = values[empty, 2:] = 0
         return Statistics(values)
-
-    def by_parts(self, corpus: Corpus) -> bool:
-        """Return True, since every sentence is counted separately."""
-        return True
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
         """Return the mean over the references of each sentence's score, systems × sentences."""
@@ -170,15 +167,14 @@ class GLEU(Scorer):
         flat = values.swapaxes(0, 1).reshape(count, -1).astype(np.float64)
         return self._corpus((weights @ flat).reshape(-1, systems, width))
 
-    def totals(self, statistics: Statistics) -> FloatArray | None:
-        """Return summed statistics; None with several references, which are drawn per corpus."""
-        values = statistics.values
-        return values.sum(axis=1, dtype=np.int64)[:, 0] if values.shape[2] == 1 else None
+    def adds_up(self, references: int) -> bool:
+        """Return True for one reference; several are drawn for the whole corpus."""
+        return references == 1
 
-    @property
-    def sums_with_several(self) -> bool:
-        """False, since the corpus score draws references for the whole corpus."""
-        return False
+    def totals(self, statistics: Statistics) -> FloatArray:
+        """Return summed statistics, systems × (2 + 2n)."""
+        sums: FloatArray = statistics.values.sum(axis=1, dtype=np.int64)[:, 0].astype(np.float64)
+        return sums
 
     def total_scores(self, totals: FloatArray) -> Scores:
         """Return the scores of the summed statistics."""

@@ -37,6 +37,8 @@ from gecjury.corpus.edits import Edit, counted_edits, keeps_words, ordered_edits
 from gecjury.extraction.extract import CorpusEdits
 from gecjury.refbased.edit_metric import EditMetric
 from gecjury.scoring.by_edit import EditCase, EditCounts
+from gecjury.scoring.in_parts import CountsInParts
+from gecjury.scoring.scorer import setting
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f
 
@@ -219,7 +221,7 @@ def judge_systems(
 
 
 @dataclass(frozen=True)
-class GoToScorer(EditMetric):
+class GoToScorer(EditMetric, CountsInParts):
     """F0.5 over chunks weighted by the share of systems that got them wrong (Gotou et al. 2020).
 
     Range 0 to 1, higher is better. A chunk that every system gets right weighs nothing, so scores
@@ -238,10 +240,8 @@ class GoToScorer(EditMetric):
     summary: ClassVar[str] = "F0.5 over chunks weighted by how many systems miss them"
     paper: ClassVar[str] = "Gotou et al. 2020"
     needs: ClassVar[frozenset[str]] = frozenset({"references", "rivals"})
-    joint: ClassVar[bool] = True
-    score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
 
-    beta: float = option(0.5, least=0, most=1e100)
+    beta: float = setting(0.5, scoring=True, least=0, most=1e100)
     reference: int = option(0, least=0)
 
     def check(self, corpus: Corpus) -> None:
@@ -252,10 +252,6 @@ class GoToScorer(EditMetric):
                 f"{self.name}: reference={self.reference}, but {len(corpus.references)} references "
                 "were given; they are counted from 0"
             )
-
-    def by_parts(self, corpus: Corpus) -> bool:
-        """Return True, since every sentence has its own chunks."""
-        return True
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return weighted counts, systems × sentences × (TP, FP, FN)."""

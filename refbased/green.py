@@ -15,7 +15,9 @@ from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.refbased.ngrams import Unit, corpus_overlaps
 from gecjury.refbased.references import wordless
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.abilities import HasParts, Sums
+from gecjury.scoring.in_parts import CountsInParts
+from gecjury.scoring.scorer import Scorer, setting
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import f_beta, ratio
 
@@ -24,7 +26,7 @@ _CELLS = 100_000  # counts compared at once, so that temporary arrays stay small
 
 
 @dataclass(frozen=True)
-class GREEN(Scorer):
+class GREEN(Scorer, CountsInParts, HasParts, Sums):
     """N-gram F-score over insertions, deletions and kept n-grams (Koyama et al. 2024).
 
     Range 0 to 1, higher is better. Precision and recall are geometric means over the orders 1 to
@@ -47,8 +49,6 @@ class GREEN(Scorer):
     summary: ClassVar[str] = "n-gram F-score of insertions, deletions and keeps"
     paper: ClassVar[str] = "Koyama et al. 2024"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
-    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
-    score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
     tuning: ClassVar[Mapping[str, str]] = {
         "beta": "0:5:0.01",
         "folds": "10",
@@ -58,7 +58,7 @@ class GREEN(Scorer):
 
     n: int | None = option(None, least=1, most=100)
     unit: Unit = "word"
-    beta: float = option(2.0, least=0, most=1e100)
+    beta: float = setting(2.0, scoring=True, least=0, most=1e100)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,10 +83,6 @@ class GREEN(Scorer):
         values[..., 2::3] = h - sh - o.rh + sr
         values[..., 3::3] = r - sr - o.rh + sh
         return Statistics(values)
-
-    def by_parts(self, corpus: Corpus) -> bool:
-        """Return True, since every sentence is counted separately."""
-        return True
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
         """Return the best reference's score of each sentence, systems × sentences."""

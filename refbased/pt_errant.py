@@ -22,6 +22,7 @@ from gecjury.refbased.bertscore import (
 from gecjury.refbased.edit_metric import TypedCounts, TypedEditMetric, Types, distinct_corrections
 from gecjury.refbased.references import wordless
 from gecjury.scoring.by_edit import EditCase, EditCounts
+from gecjury.scoring.scorer import setting
 from gecjury.scoring.scores import Statistics
 
 
@@ -45,11 +46,10 @@ class PTERRANT(ModelWeighted, TypedEditMetric):
     version: ClassVar[int] = 2
     summary: ClassVar[str] = "ERRANT with edits weighted by their effect on BERTScore"
     paper: ClassVar[str] = "Gong et al. 2022"
-    later_settings: ClassVar[frozenset[str]] = TypedEditMetric.later_settings | {"dtype"}
     apart: ClassVar[bool] = False
 
     beta: float = option(0.5, least=0, most=1e100)
-    dtype: DType = "float32"
+    dtype: DType = setting("float32", later=True)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Compute weighted TP, FP, FN: systems × sentences × references × 3."""

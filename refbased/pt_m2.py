@@ -7,18 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.precision import DType
-from gecjury.refbased.bertscore import EditWeights, ModelWeighted
+from gecjury.refbased.bertscore import EditKey, EditWeights, ModelWeighted
 from gecjury.refbased.m2.maxmatch import extract_system_edits
 from gecjury.refbased.m2.metric import M2, gold_edits
 from gecjury.refbased.m2.paths import GoldEdit, SystemEdit
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scorer import setting
 from gecjury.scoring.scores import Statistics
-
-_Key = tuple[int, int, str]
 
 
 @dataclass(frozen=True)
@@ -41,17 +38,15 @@ class PTM2(ModelWeighted, M2):
     name: ClassVar[str] = "pt-m2"
     summary: ClassVar[str] = "M2 with edits weighted by their effect on BERTScore"
     paper: ClassVar[str] = "Gong et al. 2022"
-    later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
 
-    dtype: DType = "float32"
+    dtype: DType = setting("float32", later=True)
 
     # M2's credit counts edits and ignores weights, so edits are credited by attribution.
-    credit = Scorer.credit
+    credit = None  # type: ignore[assignment]
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Sum correct, proposed, gold: systems × sentences × annotators × 3; NaN if absent."""
-        if corpus.gold is None:
-            raise InputError(f"{self.name} needs gold edits: give an M2 file with --m2 FILE")
+        assert corpus.gold is not None  # see `check`
         golds = [gold_edits(block, detected=False) for block in corpus.gold]
         width = max(len(gold) for gold in golds)
         references = [
@@ -98,10 +93,10 @@ class PTM2(ModelWeighted, M2):
         return Statistics(values, notes=tuple(notes))
 
 
-def _key(edit: SystemEdit) -> _Key:
+def _key(edit: SystemEdit) -> EditKey:
     return edit.start, edit.end, edit.correction
 
 
-def _gold_key(edit: GoldEdit) -> _Key:
+def _gold_key(edit: GoldEdit) -> EditKey:
     """Return the key of a gold edit; the first of several alternatives gives its weight."""
     return edit.start, edit.end, edit.corrections[0]

@@ -54,20 +54,21 @@ def f_rule(
     return RunningRule(keys, counted, beta, weights, rounded)
 
 
-def best_f(beta: float, digits: int | None = None) -> RunningRule:
+def best_f(beta: float, digits: int = 12, *, clip: bool = False) -> RunningRule:
     """Return ERRANT's rule: best running F, then more TP, fewer FP, fewer FN in the sentence.
 
     Args:
         beta: weight of recall.
         digits: decimal places to which F is rounded before it is compared, as the official
-            scorer does with 4; None rounds to 12 digits only, beyond which F is noise.
+            scorer does with 4; beyond 12, F is noise.
+        clip: sums below 0 count as 0 in F.
     """
-    places = 12 if digits is None else digits
     square = beta * beta
 
     def keys(sums: FloatArray, counts: FloatArray) -> Sequence[FloatArray]:
-        score = precision_recall_f(*np.moveaxis(sums, -1, 0), beta=beta)[2]
-        return (np.round(score, places), counts[..., 0], -counts[..., 1], -counts[..., 2])
+        summed = np.maximum(sums, 0.0) if clip else sums
+        score = precision_recall_f(*np.moveaxis(summed, -1, 0), beta=beta)[2]
+        return (np.round(score, digits), counts[..., 0], -counts[..., 1], -counts[..., 2])
 
     return f_rule(keys, beta, (1 + square, 1.0, square))
 

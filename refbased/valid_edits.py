@@ -17,7 +17,8 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits, counted_edits
 from gecjury.extraction.extract import CorpusEdits
-from gecjury.scoring.by_edit import EditCase, EditJudge
+from gecjury.scoring.abilities import EditJudge
+from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.options import nested
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer

@@ -17,6 +17,7 @@ from gecjury.refless.nets.bundle import bundle_identity, bundle_models, open_bun
 from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities
 from gecjury.refless.similarity import Meteor, words_of_any
 from gecjury.refless.some import WeighedAspects, distinct_pairs
+from gecjury.scoring.scorer import setting
 from gecjury.scoring.scores import Statistics
 
 
@@ -44,12 +45,12 @@ class Asano(WeighedAspects):
     # 2: the signature names the commit of a language model from the hub.
     version: ClassVar[int] = 2
 
-    model: str = ""
+    model: str = setting("", names="model")
     language_model: str = "openai-community/gpt2"
     alpha: float = 0.02
     beta: float = 0.82
     gamma: float = 0.16
-    dtype: DType = "float32"
+    dtype: DType = setting("float32", later=True)
 
     @property
     def loaded_models(self) -> tuple[str, ...]:

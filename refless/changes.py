@@ -9,12 +9,13 @@ import numpy as np
 
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
+from gecjury.scoring.in_parts import CountsInParts
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Statistics
 
 
 @dataclass(frozen=True)
-class Changes(MeanScorer):
+class Changes(MeanScorer, CountsInParts):
     """Tokens inserted, deleted or replaced: the Levenshtein distance from the source.
 
     0 or more. It does not check whether a change is right, so it does not measure quality. Where
@@ -39,7 +40,3 @@ class Changes(MeanScorer):
             for column, line in enumerate(version.lines):
                 values[row, column] = Levenshtein.distance(sources[column], line.split())
         return Statistics(values)
-
-    def by_parts(self, corpus: Corpus) -> bool:
-        """Return True, since every sentence is counted separately."""
-        return True

@@ -31,7 +31,7 @@ from gecjury.refless.nets.manifest import (
 from gecjury.refless.nets.pooled import open_pooled
 from gecjury.refless.nets.regressor import Regressor
 from gecjury.refless.some import ModelScorer, distinct_pairs
-from gecjury.scoring.scorer import MeanScorer
+from gecjury.scoring.scorer import MeanScorer, setting
 from gecjury.scoring.scores import Statistics
 
 
@@ -58,13 +58,12 @@ class IMPARA(ModelScorer, MeanScorer):
     name: ClassVar[str] = "impara"
     summary: ClassVar[str] = "ranker trained on parallel text, with a similarity threshold"
     paper: ClassVar[str] = "Maeda et al. 2022"
-    must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
 
-    model: str = ""
+    model: str = setting("", names="model")
     encoder: str = ""
     threshold: float | None = option(0.9, least=-1, most=1, hint="a cosine; or none")
     max_length: int = option(128, least=1, most=1_000_000)
-    dtype: DType = "float32"
+    dtype: DType = setting("float32", later=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

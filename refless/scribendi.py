@@ -17,11 +17,13 @@ from gecjury.models.precision import DType
 from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities
 from gecjury.refless.similarity import indel_ratio, token_sort_ratio
 from gecjury.refless.some import ModelScorer, distinct_pairs
+from gecjury.scoring.abilities import Sums
+from gecjury.scoring.scorer import setting
 from gecjury.scoring.scores import Scores, Statistics
 
 
 @dataclass(frozen=True)
-class Scribendi(ModelScorer):
+class Scribendi(ModelScorer, Sums):
     """1, 0 or −1 a sentence, summed over the corpus (Islam and Magnani 2021).
 
     0 if the hypothesis equals its source. 1 if its perplexity is lower and the greater of token
@@ -45,7 +47,7 @@ class Scribendi(ModelScorer):
 
     model: str = "openai-community/gpt2"
     threshold: float = option(0.8, least=0, most=1)
-    dtype: DType = "float32"
+    dtype: DType = setting("float32", later=True)
 
     @property
     def loaded_models(self) -> tuple[str, ...]:

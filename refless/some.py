@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,17 +24,16 @@ from gecjury.refless.nets.bundle import (
     metric_for,
     open_bundle,
 )
-from gecjury.scoring.scorer import MeanScorer, Scorer
+from gecjury.scoring.abilities import HasParts
+from gecjury.scoring.scorer import MeanScorer, ReadsText, Scorer, setting
 from gecjury.scoring.scores import Scores, Statistics
 
 
-class ModelScorer(Scorer):
+class ModelScorer(Scorer, ReadsText):
     """A metric whose networks read raw, untokenised texts, on any device."""
 
     family: ClassVar[str] = "refless"
-    reads: ClassVar[Literal["tokens", "text"]] = "text"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
     model: str
 
     def refuse_unnamed(self, train: str, otherwise: str = "") -> None:
@@ -55,11 +54,10 @@ class ModelScorer(Scorer):
             )
 
 
-class WeighedAspects(ModelScorer, MeanScorer):
+class WeighedAspects(ModelScorer, MeanScorer, HasParts):
     """A metric that is a weighted sum of grammaticality, fluency and meaning."""
 
     part_names: ClassVar[tuple[str, ...]] = ASPECTS
-    must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     alpha: float
     beta: float
     gamma: float
@@ -117,7 +115,6 @@ class SOME(WeighedAspects):
     name: ClassVar[str] = "some"
     summary: ClassVar[str] = "grammaticality, fluency and meaning by trained regressors"
     paper: ClassVar[str] = "Yoshimura et al. 2020"
-    score_options: ClassVar[frozenset[str]] = frozenset({"alpha", "beta", "gamma"})
     tuning: ClassVar[Mapping[str, str]] = {
         "alpha": "0:1:0.01",
         "beta": "0:1:0.01",
@@ -126,12 +123,12 @@ class SOME(WeighedAspects):
         "aggregate": "mean",
     }
 
-    model: str = ""
-    alpha: float = USUAL_WEIGHTS[0]
-    beta: float = USUAL_WEIGHTS[1]
-    gamma: float = USUAL_WEIGHTS[2]
+    model: str = setting("", names="model")
+    alpha: float = setting(USUAL_WEIGHTS[0], scoring=True)
+    beta: float = setting(USUAL_WEIGHTS[1], scoring=True)
+    gamma: float = setting(USUAL_WEIGHTS[2], scoring=True)
     max_length: int = option(0, least=0, most=1_000_000)
-    dtype: DType = "float32"
+    dtype: DType = setting("float32", later=True)
 
     @property
     def loaded_models(self) -> tuple[str, ...]:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.report.citations import CITED, Entry, citations
+from gecjury.scoring.abilities import CreditsEdits, Explains, Sweeps
 from gecjury.scoring.options import metric_options
 from gecjury.scoring.registry import METRICS, load, scorer_class
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scorer import ReadsText, Scorer, required_options
 from gecjury.scoring.signature import Signature
 
 __all__ = ["MetricPage", "agreement", "metric_page", "metrics_index", "told"]
@@ -39,10 +40,9 @@ _FAMILIES = {
     "jury": "a combination of others",
 }
 _ABILITIES = {
-    "credit": "gives single edits credit (`gecjury compare --level edit`)",
-    "explain": "shows its alignment of edits (`gecjury explain`)",
-    "search": "finds its own settings (`gecjury tune`)",
-    "sweep": "tries many values of an option at once (`gecjury tune`)",
+    CreditsEdits: "gives single edits credit (`gecjury compare --level edit`)",
+    Explains: "shows its alignment of edits (`gecjury explain`)",
+    Sweeps: "tries many values of an option at once (`gecjury tune`)",
 }
 
 
@@ -75,8 +75,10 @@ def read(name: str) -> MetricPage:
     about = description(found)
     ranges = [sentence for each in _own(found) for sentence in _range_in(description(each))]
     needs = ", ".join(sorted(found.needs)) or "nothing but sources and hypotheses"
-    needs += "".join(f"; {what}, named by `{key}=`" for key, what in found.must_name.items())
-    abilities = [text for ability, text in _ABILITIES.items() if _can(found, ability)]
+    needs += "".join(
+        f"; {what}, named by `{key}=`" for key, what in required_options(found).items()
+    )
+    abilities = [text for ability, text in _ABILITIES.items() if issubclass(found, ability)]
     facts = [
         ("family", f"`{found.family}`: {_FAMILIES.get(found.family, 'of another package')}"),
         ("paper", found.paper),
@@ -86,18 +88,13 @@ def read(name: str) -> MetricPage:
             "more is better",
             "yes" if found.directed else "undefined: it describes, it does not rate",
         ),
-        ("reads", "lines as written" if found.reads == "text" else "tokens"),
+        ("reads", "lines as written" if issubclass(found, ReadsText) else "tokens"),
         ("packages whose version may change a score", ", ".join(found.packages) or "none"),
         ("can also", "; ".join(abilities) or "–"),
     ]
     return MetricPage(
         name, found.summary, about, ranges[0] if ranges else "", needs, command(found), tuple(facts)
     )
-
-
-def _can(found: type[Scorer], ability: str) -> bool:
-    """Return whether a metric has a method that not all metrics have."""
-    return getattr(found, ability, None) is not getattr(Scorer, ability, None)
 
 
 def _own(found: type[Scorer]) -> list[type]:
@@ -122,7 +119,7 @@ def command(found: type[Scorer]) -> str:
     """Return a command line that scores files with a metric."""
     model = "model=NAME" if found.family == "judges" else "model=DIR"
     named = {"model": model, "file": "file=FILE"}
-    option = ",".join(named.get(key, f"{key}=VALUE") for key in found.must_name)
+    option = ",".join(named.get(key, f"{key}=VALUE") for key in required_options(found))
     files = "source.txt mine.txt theirs.txt" if "rivals" in found.needs else "source.txt mine.txt"
     given = " -r ref.txt" if "references" in found.needs else ""
     gold = " --m2 gold.m2" if "gold" in found.needs else ""

@@ -13,12 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.benchmarks.data_folder import DataFolder
+from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, Verdicts
 from gecjury.benchmarks.human_scores import columns_of_rankings
 from gecjury.benchmarks.judgments import RankedItem, judged_entries
 from gecjury.benchmarks.table import BenchmarkInfo, View
@@ -35,9 +36,6 @@ from gecjury.corpus.files.aligned import aligned
 from gecjury.corpus.files.reading import read_versions
 from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.stats.counts import defined_mean
-
-if TYPE_CHECKING:
-    from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, Verdicts
 
 Columns = Mapping[str, Mapping[str, float]]
 """Published scores: kind (`trueskill`, `expected-wins`, `mean`), then system, higher is better."""

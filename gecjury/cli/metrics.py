@@ -83,6 +83,7 @@ def _row(name: str) -> dict[str, Any]:
     from gecjury.core.errors import MissingExtraError, OptionError, family_of
     from gecjury.scoring.options import metric_options
     from gecjury.scoring.registry import METRICS, load, origin, outside_metrics, scorer_class
+    from gecjury.scoring.scorer import required_options
     from gecjury.scoring.signature import Signature
 
     # The list must not end at the first metric whose package is missing.
@@ -99,7 +100,7 @@ def _row(name: str) -> dict[str, Any]:
         row = {"name": name, "family": None, "needs": "cannot be used", "from": origin(name)}
         return row | {"error": str(error)}
     # A required option counts as a need, like texts and models.
-    named = [f"{what} ({option}=…)" for option, what in scorer_type.must_name.items()]
+    named = [f"{what} ({option}=…)" for option, what in required_options(scorer_type).items()]
     signature = Signature(name, scorer_type.family, scorer.settings(), scorer_type.version)
     # Some defaults depend on others, so they are read from the metric itself.
     options = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _TRAINED = "train some|train impara|train detector|train judge"
-_ANALYSED = "analyse norms|analyse map|analyse edits|analyse scatter|analyse lambda|analyse layers"
+_ANALYSED = "analyse norms|analyse map|analyse edits|analyse scatter|analyse lambda"
 _TYPED = "errant|sent-errant|pt-errant|uot-errant|cleme|cleme2|gotoscorer"
 _JUDGES = "llm-s|llm-e|edit-verdict"
 _ENGINE = "write {} = VALUE into a TOML file and name it with engine=FILE"
@@ -121,6 +121,7 @@ OPTIONS = _each(_OPTIONS)
 
 COMMANDS: dict[str, str] = {
     "analyse cost": "the column `seconds` of compare is how long a metric takes",
+    "analyse layers": "use `gecjury compare BENCHMARK -m uot-errant:layer=1 -m uot-errant:layer=2`",
     "analyse solver": "uot-errant:solver=pot scores by POT's plans",
     "completion": 'use argcomplete: eval "$(register-python-argcomplete gecjury)"',
     "train weights": "use `gecjury tune some:model=DIR BENCHMARK`",

@@ -12,6 +12,7 @@ import dataclasses
 import functools
 import inspect
 import math
+import operator
 import os
 import re
 import types
@@ -19,7 +20,6 @@ import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from operator import attrgetter
 from typing import Any, TypeVar
 
 from gecjury.core.errors import OptionError, known_name, nearest
@@ -125,13 +125,14 @@ class Option:
         """The bounds in words; empty without bounds."""
         if self.least is not None and self.most is not None:
             return f"{_plain(self.least)} to {_plain(self.most)}"
-        bounds = [
-            "" if self.least is None else f"{_plain(self.least)} or more",
-            "" if self.above is None else f"more than {_plain(self.above)}",
-            "" if self.below is None else f"less than {_plain(self.below)}",
-            "" if self.most is None else f"at most {_plain(self.most)}",
-        ]
-        return " and ".join(filter(None, bounds))
+        bounds = {
+            "{} or more": self.least,
+            "more than {}": self.above,
+            "less than {}": self.below,
+            "at most {}": self.most,
+        }
+        written = {text: _plain(bound) for text, bound in bounds.items() if bound is not None}
+        return " and ".join(text.format(bound) for text, bound in written.items())
 
     def read_all(self, value: Any) -> Any:
         """Return the value of the field from text or from Python: a tuple if it has several.
@@ -181,12 +182,14 @@ class Option:
             raise self._refusal(value, "a finite number")
         if isinstance(value, int) and abs(value) > _LARGEST:
             raise self._refusal(value, f"at most {_LARGEST}")
-        low = -math.inf if self.least is None else self.least
-        high = math.inf if self.most is None else self.most
-        too_low = self.above is not None and value <= self.above
-        too_high = self.below is not None and value >= self.below
-        if too_low or too_high or not low <= value <= high:
-            raise self._refusal(value, self._bounds)
+        for bound, holds in (
+            (self.least, operator.ge),
+            (self.most, operator.le),
+            (self.above, operator.gt),
+            (self.below, operator.lt),
+        ):
+            if bound is not None and not holds(value, bound):
+                raise self._refusal(value, self._bounds)
 
     def _refusal(self, value: Any, expected: str = "") -> OptionError:
         """Return the error for a value, by default one that is no choice or of another kind."""
@@ -333,7 +336,7 @@ def check(settings: object) -> None:
         OptionError: names the option, the value and what is expected.
     """
     for declared in options_of(type(settings), hidden=True):
-        value = attrgetter(declared.path)(settings)
+        value = operator.attrgetter(declared.path)(settings)
         for single in value if declared.many and value is not None else (value,):
             declared.check(single)
 
@@ -348,7 +351,7 @@ def check_needs(settings: object, *names: str) -> None:
         OptionError: see `refuse_unread`.
     """
     declared = options_of(type(settings))
-    values = {one.name: attrgetter(one.path)(settings) for one in declared}
+    values = {one.name: operator.attrgetter(one.path)(settings) for one in declared}
     usual = {one.name: one.default for one in declared}
     refuse_unread((one for one in declared if one.name in names), values, usual)
 

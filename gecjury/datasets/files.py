@@ -10,15 +10,13 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gecjury.core.errors import InputError, nearest
+from gecjury.core.runtime import Bar
 from gecjury.core.textfiles import parse_json
 from gecjury.corpus.files.hub import datasets_package, hub_dataset
 from gecjury.datasets.shards import InputFile
-
-if TYPE_CHECKING:
-    from gecjury.core.runtime import Bar
 
 CONVERTED = ".rows"
 """Folder of rows that were converted for reading; removed when the run ends."""

@@ -46,6 +46,7 @@ from gecjury.datasets.shards import (
 )
 from gecjury.datasets.work import MANY_REFERENCES, column_name
 from gecjury.report.tables import records_text
+from gecjury.scoring.abilities import Sums, adds_up, part_names
 from gecjury.scoring.conditions import parse_condition
 from gecjury.scoring.registry import Metric, load, load_all, name_elsewhere
 from gecjury.scoring.result_folder import RESULTS, ConditionCount, Results, read_results
@@ -244,7 +245,7 @@ def _check_names(
         column_name(system, label, part)
         for system in systems
         for scorer, label in zip(scorers, labels, strict=True)
-        for part in ("", *scorer.part_names)
+        for part in ("", *part_names(scorer))
     ]
     if twice := next((name for at, name in enumerate(names) if name in names[:at]), None):
         raise OptionError(f"two columns of results would have the name {twice}: rename a column")
@@ -276,7 +277,7 @@ def _signature(
     Raises:
         OptionError: the metric cannot score these rows.
     """
-    if why := scorer.needs_all(len(columns.hypotheses)):
+    if why := scorer.needs_all():
         raise OptionError(
             f"{scorer.name}: cannot score rows of a dataset: {why}; score it as text files"
         )
@@ -341,7 +342,7 @@ def _tell_plan(
     if empty:
         more = f" and {len(empty) - 3} more" if len(empty) > 3 else ""
         tell(f"note: files without any row: {', '.join(empty[:3])}{more}")
-    without = [s.name for s in scorers if "references" in s.needs and not s.sums_with_several]
+    without = [s.name for s in scorers if "references" in s.needs and not adds_up(s, 2)]
     if without and job.references:
         names = ", ".join(without)
         tell(f"note: {names}: rows are scored, but perhaps not the corpus: {MANY_REFERENCES}")
@@ -439,6 +440,7 @@ def _corpus_scores(
         return {s: {"score": None} for s in systems}, why or "no row could be scored"
     # Added shard by shard: `np.sum` would add in another order, which rounds differently.
     whole = sum(np.array([list(one[system]) for system in systems]) for one in sums)
+    assert isinstance(scorer, Sums)  # otherwise there are no sums
     scores = scorer.total_scores(np.asarray(whole))
     by_system: dict[str, dict[str, float | None]] = {}
     parts = {"score": scores.score, "precision": scores.precision, "recall": scores.recall}

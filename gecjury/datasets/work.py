@@ -27,6 +27,7 @@ from gecjury.corpus.tokens import in_language
 from gecjury.datasets.output import side_path, write_kept, write_part, written
 from gecjury.datasets.rows import Batch, RowReader
 from gecjury.datasets.shards import Job, Kept, Shard, ShardSummary, Total
+from gecjury.scoring.abilities import HasParts, Sums, asks, part_names
 from gecjury.scoring.conditions import parse_condition
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
@@ -88,8 +89,8 @@ class Worker:
         self._metrics = []
         for name, label in zip(job.metrics, job.labels, strict=True):
             scorer = load(name)
-            asks = scorer.asks or scorer.family == "jury"
-            self._metrics.append(_Metric(scorer, label, runtime if asks else bare))
+            paid = asks(scorer) or scorer.family == "jury"
+            self._metrics.append(_Metric(scorer, label, runtime if paid else bare))
         self._condition = parse_condition(job.keep) if job.keep else None
         self._reader = RowReader(job)
 
@@ -149,7 +150,7 @@ class Worker:
             column_name(system, metric.label, part): np.full(len(batch), np.nan)
             for system in self._systems
             for metric in self._metrics
-            for part in ("", *metric.scorer.part_names)
+            for part in ("", *part_names(metric.scorer))
         }
         for piece in batch.pieces():
             rows = [row for row in range(piece.start, piece.stop) if row not in batch.bad]
@@ -184,16 +185,17 @@ class Worker:
                 self._score_rows(metric, batch, half, self._corpus(batch, half), tally)
             return
         # Sums are kept, not scores: a corpus score is not the mean of the scores of its parts.
-        totals = metric.scorer.totals(statistics)
-        if totals is not None:
+        scorer = metric.scorer
+        if isinstance(scorer, Sums) and scorer.adds_up(len(corpus.references)):
+            totals = scorer.totals(statistics)
             tally.sums[metric.label] = tally.sums.get(metric.label, 0.0) + totals
         elif len(corpus.references) > 1:
             tally.no_total[metric.label] = MANY_REFERENCES
         else:
             tally.no_total[metric.label] = "it cannot be combined from parts"
         shown = {"": metric.scorer.sentence_scores(statistics).score}
-        if metric.scorer.part_names:
-            shown |= metric.scorer.parts(statistics)
+        if isinstance(scorer, HasParts):
+            shown |= scorer.parts(statistics)
         for index, system in enumerate(self._systems):
             for part, values in shown.items():
                 batch.columns[column_name(system, metric.label, part)][rows] = values[index]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.extraction.merging import SPELLED
-
-if TYPE_CHECKING:
-    from gecjury.extraction.parsing import Operation, Parsed
+from gecjury.extraction.parsing import Operation, Parsed
 
 # Most cells that are aligned exactly: about a second and 350 MB.
 LARGEST = 9_000_000

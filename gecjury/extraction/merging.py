@@ -14,12 +14,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import accumulate
 from string import punctuation
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from gecjury.extraction.parsing import Operation, Parsed
 from gecjury.extraction.tagger.importing import symbols
-
-if TYPE_CHECKING:
-    from gecjury.extraction.parsing import Operation, Parsed
 
 Span = tuple[int, int, int, int]
 """Start and end in the source, start and end in the correction."""

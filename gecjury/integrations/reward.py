@@ -92,7 +92,7 @@ def load_for_rows(metric: Metric) -> Scorer:
     if "rivals" in scorer.needs:
         why = "it weighs systems against each other, and rows are of one system"
     elif "gold" in scorer.needs or scorer.fixed:
-        why = scorer.needs_all(1)
+        why = scorer.needs_all()
     if why:
         raise OptionError(f"{scorer.name}: {why}; use a metric that scores sentences")
     return scorer

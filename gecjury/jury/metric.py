@@ -29,10 +29,11 @@ from gecjury.jury.model import (
     read_jury,
     without_server,
 )
+from gecjury.scoring.abilities import plan_of
 from gecjury.scoring.consent import Power, home_of, powers_of, require_consent
 from gecjury.scoring.options import nested, parse
 from gecjury.scoring.score_files import score_with_files
-from gecjury.scoring.scorer import MeanScorer, Scorer
+from gecjury.scoring.scorer import MeanScorer, Scorer, setting
 from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Setting, Signature
 from gecjury.stats.permutation import standardise
@@ -62,9 +63,8 @@ class Jury(MeanScorer):
     family: ClassVar[str] = "jury"
     summary: ClassVar[str] = "scorers of any family, weighted by learnt human preferences"
     paper: ClassVar[str] = "this package"
-    must_name: ClassVar[Mapping[str, str]] = {"file": "model"}
 
-    file: str = ""
+    file: str = setting("", names="model")
     equal: str = ""
     # These decide where and whether members run, never their scores, so they are not settings.
     allow_judges: bool = False
@@ -83,12 +83,17 @@ class Jury(MeanScorer):
         needs: set[str] = set()
         for member, scorer in self._seats:
             needs |= set(scorer.needs) - ({"references"} if member.references else set())
-        scorers = [scorer for _, scorer in self._seats]
         object.__setattr__(self, "needs", frozenset(needs))
-        # A z-score depends on all the scores that it is computed over, and a jury of given scores
-        # cannot score other texts either.
-        object.__setattr__(self, "joint", bool(self.equal) or any(s.joint for s in scorers))
-        object.__setattr__(self, "fixed", any(s.fixed for s in scorers))
+
+    @property
+    def joint(self) -> bool:
+        """True for a plain sum, whose z-scores depend on all scores, or by a member."""
+        return bool(self.equal) or any(scorer.joint for _, scorer in self._seats)
+
+    @property
+    def fixed(self) -> bool:
+        """True if a member's scores were given: other texts cannot be scored, either."""
+        return any(scorer.fixed for _, scorer in self._seats)
 
     @property
     def members(self) -> tuple[Member, ...]:
@@ -221,7 +226,7 @@ class Jury(MeanScorer):
         plans = [
             plan
             for member, scorer in self._seats
-            if (plan := scorer.plan(scorer.read(member.corpus(corpus)), runtime)) is not None
+            if (plan := plan_of(scorer, scorer.read(member.corpus(corpus)), runtime)) is not None
         ]
         if not plans:
             return None
@@ -285,14 +290,14 @@ class Jury(MeanScorer):
             total += standardise(values[:, :, k])
         return total
 
-    def needs_all(self, systems: int) -> str:
+    def needs_all(self) -> str:
         """Return why all sentences are needed: for the z-scores of a plain sum, or by a member."""
         if self.equal:
             return "z-scores of a plain sum are computed over all sentences of the corpus"
         for member, scorer in self._seats:
             if member.references:
                 return f"its member {member.label} names a set of references; rows have one set"
-            if why := scorer.needs_all(systems):
+            if why := scorer.needs_all():
                 return f"of its member {member.label} {why}"
         return ""
 

@@ -27,7 +27,6 @@ from gecjury.metaeval.audit import judges_audits, measure_biases
 from gecjury.metaeval.cautions import cautions, check_scored, check_study, need_message
 from gecjury.metaeval.chance import in_levels, levels_of, sentence_table
 from gecjury.metaeval.edits.comparison import (
-    EditResult,
     compare_edits,
     edit_metrics,
     plan_edits,
@@ -55,11 +54,13 @@ from gecjury.metaeval.uncertainty import (
     drawn_differences,
 )
 from gecjury.scoring import registry
+from gecjury.scoring.abilities import plan_of
 from gecjury.scoring.options import short_names
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.scoring.system_tests import Entry
+from gecjury.stats.grouped import window_correlations
 from gecjury.stats.resampling import Over, check_resamples
 
 _SIZES = (4, 8)  # of windows, in systems
@@ -164,7 +165,9 @@ def checked(
 def plans(study: Study) -> list[Plan]:
     """Return the requests that `compared` would send to paid services, without sending them."""
     corpus, runtime = study.benchmark.corpus, study.runtime
-    made = [metric.plan(corpus, runtime) for metric in study.metrics if isinstance(metric, Scorer)]
+    made = [
+        plan_of(metric, corpus, runtime) for metric in study.metrics if isinstance(metric, Scorer)
+    ]
     return [plan for plan in made if plan is not None] + plan_edits(study)
 
 
@@ -226,7 +229,7 @@ def _compared(
     ratings, segments = rated_rows(study, tables, scores)
     labels = compare_labels(study, tables)
     if uncertainty is not None:
-        levels: dict[str, Sequence[_Row]] = {
+        levels: dict[str, Sequence[Row]] = {
             "ratings": ratings,
             "segment": segments,
             "edit": edits.results if edits else (),
@@ -281,9 +284,6 @@ def _tables(
                 raise
             failed[metric] = str(error)
     return tables
-
-
-_Row = Row | EditResult
 
 
 def _rounded(tables: Sequence[ScoreTable], results: Sequence[Result]) -> tuple[ScoreTable, ...]:
@@ -525,14 +525,13 @@ def _annotators(study: Study) -> dict[View, Annotators]:
     return annotators
 
 
-def _differences(study: Study, level: str, rows: Sequence[_Row]) -> Iterator[Difference]:
+def _differences(study: Study, level: str, rows: Sequence[Row]) -> Iterator[Difference]:
     """Yield differences of a level whose statistics were drawn only over sentences."""
-    groups: dict[tuple[str, int], list[_Row]] = {}
+    groups: dict[tuple[str, float], list[Row]] = {}
     for row in rows:
         if row.drawn and row.family not in ("chance", "humans"):
             # If credits are missing, other edits are drawn, and the draws are not paired.
-            cases = row.agreement.cases if isinstance(row, EditResult) else 0
-            groups.setdefault((row.human, cases), []).append(row)
+            groups.setdefault((row.human, row.values.get("cases", 0)), []).append(row)
     for (human, _), members in groups.items():
         # A statistic that is not defined on a benchmark is missing from some rows.
         names = [name for name in members[0].drawn if all(name in row.drawn for row in members)]
@@ -543,10 +542,7 @@ def _differences(study: Study, level: str, rows: Sequence[_Row]) -> Iterator[Dif
             {"sentences": Drawn(values, observed)},
             level,
             human,
-            [
-                f"{row.label} ({row.credit})" if isinstance(row, EditResult) else row.label
-                for row in members
-            ],
+            [row.name for row in members],
             figures,
             study.settings.resampling.confidence,
         )
@@ -556,7 +552,7 @@ def _windows(study: Study, results: Sequence[Result]) -> Iterator[WindowAgreemen
     names = study.benchmark.corpus.names
     for result in results:
         for size in _SIZES:
-            windows = study.windows(result.scores, result.view, size)
+            windows = window_correlations(study.human(result.view), result.scores, size)
             for start, (run, r, rho) in enumerate(windows, 1):
                 systems = tuple(names[index] for index in run)
                 yield WindowAgreement(result.label, result.view, size, start, systems, r, rho)

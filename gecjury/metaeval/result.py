@@ -14,7 +14,7 @@ from gecjury.metaeval.audit import Audit, Bias
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.edits.comparison import EditComparison
 from gecjury.metaeval.edits.corrections import LabelComparison
-from gecjury.metaeval.edits.measures import EditAgreement
+from gecjury.metaeval.edits.measures import EDIT_STATISTICS
 from gecjury.metaeval.people import PEOPLE
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Row, Study
@@ -29,16 +29,6 @@ SYSTEM_STATISTICS = (*MEASURES, "spa")
 SENTENCE_STATISTICS = ("accuracy", "kendall")
 """Statistics of the sentence level, as attributes of `PreferenceAgreement`."""
 
-EDIT_STATISTICS = (
-    "auc",
-    "average_precision",
-    "average_precision_invalid",
-    "accuracy",
-    "balanced",
-    "kappa",
-)
-"""Statistics of single edits, as attributes of `EditAgreement`."""
-
 LEVELS: Mapping[str, Sequence[str]] = {
     "system": SYSTEM_STATISTICS,
     "sentence": (*SENTENCE_STATISTICS, "tied_share"),
@@ -46,14 +36,17 @@ LEVELS: Mapping[str, Sequence[str]] = {
     "rating": ("pearson", "spearman", "kendall", "within", "system_pearson", "system_spearman"),
     "segment": ("acc_eq", "acc_exact", "kendall", "pearson", "pdp", "epsilon"),
     "label": ("auc",),
+    "annotators": (*MEASURES, "accuracy", "relative"),
 }
 """Statistics by level, in the order in which tables show them."""
 
-_SIZES = {"rating": ("outputs",), "segment": ("pairs",), "label": ("good", "bad")}
+_SIZES = {
+    "edit": ("cases",),
+    "rating": ("outputs",),
+    "segment": ("pairs",),
+    "label": ("good", "bad"),
+}
 """The counts of the items that figures are based on."""
-
-JUDGE = "one annotator by another"
-"""The row of people at the level of edits."""
 
 
 @dataclass(frozen=True)
@@ -261,20 +254,15 @@ def edit_rows(edits: EditComparison) -> list[dict[str, Any]]:
 
     `auc_there` is a metric's AUC on the edits that more than one annotator judged.
     """
-    entries: list[tuple[str, str, str, EditAgreement, float, float]] = [
-        (r.label, r.family, r.credit, r.agreement, r.beside_ceiling["auc"], r.seconds)
-        for r in (*edits.results, *edits.chance.values())
-    ]
-    people = edits.ceiling.agreement
-    entries.append(("one annotator by another", "humans", "", people, people.auc, 0.0))
     records = []
-    for label, family, credit, agreement, there, seconds in entries:
-        record: dict[str, Any] = {"metric": label, "family": family, "credit": credit}
+    for row in edits.rows:
+        record: dict[str, Any] = {"metric": row.label, "family": row.family, "credit": row.credit}
         for name in EDIT_STATISTICS:
-            record[name] = float(getattr(agreement, name))
-            record |= _ends(name, agreement.ci95.get(name))
-        counts = {name: getattr(agreement, name) for name in ("cases", "valid", "missing")}
-        records.append({**record, **counts, "auc_there": there, "seconds": float(seconds)})
+            record[name] = float(row.values[name])
+            record |= _ends(name, row.intervals.get(name))
+        record |= {name: row.values[name] for name in ("cases", "valid", "missing")}
+        record["auc_there"] = row.beside_ceiling.get("auc", row.values["auc"])
+        records.append({**record, "seconds": float(row.seconds)})
     return records
 
 
@@ -288,8 +276,8 @@ def _comparison_figures(comparison: Comparison) -> Iterator[Figure]:
         }
         about |= {"missing": result.missing if result.family != "chance" else 0}
         if comparison.settings.level in ("system", "all"):
-            cluster = result.system_cluster
-            yield from _figures("system", result.system, result.system_ci95, about, cluster=cluster)
+            about |= {"cluster": result.system_cluster}
+            yield from _figures("system", result.system, result.system_ci95, about)
         if comparison.settings.level in ("sentence", "all") and result.sentence is not None:
             about |= {"cluster": result.sentence_cluster, "n": result.sentence.pairs}
             values = {name: getattr(result.sentence, name) for name in LEVELS["sentence"]}
@@ -301,30 +289,28 @@ def _comparison_figures(comparison: Comparison) -> Iterator[Figure]:
                 level="sentence", human=view, metric=PEOPLE, family="humans",
                 statistic="accuracy", value=agreement.accuracy, n=agreement.decided,
             )  # fmt: skip
-    yield from _of_edits(comparison)
-    for level, rows in (
-        ("rating", comparison.ratings),
-        ("segment", comparison.segments),
-        ("label", comparison.labels.rows if comparison.labels else ()),
-    ):
+    levels: dict[str, Sequence[Row]] = {
+        "edit": comparison.edits.rows if comparison.edits else (),
+        "rating": comparison.ratings,
+        "segment": comparison.segments,
+        "label": comparison.labels.rows if comparison.labels else (),
+    }
+    for level, rows in levels.items():
         for row in rows:
-            n = sum(int(row.values.get(name, 0)) for name in _SIZES[level])
-            about = {"human": row.human, "metric": row.label, "family": row.family}
+            n = sum(int(row.values[name]) for name in _SIZES[level])
+            about = {"human": row.human, "metric": row.name, "family": row.family}
             about |= {"n": n, "missing": row.values["missing"]}
             yield from _figures(level, row.values, row.intervals, about)
-
-
-def _of_edits(comparison: Comparison) -> Iterator[Figure]:
-    edits = comparison.edits
-    if edits is None:
-        return
-    entries = [
-        (f"{r.label} ({r.credit})" if r.credit else r.label, r.family, r.agreement)
-        for r in (*edits.results, *edits.chance.values())
-    ]
-    for label, family, one in (*entries, (JUDGE, "humans", edits.ceiling.agreement)):
-        about = {"human": "edit", "metric": label, "family": family}
-        yield from _figures("edit", vars(one), one.ci95, about, n=one.cases, missing=one.missing)
+    for row in comparison.people:
+        about = {"human": row.human, "metric": row.label, "family": row.family}
+        for of, names, counted in (
+            ("system", MEASURES, "annotators"),
+            ("sentence", ("accuracy", "relative"), "judgments"),
+        ):
+            values = {name: row.values[name] for name in names}
+            about |= {"cluster": row.clusters[of], "n": row.values[counted]}
+            if row.values[counted]:
+                yield from _figures("annotators", values, row.intervals, about)
 
 
 def _figures(
@@ -332,12 +318,11 @@ def _figures(
     values: Mapping[str, float],
     intervals: Mapping[str, Interval],
     about: Mapping[str, Any],
-    **more: Any,
 ) -> Iterator[Figure]:
-    for name in LEVELS[level]:
-        low, high = intervals.get(name, (math.nan, math.nan))
-        value = {"value": float(values[name]), "low": float(low), "high": float(high)}
-        yield Figure(level=level, statistic=name, **value, **{**about, **more})
+    for name in (name for name in LEVELS[level] if name in values):
+        low, high = map(float, intervals.get(name, (math.nan, math.nan)))
+        value = float(values[name])
+        yield Figure(level=level, statistic=name, value=value, low=low, high=high, **about)
 
 
 def sentence_key(statistic: str) -> str:

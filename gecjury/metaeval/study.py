@@ -44,7 +44,6 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, interval, sentence_counts
 from gecjury.stats.correlation import correlations
 from gecjury.stats.counts import ratio
-from gecjury.stats.grouped import window_correlations
 from gecjury.stats.preferences import (
     PreferenceAgreement,
     agreement_in_parts,
@@ -129,6 +128,11 @@ class Row:
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     clusters: Mapping[str, int | None] = field(default_factory=dict)
     drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """The name of the row in figures."""
+        return self.label
 
 
 @dataclass(frozen=True)
@@ -517,12 +521,6 @@ class Study:
         if len(self.benchmark.corpus) >= LEAST_SENTENCES:
             bounds = {name: interval(drawn[name], share, float(values[name]))[0] for name in drawn}
         return Row(about.label, about.family, human, values, bounds, drawn=drawn)
-
-    def windows(
-        self, scores: FloatArray, view: View, size: int
-    ) -> Iterator[tuple[IntArray, float, float]]:
-        """Yield `window_correlations` with the human scores of a view."""
-        return window_correlations(self.human(view), scores, size)
 
     def pairwise(self, table: ScoreTable, view: View) -> tuple[FloatArray, IntArray]:
         """Return `pair_table`: accuracy and number of judged pairs by pair of systems."""

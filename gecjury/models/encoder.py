@@ -306,15 +306,6 @@ class Encoder:
                 result[place] = (table.copy(), pieces[place])
         return result
 
-    def layer_vectors(self, texts: Sequence[str], poolings: Sequence[Pooling]) -> Float32Array:
-        """Return all layers' vectors in one pass, poolings × layers + 1 × N × d, embeddings first.
-
-        Nothing is cached. The encoder must be one of the last layer, which computes all others.
-        """
-        pieces, _ = self.tokenise(texts)
-        layers = tuple(range(int(self._model.config.num_hidden_layers) + 1))
-        return self._pooled(pieces, layers, poolings)
-
     def _remember(self, vectors: dict[bytes, Float32Array]) -> None:
         for key, vector in vectors.items():
             if key not in self._memory and self._held + vector.nbytes <= _REMEMBERED:

@@ -8,8 +8,9 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from gecjury.core.wording import listed, number
-from gecjury.metaeval.edits.comparison import EditComparison, EditResult
+from gecjury.metaeval.edits.comparison import EditComparison
 from gecjury.metaeval.edits.corrections import ANY, LabelComparison
+from gecjury.metaeval.edits.measures import EditRow
 from gecjury.metaeval.result import (
     SENTENCE_STATISTICS,
     SYSTEM_STATISTICS,
@@ -538,17 +539,18 @@ def _people_table(comparison: Comparison) -> Table:
 
 
 def _edit_record(edits: EditComparison) -> dict[str, Any]:
-    ceiling = edits.ceiling
     return {
-        "edit_ceiling": _fields(ceiling, "edits", "pairs") | asdict(ceiling.agreement),
+        "edit_ceiling": _credited(edits.ceiling),
         "edit_chance": {name: _credited(baseline) for name, baseline in edits.chance.items()},
         "edit_untried": edits.untried,
         "edit_notes": edits.notes,
     }
 
 
-def _credited(result: EditResult) -> dict[str, Any]:
-    return asdict(result.agreement) | {"ceiling_edits": result.beside_ceiling}
+def _credited(row: EditRow) -> dict[str, Any]:
+    record = {**row.values, **_fields(row, "threshold", "thresholds", "drawn")}
+    record["ci95"] = row.intervals
+    return {**record, "ceiling_edits": row.beside_ceiling} if row.beside_ceiling else record
 
 
 def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
@@ -595,16 +597,16 @@ def _for_people(
 
 
 def _edit_notes(edits: EditComparison) -> list[str]:
-    constant = edits.chance["constant"].agreement
+    constant, ceiling = edits.chance["constant"].values, edits.ceiling.values
     notes = [
         f"{edits.edits} judged edits in {edits.corrections} corrections of {edits.sources} "
-        f"sources; {edits.results[0].agreement.split} on which annotators are evenly split are "
+        f"sources; {edits.results[0].values['split']} on which annotators are evenly split are "
         "left out",
         "accuracy, balanced, κ: threshold chosen on one half of the sources and applied to the "
-        f"other, both ways; calling every edit valid has an accuracy of {constant.accuracy:.3f}",
-        f"one annotator by another: {edits.ceiling.edits} edits with verdicts of more than one, "
+        f"other, both ways; calling every edit valid has an accuracy of {constant['accuracy']:.3f}",
+        f"one annotator by another: {ceiling['edits']} edits with verdicts of more than one, "
         "each compared with each of the others; `AUC there` is a metric on the same verdicts"
-        if edits.ceiling.pairs
+        if ceiling["pairs"]
         else "no edit has verdicts of more than one annotator: how far people agree is not known",
     ]
     if edits.resamples:

@@ -13,6 +13,7 @@ from gecjury.report.table import Reader as Reader
 from gecjury.report.table import Record as Record
 from gecjury.report.table import Table as Table
 from gecjury.report.tables import print_tables, shown_cells, tables_text
+from gecjury.stats.figure import Figure
 
 OPENING = 2
 """Sentences of a verdict that are shown before the tables."""
@@ -64,6 +65,13 @@ class Result:
     def rows(self) -> list[dict[str, Any]]:
         """Return the records of the main table."""
         return [dict(row) for row in self.tables[0].rows]
+
+    def figures(self) -> list[Figure]:
+        """Return the numbers of the result, each with what it is about.
+
+        `pandas.DataFrame(result.figures())` is a flat table. Empty if a study has no such numbers.
+        """
+        return []
 
     def document(self) -> dict[str, Any]:
         """Return the document for JSON: records by the tables' names, facts, notes and verdict."""

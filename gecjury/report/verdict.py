@@ -52,6 +52,7 @@ class Ranked:
             the difference of the figures.
         confidence: of the intervals.
         same: figures that differ by less are equal.
+        directed: whether the best figure is an advantage; other metrics only describe outputs.
     """
 
     values: Mapping[str, float]
@@ -63,6 +64,7 @@ class Ranked:
     gaps: Mapping[tuple[str, str], float] = field(default_factory=dict)
     confidence: float = 0.95
     same: float = _SAME
+    directed: bool = True
 
     @property
     def leaders(self) -> list[str]:
@@ -94,6 +96,9 @@ class Ranked:
         if not self.values:
             return ""
         (first, *others), leaders = self.values, self.leaders
+        if not self.directed:
+            highest = f"highest in {listed(leaders)}: {self.figure(first)}"
+            return f"{highest}; the metric only describes outputs."
         if not others:
             return f"{first}, the only one: {self.figure(first)}."
         if len(leaders) > 1:
@@ -162,3 +167,27 @@ class Ranked:
             return ""
         low, high = (number(bound, self.digits) for bound in bounds)
         return f" ({kind}{100 * self.confidence:g}%: {low} to {high})"
+
+
+def opening(ranked: Mapping[str, Ranked]) -> tuple[str, ...]:
+    """Return the verdict by the first metric, and a sentence on whether the others agree.
+
+    Metrics that only describe outputs have no say if another metric has one.
+
+    Args:
+        ranked: systems by each metric; an empty name needs no mention.
+    """
+    valued = {metric: one for metric, one in ranked.items() if one.values}
+    judging = {metric: one for metric, one in valued.items() if one.directed} or valued
+    if not judging:
+        return ()
+    (first, lead), *others = judging.items()
+    sentences = [f"{first}: {lead.verdict()}" if first else lead.verdict()]
+    agree = [metric for metric, one in others if set(one.leaders) == set(lead.leaders)]
+    parts = [f"{listed(agree)} {'agree' if len(agree) > 1 else 'agrees'}"] if agree else []
+    parts += [
+        f"{metric} puts {listed(one.leaders)} first"
+        for metric, one in others
+        if metric not in agree and one.directed
+    ]
+    return (*sentences, f"{'; '.join(parts)}.") if parts else tuple(sentences)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import get_args
@@ -336,10 +336,3 @@ class Answer:
             name = FAMILY_NAMES.get(best, self.shown(best))
             text += f". On the others {name} is right most often ({percent(defined[best])})"
         return text + "."
-
-
-def certainty(p_values: Mapping[str, float | None], test: str, level: float) -> str:
-    """Return how certain a lead is; see `gecjury.report.verdict.Ranked.certainty`."""
-    names = ["", *p_values]
-    rows: Sequence[Sequence[float | None]] = [[None, *p_values.values()]]
-    return Ranked({}, tests=PairedTests(names, rows, test, level)).certainty("", [*p_values])

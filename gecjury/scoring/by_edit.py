@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 from gecjury.core.arrays import FloatArray
-from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.languages.language import ENGLISH, Language
-from gecjury.scoring.scores import Statistics
-from gecjury.scoring.signature import Signature
-
-if TYPE_CHECKING:  # the scorer's module imports this one
-    from gecjury.scoring.scores import Plan
 
 TypeLevel = Literal[1, 2, 3]
 """Level of detail of error types: 1 operation (M, R, U), 2 category, 3 both."""
@@ -50,30 +43,6 @@ class EditCase:
     def complete(self) -> bool:
         """True if applying the edits gives the correction."""
         return " ".join(apply_edits(self.source.split(), self.edits)) == self.correction
-
-
-@runtime_checkable
-class EditJudge(Protocol):
-    """A scorer that judges single edits without using the references."""
-
-    family: ClassVar[str]
-
-    def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
-        """Return the signature, as every scorer does."""
-
-    def plan_edits(self, cases: Sequence[EditCase], runtime: Runtime) -> Plan | None:
-        """Return what `edit_scores` would send to a paid service; None if nothing."""
-
-    def edit_scores(
-        self, cases: Sequence[EditCase], runtime: Runtime
-    ) -> tuple[FloatArray, Statistics]:
-        """Return a score for each case, higher for valid edits and NaN where there is none.
-
-        Callers use only the details and notes of the statistics, not the values.
-
-        Returns:
-            Scores of shape (cases,), and the statistics.
-        """
 
 
 @dataclass(frozen=True)

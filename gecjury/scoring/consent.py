@@ -17,6 +17,7 @@ from gecjury.core.addresses import default_server, public_address
 from gecjury.core.errors import OptionError
 from gecjury.core.textfiles import lies_in, user_path
 from gecjury.core.wording import listed
+from gecjury.scoring.abilities import NamesMetrics
 from gecjury.scoring.options import is_own_file, nested, parse, split_name
 from gecjury.scoring.registry import load, metric_names, scorer_class
 
@@ -102,9 +103,10 @@ def _powers(text: str, home: Path, base_url: str | None) -> Iterator[Power]:
     for value in near.values():
         if value.startswith(("http://", "https://")):
             yield Power(f"names the server {public_address(value)}", value, text)
-    for member, folder in kind.named_metrics(near, home):
-        yield from _powers(member, folder, options.get("base_url") or base_url)
-    if name != "jury":
+    if issubclass(kind, NamesMetrics):
+        for member, folder in kind.named_metrics(near, home):
+            yield from _powers(member, folder, options.get("base_url") or base_url)
+    else:
         # Loaded with the defaults, which the file need not name.
         for model in load(name, **near).loaded_models:
             if model not in ("", "embedded") and not _is_path(model):

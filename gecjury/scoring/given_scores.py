@@ -45,9 +45,9 @@ from gecjury.scoring.result_folder import (
     read_result_folder,
 )
 from gecjury.scoring.score_files import ScoreFile
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scorer import Scorer, setting
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
-from gecjury.scoring.signature import Setting
+from gecjury.scoring.signature import Setting, Signature
 
 _UNSCORED = {"", "nan", "na", "none", "null"}
 _TOTAL = {"total", "corpus"}
@@ -217,12 +217,15 @@ class GivenScores(Scorer):
     family: ClassVar[str] = "scores"
     summary: ClassVar[str] = "scores computed elsewhere, read from a file: file=PATH"
     paper: ClassVar[str] = "as given"
-    must_name: ClassVar[Mapping[str, str]] = {"file": "scores"}
-    fixed: ClassVar[bool] = True
 
-    file: str = ""
+    file: str = setting("", names="scores")
     label: str = ""
     metric: str = ""
+
+    @property
+    def fixed(self) -> bool:
+        """True, since nothing is computed."""
+        return True
 
     @property
     def held(self) -> Given:
@@ -243,11 +246,10 @@ class GivenScores(Scorer):
         """Return the settings that affect a score; never the path of the file."""
         return {"label": self.label, "metric": self.metric}
 
-    def _changed(self) -> dict[str, Setting]:
-        """Return the label, or the first digits of the file's hash, to distinguish two files."""
-        if self.label:
-            return {"label": self.label}
-        return {"sha256": self.held.digest[:8]}
+    def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
+        """Return the signature, labelled by the first digits of the hash if it has no label."""
+        named = {"label": self.label} if self.label else {"sha256": self.held.digest[:8]}
+        return replace(super().signature(corpus, runtime), changed=named)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """Return the hash of the scores."""

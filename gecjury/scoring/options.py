@@ -7,19 +7,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar, Protocol
 
 from gecjury.core.errors import OptionError
 from gecjury.core.settings import Option, options_of
 
-if TYPE_CHECKING:
-    from gecjury.scoring.scorer import Scorer
-
 _OWN_FILE = re.compile(r"([^=,]+?\.py:\w+)(?::(.*))?", re.DOTALL)
 
 
+class Named(Protocol):
+    """A class of metrics."""
+
+    name: ClassVar[str]
+
+
 @cache
-def metric_options(metric: type[Scorer]) -> dict[str, Option]:
+def metric_options(metric: type[Named]) -> dict[str, Option]:
     """Return the options of a metric by name, in the order of its settings."""
     return {
         option.keyword: replace(option, label=f"{metric.name}: {option.keyword}=")

@@ -48,7 +48,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import user_path
 from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.options import is_own_file, metric_options, parse
-from gecjury.scoring.scorer import Ability, MeanScorer, Scorer
+from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Statistics
 from gecjury.scoring.signature import OWN_MODULES, file_digest, file_of, is_own_code
 
@@ -240,12 +240,12 @@ def _fault(name: str, kind: object) -> str:
     return ""
 
 
-def able(what: Ability) -> list[str]:
-    """Return the metrics that have an ability, without those that cannot be imported."""
+def able(what: type) -> list[str]:
+    """Return the metrics with an ability (`gecjury.scoring.abilities`) that can be imported."""
     names = []
     for name in metric_names():
         try:
-            if scorer_class(name).can(what):
+            if issubclass(scorer_class(name), what):
                 names.append(name)
         except (OptionError, MissingExtraError):
             continue

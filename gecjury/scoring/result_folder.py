@@ -207,8 +207,12 @@ def _columns(part: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, list
     Raises:
         InputError: the part cannot be read, or a value is not a number; names file and value.
     """
+    pyarrow()
+    import pyarrow.parquet as parquet
+
     try:
-        table = _table(part, list(columns.values()))
+        table = parquet.read_table(part, columns=list(columns.values())).to_pydict()
+    # Arrow's errors are subclasses of Python's errors for the same faults.
     except (OSError, LookupError, TypeError, ValueError) as error:
         raise InputError(f"{part}: cannot be read ({error!s:.80}); {_AGAIN}") from None
     for system, column in columns.items():
@@ -217,13 +221,3 @@ def _columns(part: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, list
         if odd:
             raise InputError(f"{part}, {column}: {odd[0]!r:.60}; expected a number; {_AGAIN}")
         yield system, values
-
-
-def _table(part: Path, columns: Sequence[str]) -> Mapping[str, list[Any]]:
-    """Return the columns of a part by name."""
-    pyarrow()
-    import pyarrow.parquet as parquet
-
-    # Arrow's errors are subclasses of Python's errors for the same faults.
-    table = parquet.read_table(part, columns=list(columns))
-    return {column: table.column(column).to_pylist() for column in columns}

@@ -6,42 +6,34 @@
         def sentence_scores(...) and
         def corpus_scores(...)   read the statistics only, so resampling never scores again
 
-Other abilities of a metric are methods of its class, queried by `Scorer.can`:
-
-    credit       what its own counts give single edits       `compare --level edit`
-    explain      how it judged a hypothesis, edit by edit    `explain`
-
-`MeanScorer` is for
-metrics whose statistics are the sentence scores themselves, `GroupScorer` for metrics that see all
-hypotheses of a source side by side.
+Other abilities of a metric are small protocols; see `gecjury.scoring.abilities`. `MeanScorer` is
+for metrics whose statistics are the sentence scores themselves, `GroupScorer` for metrics that see
+all hypotheses of a source side by side.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import MISSING, dataclass, fields, replace
-from pathlib import Path
-from typing import Any, ClassVar, Literal
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gecjury.core.arrays import FloatArray, IntArray, blocks
+from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import GecjuryError, InputError, OptionError, failure_in, raised_by_code
-from gecjury.core.runtime import Progress, Runtime
+from gecjury.core.runtime import Runtime
+from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus, Group, corpus_of_texts, distinct_groups
-from gecjury.corpus.edits import Edit
 from gecjury.corpus.languages.language import ENGLISH
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.corpus.tokens import language_signature
-from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
+from gecjury.scoring.in_parts import CountsInParts, counted_in_parts, scored_in_parts
 from gecjury.scoring.options import metric_options
-from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
+from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import (
     Setting,
     Signature,
@@ -50,10 +42,49 @@ from gecjury.scoring.signature import (
     package_versions,
 )
 
-Ability = Literal["credit", "explain"]
-"""Abilities of a metric besides scoring; see `Scorer.can`."""
 
-_PART = 1 << 15  # sentences of a corpus on disk that are held at once
+def setting(
+    default: Any,
+    *flags: str,
+    names: str = "",
+    later: bool = False,
+    scoring: bool = False,
+    place: bool = False,
+    **details: Any,
+) -> Any:
+    """Return a field of a metric, with what its type and default cannot say.
+
+    Args:
+        default: the value if the option is not given.
+        *flags: the option's name if it differs from the field's. The signature keeps the field's
+            name, so that scores in files are still found.
+        names: for an option that scoring requires, what it names (`model`).
+        later: the setting was added after scores and juries had been stored. It is listed among the
+            settings only if it is not the default, so that stored results are still found.
+        scoring: the setting is only used to compute scores from statistics, so that other values
+            need no new pass over the corpus.
+        place: the setting decides where a score is computed, never its value.
+        **details: see `gecjury.core.settings.option`.
+    """
+    about = {"names": names, "later": later, "scoring": scoring, "place": place}
+    metadata = {**option(default, *flags, **details).metadata, **about}
+    return field(default=default, metadata=metadata)
+
+
+def required_options(kind: type[Scorer]) -> dict[str, str]:
+    """Return the options that scoring with a metric requires, with what they name."""
+    named = {one.name: one.metadata.get("names", "") for one in fields(kind)}
+    options = {one.path: name for name, one in metric_options(kind).items()}
+    return {options[field]: what for field, what in named.items() if what}
+
+
+def score_options(scorer: Scorer) -> set[str]:
+    """Return the settings of a metric that do not affect its statistics."""
+    return {one.name for one in fields(scorer) if one.metadata.get("scoring")}
+
+
+class ReadsText:
+    """Mix-in of metrics that read the lines as written, not tokens (the same for English)."""
 
 
 @dataclass(frozen=True)
@@ -68,19 +99,8 @@ class Scorer(ABC):
       they are in (the jury, which combines them, has its own).
     - `needs`: any of `references`, `gold` (M2) and `rivals` (at least two systems).
     - `directed`: higher is meant to be better; other metrics only describe (a jury may weigh them).
-    - `joint`: a system's score depends on the other systems scored with it.
-    - `reads`: `tokens`, or `text` for the lines as written (the same for English).
-    - `fixed`: the scores were given for certain texts; other texts cannot be scored.
-    - `part_names`: what `parts` returns for every sentence in addition to its score.
     - `version`: behaviour version, raised when scores change.
     - `packages`: distributions whose version can change a score.
-    - `must_name`: options that scoring requires, with what they name (`model`).
-    - `score_options`: settings that are only used to compute scores from statistics, so that other
-      values of them need no new pass over the corpus.
-    - `tuning`: what the metric's paper tuned, for `gecjury tune`: options with the values tried
-      (`{"beta": "0:5:0.01"}`), and the `folds`, `aggregate` and `human-scores` of the search.
-    - `later_settings`: settings added after scores and juries had been stored. They are listed
-      among the settings only if they are not the default, so that stored results are still found.
     """
 
     name: ClassVar[str]
@@ -89,16 +109,8 @@ class Scorer(ABC):
     paper: ClassVar[str] = ""
     needs: ClassVar[frozenset[str]] = frozenset()
     directed: ClassVar[bool] = True
-    joint: ClassVar[bool] = False
-    reads: ClassVar[Literal["tokens", "text"]] = "tokens"
-    fixed: ClassVar[bool] = False
-    part_names: ClassVar[tuple[str, ...]] = ()
     version: ClassVar[int] = 1
     packages: ClassVar[tuple[str, ...]] = ()
-    must_name: ClassVar[Mapping[str, str]] = {}
-    later_settings: ClassVar[frozenset[str]] = frozenset()
-    score_options: ClassVar[frozenset[str]] = frozenset()
-    tuning: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
         """Refuse values that are out of the bounds of an option.
@@ -106,8 +118,8 @@ class Scorer(ABC):
         Raises:
             OptionError: names the option, the value and what is expected.
         """
-        for option in metric_options(type(self)).values():
-            option.check(getattr(self, option.path))
+        for one in metric_options(type(self)).values():
+            one.check(getattr(self, one.path))
 
     @abstractmethod
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
@@ -129,94 +141,21 @@ class Scorer(ABC):
             every sentence once, in order, has the scores of the corpus.
         """
 
-    def by_choice(self, statistics: Statistics) -> Iterable[Statistics]:
-        """Yield the statistics under each choice of references that tests average scores over.
-
-        A test that swaps outputs between systems rearranges the statistics of one choice at a time,
-        so that all systems meet the same reference of a sentence. Metrics whose corpus score
-        averages over random references have several choices; others have one: the statistics.
-        """
-        return (statistics,)
-
-    @classmethod
-    def can(cls, what: Ability) -> bool:
-        """Return True if the metric overrides the method for an ability.
-
-        A subclass that must not have an ability of its base class restores the method of `Scorer`:
-        `credit = Scorer.credit`.
-        """
-        return getattr(cls, what) is not getattr(Scorer, what)
+    @property
+    def joint(self) -> bool:
+        """True if a system's score depends on the other systems scored with it."""
+        return "rivals" in self.needs
 
     @property
-    def extraction(self) -> tuple[Literal["auto", "gold", "errant"], str] | None:
-        """How edits are read: types of gold edits, and tagger; None if none are read."""
-        return None
+    def fixed(self) -> bool:
+        """True if the scores were given for certain texts; other texts cannot be scored."""
+        return False
 
-    def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
-        """Return the credit that the metric's own counts give to single edits; optional.
-
-        Args:
-            cases: judged edits of sources in the corpus.
-            corpus: corpus with the references and gold edits of the sources, and other systems.
-
-        Returns:
-            The credit under each reference, and under the one that the metric would use for the
-            correction that the edit belongs to.
-
-        Raises:
-            OptionError: the metric does not count edits.
-        """
-        raise OptionError(f"{self.name} does not give credit to single edits")
-
-    def explain(
-        self,
-        source: str,
-        hypothesis: tuple[Edit, ...],
-        reference: tuple[Edit, ...],
-        runtime: Runtime,
-    ) -> Explanation:
-        """Explain how the metric judges a hypothesis by a reference, edit by edit; optional.
-
-        Args:
-            source: tokens separated by blanks.
-            hypothesis: edits of the hypothesis, from left to right.
-
-        Raises:
-            OptionError: the metric has no alignment to show.
-        """
-        raise OptionError(f"{self.name} shows no alignment")
-
-    def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
-        """Return further scores of each sentence, named as in `part_names`.
-
-        Returns:
-            Systems × sentences each; by default precision and recall.
-        """
-        scores = self.sentence_scores(statistics)
-        both = {"precision": scores.precision, "recall": scores.recall}
-        return {n: part for n, part in both.items() if n in self.part_names and part is not None}
-
-    def sweep(
-        self, points: Sequence[Mapping[str, float]], corpus: Corpus, runtime: Runtime
-    ) -> Iterator[FloatArray] | None:
-        """Return sentence scores for several values of options; optional.
-
-        Args:
-            points: values by option.
-
-        Returns:
-            For each point, systems × sentences; None if scoring them together saves no time.
-        """
-        return None
-
-    def needs_all(self, systems: int) -> str:
+    def needs_all(self) -> str:
         """Return why a sentence cannot be scored without the rest of its corpus; empty if it can.
 
         Sentences that are scored row by row have references, but neither gold edits nor other
         sentences.
-
-        Args:
-            systems: number of systems that correct each sentence.
         """
         if self.fixed:
             return "it has scores of given texts and cannot score others"
@@ -225,85 +164,6 @@ class Scorer(ABC):
         if self.joint:
             return "a score depends on the other sentences of the corpus"
         return ""
-
-    def totals(self, statistics: Statistics) -> FloatArray | None:
-        """Return sums over sentences that determine the corpus score; sums of parts add up.
-
-        Returns:
-            Systems × K in the metric's own layout; None if the corpus score cannot be computed from
-            parts.
-        """
-        return None
-
-    @property
-    def sums_with_several(self) -> bool:
-        """True if `totals` also works for sentences with several references."""
-        return type(self).totals is not Scorer.totals
-
-    def total_scores(self, totals: FloatArray) -> Scores:
-        """Return corpus scores from `totals`, summed over the parts of a corpus.
-
-        Raises:
-            OptionError: the metric's corpus score cannot be computed from parts.
-        """
-        raise OptionError(f"{self.name}: its corpus score cannot be computed from parts")
-
-    def by_parts(self, corpus: Corpus) -> bool:
-        """Return True if the statistics of a corpus can be combined from those of its parts.
-
-        A corpus on disk is then read part by part; otherwise it is loaded as a whole.
-        """
-        return False
-
-    def count_part(self, corpus: Corpus, runtime: Runtime) -> Any:
-        """Return what `join_parts` needs from a part of a corpus on disk: its statistics.
-
-        Values that need the whole corpus are left to `join_parts`.
-        """
-        return self.statistics(corpus, runtime)
-
-    def join_parts(self, parts: Iterable[Any], corpus: Corpus) -> Statistics:
-        """Return the statistics of a corpus from those of its parts.
-
-        Counts by error type (`by_type`), the only details, are summed.
-
-        Args:
-            parts: results of `count_part`, in order, each computed when it is requested.
-            corpus: the whole corpus, whose texts may be on disk.
-        """
-        values: NDArray[Any] | None = None
-        details: dict[str, dict[str, dict[str, list[float]]]] = {}
-        notes: dict[str, str] = {}
-        done = 0
-        for part in parts:
-            rows = slice(done, done + part.values.shape[1])
-            if rows == slice(0, len(corpus)):
-                whole: Statistics = part
-                return whole
-            # Allocated once and filled in, since joining the parts would need twice the memory.
-            if values is None:
-                shape = (len(part.values), len(corpus), *part.values.shape[2:])
-                values = np.empty(shape, part.values.dtype)
-            values[:, rows] = part.values
-            for name, by_system in part.details.items():
-                for system, counts in by_system.items():
-                    sums = details.setdefault(name, {}).setdefault(system, {})
-                    for kind, more in counts.items():
-                        before = sums.get(kind, [0] * len(more))
-                        sums[kind] = [a + b for a, b in zip(before, more, strict=True)]
-            # Of remarks that differ only in numbers, keep the first, as for datasets.
-            where = f"lines {rows.start + 1} to {rows.stop}, counted from the first of them"
-            for note in part.notes:
-                notes.setdefault(re.sub(r"\d+", "#", note), f"{where}: {note}")
-            done = rows.stop
-            del part  # its memory is freed before the next part is computed
-        assert values is not None  # no corpus is empty
-        return Statistics(values, details=details, notes=tuple(notes.values()))
-
-    @property
-    def asks(self) -> bool:
-        """True if scoring asks a language model."""
-        return self.family == "judges"
 
     @property
     def loaded_models(self) -> tuple[str, ...]:
@@ -314,28 +174,17 @@ class Scorer(ABC):
         """
         return ()
 
-    @classmethod
-    def named_metrics(cls, options: Mapping[str, str], home: Path) -> Iterable[tuple[str, Path]]:
-        """Return the metrics that the metric's options name, e.g. the members of a jury.
-
-        Args:
-            home: folder of the file that names the metric.
-
-        Returns:
-            Each as on the command line, with the folder of the file that names it.
-        """
-        return ()
-
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """Return other facts that affect scores, e.g. a tagger's version or a checkpoint's hash."""
         return {}
 
     def settings(self) -> dict[str, Setting]:
-        """Return the settings in effect; those of `later_settings` only if they were changed."""
+        """Return the settings in effect that can change a score; see `setting`."""
         return {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if field.name not in self.later_settings or getattr(self, field.name) != field.default
+            one.name: getattr(self, one.name)
+            for one in fields(self)
+            if not one.metadata.get("place")
+            and (not one.metadata.get("later") or getattr(self, one.name) != one.default)
         }
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
@@ -363,33 +212,15 @@ class Scorer(ABC):
             package_versions(self.packages),
             {
                 **self.extra_signature(runtime or Runtime()),
-                **language_signature(corpus.language, tokens=self.reads == "tokens"),
+                **language_signature(corpus.language, tokens=not isinstance(self, ReadsText)),
                 **({"code": code} if code else {}),
             },
-            self._changed(),
+            changed_settings(self),
         )
-
-    def _changed(self) -> dict[str, Setting]:
-        """Return the non-default settings by option name; all if some have no default."""
-        kept = self.settings()
-        # A metric with a setting that has no default cannot be created without it.
-        if not any(f.default is MISSING and f.default_factory is MISSING for f in fields(self)):
-            usual = type(self)().settings()
-            kept = {key: value for key, value in kept.items() if value != usual.get(key, MISSING)}
-        # The signature has the names of fields, of which few differ from those of options.
-        names = {option.path: name for name, option in metric_options(type(self)).items()}
-        return {names.get(key, key): value for key, value in kept.items()}
 
     def read(self, corpus: Corpus) -> Corpus:
         """Return the corpus as the metric reads it: in tokens, or as written."""
-        return corpus.as_text() if self.reads == "text" else corpus
-
-    def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
-        """Return what scoring would send to a service that may cost money; None if nothing.
-
-        Planning itself sends nothing.
-        """
-        return None
+        return corpus.as_text() if isinstance(self, ReadsText) else corpus
 
     def check(self, corpus: Corpus) -> None:
         """Refuse a corpus that lacks what the metric needs.
@@ -408,21 +239,6 @@ class Scorer(ABC):
             if need in self.needs and not there:
                 raise InputError(f"{self.name} {what}")
 
-    def check_new_texts(self, work: str) -> None:
-        """Refuse work that needs scores of new texts if the scores were given.
-
-        Args:
-            work: the work to do, for the error.
-
-        Raises:
-            OptionError: names the metric.
-        """
-        if self.fixed:
-            raise OptionError(
-                f"{self.name}: has scores of given texts and cannot score others, but {work} "
-                "needs scores of new texts: choose a metric that is computed"
-            )
-
     def score_corpus(self, corpus: Corpus, runtime: Runtime | None = None) -> ScoreTable:
         """Score every system of a corpus.
 
@@ -432,12 +248,12 @@ class Scorer(ABC):
         runtime = runtime or Runtime()
         self.check(corpus)
         start = time.perf_counter()
-        if self._in_parts(corpus):
-            statistics = self.join_parts(self._counted_parts(corpus, runtime), corpus)
+        if isinstance(self, CountsInParts) and _in_parts(self, corpus):
+            statistics = counted_in_parts(self, self.name, corpus, runtime)
+        elif is_own_code(type(self)):
+            statistics = _own_statistics(self, self.read(corpus.held()), runtime)
         else:
-            read = self.read(corpus.held())
-            own = is_own_code(type(self))
-            statistics = (self._own_statistics if own else self.statistics)(read, runtime)
+            statistics = self.statistics(self.read(corpus.held()), runtime)
         remarks = corpus.remarks(self.needs)
         if corpus.language.code != ENGLISH.code and "embedded" in self.loaded_models:
             remarks += (
@@ -448,64 +264,23 @@ class Scorer(ABC):
             statistics = replace(statistics, notes=(*statistics.notes, *remarks))
         return self.table(corpus, statistics, runtime, time.perf_counter() - start)
 
-    def _in_parts(self, corpus: Corpus) -> bool:
-        return corpus.on_disk and self.by_parts(corpus) and not is_own_code(type(self))
-
-    def _counted_parts(self, corpus: Corpus, runtime: Runtime) -> Iterator[Any]:
-        """Yield the result of `count_part` for each part of a corpus on disk, one at a time."""
-        bare = replace(runtime, progress=Progress())
-        with runtime.progress.task(self.name, len(corpus)) as bar:
-            for rows in blocks(len(corpus), 1, _PART):
-                yield self.count_part(corpus.take(range(rows.start, rows.stop)), bare)
-                bar.advance(rows.stop - rows.start)
-
-    def _own_statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Return the statistics of a metric in the user's own code, and report its faults.
-
-        Raises:
-            InputError: the code fails, or its values have the wrong shape.
-        """
-        try:
-            # Results go to stdout, so what the code prints goes to stderr.
-            with redirect_stdout(sys.stderr):
-                statistics = self.statistics(corpus, runtime)
-            shape = statistics.values.shape
-        except GecjuryError:
-            raise
-        except BaseException as error:  # the user's code may raise anything
-            if not raised_by_code(error):
-                raise
-            said = failure_in(type(self).statistics, error)
-            raise InputError(f"{self.name}: its statistics cannot be computed ({said})") from error
-        if shape[:2] != (len(corpus.systems), len(corpus)):
-            raise InputError(
-                f"{self.name}: its statistics are of shape {shape}; expected systems × sentences, "
-                f"{(len(corpus.systems), len(corpus))}"
-            )
-        return statistics
-
     def table(
         self, corpus: Corpus, statistics: Statistics, runtime: Runtime, seconds: float
     ) -> ScoreTable:
         """Build a score table from statistics, stored or new."""
+        if isinstance(self, CountsInParts) and _in_parts(self, corpus):
+            by_sentence = scored_in_parts(self, statistics, len(corpus))
+        else:
+            by_sentence = self.sentence_scores(statistics)
         return ScoreTable(
             corpus.names,
             self.signature(corpus, runtime),
-            self._by_sentence(corpus, statistics),
+            by_sentence,
             self.corpus_scores(statistics),
             statistics,
             corpus.system_prints,
             seconds,
         )
-
-    def _by_sentence(self, corpus: Corpus, statistics: Statistics) -> Scores:
-        if not self._in_parts(corpus):
-            return self.sentence_scores(statistics)
-        parts = (
-            self.sentence_scores(Statistics(statistics.values[:, rows]))
-            for rows in blocks(len(corpus), 1, _PART)
-        )
-        return Scores.joined(parts, len(corpus))
 
     def score(
         self,
@@ -533,6 +308,64 @@ class Scorer(ABC):
         return self.score_corpus(corpus, runtime)
 
 
+def changed_settings(scorer: Scorer) -> dict[str, Setting]:
+    """Return a metric's non-default settings by option; all if some have no default."""
+    kept, own = scorer.settings(), fields(scorer)
+    # A metric with a setting that has no default cannot be created without it.
+    if not any(f.default is MISSING and f.default_factory is MISSING for f in own):
+        usual = type(scorer)().settings()
+        kept = {key: value for key, value in kept.items() if value != usual.get(key, MISSING)}
+    # The signature has the names of fields, of which few differ from those of options.
+    options = {one.path: name for name, one in metric_options(type(scorer)).items()}
+    return {options.get(key, key): value for key, value in kept.items()}
+
+
+def check_new_texts(scorer: Scorer, work: str) -> None:
+    """Refuse work that needs scores of new texts if a metric's scores were given.
+
+    Args:
+        work: the work to do, for the error.
+
+    Raises:
+        OptionError: names the metric.
+    """
+    if scorer.fixed:
+        raise OptionError(
+            f"{scorer.name}: has scores of given texts and cannot score others, but {work} "
+            "needs scores of new texts: choose a metric that is computed"
+        )
+
+
+def _in_parts(scorer: CountsInParts, corpus: Corpus) -> bool:
+    return corpus.on_disk and scorer.by_parts(corpus) and not is_own_code(type(scorer))
+
+
+def _own_statistics(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> Statistics:
+    """Return the statistics of a metric in the user's own code, and report its faults.
+
+    Raises:
+        InputError: the code fails, or its values have the wrong shape.
+    """
+    try:
+        # Results go to stdout, so what the code prints goes to stderr.
+        with redirect_stdout(sys.stderr):
+            statistics = scorer.statistics(corpus, runtime)
+        shape = statistics.values.shape
+    except GecjuryError:
+        raise
+    except BaseException as error:  # the user's code may raise anything
+        if not raised_by_code(error):
+            raise
+        said = failure_in(type(scorer).statistics, error)
+        raise InputError(f"{scorer.name}: its statistics cannot be computed ({said})") from error
+    if shape[:2] != (len(corpus.systems), len(corpus)):
+        raise InputError(
+            f"{scorer.name}: its statistics are of shape {shape}; expected systems × sentences, "
+            f"{(len(corpus.systems), len(corpus))}"
+        )
+    return statistics
+
+
 @dataclass(frozen=True)
 class SentenceMean(Scorer):
     """Base of metrics whose corpus score is the mean of their sentence scores, without NaN."""
@@ -541,13 +374,15 @@ class SentenceMean(Scorer):
         """Return means over the scored sentences; NaN for a system that has none."""
         return self.sentence_scores(statistics).mean(draws)
 
-    def totals(self, statistics: Statistics) -> FloatArray | None:
-        """Return sum and number of the scored sentences; None if a subclass does not use the mean.
+    def adds_up(self, references: int) -> bool:
+        """Return True unless a subclass does not use the mean."""
+        return type(self).corpus_scores is SentenceMean.corpus_scores
+
+    def totals(self, statistics: Statistics) -> FloatArray:
+        """Return sum and number of the scored sentences.
 
         Systems × (sum, number) of the score, and of precision and recall if the metric has them.
         """
-        if type(self).corpus_scores is not SentenceMean.corpus_scores:
-            return None
         scores = self.sentence_scores(statistics)
         measures = (scores.score, scores.precision, scores.recall)
         parts = [part for part in measures if part is not None]
@@ -581,7 +416,6 @@ class GroupScorer(MeanScorer):
     a score in each (`Statistics.items`); their mean is its sentence score.
     """
 
-    joint: ClassVar[bool] = True
     group_size: ClassVar[int] = 5
 
     @abstractmethod
@@ -599,7 +433,12 @@ class GroupScorer(MeanScorer):
             optionally statistics whose details and notes are adopted.
         """
 
-    def needs_all(self, systems: int) -> str:
+    @property
+    def joint(self) -> bool:
+        """True, since the hypotheses of a source are judged together."""
+        return True
+
+    def needs_all(self) -> str:
         """Return "", since a group is judged without the rest of the corpus."""
         return ""
 

@@ -8,13 +8,14 @@ Everything is computed from the statistics of one scoring; nothing is scored aga
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
 from gecjury.core.arrays import FloatArray, IntArray, blocks, draw_weights
+from gecjury.scoring.abilities import ChoosesReferences
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.stats.bootstrap import Interval, interval, sentence_draws
@@ -131,25 +132,32 @@ def _skills(
 
 @dataclass(frozen=True)
 class SystemTests:
-    """A ranking and its certainty.
+    """Tests between S systems, and what they say about each system's rank.
 
     Attributes:
-        scores: of each system, shape (S,).
-        intervals: of each score.
         p: two-sided p of the difference of every two systems, S × S, NaN on the diagonal.
         adjusted: the same after Holm's correction.
         ranks: best and worst rank of each system that are consistent with the tests.
         clusters: 1 for the best; None for a system without a score.
-        dropped: number of resampled scores that were not defined.
     """
 
-    scores: FloatArray
-    intervals: tuple[Interval, ...]
     p: FloatArray
     adjusted: FloatArray
     ranks: tuple[tuple[int, int] | None, ...]
     clusters: tuple[int | None, ...]
-    dropped: int
+
+    @classmethod
+    def of(cls, scores: FloatArray, p: FloatArray, level: float) -> SystemTests:
+        """Return what p-values say about the ranks of systems.
+
+        Args:
+            scores: of each system, higher is better.
+            p: two-sided p of every two systems.
+            level: of rank ranges and clusters.
+        """
+        adjusted = holm_matrix(p)
+        ranks = rank_ranges(scores, adjusted, level)
+        return cls(p, adjusted, ranks, wmt_clusters(scores, ranks))
 
 
 def compare_systems(
@@ -159,7 +167,7 @@ def compare_systems(
     how: Resampling,
     seed: int,
 ) -> SystemTests:
-    """Return intervals, tests and clusters of the systems of a table.
+    """Return tests between the systems of a table.
 
     Args:
         scorer: the metric that scored the table.
@@ -167,31 +175,68 @@ def compare_systems(
         aggregate: the score that systems are ranked by. Approximate randomisation tests the corpus
             statistic itself for corpus scores, the sentence scores for means, and each sentence's
             share of systems beaten for TrueSkill and Expected Wins.
-        how: the bootstrap over sentences, and the level of rank ranges and clusters.
-        seed: seed of the resamples and of the permutations.
+        how: the permutations, and the level of rank ranges and clusters.
+        seed: seed of the permutations.
     """
-    size, lines = table.sentences.shape
     scores = aggregate_scores(aggregate, table.sentences, table.by_system.score)
-    draws = sentence_draws(lines, how.resamples, seed)
-    drawn = resampled_system_scores(aggregate, [Entry(table, scorer)], draws, workers=1)[0]
-    if aggregate == "trueskill":
-        # Only differences of skills are meaningful: the order of the first comparisons, while all
-        # skills are uncertain, shifts all skills together.
-        drawn = drawn - drawn.mean(axis=1, keepdims=True) + scores.mean()
-    intervals = [interval(drawn[:, row], how.confidence) for row in range(size)]
-    # Tests swap outputs and intervals resample sentences: neither follows from the other.
     p = pair_tests(scorer, table, aggregate, how.permutations, seed)
-    adjusted = holm_matrix(p)
-    ranks = rank_ranges(scores, adjusted, how.level)
-    return SystemTests(
-        scores,
-        tuple(bounds for bounds, _ in intervals),
-        p,
-        adjusted,
-        ranks,
-        wmt_clusters(scores, ranks),
-        sum(count for _, count in intervals),
+    return SystemTests.of(scores, p, how.level)
+
+
+def aggregated(table: ScoreTable, aggregate: Aggregate) -> Scores:
+    """Return the systems' scores by an aggregate.
+
+    Corpus scores and means have precision and recall if the metric has them.
+    """
+    if aggregate == "corpus":
+        return table.by_system
+    scores = aggregate_scores(aggregate, table.sentences, table.by_system.score)
+    return (
+        replace(table.by_sentence.mean(), score=scores) if aggregate == "mean" else Scores(scores)
     )
+
+
+def measures(scores: Scores) -> dict[str, FloatArray]:
+    """Return the score and, if the metric has them, precision and recall, by key."""
+    named = {"score": scores.score, "precision": scores.precision, "recall": scores.recall}
+    return {key: values for key, values in named.items() if values is not None}
+
+
+def score_intervals(
+    scorer: Scorer, table: ScoreTable, aggregate: Aggregate, how: Resampling, seed: int
+) -> tuple[Mapping[str, list[Interval]], int]:
+    """Return bootstrap intervals of the systems' scores over resampled sentences.
+
+    Args:
+        scorer: the metric that scored the table.
+        table: scores and statistics of S systems.
+        aggregate: the score that systems are ranked by.
+        how: the bootstrap over sentences.
+        seed: seed of the resamples.
+
+    Returns:
+        Intervals of each system's score, and of its precision and recall where `aggregated` has
+        them; and the number of resampled scores that were not defined.
+    """
+    draws = sentence_draws(table.sentences.shape[1], how.resamples, seed)
+    if aggregate == "corpus":
+        drawn = scorer.corpus_scores(table.statistics, draws)
+    elif aggregate == "mean":
+        drawn = table.by_sentence.mean(draws)
+    else:
+        (scores,) = resampled_system_scores(aggregate, [Entry(table, scorer)], draws, workers=1)
+        if aggregate == "trueskill":
+            # Only differences of skills are meaningful: the order of the first comparisons, while
+            # all skills are uncertain, shifts all skills together.
+            centre = aggregated(table, aggregate).score.mean()
+            scores = scores - scores.mean(axis=1, keepdims=True) + centre
+        drawn = Scores(scores)
+    bounds, dropped = {}, 0
+    for key, values in measures(drawn).items():
+        intervals = [interval(column, how.confidence) for column in values.T]
+        bounds[key] = [one for one, _ in intervals]
+        dropped += sum(count for _, count in intervals) if key == "score" else 0
+    return bounds, dropped
 
 
 def pair_tests(
@@ -290,7 +335,10 @@ def mixed_scores(
     size, lines = len(groups[0]), table.statistics.values.shape[1]
     # A sentence of the second system is `lines` places after that of the first.
     picked = which * lines + draws
-    choices = [choice.values for choice in scorer.by_choice(table.statistics)]
+    statistics = table.statistics
+    choices = [statistics.values]
+    if isinstance(scorer, ChoosesReferences):
+        choices = [choice.values for choice in scorer.by_choice(statistics)]
     few = np.mean([scorer.corpus_scores(Statistics(values)).score for values in choices], axis=0)
     totals = np.empty((len(picked), len(groups)))
     for start in range(0, len(groups), _TOGETHER):

@@ -188,6 +188,12 @@ _ENTRIES = (
     _p_value("p_next", "p to next"),
     Statistic("difference", better="higher"),
     Statistic("changed", better="lower", range=(0, 1)),
+    Statistic("over-correction", digits=4, better="lower", range=(0, 1)),
+    Statistic("under-correction", digits=4, better="lower", range=(0, 1)),
+    Statistic("success", digits=4, better="higher", range=(0, 1)),
+    Statistic("cost", digits=5),
+    Statistic("effect", digits=5),
+    Statistic("alarms_per_1000", "per 1,000 tokens", digits=2, better="lower"),
     Statistic("per_thousand", "in 1,000 words", digits=1, better="lower"),
     # Estimates from few labels.
     Statistic("all_labels", "all labels"),

@@ -14,7 +14,7 @@ class Figure:
 
     Attributes:
         level: `system`, `sentence`, `edit`, `rating`, `segment` or `label` in comparisons with
-            people; `score` for scores of systems.
+            people, `annotators` in comparisons with single people; `score` for scores of systems.
         human: the judgments: a view of the rankings, the rated aspect, or a class of labels.
         metric: the metric with its settings and, for single edits, how it credits them; for people,
             who is compared.

@@ -16,15 +16,15 @@ __all__ = ["GROUPS", "STUDIES", "study_of"]
 
 _TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, str]]]] = {
     "score": {
-        "score": ("score hypotheses with any metrics", "score:Score"),
-        "rank": ("rank systems by their scores", "rank:Rank"),
+        "score": ("score hypotheses with any metrics", "systems.score:Score"),
+        "rank": ("rank systems by their scores", "systems.rank:Rank"),
         "diff": (
             "compare two systems: what a new output gains and loses, and a gate for releases",
-            "diff:Diff",
+            "systems.diff:Diff",
         ),
         "alarms": (
             "false alarms: how often systems change text that needs no change",
-            "alarms:Alarms",
+            "systems.alarms:Alarms",
         ),
         "pick": ("choose the best of several corrections of each sentence", "pick:Pick"),
         "explain": ("why a hypothesis got its score, edit by edit", "explain:Explain"),
@@ -58,7 +58,6 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, str]]]] = {
                 "edits": "analyses:Edits",
                 "scatter": "analyses:Scatter",
                 "lambda": "analyses:Lambda",
-                "layers": "analyses:Layers",
             },
         ),
         "demo": ("the main job on the embedded sample: no data, no network", "compare:Demo"),

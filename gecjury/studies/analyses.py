@@ -20,7 +20,6 @@ from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import counted_edits
 from gecjury.extraction.extract import corpus_edits
-from gecjury.models.encoder import Pooling
 from gecjury.report.figures import bars, lines, points
 from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.options import short_names
@@ -32,7 +31,6 @@ from gecjury.studies.study import Study, Work
 Layout = Literal["pca", "tsne"]
 """A method of laying out vectors in the plane."""
 
-_POOLINGS: tuple[Pooling, ...] = ("mean", "cls")
 _COLUMNS = (Column("pearson"), Column("spearman"))
 
 
@@ -353,67 +351,8 @@ def layout(vectors: FloatArray, method: Layout, seed: int) -> FloatArray:
     return placed
 
 
-class _Variants(JudgedAnalysis):
-    """Variants of one metric against human scores."""
-
-    def compared(
-        self,
-        work: Work,
-        settings: Sequence[dict[str, Any]],
-        sentences: FloatArray,
-        columns: Sequence[Column],
-        named: str,
-    ) -> Result:
-        """Correlate every variant's scores, by TrueSkill, with human scores.
-
-        Args:
-            settings: settings of each variant, in the order of the columns.
-            sentences: scores, variants × systems × sentences.
-            columns: columns of the settings; the last is the axis of the figure, and the others
-                distinguish the curves.
-            named: template of the best variant's name, with its settings in braces.
-        """
-        kind, target = self.human(work)
-        # TrueSkill uses sentence scores only, so no corpus score is needed.
-        nothing = np.full(len(target), np.nan)
-        scores = [aggregate_scores("trueskill", table, nothing) for table in sentences]
-        figures = [(pearson(target, one), spearman(target, one)) for one in scores]
-        curves: dict[str, tuple[list[float], list[float]]] = {}
-        for setting, both in zip(settings, figures, strict=True):
-            *others, at = setting.values()
-            for measure, figure in zip(("pearson", "spearman"), both, strict=True):
-                # One curve for each measure and each setting, except the one on the axis.
-                x, y = curves.setdefault(" ".join([*others, measure]), ([], []))
-                x.append(at)
-                y.append(figure)
-        rows = [
-            {**setting, "pearson": r, "spearman": rho}
-            for setting, (r, rho) in zip(settings, figures, strict=True)
-        ]
-        best = best_variant(figures)
-        note = "best: {} (r {:.3f}, ρ {:.3f})".format(
-            named.format(**settings[best]), *figures[best]
-        )
-        title = f"{work.name}: UOT-ERRANT by TrueSkill against human {kind}"
-        labels = (columns[-1].title, f"correlation with human {kind}")
-        return self.result(
-            work,
-            [Table([*columns, *_COLUMNS], rows, title, [note], "rows")],
-            partial(lines, curves, labels=labels),
-            best=rows[best],
-        )
-
-
-def best_variant(figures: Sequence[tuple[float, float]]) -> int:
-    """Return which variant has the best Pearson; among equals (to three digits), best Spearman.
-
-    The paper chooses in the same way (Goto et al. 2026, section 4.1).
-    """
-    return max(range(len(figures)), key=lambda n: (round(figures[n][0], 3), figures[n][1]))
-
-
 @dataclass(frozen=True, kw_only=True)
-class Lambda(_Variants):
+class Lambda(JudgedAnalysis):
     """UOT-ERRANT's λ tried in steps, without encoding again.
 
     Attributes:
@@ -429,14 +368,36 @@ class Lambda(_Variants):
         _ = self.values  # refuses invalid steps before anything is scored
 
     def run(self, work: Work) -> Result:
-        """Correlate the scores of every λ = λ1 = λ2 with human scores."""
+        """Correlate the scores of every λ = λ1 = λ2, by TrueSkill, with human scores."""
         values, corpus = self.values, self.corpus(work)
-        points = [{"lambda1": value, "lambda2": value} for value in values]
-        swept = _metric(self, work).sweep(points, corpus, work.runtime)
-        sentences = np.array(list(work.runtime.track(swept, "trying λ", len(values))))
-        settings = [{"lambda": value} for value in values]
-        columns = [Column("lambda", "λ1 = λ2", 2)]
-        return self.compared(work, settings, sentences, columns, "λ = {lambda:g}")
+        kind, target = self.human(work)
+        settings = [{"lambda1": value, "lambda2": value} for value in values]
+        swept = _metric(self, work).sweep(settings, corpus, work.runtime)
+        # TrueSkill uses sentence scores only, so no corpus score is needed.
+        nothing = np.full(len(target), np.nan)
+        scores = [
+            aggregate_scores("trueskill", sentences, nothing)
+            for sentences in work.runtime.track(swept, "trying λ", len(values))
+        ]
+        r, rho = ([correlate(target, one) for one in scores] for correlate in (pearson, spearman))
+        best = best_variant(r, rho)
+        rows = [
+            {"lambda": value, "pearson": r[number], "spearman": rho[number]}
+            for number, value in enumerate(values)
+        ]
+        note = f"best: λ = {values[best]:g} (r {r[best]:.3f}, ρ {rho[best]:.3f})"
+        title = f"{work.name}: UOT-ERRANT by TrueSkill against human {kind}"
+        heading = "λ1 = λ2"
+        return self.result(
+            work,
+            [Table([Column("lambda", heading, 2), *_COLUMNS], rows, title, [note], "rows")],
+            partial(
+                lines,
+                {"pearson": (values, r), "spearman": (values, rho)},
+                labels=(heading, f"correlation with human {kind}"),
+            ),
+            best=rows[best],
+        )
 
     @property
     def values(self) -> list[float]:
@@ -451,18 +412,9 @@ class Lambda(_Variants):
         return [round(self.step * k, 10) for k in range(1, count + 1)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Layers(_Variants):
-    """UOT-ERRANT with each layer and pooling of the encoder, all from one pass."""
+def best_variant(r: Sequence[float], rho: Sequence[float]) -> int:
+    """Return which variant has the best Pearson; among equals (to three digits), best Spearman.
 
-    def run(self, work: Work) -> Result:
-        """Correlate the scores of every layer and pooling with human scores."""
-        scores = _metric(self, work).scores_by_layer(self.corpus(work), _POOLINGS, work.runtime)
-        settings = [
-            {"pooling": pooling, "layer": layer}
-            for pooling in _POOLINGS
-            for layer in range(1, scores.shape[1] + 1)
-        ]
-        sentences = scores.reshape(-1, *scores.shape[2:])
-        columns = [Column("pooling"), Column("layer")]
-        return self.compared(work, settings, sentences, columns, "layer {layer}, {pooling}")
+    The paper chooses in the same way (Goto et al. 2026, section 4.1).
+    """
+    return max(range(len(r)), key=lambda number: (round(r[number], 3), rho[number]))

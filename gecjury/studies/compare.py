@@ -28,7 +28,7 @@ from gecjury.metaeval.cautions import warning
 from gecjury.metaeval.comparison import checked, compared, plans
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Human, Level, Settings
-from gecjury.metaeval.tasks.comparison import TaskComparison, TaskTrial
+from gecjury.metaeval.tasks.comparison import TaskComparison, TaskStudy
 from gecjury.report.comparison import document, tables
 from gecjury.report.result import Result
 from gecjury.report.tasks import task_document, task_tables, tasks_verdict
@@ -146,7 +146,7 @@ class Compare(Settings, Study):
     def plans(self, work: Work) -> list[Plan]:
         """Return the requests that the metrics would send for all levels that are compared."""
         tried = self._tried(work)
-        return tried.plans() if isinstance(tried, TaskTrial) else plans(tried)
+        return tried.plans() if isinstance(tried, TaskStudy) else plans(tried)
 
     def warning(self, work: Work) -> str:
         """Return a message on how long the comparison takes, if that is minutes."""
@@ -156,7 +156,7 @@ class Compare(Settings, Study):
     def run(self, work: Work) -> Result:
         """Score the benchmarks' systems and compare the scores with people's judgments."""
         tried = self._tried(work)
-        if isinstance(tried, TaskTrial):
+        if isinstance(tried, TaskStudy):
             tasks = tried.compare(work.folder)
             shown = tuple(task_tables(tasks))
             status, sentences = int(tasks.incomplete), tuple(tasks_verdict(tasks))
@@ -178,10 +178,10 @@ class Compare(Settings, Study):
         compared = cast(Compared, result)
         return comparison_page(compared.answer, compared.document())
 
-    def _tried(self, work: Work) -> metaeval.Study | TaskTrial:
+    def _tried(self, work: Work) -> metaeval.Study | TaskStudy:
         """Return the comparison after every check that needs no scores."""
         if len(work.benchmarks) > 1:
-            return TaskTrial.of(work.benchmarks, work.scorers, self, work.runtime, self.weights)
+            return TaskStudy.of(work.benchmarks, work.scorers, self, work.runtime, self.weights)
         if work.benchmark is None:
             raise OptionError("a comparison needs human judgments: name at least one benchmark")
         return checked(work.benchmark, work.scorers, self, work.runtime)

@@ -24,12 +24,18 @@ from gecjury.corpus.edits import MISSED, RIGHT, WRONG, Edits, marked_edits, near
 from gecjury.corpus.languages.language import Language
 from gecjury.metaeval.edits.attribution import Attribution, Method, attribute
 from gecjury.report.result import Column, Result, Table
+from gecjury.scoring.abilities import Explains
 from gecjury.scoring.by_edit import Explanation, HeatMap, edit_label
 from gecjury.scoring.registry import able
 from gecjury.scoring.scorer import Scorer
 from gecjury.studies.inputs import Inputs, Need, Sentence
-from gecjury.studies.score import costly_sentences, costly_table, edits_as_read, one_line
 from gecjury.studies.study import Study, Work, function_of
+from gecjury.studies.systems.costly import (
+    costly_sentences,
+    costly_table,
+    edits_as_read,
+    one_line,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +67,7 @@ class Explain(Study):
         """Refuse a metric that cannot be explained, and more than one sentence."""
         scorer, corpus = work.scorer, work.corpus
         # Checked first: a metric that cannot be explained should not demand references.
-        shows_alignment(scorer, self.attribution)
+        check_explained(scorer, self.attribution)
         super().check(work)
         if len(corpus.systems) != 1 or (not self.worst and len(corpus) != 1):
             raise InputError(
@@ -94,13 +100,13 @@ class Explain(Study):
         shown, records, missing = list[Table](), list[dict[str, Any]](), False
         for sentence in costly_sentences([table], [scorer], corpus, self.worst):
             # Each line is explained as if it had been given alone.
-            line = one_line(corpus, sentence["line"] - 1)
+            line = one_line(corpus, sentence.line - 1)
             one = explained(scorer, line, work.runtime, self)
             missing = missing or one.missing
-            where = f"line {sentence['line']}"
+            where = f"line {sentence.line}"
             shown.append(replace(_sentence_table(one, corpus.language), title=where))
             shown += [replace(t, title=f"{where}, {t.title}") for t in self._tables(one)]
-            records.append({**sentence, **_facts(one)})
+            records.append({**sentence.row(), **_facts(one)})
         worst, notes = costly_table(records), table.statistics.notes
         return Result(
             (replace(worst, notes=[*worst.notes, *notes]), *shown),
@@ -189,20 +195,17 @@ class Explained:
         ]
 
 
-def shows_alignment(scorer: Scorer, attribution: Method | None = None) -> bool:
-    """Return whether a metric shows an alignment with the reference.
+def check_explained(scorer: Scorer, attribution: Method | None = None) -> None:
+    """Refuse a metric that shows no alignment, unless an attribution is requested.
 
     Raises:
-        OptionError: it does not, and no attribution is requested, which works with every metric.
+        OptionError: names the metrics that show one.
     """
-    if scorer.can("explain"):
-        return True
-    if attribution is not None:
-        return False
-    raise OptionError(
-        f"{scorer.name} shows no alignment; {', '.join(able('explain'))} do. Any metric can be "
-        "explained with --attribution remove, add or shapley"
-    )
+    if attribution is None and not isinstance(scorer, Explains):
+        raise OptionError(
+            f"{scorer.name} shows no alignment; {', '.join(able(Explains))} do. Any metric can be "
+            "explained with --attribution remove, add or shapley"
+        )
 
 
 def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explain) -> Explained:
@@ -217,7 +220,7 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
         OptionError: the metric shows no alignment, or its scores cannot be divided.
         InputError: a reference is needed, but there is none.
     """
-    alignment = shows_alignment(scorer, settings.attribution)
+    check_explained(scorer, settings.attribution)
     scorer.check(corpus)
     (hypothesis,) = corpus.systems.values()
     (source,) = corpus.sources
@@ -225,7 +228,7 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
     ((edits,),) = typed.systems.values()
     explanations: list[Explanation] = []
     chosen = shares = None
-    if alignment:
+    if isinstance(scorer, Explains):
         explanations = [
             scorer.explain(source, edits, theirs, runtime) for (theirs,) in typed.references
         ]

@@ -20,9 +20,10 @@ from gecjury.core.runtime import Runtime
 from gecjury.core.settings import check, options_of, settings_from
 from gecjury.corpus.corpus import Corpus
 from gecjury.report.result import Result
+from gecjury.scoring.abilities import plan_of
 from gecjury.scoring.registry import Metric, load
 from gecjury.scoring.score_files import check_writable, score_with_files
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scorer import Scorer, check_new_texts
 from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.studies.inputs import Inputs, Need
 
@@ -241,7 +242,7 @@ class Study(ABC):
         """
         scorer = load(metric)
         if self.new_texts:
-            scorer.check_new_texts(self.new_texts)
+            check_new_texts(scorer, self.new_texts)
         return scorer
 
     def read(self, data: Data, runtime: Runtime) -> Read:
@@ -261,7 +262,7 @@ class Study(ABC):
 
     def plans(self, work: Work) -> list[Plan]:
         """Return the requests that the metrics would send to services that may cost money."""
-        plans = (scorer.plan(corpus, work.runtime) for scorer, corpus in self.to_score(work))
+        plans = (plan_of(scorer, corpus, work.runtime) for scorer, corpus in self.to_score(work))
         return [plan for plan in plans if plan is not None]
 
     def rehearse(self, work: Work) -> Result | None:
@@ -387,8 +388,11 @@ def function_of(study: type[S]) -> StudyFunction[S]:
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=one.default)
         for name, one in options.items()
     ]
-    parameters = [*by_hand.parameters.values()][:-1]
-    run.__signature__ = by_hand.replace(parameters=[*parameters, *keywords])  # type: ignore[attr-defined]
+    parameters = dict(by_hand.parameters)
+    del parameters["values"]
+    kind = f"{study.__name__} | None"
+    parameters["settings"] = parameters["settings"].replace(annotation=kind)
+    run.__signature__ = by_hand.replace(parameters=[*parameters.values(), *keywords])  # type: ignore[attr-defined]
     run.__module__ = study.__module__
     run.__name__ = run.__qualname__ = study.__name__.lower()
     about = inspect.cleandoc(study.__doc__ or "").partition("\nAttributes:\n")[0].rstrip()

@@ -8,9 +8,9 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from gecjury.core.errors import MissingExtraError, OptionError, install_hint
+from gecjury.web.guards import PageGuard
 
 HEADER_SECONDS = 5.0
 """Seconds within which the headers of a request must arrive."""
@@ -55,9 +55,6 @@ def punctual_protocol() -> type[asyncio.Protocol]:
 
     return Punctual
 
-
-if TYPE_CHECKING:
-    from gecjury.web.guards import PageGuard
 
 FIRST_PORT = 8765
 """The first port that is tried; the next ones follow."""

@@ -20,12 +20,13 @@ from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.tokens import in_language
 from gecjury.report.page.browser import mark_edits
 from gecjury.report.page.markup import lang_attribute
+from gecjury.scoring.abilities import Explains, ReadsEdits, asks
 from gecjury.scoring.registry import METRICS, load, load_all, scorer_class
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scorer import Scorer, check_new_texts, required_options
 from gecjury.scoring.scores import ScoreTable
 from gecjury.studies.explain import Explain, explained
-from gecjury.studies.score import one_line
 from gecjury.studies.study import Work
+from gecjury.studies.systems.costly import one_line
 from gecjury.web.guards import Form, PageGuard, Refused, new_token, read_form
 from gecjury.web.pages import application, page
 
@@ -82,8 +83,8 @@ def offered_metrics() -> list[str]:
                 kind.family in ("refbased", "refless")
                 and "torch" not in kind.packages
                 and "gold" not in kind.needs
-                and not (kind.must_name or kind.fixed)
-                and (tagging or load(name).extraction is None)
+                and not required_options(kind)
+                and (tagging or not isinstance(load(name), ReadsEdits))
             ):
                 names.append(load(name).name)
     return [*names, *_PACKAGED]
@@ -101,13 +102,12 @@ def open_desk(metrics: Sequence[str], runtime: Runtime, language: Language = ENG
         OptionError: a metric is unknown, or asks a server.
     """
     for scorer in load_all(list(metrics)) if metrics else ():
-        if scorer.asks:
+        if asks(scorer):
             raise OptionError(
                 f"-m {scorer.name}: asks a server about every text; use `gecjury score` instead, "
                 "which can count the cost first (--dry-run)"
             )
-        if scorer.fixed:
-            scorer.check_new_texts("the page")
+        check_new_texts(scorer, "the page")
     every = list(dict.fromkeys([*offered_metrics(), *metrics]))
     return Desk(every, runtime, language)
 
@@ -405,7 +405,7 @@ def _explanations(
     shown = []
     line = one_line(corpus.with_systems([system]), row)
     for scorer in scorers:
-        settings = Explain(attribution=None if scorer.can("explain") else "remove")
+        settings = Explain(attribution=None if isinstance(scorer, Explains) else "remove")
         try:
             explanation = explained(scorer, line, runtime, settings)
         except (InputError, OptionError):

@@ -146,7 +146,8 @@ class Wordings:
         Raises:
             ValueError: its prompt is unknown, or its message does not follow the prompt.
         """
-        check_question(record)
+        if not _is_question(record):
+            raise ValueError("not a question of a judge; expected messages, sampling and repeat")
         parts = record["parts"]
         name = str(parts["prompt"])
         if name not in self._looked_up:
@@ -187,22 +188,17 @@ def _own(prompt_id: str) -> str:
     return prompt_id.partition("+")[0]
 
 
-def check_question(record: Mapping[str, Any]) -> None:
-    """Refuse a stored record whose parts are not those of a question.
-
-    Raises:
-        ValueError: the record is of another kind, although its checksum and key are right.
-    """
+def _is_question(record: Mapping[str, Any]) -> bool:
+    """Return whether the parts of a stored record, whose checksum is right, are of a question."""
     parts = record["parts"]
     messages, repeat = parts.get("messages"), parts.get("repeat")
-    if not (
+    return (
         isinstance(messages, list)
         and all(isinstance(m, dict) and isinstance(m.get("content"), str) for m in messages)
         and any(message.get("role") == "user" for message in messages)
         and isinstance(parts.get("sampling"), dict)
         and isinstance(repeat, int)
-    ):
-        raise ValueError("not a question of a judge; expected messages, sampling and repeat")
+    )
 
 
 def question_of(messages: Sequence[Mapping[str, Any]]) -> str:
@@ -300,14 +296,11 @@ def review_of(paths: Sequence[Path], most: int) -> Review:
             if not isinstance(line, Damage) and line.record is None:
                 review.stores.append(line.identity)
                 continue
-            try:
-                if isinstance(line, Damage) or line.record is None:
-                    raise ValueError(line)
-                check_question(line.record)
-            except ValueError:
+            record = None if isinstance(line, Damage) else line.record
+            if record is None or not _is_question(record):
                 review.damaged.append(f"{path.name}, line {line.line}")
                 continue
-            reply = _reviewed(path.name, line.line, line.record, wordings)
+            reply = _reviewed(path.name, line.line, record, wordings)
             review.count += 1
             review.failed += bool(reply.failure)
             review.unread += reply.judged is None

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray
 from gecjury.core.runtime import Runtime
-from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edits, counted_edits
 from gecjury.refbased.cleme.counts import (
@@ -35,7 +34,8 @@ from gecjury.refbased.edit_metric import (
 )
 from gecjury.refbased.references import FirstBest, RunningRule, f_rule, wordless
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.in_parts import CountsInParts
+from gecjury.scoring.scorer import setting
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f
 
@@ -50,7 +50,7 @@ _Judged = tuple[list[Verdicts], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class CLEME(BestReference, EditMetric):
+class CLEME(BestReference, EditMetric, CountsInParts):
     """F0.5 over chunks whose boundaries all references share (Ye et al. 2023).
 
     Range 0 to 1, higher is better. Precision is 1 without false positives, recall 1 without false
@@ -72,15 +72,10 @@ class CLEME(BestReference, EditMetric):
     version: ClassVar[int] = 2
     summary: ClassVar[str] = "F0.5 over chunks shared by all references"
     paper: ClassVar[str] = "Ye et al. 2023"
-    score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
 
     assumption: Literal["dependent", "independent"] = "independent"
-    beta: float = option(0.5, least=0, most=1e100)
+    beta: float = setting(0.5, scoring=True, least=0, most=1e100)
     compat: Literal["gecjury", "official", "published"] = "gecjury"
-
-    def by_parts(self, corpus: Corpus) -> bool:
-        """Return True, since mean lengths of parts can be combined."""
-        return True
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return counts, systems × sentences × references × 10; NaN for a dropped reference.
@@ -137,10 +132,9 @@ class CLEME(BestReference, EditMetric):
         by_sentence = SENTENCE_WEIGHTS[self.compat][self.assumption == "independent"]
         return np.stack([verdicts.counts(CORPUS_WEIGHTS, by_sentence) for verdicts in judged])
 
-    @property
-    def sums_with_several(self) -> bool:
-        """True if references are judged together (`independent`), since they then count as one."""
-        return self.assumption == "independent"
+    def adds_up(self, references: int) -> bool:
+        """Return True unless a reference is chosen; those judged together count as one."""
+        return references == 1 or self.assumption == "independent"
 
     def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
         """Return the counts with the length weights of a level, (..., columns)."""
@@ -258,7 +252,8 @@ class CLEME2(CLEME):
     summary: ClassVar[str] = "hit, wrong, under- and over-correction of shared chunks"
     paper: ClassVar[str] = "Ye et al. 2025"
 
-    explain = Scorer.explain  # CLEME2.0 does not compute F, precision and recall of chunks
+    # CLEME2.0 does not compute F, precision and recall of chunks.
+    explain = None  # type: ignore[assignment]
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Return CLEME's statistics and a column that is 0 for an output without words, else 1.

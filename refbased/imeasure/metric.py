@@ -33,6 +33,8 @@ from gecjury.core.wording import named_lines
 from gecjury.corpus.corpus import Corpus
 from gecjury.refbased.imeasure.alignment import AlignedColumn, align_many
 from gecjury.refbased.references import choose_best, wordless
+from gecjury.scoring.abilities import HasParts, Sums
+from gecjury.scoring.in_parts import CountsInParts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import ratio
@@ -173,7 +175,7 @@ _LEFT_OUT = -1
 
 
 @dataclass(frozen=True)
-class IMeasure(Scorer):
+class IMeasure(Scorer, CountsInParts, HasParts, Sums):
     """I-measure (Felice and Briscoe 2015): gain in weighted accuracy over leaving the source.
 
     Range −1 (everything made worse) to 1 (everything corrected), 0 for the source itself, higher
@@ -193,13 +195,8 @@ class IMeasure(Scorer):
     summary: ClassVar[str] = "gain in weighted token accuracy over the source"
     paper: ClassVar[str] = "Felice and Briscoe 2015"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
-    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
 
     weight: float = option(2.0, least=1, most=1e100)
-
-    def by_parts(self, corpus: Corpus) -> bool:
-        """Return True, since every sentence is aligned separately."""
-        return True
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Count corrections against the best reference, systems × sentences × `_COUNTS`."""

@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
-from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
@@ -20,7 +19,7 @@ from gecjury.refbased.m2.maxmatch import Counts, match
 from gecjury.refbased.m2.paths import GoldEdit
 from gecjury.refbased.references import RunningRule, f_rule
 from gecjury.scoring.by_edit import EditCase, EditCounts
-from gecjury.scoring.scorer import SentenceMean
+from gecjury.scoring.scorer import SentenceMean, setting
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import f_of_counts, ratio
 
@@ -49,15 +48,13 @@ class M2(BestReference):
     summary: ClassVar[str] = "F0.5 over edits matched as well as possible to gold M2 edits"
     paper: ClassVar[str] = "Dahlmeier and Ng 2012"
     needs: ClassVar[frozenset[str]] = frozenset({"gold"})
-    score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
 
-    beta: float = option(0.5, least=0, most=1e100)
+    beta: float = setting(0.5, scoring=True, least=0, most=1e100)
     unchanged: int = option(2, least=0, most=30)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Count correct, proposed, gold: systems × sentences × annotators × 3; NaN if absent."""
-        if corpus.gold is None:
-            raise InputError(f"{self.name} needs gold edits: give an M2 file with --m2 FILE")
+        assert corpus.gold is not None  # see `check`
         golds = [gold_edits(block) for block in corpus.gold]
         width = max(len(gold) for gold in golds)
         # NaN stays where an annotator has no line: absent, which does not mean "no edits needed".

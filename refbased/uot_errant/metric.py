@@ -24,7 +24,7 @@ from gecjury.refbased.edit_metric import (
     distinct_corrections,
     words,
 )
-from gecjury.refbased.references import FirstBest, f_rule, wordless
+from gecjury.refbased.references import RunningRule, best_f, wordless
 from gecjury.refbased.uot_errant.transport import (
     Penalties,
     Problem,
@@ -42,9 +42,7 @@ from gecjury.refbased.uot_errant.vectors import (
     Place,
     Tally,
     Vectorise,
-    all_texts,
     costs,
-    differences,
     edit_vectors,
     masses,
 )
@@ -267,14 +265,9 @@ class UOTERRANT(BestReference, TypedEditMetric):
         return _finite(plan) if sound else optimum
 
     @property
-    def rule(self) -> FirstBest:
+    def rule(self) -> RunningRule:
         """The rule that chooses by F, then more TP, fewer FP, fewer FN, as in ERRANT."""
-        square = self.beta * self.beta
-        return f_rule(self._keys, self.beta, (1 + square, 1.0, square))
-
-    def _keys(self, sums: FloatArray, counts: FloatArray) -> Sequence[FloatArray]:
-        score = np.round(self.scores_of(sums, "corpus").score, 12)
-        return (score, counts[..., 0], -counts[..., 1], -counts[..., 2])
+        return best_f(self.beta, clip=self.clip)
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """Return F, precision and recall of the mass transported and left; NaN without a plan."""
@@ -310,30 +303,6 @@ class UOTERRANT(BestReference, TypedEditMetric):
         encoder = load_encoder(self.encoder_spec, runtime)
         vectors, _ = edit_vectors(sets, self.vectorise, encoder)
         return placed, np.concatenate(vectors)
-
-    def scores_by_layer(
-        self, corpus: Corpus, poolings: Sequence[Pooling], runtime: Runtime
-    ) -> FloatArray:
-        """Return sentence scores by each layer: poolings × layers × systems × sentences.
-
-        Every text is encoded once. The first layer is the one above the embeddings.
-
-        Raises:
-            OptionError: the metric has a `layer`.
-        """
-        if self.layer is not None:
-            raise OptionError(f"layer={self.layer}: all layers are tried; leave it out")
-        places = self.tally(corpus, runtime).distinct(range(len(corpus)))
-        sets = list(dict.fromkeys(edit_set for pair in places for edit_set in pair))
-        texts, distinct = all_texts(sets, self.vectorise)
-        tables = load_encoder(self.encoder_spec, runtime).layer_vectors(distinct, poolings)[:, 1:]
-        result = np.empty((*tables.shape[:2], len(corpus.systems), len(corpus)))
-        cells = list(np.ndindex(tables.shape[:2]))
-        for cell in runtime.track(cells, "trying layers", len(cells)):
-            vectors = differences(texts, distinct, tables[cell], self.vectorise)
-            problems = self.problems(list(places), dict(zip(sets, vectors, strict=True)))
-            result[cell] = best_scores(self, corpus, problems, list(places.values()))
-        return result
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
         """Return the share of an edit's mass that is transported; 0 for an edit without mass."""

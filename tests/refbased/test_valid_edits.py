@@ -12,6 +12,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.refbased.errant import ERRANT, SentenceERRANT
 from gecjury.scoring.registry import load
+from gecjury.scoring.scorer import check_new_texts
 from gecjury.scoring.scores import ScoreTable
 
 HIT = Edit(0, 1, "A", "R:ORTH")
@@ -167,9 +168,9 @@ def test_unusable_verdicts_are_refused(tmp_path: Path) -> None:
         load("errant:valid=green[n=3]")
     path = verdict_file(tmp_path, "1,many,2,3,C,right")
     with pytest.raises(OptionError, match="has scores of given texts"):
-        load("errant", valid=path).check_new_texts("a reward")
+        check_new_texts(load("errant", valid=path), "a reward")
     with pytest.raises(OptionError, match="leave out valid="):
-        load("errant", valid=path).explain("a b", (), (), Runtime())
+        ERRANT(valid=path).explain("a b", (), (), Runtime())
 
 
 def test_settings_without_verdicts_match_saved_scores() -> None:

@@ -78,7 +78,7 @@ def test_refusals(tmp_path: Path) -> None:
         load("impara", model=str(tmp_path / "three")).score_corpus(corpus, RUNTIME)
     with pytest.raises(InputError, match="no such folder"):
         load("impara", model=str(tmp_path / "none")).score_corpus(corpus, RUNTIME)
-    with pytest.raises(OptionError, match="not a cosine"):
+    with pytest.raises(OptionError, match="a cosine"):
         load("impara:threshold=1.5")
 
 

@@ -6,18 +6,15 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest
 from gecjury.benchmarks.data_folder import DataFolder
+from gecjury.benchmarks.edit_verdicts import Verdicts, read_edit_verdicts
 from gecjury.benchmarks.judgments import RankedItem, read_rankings
 from gecjury.benchmarks.table import View
 from gecjury.core.textfiles import read_lines
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.m2 import M2Sentence, read_m2
-
-if TYPE_CHECKING:
-    from gecjury.benchmarks.edit_verdicts import Verdicts
 
 _OFFICIAL = "conll14/official-2014.combined.m2"
 _TEN = tuple(f"conll14/10gec_annotations/A{number}.m2" for number in range(1, 11))
@@ -230,8 +227,6 @@ def _second(block: M2Sentence, agreed: bool) -> int:
 
 
 def _read_verdicts(folder: DataFolder) -> Verdicts:
-    from gecjury.benchmarks.edit_verdicts import read_edit_verdicts
-
     step = "SEEDA/data/EditEval_Step1"
     folder.paths([name for name in folder.files if name.startswith(step)], wanted_by="seeda")
     return read_edit_verdicts(folder.root / step)

@@ -7,7 +7,7 @@ and `plan_edits` can count the requests to judges.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gecjury.benchmarks.benchmark import Benchmark
@@ -19,66 +19,18 @@ from gecjury.metaeval.edits.cases import (
     unused_verdicts,
 )
 from gecjury.metaeval.edits.credit import credit_edits, credit_kind, plan_credit
-from gecjury.metaeval.edits.measures import EditAgreement, edit_agreement
+from gecjury.metaeval.edits.measures import EditRow, edit_agreement
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
-from gecjury.scoring.by_edit import EditJudge
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.abilities import CreditsEdits, EditJudge
+from gecjury.scoring.scorer import Scorer, check_new_texts
 from gecjury.scoring.scores import Plan
+
+JUDGE = "one annotator by another"
+"""The row of people at the level of edits."""
 
 # Measures of a metric that are also computed on the edits and verdicts of the ceiling.
 _BESIDE = ("auc", "average_precision", "average_precision_invalid", "balanced")
-
-
-@dataclass(frozen=True)
-class EditResult:
-    """Credits of one metric or baseline, computed in one way, against the verdicts.
-
-    Attributes:
-        label: the metric with the settings that are not the defaults.
-        family: the metric's family.
-        credit: the way its credits were computed; empty for a baseline.
-        agreement: agreement over all judged edits.
-        beside_ceiling: measures on the edits and verdicts from which the ceiling is computed.
-        seconds: time that the credits took.
-    """
-
-    label: str
-    family: str
-    credit: str
-    agreement: EditAgreement
-    beside_ceiling: Mapping[str, float]
-    seconds: float
-
-    @property
-    def human(self) -> str:
-        """The human judgments used: the view in which edits were judged."""
-        return "edit"
-
-    @property
-    def values(self) -> Mapping[str, float]:
-        """The measures by name."""
-        return vars(self.agreement)
-
-    @property
-    def drawn(self) -> Mapping[str, FloatArray]:
-        """Values on every draw of sources, by measure."""
-        return self.agreement.drawn
-
-
-@dataclass(frozen=True)
-class EditCeiling:
-    """One annotator's verdicts against another's.
-
-    Attributes:
-        edits: number of edits that have verdicts of more than one annotator.
-        pairs: number of pairs of annotators on one edit, each counted in both directions.
-        agreement: agreement over these pairs.
-    """
-
-    edits: int
-    pairs: int
-    agreement: EditAgreement
 
 
 @dataclass(frozen=True)
@@ -88,7 +40,9 @@ class EditComparison:
     Attributes:
         results: one per metric and way to credit.
         chance: baselines by name (`gecjury.metaeval.edits.cases.baselines`).
-        ceiling: the annotators' agreement.
+        ceiling: one annotator's verdicts against another's. Its values also have the number of
+            `edits` with verdicts of more than one annotator, and of `pairs` of annotators on one
+            edit, each counted in both directions.
         edits: number of judged edits.
         corrections: number of corrections that contain them.
         sources: number of distinct texts that were corrected; intervals resample them.
@@ -97,9 +51,9 @@ class EditComparison:
         notes: remarks for the user.
     """
 
-    results: tuple[EditResult, ...]
-    chance: Mapping[str, EditResult]
-    ceiling: EditCeiling
+    results: tuple[EditRow, ...]
+    chance: Mapping[str, EditRow]
+    ceiling: EditRow
     edits: int
     corrections: int
     sources: int
@@ -108,9 +62,14 @@ class EditComparison:
     notes: tuple[str, ...]
 
     @property
+    def rows(self) -> tuple[EditRow, ...]:
+        """The rows of metrics, then chance, then people."""
+        return (*self.results, *self.chance.values(), self.ceiling)
+
+    @property
     def missing(self) -> int:
         """Number of missing credits over all results."""
-        return sum(result.agreement.missing for result in self.results)
+        return sum(int(row.values["missing"]) for row in self.results)
 
 
 def edit_metrics(
@@ -131,7 +90,7 @@ def edit_metrics(
     asked = settings.level == "edit"
     if asked:
         for scorer in scorers:
-            scorer.check_new_texts("the edit level")
+            check_new_texts(scorer, "the edit level")
         benchmark.verdicts()
     if settings.level not in ("edit", "all") or not benchmark.has_verdicts:
         return (), ()
@@ -140,7 +99,7 @@ def edit_metrics(
     for scorer in scorers:
         if scorer.fixed:  # Credits need scores of texts without the edit.
             continue
-        cheap = scorer.can("credit") and "torch" not in scorer.packages
+        cheap = isinstance(scorer, CreditsEdits) and "torch" not in scorer.packages
         if asked or cheap or isinstance(scorer, EditJudge):
             credit_kind(scorer)
             chosen.append(scorer)
@@ -189,15 +148,21 @@ def compare_edits(study: Study, folder: str | Path | None = None) -> EditCompari
 
     def result(
         label: str, family: str, kind: str, scores: FloatArray, seconds: float = 0.0
-    ) -> EditResult:
+    ) -> EditRow:
         # A judge's verdict already says yes or no; other credits need a threshold.
         threshold = 0.5 if kind == "verdicts" else None
-        agreement = edit_agreement(
-            cases, scores, threshold=threshold, resamples=resamples, seed=seed
+        row = edit_agreement(
+            cases,
+            scores,
+            label=label,
+            family=family,
+            threshold=threshold,
+            resamples=resamples,
+            seed=seed,
         )
-        there = edit_agreement(pairs, scores[place], threshold=None, seed=seed)
-        beside = {key: getattr(there, key) for key in _BESIDE}
-        return EditResult(label, family, kind, agreement, beside, seconds)
+        there = edit_agreement(pairs, scores[place], threshold=None, seed=seed).values
+        beside = {key: there[key] for key in _BESIDE}
+        return replace(row, credit=kind, beside_ceiling=beside, seconds=seconds)
 
     results = []
     for scorer in study.edit_metrics:
@@ -206,11 +171,14 @@ def compare_edits(study: Study, folder: str | Path | None = None) -> EditCompari
         results.append(result(label, scorer.family, kind, credited.values, credited.seconds))
         notes.extend(credited.notes)
     chance = baselines(cases, seed)
-    ceiling = edit_agreement(pairs, verdicts, resamples=resamples, seed=seed)
+    ceiling = edit_agreement(
+        pairs, verdicts, label=JUDGE, family="humans", resamples=resamples, seed=seed
+    )
+    sizes = {"edits": len(set(place.tolist())), "pairs": len(pairs)}
     return EditComparison(
         results=tuple(results),
         chance={name: result(name, "chance", "", scores) for name, scores in chance.items()},
-        ceiling=EditCeiling(len(set(place.tolist())), len(pairs), ceiling),
+        ceiling=replace(ceiling, values={**ceiling.values, **sizes}),
         edits=len(cases),
         corrections=len({(case.row, case.source, case.correction) for case in cases}),
         sources=len({case.source for case in cases}),

@@ -19,7 +19,8 @@ from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.scoring.by_edit import EditCase, EditJudge
+from gecjury.scoring.abilities import CreditsEdits, EditJudge, plan_of
+from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import GroupScorer, Scorer
 from gecjury.scoring.scores import Plan
@@ -56,7 +57,7 @@ def credit_kind(scorer: Scorer) -> str:
     """
     if isinstance(scorer, EditJudge):
         return "verdicts"
-    if scorer.can("credit"):
+    if isinstance(scorer, CreditsEdits):
         return "counts"
     if "rivals" in scorer.needs:
         raise OptionError(
@@ -103,7 +104,7 @@ def _credits(
     if isinstance(scorer, EditJudge):
         values, report = scorer.edit_scores(cases, runtime)
         return values, report.notes
-    if not scorer.can("credit"):
+    if not isinstance(scorer, CreditsEdits):
         return leave_one_out(scorer, cases, corpus, runtime, folder)
     scorer.check(corpus)
     # For a source outside the corpus there are no references that could give credit.
@@ -125,9 +126,9 @@ def plan_credit(
     """Return the requests that `credit_edits` would send to a paid service; None if none."""
     if isinstance(scorer, EditJudge):
         return scorer.plan_edits(cases, runtime)
-    if scorer.can("credit"):
+    if isinstance(scorer, CreditsEdits):
         return None
-    return scorer.plan(variant_corpus(scorer, cases, corpus)[0], runtime)
+    return plan_of(scorer, variant_corpus(scorer, cases, corpus)[0], runtime)
 
 
 # ---- leaving one edit out

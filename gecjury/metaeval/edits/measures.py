@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks
+from gecjury.metaeval.study import Row
 from gecjury.scoring.by_edit import EditCase
 from gecjury.stats.bootstrap import group_counts, interval
 from gecjury.stats.counts import ratio
@@ -21,43 +22,47 @@ CONFIDENCE = 0.95
 _AT_ONCE = 100
 
 
-@dataclass(frozen=True)
-class EditAgreement:
+EDIT_STATISTICS = (
+    "auc", "average_precision", "average_precision_invalid", "accuracy", "balanced", "kappa",
+)  # fmt: skip
+"""Statistics of single edits, in the order in which tables show them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditRow(Row):
     """Agreement of scores with verdicts on valid and invalid edits.
 
+    The `values` are `auc`, the probability that a valid edit scores above an invalid one, ties one
+    half; `average_precision`, the mean precision of valid edits, highest scores first (ties
+    together); `average_precision_invalid`, that of invalid edits, lowest scores first; `accuracy`,
+    the share of edits on the right side of the threshold; `balanced`, the mean of the accuracies
+    over valid and over invalid edits; `kappa`, Cohen's κ of the classification as valid or invalid;
+    and the numbers of edits compared (`cases`), of those that the annotators accepted (`valid`), of
+    those without a score (`missing`) and of those on which annotators are evenly split (`split`).
+    The last two are left out. The intervals keep the thresholds, and all scores have the same draws
+    of sources.
+
     Attributes:
-        auc: probability that a valid edit scores above an invalid one, ties one half.
-        average_precision: mean precision of valid edits, highest scores first (ties together).
-        average_precision_invalid: mean precision of invalid edits, lowest scores first.
-        accuracy: share of edits on the right side of the threshold.
-        balanced: mean of the accuracies over valid and over invalid edits.
-        kappa: Cohen's κ of the classification as valid or invalid.
+        credit: the way a metric's credits were computed; empty for baselines and people.
         threshold: `fixed`, or `other-half`: the threshold that is best on one half of the sources
             (chosen separately for `accuracy`, `balanced` and `kappa`) is applied to the other half,
             both ways, and the two results are averaged.
         thresholds: the thresholds used, by measure; scores above count as valid.
-        cases: number of edits compared.
-        valid: number of edits that the annotators accepted.
-        missing: number of edits without a score, which are left out.
-        split: number of edits on which annotators are evenly split, which are left out.
-        ci95: 95% intervals of the measures with fixed thresholds; empty without resamples.
-        drawn: values of each measure on every draw of sources; all scores have the same draws.
+        beside_ceiling: measures on the edits and verdicts from which the ceiling is computed; empty
+            for the ceiling.
+        seconds: time that the credits took.
     """
 
-    auc: float
-    average_precision: float
-    average_precision_invalid: float
-    accuracy: float
-    balanced: float
-    kappa: float
+    credit: str = ""
     threshold: str
     thresholds: Mapping[str, tuple[float, ...]]
-    cases: int
-    valid: int
-    missing: int
-    split: int
-    ci95: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+    beside_ceiling: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The metric with the way its credits were computed."""
+        return f"{self.label} ({self.credit})" if self.credit else self.label
 
 
 def ranking_measures(pos: FloatArray, neg: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -144,15 +149,19 @@ def edit_agreement(
     cases: Sequence[EditCase],
     scores: FloatArray,
     *,
+    label: str = "",
+    family: str = "",
     threshold: float | None = 0.5,
     resamples: int = 0,
     seed: int = 0,
-) -> EditAgreement:
+) -> EditRow:
     """Compare scores with verdicts.
 
     Args:
         cases: N judged edits.
         scores: shape (N,), higher for valid edits, NaN where there is none.
+        label: whose scores they are.
+        family: the family of the row.
         threshold: scores above it count as valid, a score equal to it as half right; None to choose
             it on the other half of the sources.
         resamples: number of resamples of the sources, for intervals.
@@ -177,16 +186,21 @@ def edit_agreement(
     # Resamples have a separate random stream, independent of the split into halves.
     draws = group_counts(sources, resamples, [seed, 1])
     drawn = _drawn(sample, said, draws)
-    return EditAgreement(
-        **measured,
-        threshold="other-half" if threshold is None else "fixed",
-        thresholds=thresholds,
-        cases=len(used),
-        valid=int(sample.truth.sum()),
-        missing=int(missing.sum()),
-        split=int(split.sum()),
-        ci95={name: interval(drawn[name], CONFIDENCE, measured[name])[0] for name in drawn},
+    counts = {
+        "cases": len(used),
+        "valid": int(sample.truth.sum()),
+        "missing": int(missing.sum()),
+        "split": int(split.sum()),
+    }
+    return EditRow(
+        label,
+        family,
+        "edit",
+        measured | counts,
+        {name: interval(drawn[name], CONFIDENCE, measured[name])[0] for name in drawn},
         drawn=drawn,
+        threshold="fixed" if threshold is not None else "other-half",
+        thresholds=thresholds,
     )
 
 
@@ -194,7 +208,7 @@ def _said(
     sample: _Sample, threshold: float | None
 ) -> tuple[dict[str, FloatArray], dict[str, tuple[float, ...]]]:
     """Return the classification of each edit (1 valid, ½ undecided), and the thresholds."""
-    names = _MEASURES[-3:]
+    names = EDIT_STATISTICS[-3:]
     if threshold is not None:
         at = np.where(sample.score == threshold, 0.5, sample.score > threshold).astype(np.float64)
         return dict.fromkeys(names, at), dict.fromkeys(names, (threshold,))
@@ -241,7 +255,7 @@ def _measures(
 ) -> dict[str, FloatArray]:
     """Return every measure under B weightings of the edits."""
     if not len(sample.score):
-        return dict.fromkeys(_MEASURES, np.full(len(weights), np.nan))
+        return dict.fromkeys(EDIT_STATISTICS, np.full(len(weights), np.nan))
     halves = [sample.half == half for half in np.unique(sample.half)]
     right = {name: np.where(sample.truth, values, 1 - values) for name, values in said.items()}
     accuracy = [_mean(right["accuracy"], weights, chosen) for chosen in halves]
@@ -260,12 +274,7 @@ def _measures(
         for chosen in halves
     ]
     means = (np.mean(values, axis=0) for values in (accuracy, balanced, kappa))
-    return dict(zip(_MEASURES, (*sample.ranking(weights), *means), strict=True))
-
-
-_MEASURES = (
-    "auc", "average_precision", "average_precision_invalid", "accuracy", "balanced", "kappa",
-)  # fmt: skip
+    return dict(zip(EDIT_STATISTICS, (*sample.ranking(weights), *means), strict=True))
 
 
 def _chance_corrected(
@@ -294,4 +303,4 @@ def _drawn(
     if not len(draws):
         return {}
     parts = [_measures(sample, said, weights) for weights in _weightings(sample, draws)]
-    return {name: np.concatenate([p[name] for p in parts]) for name in _MEASURES}
+    return {name: np.concatenate([p[name] for p in parts]) for name in EDIT_STATISTICS}

@@ -180,8 +180,8 @@ class TaskComparison:
 
 
 @dataclass(frozen=True)
-class TaskTrial:
-    """Trials of several benchmarks that passed every check that needs no scores.
+class TaskStudy:
+    """Studies of several benchmarks that passed every check that needs no scores.
 
     Attributes:
         scorers: the metrics.
@@ -207,7 +207,7 @@ class TaskTrial:
         settings: Settings,
         runtime: Runtime,
         weights: Mapping[str, float] | None = None,
-    ) -> TaskTrial:
+    ) -> TaskStudy:
         """Check, before any scoring, that everything can be compared.
 
         Args:
@@ -407,21 +407,21 @@ class _Together:
     """Finished comparisons, to be combined.
 
     Attributes:
-        trial: the trial that was compared.
+        study: what was compared.
         comparisons: comparisons by the benchmark's name.
         left_out: by the benchmark's name the metrics that lack what they need or failed.
     """
 
-    trial: TaskTrial
+    study: TaskStudy
     comparisons: Mapping[str, Comparison]
     left_out: Mapping[str, Mapping[Scorer, Cell]]
 
     def result(self) -> TaskComparison:
         """Return tables, averages and tests."""
-        trial, scorers = self.trial, self.trial.scorers
-        cells = tuple(tuple(self._cell(scorer, task) for task in trial.tasks) for scorer in scorers)
+        study, scorers = self.study, self.study.scorers
+        cells = tuple(tuple(self._cell(scorer, task) for task in study.tasks) for scorer in scorers)
         values = np.array([[cell.value for cell in row] for row in cells])
-        weights = np.array([task.weight for task in trial.tasks])
+        weights = np.array([task.weight for task in study.tasks])
         labels = [self._label(scorer) for scorer in scorers]
         draws = self._draws()
         # All metrics can be ranked only by tasks in which every metric has a value.
@@ -449,13 +449,13 @@ class _Together:
                 )
             )
         return TaskComparison(
-            settings=trial.settings,
-            tasks=trial.tasks,
+            settings=study.settings,
+            tasks=study.tasks,
             cells=cells,
             averages=tuple(averages),
             tests=tests,
             comparisons=self.comparisons,
-            groups=trial.groups,
+            groups=study.groups,
         )
 
     def _bounds(self, draws: FloatArray, shares: FloatArray) -> Interval | None:
@@ -468,7 +468,7 @@ class _Together:
         """
         if np.isnan(shares).any():
             return None
-        total, tasks = np.zeros(draws.shape[1]), self.trial.tasks
+        total, tasks = np.zeros(draws.shape[1]), self.study.tasks
         for group in {task.group for task in tasks}:
             rows = [k for k, task in enumerate(tasks) if task.group == group and shares[k] > 0]
             part = shares[rows] @ draws[rows]
@@ -478,7 +478,7 @@ class _Together:
                 return None
             total[0] += part[0]
             total[1:] += np.resize(defined, len(total) - 1) if rows else 0.0
-        how = self.trial.settings.resampling
+        how = self.study.settings.resampling
         return interval(total[1:], how.confidence, float(total[0]))[0]
 
     def _place(self, scorer: Scorer, benchmark: str) -> int | None:
@@ -486,7 +486,7 @@ class _Together:
         left_out = self.left_out[benchmark]
         if scorer in left_out:
             return None
-        return [other for other in self.trial.scorers if other not in left_out].index(scorer)
+        return [other for other in self.study.scorers if other not in left_out].index(scorer)
 
     def _label(self, scorer: Scorer) -> tuple[str, str]:
         """Return label and family of a metric."""
@@ -528,12 +528,12 @@ class _Together:
         Returns:
             Tasks × metrics × (1 + B).
         """
-        how, tasks, scorers = self.trial.settings.resampling, self.trial.tasks, self.trial.scorers
+        how, tasks, scorers = self.study.settings.resampling, self.study.tasks, self.study.scorers
         if how.over == "none":
             return None
         drawn = np.full((len(tasks), len(scorers), 1 + how.resamples), np.nan)
         for column, task in enumerate(tasks):
-            rng = np.random.default_rng([self.trial.settings.seed, 12, task.group])
+            rng = np.random.default_rng([self.study.settings.seed, 12, task.group])
             order = rng.permutation(how.resamples)
             for row, scorer in enumerate(scorers):
                 place = self._place(scorer, task.benchmark)
@@ -576,7 +576,7 @@ class _Together:
             nulls = self._nulls(i, j)
             p[place] = _p(nulls, _shares(weights, shared[place]))
             ranked[place] = _p(nulls, _shares(weights, common & shared[place]))
-        level = self.trial.settings.resampling.level
+        level = self.study.settings.resampling.level
         means = np.array([_mean(row, weights, common) for row in values])
         clusters = cluster_ranks(means, symmetric(count, duels, holm(ranked)), level)
         tests = tuple(
@@ -595,20 +595,20 @@ class _Together:
 
     def _nulls(self, one: int, two: int) -> FloatArray:
         """Return observed and permuted differences, tasks × (1 + K); NaN where not tested."""
-        trial = self.trial
-        gaps = np.full((len(trial.tasks), 1 + _PERMUTATIONS), np.nan)
+        study = self.study
+        gaps = np.full((len(study.tasks), 1 + _PERMUTATIONS), np.nan)
         flips: dict[tuple[int, str], BoolArray] = {}
-        for row, task in enumerate(trial.tasks):
+        for row, task in enumerate(study.tasks):
             units = self._units(task)
             first, second = (
-                self._place(trial.scorers[side], task.benchmark) for side in (one, two)
+                self._place(study.scorers[side], task.benchmark) for side in (one, two)
             )
             if first is None or second is None:
                 continue
             swaps = self._swaps(task, first, second)
             # A unit of a group is swapped in all tasks of the group at once.
             missing = [unit for unit in units if (task.group, unit) not in flips]
-            rng = np.random.default_rng([trial.settings.seed, 13, task.group, len(flips)])
+            rng = np.random.default_rng([study.settings.seed, 13, task.group, len(flips)])
             drawn = rng.integers(2, size=(_PERMUTATIONS, len(missing))).astype(np.bool_)
             flips |= {(task.group, unit): drawn[:, k] for k, unit in enumerate(missing)}
             swapped = np.stack([flips[task.group, unit] for unit in units], axis=1)

@@ -1,25 +1,25 @@
-"""Pages of studies: tables as on the command line, and the page of scores."""
+"""Pages of studies: tables as on the command line, and the page of systems."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isnan, nan
 from typing import Any
 
 from markupsafe import Markup
 
 from gecjury.core.runtime import __version__
-from gecjury.core.wording import listed, number, p_value, shortened
+from gecjury.core.wording import shortened, shortly
 from gecjury.corpus.edits import ARROW, MISSED, RIGHT, WRONG
 from gecjury.report.page.markup import lang_attribute, render, render_page
 from gecjury.report.page.page import Section, card, signed_papers
 from gecjury.report.page.svg import intervals
-from gecjury.report.page.tables import Cell, PageTable, headings, measure_cell
-from gecjury.report.result import Record, Result, Table
+from gecjury.report.result import Result, Table
 from gecjury.report.tables import shown_cells
+from gecjury.report.verdict import Ranked
 from gecjury.report.words import Statement
+from gecjury.stats.catalogue import statistic
 from gecjury.stats.figure import Figure
 
 
@@ -122,71 +122,86 @@ def pieces_of(marked: str) -> list[Piece]:
     return [piece for piece in (*pieces, Piece(marked[done:])) if piece.text]
 
 
-@dataclass(frozen=True)
-class Scored:
-    """The content of the page of scores.
+Sentences = Mapping[str, Sequence[tuple[str, Sequence[tuple[str, str]]]]]
+"""Sentences by group: a line on each, and its versions by name, with their edits marked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemsPage:
+    """The content of the page of systems.
 
     Attributes:
-        rows: one record per metric and system, with the best system of each metric first:
-            `metric`, `family`, `directed`, `system`, `score`, `ci95` and `p_next` if systems were
-            tested, `precision` and `recall` if the metric has them.
-        types: records of error types by metric and system, the costliest first.
-        worst: records of sentences by metric and system, the costliest first, with `correction`,
-            `reference` (empty if there is none) and `which`, the number of the reference.
-        tables: further tables that were requested.
+        kicker: a word on what the page shows.
+        names: short names of metrics.
+        verdict: at most two sentences, which open the page.
+        leads: the systems by each metric.
+        figures: the numbers of the systems; differences if there are any, otherwise the figures
+            that systems are ranked by, are drawn.
+        main: the table of all numbers.
+        types: tables of error types by metric and system.
+        sentences: sentences by metric and system.
+        tables: further tables.
         facts: what was scored, in a few words each.
         notes: remarks for the reader.
         signatures: signatures of the metrics.
     """
 
-    rows: Sequence[Record]
-    types: Sequence[Record]
-    worst: Sequence[Record]
+    kicker: str
+    title: str
+    language: str
+    names: Mapping[str, str]
+    verdict: Sequence[str]
+    leads: Mapping[str, Ranked]
+    figures: Sequence[Figure]
+    main: Table
+    types: Mapping[str, Table]
+    sentences: Sentences
     tables: Sequence[Table]
     facts: Sequence[str]
     notes: Sequence[str]
     signatures: Sequence[str]
 
 
-def scores_html(scored: Scored, title: str, language: str) -> str:
-    """Return scores as a page that needs no network and no script: who leads, then the details.
+def systems_html(page: SystemsPage) -> str:
+    """Return systems as a page that needs no network and no script: who leads, then the details."""
+    lang = lang_attribute(page.language)
 
-    Args:
-        scored: the content.
-        title: title of the page.
-    """
-    metrics = _by(scored.rows, "metric")
-    tables, rules = _prepared(scored.tables)
-    lang = lang_attribute(language)
-    content = {
-        "summary": _score_summary(metrics, scored.notes),
-        "scores": _score_table(metrics),
-        "types": _type_tables(scored.types),
-        "sentences": _costly(scored.worst, lang) if scored.worst else None,
-        "tables": render("listing", title=title, tables=tables, lang_attribute=lang)
-        if tables
-        else None,
+    def short(text: str) -> str:
+        return shortened(shortly(text, page.names))
+
+    def listing(*tables: Table) -> dict[str, Any]:
+        return {"title": page.title, "tables": _prepared(tables)[0], "lang_attribute": lang}
+
+    def folded(groups: Mapping[str, Table]) -> Markup:
+        listed = [(short(name), listing(table)["tables"]) for name, table in groups.items()]
+        return render("folded", title=page.title, groups=listed, lang_attribute=lang)
+
+    content: dict[str, Markup | None] = {
+        "summary": _systems_summary(page, short),
+        "scores": render("listing", **listing(replace(page.main, title="", notes=()))),
+        "types": folded(page.types) if page.types else None,
+        "sentences": _costly(page.sentences, short, lang) if page.sentences else None,
+        "tables": render("listing", **listing(*page.tables)) if page.tables else None,
         "settings": render(
             "settings",
             facts=[],
-            notes=[],
-            signatures=signed_papers(scored.signatures),
+            notes=page.main.notes,
+            signatures=signed_papers(page.signatures),
             citation="",
         ),
     }
-    sections = [
-        Section(key, *_SECTIONS[key], part) for key, part in content.items() if part is not None
-    ]
     return render_page(
         "page",
-        rules=rules,
-        kicker="scores",
-        title=shortened(title),
-        heading=shortened(title),
-        sentences=(),
-        facts=scored.facts,
+        rules=_prepared(page.tables)[1],
+        kicker=page.kicker,
+        title=shortened(page.title),
+        heading=shortened(page.title),
+        sentences=[shortly(sentence, page.names) for sentence in page.verdict],
+        facts=page.facts,
         sample=False,
-        sections=sections,
+        sections=[
+            Section(key, *_SECTIONS[key], part) for key, part in content.items() if part is not None
+        ],
         footer=f"Made by gecjury {__version__}.",
         numbers="",
     )
@@ -194,149 +209,50 @@ def scores_html(scored: Scored, title: str, language: str) -> str:
 
 _SECTIONS = {
     "summary": ("Summary", "In one minute"),
-    "scores": ("Scores", "All scores"),
+    "scores": ("Scores", "All numbers"),
     "types": ("Error types", "Error types by cost"),
-    "sentences": ("Sentences", "Sentences that cost most"),
+    "sentences": ("Sentences", "Sentences that matter most"),
     "tables": ("Tables", "Further tables"),
-    "settings": ("Signatures", "Signatures"),
+    "settings": ("Settings", "Settings"),
 }
-_LEVEL = 0.05
-_TYPES_SHOWN = 10  # costliest error types of a system; the others are folded
 
 
-def _by(rows: Iterable[Record], *keys: str) -> dict[str, list[Record]]:
-    """Return records by the values of keys, in their order."""
-    groups: dict[str, list[Record]] = {}
-    for row in rows:
-        groups.setdefault(": ".join(str(row[key]) for key in keys), []).append(row)
-    return groups
-
-
-def _leader(rows: Sequence[Record]) -> Record | None:
-    """Return the best system of a metric; None if it is not better than the next."""
-    scores = [row["score"] for row in rows if not isnan(row["score"])]
-    unrivalled = len(scores) > 1 and scores[0] > scores[1] and rows[0]["directed"]
-    return rows[0] if unrivalled else None
-
-
-def _is_certain(leader: Record) -> bool:
-    p = leader.get("p_next")
-    return p is not None and p <= _LEVEL
-
-
-def _standing(metric: str, rows: Sequence[Record]) -> str:
-    """Return who leads by a metric, by how much and how certainly."""
-
-    def score(row: Record) -> str:
-        bounds = row.get("ci95") or (nan, nan)
-        inside = "" if isnan(bounds[0]) else " (95%: {} to {})".format(*map(number, bounds))
-        return f"{number(row['score'])}{inside}"
-
-    first, name = rows[0], shortened(rows[0]["system"])
-    leader = _leader(rows)
-    if isnan(first["score"]):
-        return f"{shortened(metric)}: no system has a score."
-    if leader is None:
-        same = [shortened(row["system"]) for row in rows if row["score"] == first["score"]]
-        if not first["directed"]:
-            return f"{shortened(metric)} describes outputs: highest in {name}, {score(first)}."
-        if len(rows) == 1:
-            return f"{name} scores {score(first)} by {shortened(metric)}."
-        return f"{listed(same)} share the lead by {shortened(metric)}: {score(first)}."
-    second = rows[1]
-    gap = f"{number(first['score'] - second['score'])} ahead of {shortened(second['system'])}"
-    p = leader.get("p_next")
-    how = "not tested"
-    if p is not None:
-        how = f"{'' if _is_certain(leader) else 'not '}significant ({p_value(p)})"
-    return f"{name} leads: {score(first)}, {gap}, {how}."
-
-
-def _score_summary(metrics: Mapping[str, Sequence[Record]], notes: Sequence[str]) -> Markup:
-    plots, statements = [], []
-    for metric, rows in metrics.items():
-        bars = []
-        for row in rows:
-            low, high = row.get("ci95") or (nan, nan)
-            name = shortened(row["system"])
-            about = {"metric": name, "family": row["family"], "statistic": "score"}
-            bars.append(Figure(**about, value=row["score"], low=low, high=high))
-        name = shortened(metric)
-        tested = any("ci95" in row for row in rows)
-        words = "score, 95% interval over sentences" if tested else "score"
-        plots.append((name, words, intervals(bars, name)))
-        statements.append(Statement(name, _standing(metric, rows)))
-    cards = [card("By metric", statements)]
-    if notes:
-        careful = [Statement("Notes", f"{note.rstrip('.')}.") for note in notes]
+def _systems_summary(page: SystemsPage, short: Callable[[str], str]) -> Markup:
+    statements = [
+        Statement(short(metric), shortly(lead.verdict(), page.names))
+        for metric, lead in page.leads.items()
+        if lead.values
+    ]
+    drawn: dict[str, list[Figure]] = {}
+    # The first number of a system is the one that systems are ranked by.
+    seen: dict[tuple[str, str], str] = {}
+    differences = [figure for figure in page.figures if figure.statistic == "difference"]
+    for figure in differences or page.figures:
+        place = (figure.metric, figure.system)
+        if seen.setdefault(place, figure.statistic) == figure.statistic:
+            label = figure.metric if differences else figure.system
+            group = "" if differences else figure.metric
+            drawn.setdefault(group, []).append(replace(figure, metric=short(label)))
+    plots = []
+    for metric, figures in drawn.items():
+        entry = statistic(figures[0].statistic)
+        words = entry.words or entry.heading or entry.key
+        if any(figure.interval for figure in figures):
+            words += ", with its interval"
+        plots.append((short(metric), words, intervals(figures, short(metric) or words)))
+    cards = [card("By metric" if len(page.leads) > 1 else "Verdict", statements)]
+    if page.notes:
+        careful = [Statement("Notes", f"{note.rstrip('.')}.") for note in page.notes]
         cards.append(card("Read with care", careful, careful=True))
     return render("summary", overviews=plots, terms={}, cards=cards, glossary={})
 
 
-def _score_table(metrics: Mapping[str, Sequence[Record]]) -> Markup:
-    columns = [
-        (metric, key)
-        for metric, rows in metrics.items()
-        for key in ("score", "precision", "recall")
-        if any(key in row for row in rows)
+def _costly(sentences: Sentences, short: Callable[[str], str], lang: Markup) -> Markup:
+    groups = [
+        (
+            short(name),
+            [(facts, [(who, pieces_of(text)) for who, text in texts]) for facts, texts in listed],
+        )
+        for name, listed in sentences.items()
     ]
-    cells: dict[str, dict[tuple[str, str], Cell]] = {}
-    for metric, rows in metrics.items():
-        for row in rows:
-            own = cells.setdefault(row["system"], {})
-            for key in ("score", "precision", "recall"):
-                bounds = row.get("ci95") if key == "score" else None
-                own[metric, key] = measure_cell(row.get(key), bounds, digits=4)
-    lines = [(shortened(name), [own[place] for place in columns]) for name, own in cells.items()]
-    spans = [(shortened(m), sum(metric == m for metric, _ in columns)) for m in metrics]
-    table = PageTable(
-        "Scores",
-        "metrics",
-        headings(["system"], [key for _, key in columns]),
-        lines,
-        groups=[("", 1), *spans],
-    )
-    return render("tabled", note="", terms={}, listed=[table], folded="")
-
-
-def _type_tables(records: Sequence[Record]) -> Markup | None:
-    """Return error types by metric and system; all but the costliest of the first are folded."""
-    if not records:
-        return None
-    note = (
-        "Cost: how much higher F0.5 over all types would be if every edit of this type were right "
-        "and none were missing."
-    )
-    head = headings(["type"], ["cost", "P", "R", "F0.5", "right", "wrong", "missed"])
-    parts = []
-    for place, (name, types) in enumerate(_by(records, "metric", "system").items()):
-        rows = []
-        for row in types:
-            cells = [measure_cell(row["cost"], digits=4)]
-            cells += [measure_cell(row[key]) for key in ("precision", "recall", "f0.5")]
-            cells += [Cell(f"{row[key]:g}") for key in ("tp", "fp", "fn")]
-            rows.append((row["type"], cells))
-        title = shortened(name)
-        first = rows[:_TYPES_SHOWN] if place == 0 else []
-        table = PageTable(f"Error types, {title}", "metrics", head, rows[len(first) :])
-        if first:
-            shown = replace(table, rows=first, heading=title)
-            parts.append(render("tabled", note=note, terms={}, listed=[shown], folded=""))
-            title += ", further types"
-        if table.rows:
-            parts.append(render("tabled", note="", terms={}, listed=[table], folded=title))
-    return Markup("").join(parts)
-
-
-def _costly(records: Sequence[Record], lang: Markup) -> Markup:
-    groups = []
-    for name, sentences in _by(records, "metric", "system").items():
-        shown = []
-        for row in sentences:
-            facts = f"line {row['line']} · score {number(row['score'], 4)}"
-            texts = [("correction", pieces_of(row["correction"]))]
-            if row["reference"]:
-                texts.append((f"reference {row['which']}", pieces_of(row["reference"])))
-            shown.append((f"{facts} · cost {number(row['cost'], 5)}", texts))
-        groups.append((shortened(name), shown))
     return render("costly", groups=groups, lang_attribute=lang)

@@ -197,13 +197,13 @@ class Estimate(Study):
                 "metric_alone_interval": alone.bounds,
                 "sources": len(predictions[system]),
             }
-            name = {"system": table.systems[system]}
-            systems[system] = self._estimated(name, one, float(known[system]), more)
+            names = (table.systems[system],)
+            systems[system] = self._estimated(names, one, float(known[system]), more)
         order = sorted(systems, key=lambda system: -systems[system].powered.value)
         neighbours = set(pairwise(order))
         pairs = [
             self._estimated(
-                {"first": table.systems[one], "second": table.systems[other]},
+                (table.systems[one], table.systems[other]),
                 Moments.of(outputs[one], outputs[other]),
                 float(known[one] - known[other]),
                 {"neighbours": (one, other) in neighbours},
@@ -213,7 +213,7 @@ class Estimate(Study):
         return [systems[system] for system in order], pairs, notes
 
     def _estimated(
-        self, names: dict[str, str], moments: Moments, known: float, more: dict[str, Any]
+        self, names: tuple[str, ...], moments: Moments, known: float, more: dict[str, Any]
     ) -> Estimated:
         """Return the estimate of a system or of a difference.
 
@@ -274,8 +274,8 @@ class Estimate(Study):
         )
         if not pairs:
             return [gain]
-        gaps = {(one.names["first"], one.names["second"]): one.powered for one in pairs}
-        estimates = {one.names["system"]: one.powered for one in systems}
+        estimates = {one.names[0]: one.powered for one in systems}
+        gaps = {(one.names[0], one.names[1]): one.powered for one in pairs}
         ranked = Ranked(
             {system: one.value for system, one in estimates.items()},
             intervals={system: one.bounds for system, one in estimates.items()},
@@ -291,14 +291,14 @@ class Estimated:
     """An estimate of a system, or of the difference of two.
 
     Attributes:
-        names: the system, or `first` and `second`.
+        names: the system, or the two systems.
         powered: by PPI++.
         alone: by labels alone.
         labelled: number of sources with a label.
         more: further entries of the record.
     """
 
-    names: dict[str, str]
+    names: tuple[str, ...]
     powered: Interval
     alone: Interval
     labelled: int
@@ -312,8 +312,9 @@ class Estimated:
 
     def record(self) -> dict[str, Any]:
         """Return the estimate for JSON."""
+        keys = ("system",) if len(self.names) == 1 else ("first", "second")
         return {
-            **self.names,
+            **dict(zip(keys, self.names, strict=True)),
             "estimate": self.powered.value,
             "interval": self.powered.bounds,
             "error": self.powered.error,

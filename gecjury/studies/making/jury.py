@@ -16,6 +16,7 @@ from gecjury.corpus.leakage import sentence_key
 from gecjury.jury.model import JuryModel, Member, write_jury
 from gecjury.jury.training import collect_pairs, train_jury
 from gecjury.report.result import Column, Result, Table
+from gecjury.scoring.abilities import plan_of
 from gecjury.scoring.registry import Metric
 from gecjury.scoring.score_files import check_writable
 from gecjury.scoring.scorer import Scorer
@@ -127,7 +128,7 @@ example:
                 with suppress(InputError):
                     corpus = member.corpus(benchmark.corpus)
                     scorer.check(corpus)
-                    if (plan := scorer.plan(corpus, work.runtime)) is not None:
+                    if (plan := plan_of(scorer, corpus, work.runtime)) is not None:
                         plans.append(plan)
                     else:
                         seconds += _seconds(scorer, corpus, work.runtime)

@@ -24,8 +24,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.metaeval import study as metaeval
 from gecjury.metaeval.settings import HumanKind, Settings
 from gecjury.report.result import Column, Result, Table
-from gecjury.scoring.options import parse
-from gecjury.scoring.registry import Metric, load, scorer_class
+from gecjury.scoring.registry import Metric, load
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
@@ -117,9 +116,6 @@ what to tune:
         """
         if not isinstance(metric, str):
             raise OptionError("name what to tune as on the command line: green:beta=0:5:0.01")
-        name, _ = parse(metric)
-        if scorer_class(name).fixed:
-            raise OptionError(f"{name}: has scores of given texts, and so no option to tune")
         if self.prompt:
             return self._candidates(metric)[0]
         return parse_grid(completed(metric)[0]).base

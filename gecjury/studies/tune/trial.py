@@ -20,10 +20,11 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import normalise
 from gecjury.metaeval.study import Study
+from gecjury.scoring.abilities import Sweeps
 from gecjury.scoring.options import parse
 from gecjury.scoring.registry import load, scorer_class
 from gecjury.scoring.score_files import score_with_files
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scorer import Scorer, score_options
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.ranking import aggregate_scores
 
@@ -149,7 +150,7 @@ def completed(text: str) -> tuple[str, Mapping[str, str]]:
         OptionError: an unknown metric or option.
     """
     name, options = parse(text)
-    paper = dict(scorer_class(name).tuning)
+    paper = dict(getattr(scorer_class(name), "tuning", {}))
     names = [name for name in ("folds", "aggregate", "human-scores") if name in paper]
     how: Mapping[str, str] = {name: paper.pop(name) for name in names}
     if not any(value.count(":") == 2 and "/" not in value for value in options.values()):
@@ -233,10 +234,11 @@ def trial_of(grid: Grid, judged: Judged, runtime: Runtime) -> FloatArray:
         judged: the benchmark with its judgments, and the draws.
     """
     label = f"trying {', '.join(grid.ranges)}"
-    if judged.study.settings.aggregate != "corpus" and runtime.scores is None:
+    base, aggregate = grid.base, judged.study.settings.aggregate
+    if aggregate != "corpus" and runtime.scores is None and isinstance(base, Sweeps):
         # Only sentence scores are needed, and no scores are to be kept.
         values = [grid.values(point) for point in grid.points]
-        swept = grid.base.sweep(values, judged.study.benchmark.corpus, runtime)
+        swept = base.sweep(values, judged.study.benchmark.corpus, runtime)
         if swept is not None:
             none = np.zeros(0)
             tracked = runtime.track(swept, label, len(values))
@@ -261,7 +263,7 @@ def measured(
     for scorer in runtime.track(scorers, label, len(scorers)) if label else scorers:
         changed = {key for key, value in scorer.settings().items() if value != usual[key]}
         statistics = first
-        if not changed <= scorer.score_options:
+        if not changed <= score_options(scorer):
             statistics = score_with_files(scorer, corpus, runtime.scores, runtime).statistics
         drawn = None
         if judged.draws and judged.study.settings.aggregate == "corpus":

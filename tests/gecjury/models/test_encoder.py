@@ -67,15 +67,6 @@ def test_batch_size_and_order_do_not_matter(tiny_bert: Path) -> None:
         np.testing.assert_allclose(other, whole[order], atol=1e-5)
 
 
-def test_all_layers_in_one_pass(tiny_bert: Path) -> None:
-    found = encoder(tiny_bert).layer_vectors(TEXTS, ["mean", "cls"])
-    assert found.shape == (2, 4, len(TEXTS), 16)
-    for number, pooling in enumerate(("mean", "cls")):
-        for layer in range(4):
-            one = encoder(tiny_bert, pooling=pooling, layer=layer).encode(TEXTS).vectors
-            np.testing.assert_allclose(found[number, layer], one, atol=1e-6)
-
-
 def distilled(folder: Path, words: Path) -> Path:
     """A DistilBERT, which stores its layers elsewhere than BERT."""
     for file in words.glob("*"):

@@ -296,9 +296,3 @@ def test_given_scores_can_be_members_of_a_jury(write: Write, tmp_path: Path) -> 
     write("a.tsv", LONG.replace("0.5", "0.6"))
     with pytest.raises(OptionError, match="trained with another model of it"):
         gecjury.load("jury", file=str(tmp_path / "jury.json")).score_corpus(CORPUS)
-
-
-def test_tune_refuses_given_scores(shell: Shell) -> None:
-    status, _, err = shell("tune", "scores:file=two.tsv", "sample")
-    assert status == 2
-    assert "scores: has scores of given texts, and so no option to tune" in err

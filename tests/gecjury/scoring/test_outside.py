@@ -13,6 +13,7 @@ import pytest
 
 from gecjury.core.errors import OptionError
 from gecjury.scoring import registry
+from gecjury.scoring.abilities import Explains
 from tests.outside import MODULE, lay
 from tests.shell import REPOSITORY, Shell
 
@@ -155,7 +156,7 @@ def test_broken_metrics_are_named_and_do_not_affect_others(
         "the metric copies of gec-zwei 0.3 is left out, since gec-two 2.1 has one of that name; "
         "it needs another name",
     )
-    assert registry.able("explain")[-1] == "copies"
+    assert registry.able(Explains)[-1] == "copies"
     assert registry.paper_of("copies") == "Doe et al. 2027"
     assert registry.paper_of("absent") is None
 

@@ -14,6 +14,7 @@ import gecjury
 from gecjury.core.errors import MissingExtraError, OptionError, install_hint, nearest
 from gecjury.refbased.gleu import GLEU, OfficialGLEU
 from gecjury.refbased.green import GREEN
+from gecjury.scoring.abilities import CreditsEdits, Explains
 from gecjury.scoring.options import parse
 from gecjury.scoring.registry import (
     METRICS,
@@ -148,11 +149,11 @@ def test_every_metric_has_a_paper_to_cite() -> None:
 
 
 def test_what_metrics_can_do() -> None:
-    assert able("credit") == [
+    assert able(CreditsEdits) == [
         "cleme", "cleme2", "errant", "gotoscorer", "m2", "pt-errant", "sent-errant", "sentm2",
         "uot-errant",
     ]  # fmt: skip
-    assert able("explain") == ["cleme", "errant", "uot-errant"]
+    assert able(Explains) == ["cleme", "errant", "uot-errant"]
 
 
 def test_parse() -> None:

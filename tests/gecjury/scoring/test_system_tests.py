@@ -15,7 +15,12 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
-from gecjury.scoring.system_tests import compare_systems, mixed_scores
+from gecjury.scoring.system_tests import (
+    aggregated,
+    compare_systems,
+    mixed_scores,
+    score_intervals,
+)
 from gecjury.stats.permutation import approximate_randomisation, permutation_signs
 from gecjury.stats.resampling import Resampling
 
@@ -87,7 +92,10 @@ def test_different_systems_are_distinguished_and_equal_ones_are_not() -> None:
         assert tests.p[0, 1] == 1.0
         assert tests.p[0, 2] == tests.p[2, 0] < 1e-6
         assert (tests.adjusted[0, 2:] >= tests.p[0, 2:]).all()
-        for score, (low, high) in zip(tests.scores, tests.intervals, strict=True):
+        bounds, dropped = score_intervals(Ratio(), scores, aggregate, how(200), 0)  # type: ignore[arg-type]
+        assert dropped == 0
+        own = aggregated(scores, aggregate).score  # type: ignore[arg-type]
+        for score, (low, high) in zip(own, bounds["score"], strict=True):
             assert low <= score <= high
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from gecjury.core.arrays import FloatArray, IntArray
-from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
+from gecjury.scoring.abilities import HasParts, Sums, adds_up, part_names
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
@@ -58,15 +58,11 @@ REFUSED = {"gotoscorer": "gotoscorer", "scores": "scores", "jury": "jury:equal=g
 SEVERAL = {"green", "sent-errant", "sentm2"}
 
 
-def summed(scorer: Scorer, values: Any) -> FloatArray | None:
+def summed(scorer: Sums, values: Any) -> FloatArray:
     """Totals of three parts of unequal size."""
-    total: FloatArray | None = None
-    for begin, end in ((0, 1), (1, 20), (20, ROWS)):
-        part = scorer.totals(Statistics(values[:, begin:end]))
-        if part is None:
-            return None
-        total = part if total is None else total + part
-    return total
+    parts = ((0, 1), (1, 20), (20, ROWS))
+    totals = [scorer.totals(Statistics(values[:, begin:end])) for begin, end in parts]
+    return totals[0] + totals[1] + totals[2]
 
 
 def assert_equal(mine: Scores, whole: Scores) -> None:
@@ -85,35 +81,36 @@ def assert_equal(mine: Scores, whole: Scores) -> None:
 def test_parts_add_up_to_the_corpus(name: str) -> None:
     text, one, several = LAYOUTS[name]
     scorer = load(text)
-    for values in (one, several):
+    assert isinstance(scorer, Sums)
+    for values, references in ((one, 1), (several, 3)):
         if values is None:
             continue
-        total = summed(scorer, values)
         if values is several and name not in SEVERAL:
-            assert total is None, "the choice of references depends on the whole corpus"
-            assert not scorer.sums_with_several
+            # The choice of references depends on the whole corpus.
+            assert not adds_up(scorer, references)
             continue
-        assert total is not None
-        assert_equal(scorer.total_scores(total), scorer.corpus_scores(Statistics(values)))
+        assert adds_up(scorer, references)
+        total = scorer.total_scores(summed(scorer, values))
+        assert_equal(total, scorer.corpus_scores(Statistics(values)))
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_parts_have_the_declared_names(name: str) -> None:
     text, one, _ = LAYOUTS[name]
     scorer = load(text)
-    parts = scorer.parts(Statistics(one))
-    assert tuple(parts) == scorer.part_names
+    parts = scorer.parts(Statistics(one)) if isinstance(scorer, HasParts) else {}
+    assert tuple(parts) == part_names(scorer)
     assert all(part.shape == (SYSTEMS, ROWS) for part in parts.values())
 
 
 def test_metrics_that_need_the_whole_corpus_say_so() -> None:
     for text in REFUSED.values():
-        assert load(text).needs_all(2)
-    assert "gold" in load("m2").needs_all(1)
-    assert not load("llm-s").needs_all(6)  # groups depend only on the texts
-    assert "neighbours" in load("llm-s:context=neighbours").needs_all(1)
+        assert load(text).needs_all()
+    assert "gold" in load("m2").needs_all()
+    assert not load("llm-s").needs_all()  # groups depend only on the texts
+    assert "neighbours" in load("llm-s:context=neighbours").needs_all()
     for name in set(LAYOUTS) - {"m2", "pt-m2", "sentm2"}:
-        assert load(name).needs_all(2) == ""
+        assert load(name).needs_all() == ""
 
 
 def test_an_outside_metric_without_totals_cannot_be_summed() -> None:
@@ -131,8 +128,4 @@ def test_an_outside_metric_without_totals_cannot_be_summed() -> None:
         def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
             return Scores(statistics.values.max(axis=1))
 
-    plain = Plain()
-    assert plain.totals(Statistics(np.ones((1, 3)))) is None
-    assert not plain.sums_with_several
-    with pytest.raises(OptionError, match="cannot be computed from parts"):
-        plain.total_scores(np.ones((1, 1)))
+    assert not adds_up(Plain(), 1)

@@ -89,7 +89,7 @@ def test_vectors_of_all_edits(tiny_bert: Path, corpus: Corpus) -> None:
 
 
 def test_the_best_variant() -> None:
-    assert best_variant([(0.9, 0.5), (0.8996, 0.6), (0.899, 0.7)]) == 1
+    assert best_variant([0.9, 0.8996, 0.899], [0.5, 0.6, 0.7]) == 1
 
 
 def test_steps() -> None:
@@ -112,19 +112,6 @@ def test_lambdas_equal_single_runs(tiny_bert: Path, corpus: Corpus) -> None:
         single = UOTERRANT(encoder=str(tiny_bert), lambda1=value, lambda2=value)
         expected = single.sentence_scores(single.statistics(corpus, CPU)).score
         np.testing.assert_allclose(table, expected, atol=1e-12)
-
-
-def test_layers_equal_single_runs(tiny_bert: Path, corpus: Corpus) -> None:
-    scorer = UOTERRANT(encoder=str(tiny_bert))
-    scores = scorer.scores_by_layer(corpus, ["mean", "cls"], CPU)
-    assert scores.shape == (2, 3, 2, 2)
-    for number, pooling in enumerate(("mean", "cls")):
-        for layer in (1, 2, 3):
-            single = UOTERRANT(encoder=str(tiny_bert), pooling=pooling, layer=layer)
-            expected = single.sentence_scores(single.statistics(corpus, CPU)).score
-            np.testing.assert_allclose(scores[number, layer - 1], expected, atol=1e-5)
-    with pytest.raises(OptionError, match="layer=2: all layers are tried"):
-        UOTERRANT(encoder=str(tiny_bert), layer=2).scores_by_layer(corpus, ["cls"], CPU)
 
 
 @pytest.fixture
@@ -172,10 +159,8 @@ def test_commands_on_files(files: Callable[..., dict[str, Any]], kind: str) -> N
 @pytest.mark.slow
 def test_commands_on_a_benchmark(files: Callable[..., dict[str, Any]]) -> None:
     pytest.importorskip("matplotlib")
-    document = files("layers", "sample")
-    assert [(row["pooling"], row["layer"]) for row in document["rows"]] == [
-        (pooling, layer) for pooling in ("mean", "cls") for layer in (1, 2, 3)
-    ]
+    document = files("lambda", "sample", "--step", "0.25")
+    assert [row["lambda"] for row in document["rows"]] == [0.25, 0.5, 0.75, 1.0]
     assert document["best"] in document["rows"]
 
 

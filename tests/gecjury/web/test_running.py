@@ -55,7 +55,7 @@ def test_invalid_input_is_refused_before_serving(shell: Shell) -> None:
         (("annotate", *files, "-o", "j.csv", "-m", "green"), "cannot disagree"),
         (("annotate", *files[:2], "-o", "j.csv"), "there is nothing to judge"),
         (("annotate", *files, "-o", "mine.txt/j.csv"), "j.answers.jsonl: cannot be written"),
-        (("annotate", *files[:2], "-o", "j.csv", "--port", "99999"), "at most 65535"),
+        (("annotate", *files[:2], "-o", "j.csv", "--port", "99999"), "1 to 65535"),
         (("serve", "-m", "llm-s:model=x"), "asks a server"),
         (("serve", "--dry-run"), "--dry-run"),
     ):

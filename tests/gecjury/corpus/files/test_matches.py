@@ -15,7 +15,7 @@ from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Mark
 from gecjury.corpus.files.reading import read_version
 from gecjury.corpus.languages.language import language_of
-from gecjury.studies.score import Score
+from gecjury.studies.systems.score import Score
 
 PLAIN = ["This is an test, isn't it?", "He go to school every day."]
 TOKENS = ["This is an test , is n't it ?", "He go to school every day ."]

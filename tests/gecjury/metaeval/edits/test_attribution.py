@@ -74,7 +74,7 @@ def test_sampling_is_faithful_seeded_and_close_to_exact_values() -> None:
 def test_refusals() -> None:
     @dataclass(frozen=True)
     class Joint(Toy):
-        joint: ClassVar[bool] = True
+        needs: ClassVar[frozenset[str]] = frozenset({"rivals"})
 
     with pytest.raises(OptionError, match="side by side"):
         attribute(Joint(), "a", [])

@@ -111,13 +111,13 @@ def test_annotators_are_compared_in_both_directions() -> None:
     # annotators, 6 directions, of which one–two and two–one agree (both invalid).
     assert sorted(place.tolist()) == [0, 0, 1, 1, 3, 3, 3, 3, 3, 3]
     found = edit_agreement(pairs, scores)
-    assert found.accuracy == 4 / 10
+    assert found.values["accuracy"] == 4 / 10
     # Truth valid: X 2, Y 1, second source 2 (three against one and two). Called valid: X both,
     # none of the others: 2/5. Truth invalid: Y 1, second 4: called invalid: 2 of 5.
-    assert found.balanced == 2 / 5
-    assert found.auc == 2 / 5  # a single threshold: (sensitivity + specificity) / 2
+    assert found.values["balanced"] == 2 / 5
+    assert found.values["auc"] == 2 / 5  # a single threshold: (sensitivity + specificity) / 2
     # Half of all are valid and half are called so: chance ½; κ = (.4 − .5) / .5.
-    assert found.kappa == pytest.approx(-0.2)
+    assert found.values["kappa"] == pytest.approx(-0.2)
 
 
 def tried(*scorers: Any, level: Level = "edit") -> list[str]:
@@ -134,14 +134,14 @@ def test_every_metric_is_compared_with_the_verdicts() -> None:
     many, verdict = found.results
     assert (many.label, many.credit) == ("toy", "leave-one-out")
     # Y is split in the first source. X 3, X 1, X 1 against Y 0 in the second.
-    agreement = many.agreement
-    assert (agreement.auc, agreement.cases, agreement.valid) == (1.0, 4, 3)
-    assert (agreement.split, agreement.threshold) == (1, "other-half")
-    assert (verdict.agreement.threshold, verdict.agreement.accuracy) == ("fixed", 1.0)
+    values = many.values
+    assert (values["auc"], values["cases"], values["valid"]) == (1.0, 4, 3)
+    assert (values["split"], many.threshold) == (1, "other-half")
+    assert (verdict.threshold, verdict.values["accuracy"]) == ("fixed", 1.0)
     assert (found.edits, found.corrections, found.sources) == (5, 4, 3)
-    assert (found.ceiling.edits, found.resamples) == (3, 20)
+    assert (found.ceiling.values["edits"], found.resamples) == (3, 20)
     assert set(found.chance) == {"constant", "random", "same-edit"}
-    assert found.chance["constant"].agreement.auc == 0.5
+    assert found.chance["constant"].values["auc"] == 0.5
     assert "asked" in found.notes
     assert compare_edits(replace(study, edit_metrics=())) is None
 
@@ -209,7 +209,7 @@ def test_seeda_has_the_known_cases(data_dir: Path) -> None:
     pairs, scores, place = annotator_pairs(seeda(data_dir), cases)
     assert (len(set(place.tolist())), len(pairs)) == (975, 2222)
     # κ .465: agreement between the annotators.
-    assert edit_agreement(pairs, scores).kappa == pytest.approx(0.4654, abs=5e-5)
+    assert edit_agreement(pairs, scores).values["kappa"] == pytest.approx(0.4654, abs=5e-5)
 
 
 @pytest.mark.slow

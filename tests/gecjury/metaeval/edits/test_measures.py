@@ -28,11 +28,11 @@ def test_ranking_by_hand() -> None:
     cases = [case("s", 1), case("t", 1), case("u", 0), case("v", 0)]
     found = edit_agreement(cases, np.array([0.9, 0.4, 0.4, 0.1]))
     # Pairs: .9 > .4, .9 > .1, .4 = .4 (half), .4 > .1.
-    assert found.auc == 3.5 / 4
+    assert found.values["auc"] == 3.5 / 4
     # From above: at .9 1 of 1 valid, recall +1/2; at .4 2 of 3, recall +1/2: 1/2 + 1/3.
-    assert found.average_precision == pytest.approx(5 / 6)
+    assert found.values["average_precision"] == pytest.approx(5 / 6)
     # From below: at .1 1 of 1 invalid, then 2 of 3: the same value.
-    assert found.average_precision_invalid == pytest.approx(5 / 6)
+    assert found.values["average_precision_invalid"] == pytest.approx(5 / 6)
 
 
 def test_the_rarer_class_has_its_own_precision() -> None:
@@ -40,22 +40,27 @@ def test_the_rarer_class_has_its_own_precision() -> None:
     # From above: 1/1, 2/2, then past the invalid one 3/4: (1 + 1 + 3/4) / 3.
     cases = [case("s", 1), case("s", 0), case("s", 1), case("s", 1)]
     found = edit_agreement(cases, np.array([0.1, 0.2, 0.3, 0.4]))
-    assert found.average_precision_invalid == 0.5
-    assert found.average_precision == pytest.approx(11 / 12)
-    assert found.auc == pytest.approx(2 / 3)
+    assert found.values["average_precision_invalid"] == 0.5
+    assert found.values["average_precision"] == pytest.approx(11 / 12)
+    assert found.values["auc"] == pytest.approx(2 / 3)
 
 
 def test_constant_scores_are_chance() -> None:
     cases = [case(str(n), float(n % 4 > 0)) for n in range(8)]
     found = edit_agreement(cases, np.zeros(8), threshold=None)
-    assert (found.auc, found.balanced) == (0.5, 0.5)
-    assert (found.average_precision, found.average_precision_invalid) == (0.75, 0.25)
+    assert (found.values["auc"], found.values["balanced"]) == (0.5, 0.5)
+    assert (found.values["average_precision"], found.values["average_precision_invalid"]) == (
+        0.75,
+        0.25,
+    )
 
 
 def test_one_class_alone_has_no_measure() -> None:
     found = edit_agreement([case("s", 1), case("t", 1)], np.array([0.2, 0.7]), threshold=None)
-    assert np.isnan([found.auc, found.average_precision, found.balanced]).all()
-    assert edit_agreement([case("s", 1)], np.array([NAN]), resamples=5).missing == 1
+    assert np.isnan(
+        [found.values["auc"], found.values["average_precision"], found.values["balanced"]]
+    ).all()
+    assert edit_agreement([case("s", 1)], np.array([NAN]), resamples=5).values["missing"] == 1
 
 
 def halves(sources: int) -> tuple[list[str], list[str]]:
@@ -82,12 +87,12 @@ def test_thresholds_come_from_the_other_half() -> None:
     found = edit_agreement(cases, score, threshold=None)
     assert found.threshold == "other-half"
     assert found.thresholds == dict.fromkeys(("accuracy", "balanced", "kappa"), (3.5, 1.5))
-    assert found.accuracy == 0.25
+    assert found.values["accuracy"] == 0.25
     # First half: valid 0 of 3, invalid 1 of 1; second: valid 1 of 1, invalid 0 of 3.
-    assert found.balanced == 0.5
+    assert found.values["balanced"] == 0.5
     # All called invalid: agreement on 1 of 4, chance 0 · 3/4 + 1 · 1/4; all called valid: the
     # same. So κ is 0 in both.
-    assert found.kappa == 0
+    assert found.values["kappa"] == 0
 
 
 def test_accuracy_and_balanced_accuracy_choose_different_thresholds() -> None:
@@ -101,12 +106,12 @@ def test_accuracy_and_balanced_accuracy_choose_different_thresholds() -> None:
     score = np.array([table[f"s{n}"][1] for n in range(12)], dtype=float)
     found = edit_agreement(cases, score, threshold=None)
     assert found.thresholds["accuracy"] == (float("-inf"), float("-inf"))
-    assert found.accuracy == pytest.approx(5 / 6)
+    assert found.values["accuracy"] == pytest.approx(5 / 6)
     assert found.thresholds["balanced"] == (0.5, 0.5)
-    assert found.balanced == pytest.approx(0.9)
+    assert found.values["balanced"] == pytest.approx(0.9)
     # κ is also best at ½: agreement 10/12; called valid 8/12, are valid 10/12: chance
     # 8/12 · 10/12 + 4/12 · 2/12 = 88/144; κ = (120 − 88) / (144 − 88).
-    assert found.kappa == pytest.approx(32 / 56)
+    assert found.values["kappa"] == pytest.approx(32 / 56)
 
 
 def test_intervals_contain_the_value_and_depend_on_the_seed() -> None:
@@ -115,10 +120,10 @@ def test_intervals_contain_the_value_and_depend_on_the_seed() -> None:
     scores = np.array([c.valid for c in cases]) + rng.normal(size=300)
     found = edit_agreement(cases, scores, resamples=200, seed=1)
     again = edit_agreement(cases, scores, resamples=200, seed=1)
-    assert found.ci95 == again.ci95
-    for name, (low, high) in found.ci95.items():
-        assert low < getattr(found, name) < high, name
-    assert edit_agreement(cases, scores, resamples=200, seed=2).ci95 != found.ci95
+    assert found.intervals == again.intervals
+    for name, (low, high) in found.intervals.items():
+        assert low < found.values[name] < high, name
+    assert edit_agreement(cases, scores, resamples=200, seed=2).intervals != found.intervals
 
 
 edits = st.lists(st.tuples(st.booleans(), st.integers(0, 4), st.integers(0, 3)), min_size=1)

@@ -18,7 +18,7 @@ from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.tasks.comparison import TaskTrial
+from gecjury.metaeval.tasks.comparison import TaskStudy
 from gecjury.report.tasks import absences, task_document, tasks_verdict
 from gecjury.scoring.registry import load
 from gecjury.stats.resampling import Resampling
@@ -41,9 +41,9 @@ def trial(
     metrics: tuple[str, ...] = ("green", "changes"),
     weights: dict[str, float] | None = None,
     **settings: Any,
-) -> TaskTrial:
+) -> TaskStudy:
     how = Settings(**{"resampling": FEW, **settings})
-    return TaskTrial.of(benchmarks, [load(name) for name in metrics], how, Runtime(), weights)
+    return TaskStudy.of(benchmarks, [load(name) for name in metrics], how, Runtime(), weights)
 
 
 def without_references(benchmark: Benchmark) -> Benchmark:
@@ -141,7 +141,7 @@ def test_a_metric_that_fails_on_one_benchmark_is_missing_there() -> None:
 
     how = Settings(resampling=FEW)
     scorers = [load("green"), load("changes"), load(failing)]
-    compared = TaskTrial.of([FIRST, SECOND], scorers, how, Runtime()).compare()
+    compared = TaskStudy.of([FIRST, SECOND], scorers, how, Runtime()).compare()
     assert [cell.state for cell in compared.cells[2]] == ["scored"] * 2 + ["missing"] * 2
     assert "no such text" in compared.cells[2][3].reason
     assert compared.incomplete

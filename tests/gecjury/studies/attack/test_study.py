@@ -119,7 +119,6 @@ class Rival(test_scorer.Length):
     """A scorer that compares systems with each other."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"rivals"})
-    joint: ClassVar[bool] = True
 
 
 def test_corpora_keep_other_damage_apart(corpus: Corpus) -> None:

@@ -13,14 +13,14 @@ from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.stats.bootstrap import sentence_draws
 from gecjury.stats.counts import precision_recall_f
 from gecjury.stats.resampling import Resampling
-from gecjury.studies.diff.paired import (
+from gecjury.studies.systems.diff.paired import (
     metric_difference,
     outcomes_of,
     rate_difference,
     type_counts,
     type_differences,
 )
-from gecjury.studies.score import type_records
+from gecjury.studies.systems.parts import by_type
 
 SOURCES = ["a b .", "c d .", "e f .", "g h .", "i j ."]
 REFERENCES = [
@@ -130,8 +130,8 @@ def test_counts_by_type_are_the_metric_s_own(typed: Corpus, level: int) -> None:
         for number, system in enumerate(("old", "new"))
         for place, kind in enumerate(kinds)
     }
-    records = type_records(table, level)  # type: ignore[arg-type]  # of 1, 2 and 3
-    recorded = {(r["system"], r["type"]): [r["tp"], r["fp"], r["fn"]] for r in records}
+    records = by_type(table, level)  # type: ignore[arg-type]  # of 1, 2 and 3
+    recorded = {(part.system, part.name): list(part.counts) for part in records}
     assert {place: three for place, three in sums.items() if any(three)} == recorded
 
 
@@ -143,8 +143,8 @@ def test_weights_by_type_are_the_metric_s_own(
     counted = type_counts(table, 3)
     assert counted is not None
     kinds, counts = counted
-    records = type_records(table, 3)
-    own = {(r["system"], r["type"]): (r["tp"], r["fp"], r["fn"]) for r in records}
+    records = by_type(table, 3)
+    own = {(part.system, part.name): part.counts for part in records}
     for place, kind in enumerate(kinds):
         both = counts[:, :, place].sum(axis=1)
         for system, sums in zip(("old", "new"), both, strict=True):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import gecjury
 from gecjury import Rank, Resampling
 from gecjury.corpus.corpus import corpus_of_texts
 from gecjury.corpus.files.reading import read_corpus
 from gecjury.report.tables import to_json
-from gecjury.scoring.system_tests import compare_systems
+from gecjury.scoring.system_tests import compare_systems, score_intervals
 from tests.shell import FIXED, SOURCE, Shell
 
 QUICK = Rank(resampling=Resampling(over="sentences", resamples=5, permutations=5))
@@ -34,9 +36,10 @@ def test_significance_tests_equal_those_of_compare_systems() -> None:
     scorer = gecjury.load("changes")
     table = scorer.score_corpus(gecjury.load_benchmark("sample").corpus)
     own = compare_systems(scorer, table, "mean", how, 3)
+    intervals, _ = score_intervals(scorer, table, "mean", how, 3)
     rows = {row["system"]: row for row in ranked.rows() if row["metric"] == "changes"}
     rows_in_order = [rows[system] for system in table.systems]
-    assert [tuple(row["ci95"]) for row in rows_in_order] == list(own.intervals)
+    assert [tuple(row["ci95"]) for row in rows_in_order] == intervals["score"]
     assert [tuple(row["rank_range"]) for row in rows_in_order] == list(own.ranks)
     assert [row["cluster"] for row in rows_in_order] == list(own.clusters)
     scores = [row["score"] for row in rows.values()]
@@ -59,20 +62,24 @@ def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
     assert "\nRanking by expected-wins score\n" in str(ranked)
 
 
-def test_the_verdict_names_the_leader_and_its_ties() -> None:
+def test_the_verdict_names_the_leader_and_who_agrees() -> None:
     how = Resampling(over="sentences", resamples=20, permutations=200)
-    ranked = gecjury.rank("sample", ["green:beta=1", "gleu"], Rank(resampling=how))
+    ranked = gecjury.rank("sample", ["gleu", "green:beta=1", "changes"], Rank(resampling=how))
     rows = [row for row in ranked.rows() if row["metric"] == "gleu"]
     tests = next(one for one in ranked.table("significance").rows if one["metric"] == "gleu")
     place = {name: number for number, name in enumerate(tests["systems"])}
     first, second = rows[0], rows[1]
     p = tests["adjusted"][place[first["system"]], place[second["system"]]]
-    sentence = ranked.verdict[1]
+    sentence, agreement = ranked.sentences()
     gap = first["score"] - second["score"]
     assert sentence.startswith(f"gleu: {first['system']} leads: {first['score']:.4f} (95%: ")
     assert f", {gap:.4f} ahead of {second['system']}, " in sentence
     assert ("not significant" in sentence) == (p > how.level)
-    assert ranked.sentences()[0].startswith("green: ")
+    # `changes` only describes outputs, so that it has no say.
+    leader = next(row["system"] for row in ranked.rows() if row["metric"].startswith("green"))
+    assert agreement == (
+        "green agrees." if leader == first["system"] else f"green puts {leader} first."
+    )
     untested = gecjury.rank("sample", "gleu", Rank(resampling=Resampling(over="none")))
     assert untested.verdict[0].endswith(f"ahead of {second['system']}, not tested.")
 
@@ -84,5 +91,52 @@ def test_systems_that_share_the_lead() -> None:
     assert sentence.startswith("green: fixed and again share the lead: 1.0000 (95%: ")
     alike = corpus_of_texts(SOURCE, {"a": FIXED, "b": FIXED}, [FIXED])
     ranked = gecjury.rank(alike, "green", QUICK)
-    assert ranked.verdict == ()
     assert ranked.notes == ("green: all systems have the same score: nothing to rank",)
+
+
+def test_precision_and_recall_have_intervals() -> None:
+    how = Resampling(over="sentences", resamples=20, permutations=20)
+    ranked = gecjury.rank("sample", ["green", "gleu"], Rank(resampling=how))
+    row = ranked.rows()[0]
+    for key in ("precision", "recall"):
+        low, high = row[f"{key}_ci95"]
+        assert low <= row[key] <= high
+    assert "precision" not in ranked.rows()[-1]
+    scored = {row["system"]: row for row in gecjury.score("sample", "green").rows()}
+    assert row["precision"] == pytest.approx(scored[row["system"]]["precision"], abs=1e-12)
+
+
+def test_figures_are_a_flat_table() -> None:
+    pandas = pytest.importorskip("pandas")
+    ranked = gecjury.rank("sample", ["green", "gleu"], QUICK)
+    table = pandas.DataFrame(ranked.figures())
+    assert set(table.level) == {"score"}
+    first = ranked.rows()[0]
+    own = table[(table.metric == "green") & (table.system == first["system"])]
+    by_statistic = own.set_index("statistic")
+    assert list(by_statistic.index) == ["score", "precision", "recall", "rank", "p_next"]
+    assert by_statistic.value["score"] == first["score"]
+    assert [by_statistic.low["score"], by_statistic.high["score"]] == first["ci95"]
+    assert [by_statistic.low["rank"], by_statistic.high["rank"]] == first["rank_range"]
+    assert by_statistic.value["p_next"] == first["p_next"]
+
+
+def test_the_page_opens_with_the_verdict(shell: Shell) -> None:
+    for name, texts in (("source", SOURCE), ("mine", FIXED), ("copy", SOURCE), ("ref", FIXED)):
+        shell.write(f"{name}.txt", "\n".join(texts) + "\n")
+    words = [
+        "source.txt",
+        "mine.txt",
+        "copy.txt",
+        "-r",
+        "ref.txt",
+        "-m",
+        "green",
+        "--html",
+        "p.html",
+    ]
+    shell.ended("rank", *words)
+    page = (shell.folder / "p.html").read_text(encoding="utf-8")
+    assert '<p class="lead">green: mine leads: 1.0000' in page
+    assert "p to next" in page
+    assert "Sentences that matter most" in page

@@ -5,8 +5,9 @@ Row 0 of every array is the OLD system, row 1 the NEW one; a difference is NEW m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.scoring.system_tests import pair_tests
 from gecjury.stats.bootstrap import Interval, interval, sentence_draws
 from gecjury.stats.counts import precision_recall_f, ratio
+from gecjury.stats.figure import Figure
 from gecjury.stats.permutation import permutation_signs, swapped_means, tail_p
 from gecjury.stats.resampling import Resampling
 
@@ -57,6 +59,38 @@ class Paired:
     def difference(self) -> float:
         """NEW minus OLD."""
         return self.new - self.old
+
+    def figures(self, metric: str, old: str, new: str, *, rate: bool) -> Iterator[Figure]:
+        """Yield the difference and its p, after the values of a rate.
+
+        Args:
+            metric: label of the metric, or name of the rate.
+            old: name of the OLD system.
+            new: name of the NEW system.
+            rate: whether it is a rate; the values of a metric are figures of its ranking.
+        """
+        low, high = self.interval
+        for name, value in ((old, self.old), (new, self.new)) if rate else ():
+            yield Figure(
+                level="score",
+                metric=metric,
+                system=name,
+                statistic=metric,
+                value=value,
+                n=self.sentences,
+            )
+        difference = Figure(
+            level="score",
+            metric=metric,
+            system=f"{new} − {old}",
+            statistic="difference",
+            value=self.difference,
+            low=low,
+            high=high,
+            n=self.sentences,
+        )
+        yield difference
+        yield replace(difference, statistic="p", value=self.p, low=math.nan, high=math.nan)
 
     def row(self) -> dict[str, Any]:
         """Return the figure as a plain record."""

@@ -11,7 +11,13 @@ import gecjury
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
-from gecjury.studies.diff.edited import edit_changes, most_frequent, moved_sentences, totals
+from gecjury.studies.systems.diff.edited import (
+    Change,
+    edit_changes,
+    most_frequent,
+    moved_sentences,
+    totals,
+)
 
 SOURCES = ["a b c .", "d e f .", "a b g ."]
 
@@ -34,11 +40,11 @@ def corpus() -> Corpus:
 def test_edits_are_distinguished_by_line_and_position(corpus: Corpus) -> None:
     pytest.importorskip("errant")
     changes, _ = edit_changes(corpus, Runtime(use_cache=False))
-    assert [tuple(one.values()) for one in changes] == [
-        (1, "[b→B]", "R:X", "kept", True),
-        (1, "[→C]", "M:Y", "came", False),
-        (2, "[d→]", "U:Z", "came", False),
-        (3, "[b→B]", "R:X", "went", True),  # whichever type the reference gives it
+    assert changes == [
+        Change(1, "[b→B]", "R:X", "kept", True),
+        Change(1, "[→C]", "M:Y", "came", False),
+        Change(2, "[d→]", "U:Z", "came", False),
+        Change(3, "[b→B]", "R:X", "went", True),  # whichever type the reference gives it
     ]
     assert totals(changes) == [
         {"edits": "kept", "count": 1, "right": 1, "wrong": 0, "share": 1.0},
@@ -48,7 +54,8 @@ def test_edits_are_distinguished_by_line_and_position(corpus: Corpus) -> None:
     assert [row["edit"] for row in most_frequent(changes, 1)] == ["[d→]", "[b→B]"]
     # Without references nothing is right or wrong.
     changes, _ = edit_changes(Corpus(corpus.sources, corpus.systems), Runtime(use_cache=False))
-    for rows in (changes, totals(changes), most_frequent(changes, 3)):
+    assert {change.right for change in changes} == {None}
+    for rows in (totals(changes), most_frequent(changes, 3)):
         assert {row["right"] for row in rows} == {None}
 
 
@@ -63,21 +70,21 @@ def test_the_effect_is_the_change_when_the_sentence_is_removed() -> None:
     table = scorer.score_corpus(corpus)
     moved = moved_sentences(scorer, table, corpus, 9)
     # The third sentence differs in a space only.
-    assert {each["line"] for each in moved} == {1, 2, 4}
-    signs = [each["effect"] > 0 for each in moved]
+    assert {each.line for each in moved} == {1, 2, 4}
+    signs = [each.effect > 0 for each in moved]
     assert signs == sorted(signs)
     whole = table.totals["new"] - table.totals["old"]
     for each in moved:
-        kept = [row for row in range(4) if row != each["line"] - 1]
+        kept = [row for row in range(4) if row != each.line - 1]
         totals = scorer.score(
             [OLD[row] for row in kept],
             {"old": [OLD[row] for row in kept], "new": [NEW[row] for row in kept]},
             [[lines[row] for row in kept] for lines in REFERENCES],
         ).totals
-        assert each["effect"] == pytest.approx(whole - (totals["new"] - totals["old"]))
-        assert each["old"] == table.sentences[0, each["line"] - 1]
-    assert next(each for each in moved if each["line"] == 1)["new_marked"] == "a [b→B] c d ."
-    down = [each["effect"] for each in moved_sentences(scorer, table, corpus, 1)]
+        assert each.effect == pytest.approx(whole - (totals["new"] - totals["old"]))
+        assert each.old == table.sentences[0, each.line - 1]
+    assert next(each for each in moved if each.line == 1).new_marked == "a [b→B] c d ."
+    down = [each.effect for each in moved_sentences(scorer, table, corpus, 1)]
     assert len(down) == 2
     assert down[0] < 0 < down[1]
 
@@ -95,13 +102,11 @@ def test_effects_do_not_depend_on_randomly_drawn_references() -> None:
     moved = moved_sentences(scorer, table, corpus, 15)
     assert len(moved) > 9
     for each in moved:
-        kept = [row for row in range(30) if row != each["line"] - 1]
+        kept = [row for row in range(30) if row != each.line - 1]
         part = [[lines[row] for row in kept] for lines in (words, new, one, two)]
         totals = scorer.score(part[0], {"old": part[0], "new": part[1]}, part[2:]).totals
         expected = whole - (totals["new"] - totals["old"])
-        assert each["effect"] == pytest.approx(
-            expected, abs=0.5 * max(abs(e["effect"]) for e in moved)
-        )
+        assert each.effect == pytest.approx(expected, abs=0.5 * max(abs(e.effect) for e in moved))
 
 
 def test_sentences_with_the_largest_effects_come_first() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,7 +12,6 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import ARROW, Edit, Edits, counted_edits
 from gecjury.extraction.retyping import typed_corpus_edits
-from gecjury.report.result import Record
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.scoring.system_tests import scores_without
@@ -22,7 +22,24 @@ Move = Literal["kept", "came", "went"]
 _CANDIDATES = 200  # sentences whose effect on the difference is computed
 
 
-def totals(changes: Sequence[Record]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Change:
+    """An edit of one of two systems, or of both.
+
+    Attributes:
+        line: line of the source, from 1.
+        edit: the edit as `[old→new]`.
+        right: whether some reference has it; None without references.
+    """
+
+    line: int
+    edit: str
+    type: str
+    move: Move
+    right: bool | None
+
+
+def totals(changes: Sequence[Change]) -> list[dict[str, Any]]:
     """Return one record per move: the number of edits, and how many of them are right.
 
     Args:
@@ -30,14 +47,13 @@ def totals(changes: Sequence[Record]) -> list[dict[str, Any]]:
     """
     rows = []
     for move in get_args(Move):
-        counted = _counted([edit["right"] for edit in changes if edit["move"] == move])
-        right, count = counted["right"], counted["count"]
-        share = None if right is None or not count else right / count
-        rows.append({"edits": move, **counted, "share": share})
+        right = [one.right for one in changes if one.move == move]
+        share = None if None in right or not right else sum(map(bool, right)) / len(right)
+        rows.append({"edits": move, **_counted(right), "share": share})
     return rows
 
 
-def most_frequent(changes: Sequence[Record], count: int) -> list[dict[str, Any]]:
+def most_frequent(changes: Sequence[Change], count: int) -> list[dict[str, Any]]:
     """Return the edits that came most often, then those that went most often.
 
     Edits with the same words and type are counted together.
@@ -50,8 +66,8 @@ def most_frequent(changes: Sequence[Record], count: int) -> list[dict[str, Any]]
     for move in ("came", "went"):
         alike: dict[tuple[str, str], list[bool | None]] = {}
         for one in changes:
-            if one["move"] == move:
-                alike.setdefault((one["edit"], one["type"]), []).append(one["right"])
+            if one.move == move:
+                alike.setdefault((one.edit, one.type), []).append(one.right)
         order = sorted(alike.items(), key=lambda item: (-len(item[1]), item[0]))
         rows += [
             {"edits": move, "edit": edit, "type": kind, **_counted(right)}
@@ -69,12 +85,11 @@ def _counted(right: Sequence[bool | None]) -> dict[str, Any]:
 
 def edit_changes(
     corpus: Corpus, runtime: Runtime, tagger: str = "embedded"
-) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+) -> tuple[list[Change], tuple[str, ...]]:
     """Return the edits that two systems share, those that only one of them makes, and notes.
 
-    A record has the `line` of the source, from 1, the `edit` as `[old→new]`, its `type`, the `move`
-    and whether it is `right` (None without references), sorted by line and from left to right.
-    Edits are the same if span and correction are; an edit is right if any reference has it.
+    They are sorted by line and from left to right. Edits are the same if span and correction are;
+    an edit is right if any reference has it.
 
     Args:
         tagger: tagger for edits that have to be extracted; see `gecjury.extraction.extract`.
@@ -84,7 +99,7 @@ def edit_changes(
     """
     typed = typed_corpus_edits(corpus, "auto", tagger, runtime)
     old, new = typed.systems.values()
-    changes: list[dict[str, Any]] = []
+    changes: list[Change] = []
     for row, source in enumerate(corpus.sources):
         before, after = _by_key(old[row]), _by_key(new[row])
         wanted = {key for lines in typed.references for key in _by_key(lines[row])}
@@ -93,15 +108,9 @@ def edit_changes(
             # Equal edits may have different types: the type of the NEW system is shown.
             edit = after.get(key) or before[key]
             move: Move = "went" if key not in after else "came" if key not in before else "kept"
-            changes.append(
-                {
-                    "line": row + 1,
-                    "edit": f"[{' '.join(tokens[edit.start : edit.end])}{ARROW}{edit.correction}]",
-                    "type": edit.type,
-                    "move": move,
-                    "right": key in wanted if corpus.references else None,
-                }
-            )
+            shown = f"[{' '.join(tokens[edit.start : edit.end])}{ARROW}{edit.correction}]"
+            right = key in wanted if corpus.references else None
+            changes.append(Change(row + 1, shown, edit.type, move, right))
     return changes, typed.notes
 
 
@@ -109,14 +118,37 @@ def _by_key(edits: Edits) -> dict[tuple[int, int, str], Edit]:
     return {(edit.start, edit.end, edit.correction): edit for edit in counted_edits(edits)}
 
 
+@dataclass(frozen=True, kw_only=True)
+class MovedSentence:
+    """A sentence that moved the difference of two systems by a metric.
+
+    Attributes:
+        line: its number, from 1.
+        effect: how much of NEW − OLD disappears without the sentence.
+        old: its score in OLD.
+        new: its score in NEW.
+        old_marked: the correction of OLD, with its edits as `[old→new]`.
+        new_marked: the correction of NEW.
+    """
+
+    metric: str
+    line: int
+    effect: float
+    old: float
+    new: float
+    source: str
+    old_marked: str
+    new_marked: str
+
+    def row(self) -> dict[str, Any]:
+        """Return its record for JSON."""
+        return dict(vars(self))
+
+
 def moved_sentences(
     scorer: Scorer, table: ScoreTable, corpus: Corpus, count: int
-) -> list[dict[str, Any]]:
+) -> list[MovedSentence]:
     """Return the sentences that lowered a metric's difference most, then those that raised it.
-
-    A record has the `metric`, the `line` from 1, its `effect` (how much of NEW − OLD disappears
-    without the sentence), the `old` and the `new` score, the `source`, and both corrections as
-    `old_marked` and `new_marked`, with their edits as `[old→new]`.
 
     Only the sentences with the largest differences of sentence scores are tried: five times
     `count`, but at least 200. Among equal differences, the longest sentences are tried first;
@@ -149,15 +181,15 @@ def moved_sentences(
     down = [pair for pair in order if pair[0] < 0][:count]
     up = [pair for pair in sorted(order, key=lambda e: (-e[0], e[1])) if pair[0] > 0][:count]
     return [
-        {
-            "metric": table.signature.label,
-            "line": row + 1,
-            "effect": effect,
-            "old": float(scores[0, row]),
-            "new": float(scores[1, row]),
-            "source": language.shown(corpus.sources[row]),
-            "old_marked": old.marked(corpus.sources[row], row, language),
-            "new_marked": new.marked(corpus.sources[row], row, language),
-        }
+        MovedSentence(
+            metric=table.signature.label,
+            line=row + 1,
+            effect=effect,
+            old=float(scores[0, row]),
+            new=float(scores[1, row]),
+            source=language.shown(corpus.sources[row]),
+            old_marked=old.marked(corpus.sources[row], row, language),
+            new_marked=new.marked(corpus.sources[row], row, language),
+        )
         for effect, row in (*down, *up)
     ]

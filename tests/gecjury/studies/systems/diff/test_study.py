@@ -78,6 +78,8 @@ def test_the_command_prints_what_the_function_gives(files: Shell) -> None:
     page = (files.folder / "page.html").read_text(encoding="utf-8")
     assert "<h1>new against old</h1>" in page
     assert re.search(r"<mark>\[are→is\]</mark>", page)
+    assert '<p class="lead">green: ' in page
+    assert 'class="who">OLD<' in page
 
 
 def test_without_references_the_parts_that_need_them_are_left_out() -> None:
@@ -199,19 +201,23 @@ def test_identical_outputs_are_reported() -> None:
 def test_the_verdict_agrees_with_the_test_in_the_table() -> None:
     how = Resampling(over="sentences", resamples=20, permutations=100)
     corpus = gecjury.load_benchmark("sample").corpus
-    for old, new, words in (
-        ("careful", "fluent", "is worse than"),
-        ("fluent", "careful", "is better than"),
-    ):
+    for old, new in (("careful", "fluent"), ("fluent", "careful")):
         result = gecjury.diff(corpus.with_systems([old, new]), "green", Diff(resampling=how))
         row, (sentence,) = result.rows()[0], result.verdict
+        best, gap = max(row["old"], row["new"]), abs(row["difference"])
         assert sentence.startswith(
-            f"green: {new} (NEW) {words} {old} (OLD): {row['new']:.4f} against "
+            f"green: careful leads: {best:.4f}, {gap:.4f} ahead of fluent (paired 95%: "
         )
-        p = "p < 0.0001" if row["p"] < 0.00005 else f"p = {row['p']:.4f}"
-        assert sentence.endswith(f", {p}).")
+        low, high = sorted(abs(bound) for bound in row["ci95"])
+        assert f"{low:.4f} to {high:.4f})" in sentence
+        p = "p < 0.001" if row["p"] < 0.0005 else f"p = {row['p']:.3f}"
+        assert sentence.endswith(f", significant ({p}, approximate randomisation).")
+        figures = {(f.system, f.statistic): f for f in result.figures() if f.metric == "green"}
+        difference = figures[f"{new} − {old}", "difference"]
+        assert (difference.value, difference.interval) == (row["difference"], tuple(row["ci95"]))
+        assert figures[old, "score"].value == row["old"]
     (sentence,) = compared(new=SOURCE).verdict
-    assert "is not significantly different from old (OLD)" in sentence
+    assert "old and new share the lead" in sentence
 
 
 def test_both_corrections_of_a_sentence_are_adjacent() -> None:

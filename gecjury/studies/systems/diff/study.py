@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isnan
+from functools import partial
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
@@ -17,17 +17,28 @@ import numpy as np
 from gecjury.core.errors import IncompleteError, InputError, MissingExtraError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
-from gecjury.core.wording import number, p_value
+from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.tables import audit_tables
+from gecjury.scoring.abilities import ReadsEdits
 from gecjury.scoring.by_edit import TypeLevel, whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
+from gecjury.scoring.system_tests import SystemTests
 from gecjury.stats.permutation import holm
 from gecjury.stats.resampling import Resampling, check_resamples
-from gecjury.studies.diff.edited import edit_changes, most_frequent, moved_sentences, totals
-from gecjury.studies.diff.gate import (
+from gecjury.studies.inputs import Inputs, TwoOutputs
+from gecjury.studies.study import Work, function_of
+from gecjury.studies.systems.diff.edited import (
+    Change,
+    MovedSentence,
+    edit_changes,
+    most_frequent,
+    moved_sentences,
+    totals,
+)
+from gecjury.studies.systems.diff.gate import (
     Gate,
     check_gate,
     figure_names,
@@ -35,7 +46,7 @@ from gecjury.studies.diff.gate import (
     judge_gate,
     parse_gate,
 )
-from gecjury.studies.diff.paired import (
+from gecjury.studies.systems.diff.paired import (
     RATES,
     Paired,
     metric_difference,
@@ -44,9 +55,9 @@ from gecjury.studies.diff.paired import (
     type_counts,
     type_differences,
 )
-from gecjury.studies.inputs import Inputs, TwoOutputs
-from gecjury.studies.score import three_counts
-from gecjury.studies.study import Study, Work, function_of
+from gecjury.studies.systems.page import Sentences, Systems, SystemsStudy, opening_of
+from gecjury.studies.systems.parts import three_counts
+from gecjury.studies.systems.ranking import Ranking, rank_scores, settings_of_tests
 
 TypeLevels = Literal[0, 1, 2, 3]
 """The levels of `TypeLevel`, or 0 for no error types."""
@@ -56,7 +67,7 @@ TRIPPED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Diff(Study):
+class Diff(SystemsStudy):
     """Gains and losses of a new output against an old one, and a gate for releases.
 
     Attributes:
@@ -144,7 +155,7 @@ class Diff(Study):
         notes = list(dict.fromkeys([*remarks, *about_scores, *about_edits]))
         # If no sentences are listed, their effects are not computed.
         shown_of = named if self.show else []
-        moved = [row for pair in shown_of for row in moved_sentences(*pair, corpus, self.show)]
+        moved = [one for pair in shown_of for one in moved_sentences(*pair, corpus, self.show)]
         gate = self._gate
         # Judged only now, since a gate may name any metric and rate.
         verdict = judge_gate(gate, figures_of(figures, _metric_names(work))) if gate else None
@@ -170,23 +181,25 @@ class Diff(Study):
             "edits": None,
             "moved": [],
             "uncertainty": {
-                "resamples": self.resampling.resamples,
-                "over": "sentences",
-                "permutations": self.resampling.permutations,
-                "seed": self.seed,
-                "confidence": self.resampling.confidence,
+                **settings_of_tests(self.resampling, self.seed),
                 "correction": "holm",
             },
         }
         if edits is not None:
             facts["edits"] = {
                 "totals": totals(edits),
-                "changes": [one for one in edits if one["move"] != "kept"],
+                "changes": [vars(one) for one in edits if one.move != "kept"],
             }
         if verdict is not None:
             status, said = _judged(verdict, unscored)
             facts["gate"] = verdict
-        return Result(
+        rankings = tuple(self._ranking(*pair, metrics[pair[1].signature.label]) for pair in named)
+        differences = [
+            figure
+            for name, one in figures.items()
+            for figure in one.figures(name, old, new, rate=name in rates)
+        ]
+        return Systems(
             tuple(shown),
             facts,
             tuple(notes),
@@ -194,24 +207,27 @@ class Diff(Study):
             said,
             corpus.language.code,
             f"{new} against {old}",
-            verdict=tuple(self._verdict(metrics, old, new)),
+            verdict=opening_of(rankings),
+            rankings=rankings,
+            work=work,
+            scored=tables,
+            differences=tuple(differences),
+            kicker="old and new",
+            sentences_on_page=_moved_groups(moved),
         )
 
-    def _verdict(self, metrics: Mapping[str, Paired], old: str, new: str) -> Iterator[str]:
-        """Yield a sentence per metric on whether NEW is better, by how much and how certainly."""
+    def _ranking(self, scorer: Scorer, table: ScoreTable, one: Paired) -> Ranking:
+        """Return the two systems by a metric, the better one first."""
+        old, new = table.systems
+        p = np.array([[np.nan, one.p], [one.p, np.nan]])
         how = self.resampling
-        for label, one in metrics.items():
-            if isnan(one.p) or isnan(one.difference):
-                continue
-            significant = one.p <= how.level and one.difference != 0
-            low, high = (number(bound, 4) for bound in one.interval)
-            p = p_value(one.p, 4)
-            relation = _better(one) if significant else "not significantly different from"
-            yield (
-                f"{label}: {new} (NEW) is {relation} {old} (OLD): {number(one.new, 4)} "
-                f"against {number(one.old, 4)}, difference "
-                f"{number(one.difference, 4)} ({how.confidence:.0%}: {low} to {high}, {p})."
-            )
+        return rank_scores(
+            scorer,
+            table,
+            replace(how, over="none"),
+            tests=SystemTests.of(np.array([one.old, one.new]), p, how.level),
+            paired={(new, old): one.interval},
+        )
 
     def _differences(
         self,
@@ -271,18 +287,16 @@ class Diff(Study):
             note = "F0.5; p (Holm): corrected over the types; with the corpus score's references"
             columns = [
                 Column("type"),
-                Column("old tp/fp/fn", value=lambda row: three_counts(row, "old_")),
-                Column("new tp/fp/fn", value=lambda row: three_counts(row, "new_")),
+                *(
+                    Column(f"{side} tp/fp/fn", value=partial(_three, side))
+                    for side in ("old", "new")
+                ),
                 *_bounded(3),
                 Column("adjusted"),
             ]
             title = f"By error type: {table.signature.label}"
             full = Table(columns, rows, title, [note], "types")
             yield replace(full, instead={"brief": _most_certain(full, self.show)})
-
-
-def _better(one: Paired) -> str:
-    return "better than" if one.difference > 0 else "worse than"
 
 
 def _bounded(digits: int) -> list[Column]:
@@ -311,6 +325,10 @@ def _most_certain(table: Table, show: int) -> Table:
     return replace(table, columns=columns, rows=rows, title=title)
 
 
+def _three(side: str, row: Record) -> str:
+    return three_counts([row[f"{side}_{key}"] for key in ("tp", "fp", "fn")])
+
+
 def _counts(side: str, counts: Any) -> dict[str, float]:
     names = [f"{side}_{key}" for key in ("tp", "fp", "fn")]
     return dict(zip(names, whole_counts(counts), strict=True))
@@ -332,21 +350,21 @@ def _remarks(corpus: Corpus, figures: Mapping[str, Paired]) -> Iterator[str]:
 
 def _edits(
     corpus: Corpus, scorers: Sequence[Scorer], runtime: Runtime
-) -> tuple[list[dict[str, Any]] | None, Sequence[str]]:
+) -> tuple[list[Change] | None, Sequence[str]]:
     """Return edits as extracted by the first metric over edits, else by the default tagger."""
     # Edits are extracted in the same way as by the metric that is printed above.
-    first = next((one.extraction for one in scorers if one.extraction), None)
-    _, tagger = first or ("auto", "embedded")
+    readers = (one.extraction for one in scorers if isinstance(one, ReadsEdits))
+    _, tagger = next(readers, ("auto", "embedded"))
     try:
         return edit_changes(corpus, runtime, tagger)
     except MissingExtraError as error:
         return None, [f"edits that came and went are left out: {error}"]
 
 
-def _edit_tables(edits: Sequence[Record] | None, show: int) -> Iterator[Table]:
+def _edit_tables(edits: Sequence[Change] | None, show: int) -> Iterator[Table]:
     if edits is None:
         return
-    judged = ["right", "wrong"] if any(one["right"] is not None for one in edits) else []
+    judged = ["right", "wrong"] if any(one.right is not None for one in edits) else []
     columns = [Column(key) for key in ("edits", "count", *judged)]
     note = "came: only NEW makes it; went: only OLD did"
     if judged:
@@ -358,22 +376,33 @@ def _edit_tables(edits: Sequence[Record] | None, show: int) -> Iterator[Table]:
         yield Table(columns, rows, "The most frequent of them")
 
 
-def _moved_tables(moved: Sequence[Record], show: int) -> Iterator[Table]:
+def _moved_groups(moved: Sequence[MovedSentence]) -> Sentences:
+    """Return the sentences that moved most by metric, for the page."""
+    groups: dict[str, list[tuple[str, list[tuple[str, str]]]]] = {}
+    for one in moved:
+        about = f"line {one.line} · {number(one.old, 4)} → {number(one.new, 4)}"
+        texts = [("OLD", one.old_marked), ("NEW", one.new_marked)]
+        about += f" · effect {number(one.effect, 5)}"
+        groups.setdefault(one.metric, []).append((about, texts))
+    return groups
+
+
+def _moved_tables(moved: Sequence[MovedSentence], show: int) -> Iterator[Table]:
     """Yield all sentences for programs, and those of the first metric that moved most for people.
 
     The two corrections of a sentence are one below the other.
     """
-    yield Table((), moved, name="moved")
-    first = moved[0]["metric"]
-    of_first = [row for row in moved if row["metric"] == first]
+    yield Table((), [one.row() for one in moved], name="moved")
+    first = moved[0].metric
+    of_first = [one for one in moved if one.metric == first]
     rows: list[Record] = []
-    for row in sorted(of_first, key=lambda row: -abs(row["effect"]))[:show]:
-        about = {key: row[key] for key in ("line", "effect")}
-        for side, of_sentence in (("old", about), ("new", dict.fromkeys(about, ""))):
-            correction = {"score": row[side], "marked": row[f"{side}_marked"]}
-            rows.append({**of_sentence, "side": side.upper(), **correction})
-    columns = [Column("line"), Column("effect", digits=5), Column("side", " ")]
-    columns += [Column("score", digits=4), Column("marked", "correction")]
+    for one in sorted(of_first, key=lambda one: -abs(one.effect))[:show]:
+        about = {"line": one.line, "effect": one.effect}
+        rows.append({**about, "side": "OLD", "score": one.old, "marked": one.old_marked})
+        below = {"side": "NEW", "score": one.new, "marked": one.new_marked}
+        rows.append({**dict.fromkeys(about, ""), **below})
+    columns = [Column("line"), Column("effect"), Column("side", " ")]
+    columns += [Column("score"), Column("marked", "correction")]
     note = "effect: how much of NEW − OLD disappears without the sentence; edits as [old→new]"
     yield Table(columns, rows, f"Sentences that moved most: {first}", [note])
 

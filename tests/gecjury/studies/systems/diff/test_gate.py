@@ -7,14 +7,14 @@ import math
 import pytest
 
 from gecjury.core.errors import OptionError
-from gecjury.studies.diff.gate import (
+from gecjury.studies.systems.diff.gate import (
     check_gate,
     figure_names,
     figures_of,
     judge_gate,
     parse_gate,
 )
-from gecjury.studies.diff.paired import Paired
+from gecjury.studies.systems.diff.paired import Paired
 
 NAN = float("nan")
 LONG = "errant < 0 and (green < 0 or errant.p < 1)"

@@ -20,20 +20,26 @@ import numpy as np
 from gecjury.core.arrays import FloatArray, blocks, draw_weights
 from gecjury.core.errors import InputError
 from gecjury.core.settings import option
-from gecjury.core.wording import listed, number, percent
+from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import ARROW, Edit, counted_edits, marked_edits
 from gecjury.extraction.extract import corpus_edits
 from gecjury.report.result import Column, Record, Result, Table
-from gecjury.report.words import certainty
-from gecjury.scoring.system_tests import mean_pair_tests
+from gecjury.scoring.system_tests import SystemTests, mean_pair_tests
 from gecjury.stats.bootstrap import interval, sentence_draws
 from gecjury.stats.counts import ratio, wilson_interval
-from gecjury.stats.permutation import holm_matrix, rank_ranges, wmt_clusters
+from gecjury.stats.figure import Figure
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.inputs import FilesOrBenchmark, Inputs, Need, References
-from gecjury.studies.rank import CERTAINTY, about_tests, standing
-from gecjury.studies.study import Study, Work, function_of
+from gecjury.studies.study import Work, function_of
+from gecjury.studies.systems.page import Systems, SystemsStudy, opening_of
+from gecjury.studies.systems.ranking import (
+    CERTAINTY,
+    Ranking,
+    about_tests,
+    ranking,
+    settings_of_tests,
+)
 
 _PER = 1000
 
@@ -49,7 +55,7 @@ class _Unchanged(References):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Alarms(Study):
+class Alarms(SystemsStudy):
     """False alarms: how often systems change text that needs no change.
 
     Attributes:
@@ -101,16 +107,31 @@ class Alarms(Study):
         edits = corpus_edits(good, "embedded", work.runtime)
         counted = [[counted_edits(line) for line in of_one] for of_one in edits.systems.values()]
         counts = _Counts.of(good, counted)
-        rows, significance = self._rows(good.names, counts)
+        ranked = self._ranked(good.names, counts)
+        first = ranked.systems[0]
+        rows = [
+            {
+                **ranked.row(system),
+                "changed_sentences": counts.changed_by(system.name),
+                "edits": counts.edits_by(system.name),
+            }
+            for system in ranked.systems
+        ]
         notes = [*_remarks(corpus, lines), *edits.notes]
         tables = [
             self._main(rows, counts, notes),
             self._frequent(good, counted),
             Table((), _alarms(good, lines, counted, counts), name="alarms"),
-            Table((), significance, name="significance"),
+            Table((), [ranked.significance()], name="significance"),
         ]
-        how = self.resampling
-        return Result(
+        verdict = opening_of([ranked])
+        if len(ranked.lead.leaders) == 1:
+            verdict += (
+                f"{first.name} changes {number(counts.changed_by(first.name))} of "
+                f"{number(counts.words.size)} good sentences and makes "
+                f"{number(first.numbers[1].value, 1)} edits in 1,000 words.",
+            )
+        return Systems(
             tuple(tables),
             {
                 "sentences": counts.words.size,
@@ -118,43 +139,29 @@ class Alarms(Study):
                 "of_sentences": len(corpus),
                 "good_by": "references" if corpus.references else "file",
                 "uncertainty": {
-                    "resamples": how.resamples,
-                    "over": "sentences",
-                    "permutations": how.permutations,
-                    "seed": self.seed,
-                    "confidence": how.confidence,
-                    "level": how.level,
+                    **settings_of_tests(self.resampling, self.seed),
                     "correction": "holm",
                 },
             },
             tuple(notes),
             language=good.language.code,
             title=f"False alarms on good text{work.named}",
-            verdict=(self._verdict(rows, significance[0], counts),),
+            verdict=verdict,
+            kicker="false alarms",
+            rankings=(ranked,),
+            work=replace(work, data=good),
         )
 
-    def _rows(
-        self, systems: Sequence[str], counts: _Counts
-    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Return the record of every system, the fewest alarms first, and all p-values."""
+    def _ranked(self, systems: Sequence[str], counts: _Counts) -> Ranking:
+        """Return the systems, the fewest alarms first."""
         how = self.resampling
-        figures = counts.figures(how, self.seed)
-        shares = np.array([of_system["changed"] for of_system in figures])
+        numbers = counts.figures(how, self.seed)
+        shares = np.array([changed.value for changed, _ in numbers.values()])
         p = mean_pair_tests(counts.changed, how.permutations, self.seed)
-        adjusted = holm_matrix(p)
         # Shares are negated: fewer alarms are better, but ranks go by the larger score.
-        ranks = rank_ranges(-shares, adjusted, how.level)
-        clusters = wmt_clusters(-shares, ranks)
-        order = sorted(range(len(systems)), key=lambda n: (shares[n], figures[n]["per_thousand"]))
-        rows = [
-            {
-                "system": systems[index],
-                **figures[index],
-                **standing(ranks, clusters, adjusted, order, place),
-            }
-            for place, index in enumerate(order)
-        ]
-        return rows, [{"systems": list(systems), "p": p, "adjusted": adjusted}]
+        tests = SystemTests.of(-shares, p, how.level)
+        rates = [rate.value for _, rate in numbers.values()]
+        return ranking(numbers, tests, how, ties=rates, what="share changed", bounded=True)
 
     def _main(self, rows: Sequence[Record], counts: _Counts, notes: Sequence[str]) -> Table:
         how = self.resampling
@@ -197,33 +204,11 @@ class Alarms(Study):
         brief = replace(table, columns=[Column("system"), Column("edit", "edits")], rows=rows)
         return replace(table, instead={"brief": brief})
 
-    def _verdict(self, rows: Sequence[Record], tests: Record, counts: _Counts) -> str:
-        """Return a sentence on which system raises the fewest alarms, and how certain that is."""
-        first = rows[0]
-        leaders = [row["system"] for row in rows if row["changed"] == first["changed"]]
-        low, high = (percent(bound) for bound in first["ci95"])
-        share = (
-            f"{percent(first['changed'])} of {number(counts.words.size)} good sentences "
-            f"({self.resampling.confidence:.0%}: {low} to {high})"
-        )
-        if len(leaders) > 1:
-            return f"{listed(leaders)} change the fewest: {share}."
-        rate = f"{number(first['per_thousand'], 1)} edits in 1,000 words"
-        lead = ""
-        if others := rows[1:]:
-            row_of = {name: row for row, name in enumerate(tests["systems"])}
-            adjusted = tests["adjusted"][row_of[first["system"]]]
-            p_values = {row["system"]: float(adjusted[row_of[row["system"]]]) for row in others}
-            gap = 100 * (others[0]["changed"] - first["changed"])
-            sure = certainty(p_values, "approximate randomisation", self.resampling.level)
-            lead = f"; {gap:.1f} points fewer than {others[0]['system']}, {sure}"
-        return f"{first['system']} changes {share}, {rate}{lead}."
-
 
 _FIGURES = (
     Column("changed", interval="ci95"),
     Column("edits"),
-    Column("per_thousand", "in 1,000 words", digits=1, interval="per_thousand_ci95"),
+    Column("per_thousand", interval="per_thousand_ci95"),
 )
 
 
@@ -232,11 +217,13 @@ class _Counts:
     """Counts of edits that systems make in sentences.
 
     Attributes:
+        systems: S names.
         changed: S × N, 1 where a system changes the tokens of a sentence, otherwise 0.
         edits: S × N, numbers of edits.
         words: shape (N,), number of tokens of the source that contain a letter or digit.
     """
 
+    systems: tuple[str, ...]
     changed: FloatArray
     edits: FloatArray
     words: FloatArray
@@ -251,10 +238,20 @@ class _Counts:
         ]
         words = [sum(any(map(str.isalnum, token)) for token in source) for source in sources]
         edits = [[len(line) for line in lines] for lines in counted]
-        return cls(np.array(changed, float), np.array(edits, float), np.array(words, float))
+        return cls(
+            good.names, np.array(changed, float), np.array(edits, float), np.array(words, float)
+        )
 
-    def figures(self, how: Resampling, seed: int) -> list[dict[str, Any]]:
-        """Return the figures of every system over these sentences."""
+    def changed_by(self, system: str) -> int:
+        """Return the number of sentences that a system changes."""
+        return int(self.changed[self.systems.index(system)].sum())
+
+    def edits_by(self, system: str) -> int:
+        """Return the number of edits that a system makes."""
+        return int(self.edits[self.systems.index(system)].sum())
+
+    def figures(self, how: Resampling, seed: int) -> dict[str, tuple[Figure, Figure]]:
+        """Return the share of changed sentences and the edits in 1,000 words of every system."""
         size = len(self.words)
         draws = sentence_draws(size, how.resamples, seed)
         rates = np.empty((how.resamples, len(self.edits)))
@@ -264,20 +261,25 @@ class _Counts:
                 weights @ self.edits.T, weights @ self.words[:, None], np.nan
             )
         made = _PER * ratio(self.edits.sum(axis=1), self.words.sum(), np.nan)
-        return [
-            {
-                "changed": float(changed / size),
-                # A share has an interval that needs no resampling.
-                "ci95": list(wilson_interval(changed, size, how.confidence)),
-                "changed_sentences": int(changed),
-                "edits": int(edits),
-                "per_thousand": float(rate),
-                "per_thousand_ci95": list(interval(rates[:, row], how.confidence)[0]),
-            }
-            for row, (changed, edits, rate) in enumerate(
-                zip(self.changed.sum(axis=1), self.edits.sum(axis=1), made, strict=True)
+        figures = {}
+        for row, system in enumerate(self.systems):
+            changed = float(self.changed[row].sum())
+            # A share has an interval that needs no resampling.
+            low, high = wilson_interval(changed, size, how.confidence)
+            share = Figure(
+                level="score",
+                system=system,
+                statistic="changed",
+                value=changed / size,
+                low=low,
+                high=high,
+                n=size,
             )
-        ]
+            low, high = interval(rates[:, row], how.confidence)[0]
+            rate = float(made[row])
+            edits = replace(share, statistic="per_thousand", value=rate, low=low, high=high)
+            figures[system] = (share, edits)
+        return figures
 
 
 def _good_lines(corpus: Corpus) -> list[int]:

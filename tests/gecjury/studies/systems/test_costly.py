@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import pytest
 
 from gecjury.core.runtime import Runtime
@@ -12,7 +13,8 @@ from gecjury.corpus.corpus import Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.languages.language import language_of
 from gecjury.scoring.registry import load
-from gecjury.studies.score import costly_sentences, costly_types
+from gecjury.studies.systems.costly import costly_sentences
+from gecjury.studies.systems.parts import Part, cost_tables, type_costs
 from tests.shell import Shell
 
 SOURCES = ["I likes cats .", "He go home .", "a b c <i>d</i> .", "It is so ."]
@@ -32,36 +34,37 @@ def test_cost_is_the_gain_in_corpus_score_without_the_sentence() -> None:
     corpus = corpus_of_texts(SOURCES, {"mine": MINE}, [REFERENCE])
     scorers = [load("gleu"), load("green")]
     tables = [scorer.score_corpus(corpus) for scorer in scorers]
-    worst = costly_sentences(tables, scorers, corpus, 1)
-    assert [sentence["metric"] for sentence in worst] == ["gleu", "green"]
+    worst = list(costly_sentences(tables, scorers, corpus, 1))
+    assert [sentence.metric for sentence in worst] == ["gleu", "green"]
     for sentence, scorer, table in zip(worst, scorers, tables, strict=True):
-        kept = [row for row in range(4) if row != sentence["line"] - 1]
+        kept = [row for row in range(4) if row != sentence.line - 1]
         less = corpus_of_texts(*(
             [SOURCES[r] for r in kept],
             {"mine": [MINE[r] for r in kept]},
             [[REFERENCE[r] for r in kept]],
         ))  # fmt: skip
         without = float(scorer.score_corpus(less, Runtime()).by_system.score[0])
-        assert sentence["cost"] == pytest.approx(without - float(table.by_system.score[0]))
-    assert (worst[0]["line"], worst[0]["marked"]) == (2, "He go home .")
+        assert sentence.cost == pytest.approx(without - float(table.by_system.score[0]))
+    assert (worst[0].line, worst[0].marked) == (2, "He go home .")
 
 
 def test_cost_of_a_type_is_the_gain_in_f_if_the_type_were_perfect() -> None:
     counts = {"DET": (3, 1, 2), "VERB": (1, 0, 4), "NOUN": (2, 0, 0)}
-    records = [
-        {"system": name, "type": kind, "tp": tp, "fp": fp, "fn": fn}
+    costly = type_costs(np.array([*counts.values()], float)).tolist()
+    parts = [
+        Part(name, "errant", kind, {}, of_kind, cost)
         for name in ("mine", "yours")
-        for kind, (tp, fp, fn) in counts.items()
+        for (kind, of_kind), cost in reversed([*zip(counts.items(), costly, strict=True)])
     ]
-    costly = costly_types(records)
-    assert [row["type"] for row in costly] == ["DET", "VERB", "NOUN"] * 2
-    assert [row["system"] for row in costly] == ["mine"] * 3 + ["yours"] * 3
+    shown = cost_tables(parts)
+    assert list(shown) == ["errant: mine", "errant: yours"]
+    assert [row["type"] for row in shown["errant: mine"].rows] == ["DET", "VERB", "NOUN"]
 
     def f(tp: float, fp: float, fn: float) -> float:
         return 1.25 * tp / (1.25 * tp + 0.25 * fn + fp)
 
     costs = [f(8, 0, 4) - f(6, 1, 6), f(10, 1, 2) - f(6, 1, 6), 0]
-    assert [row["cost"] for row in costly[:3]] == pytest.approx(costs)
+    assert costly == pytest.approx(costs)
 
 
 def test_edits_of_the_version_are_used_if_it_has_them() -> None:
@@ -85,7 +88,8 @@ def test_the_page_and_the_table(files: Shell) -> None:
     assert "&lt;i&gt;" in text
     assert 'a <mark class="wrong"><del>b</del> <ins>x</ins> ✗</mark> c' in text
     assert len(re.findall(r"<dd>m leads: [^<]*, not significant \(p = [^<]*</dd>", text)) == 2
-    assert len(re.findall(r"<td[^>]*>[^<]*<span class=\"ci\">", text)) == 4
+    # Scores by both metrics, precision and recall by one.
+    assert len(re.findall(r"<td class=\"n\">\S+ \[[^<]*\]", text)) == 8
     _, out, _ = files(*words, "--worst", "3")
     assert "Sentences that cost most" in out
     assert "[b→x]" in out

@@ -58,16 +58,17 @@ def test_the_paired_test_swaps_outputs_of_sentences() -> None:
     assert [row["rank_range"] for row in result.rows()] == [[1, 2], [1, 2]]
     (tests,) = result.table("significance").rows
     assert tests["adjusted"][0, 1] == 2 / 16
-    share = "none changes 0.0% of 4 good sentences (95%: 0.0% to 49.0%)"
-    assert result.verdict[0].startswith(share)
-    assert "100.0 points fewer than every, not significant (p = 0.125" in result.verdict[0]
+    sentence, counted = result.verdict
+    assert sentence.startswith("none leads: share changed 0.0000 (95%: 0.0000 to 0.4899), 1.0000")
+    assert "ahead of every, not significant (p = 0.125, approximate rand" in sentence
+    assert counted == "none changes 0 of 4 good sentences and makes 0.0 edits in 1,000 words."
 
 
 def test_systems_that_share_the_fewest_alarms_are_named_together() -> None:
     corpus = corpus_of_texts(CLEAN, {"one": CLEAN, "busy": BUSY, "two": CLEAN})
     (verdict,) = gecjury.alarms(corpus, (), FAST).verdict
-    share = "0.0% of 4 good sentences (95%: 0.0% to 49.0%)"
-    assert verdict == f"one and two change the fewest: {share}."
+    share = "share changed 0.0000 (95%: 0.0000 to 0.4899)"
+    assert verdict == f"one and two share the lead: {share}."
 
 
 def test_edits_and_changed_sentences_are_listed() -> None:
@@ -159,8 +160,10 @@ def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
     assert own == json.loads(to_json(result.document()))
     out, _ = shell.ended(*words, "--html", "page.html")
     assert "False alarms: 4 sentences, 14 words" in out
-    assert "quiet changes 0.0%" in out
-    assert "False alarms on good text" in (shell.folder / "page.html").read_text(encoding="utf-8")
+    assert "quiet leads: share changed 0.0000" in out
+    page = (shell.folder / "page.html").read_text(encoding="utf-8")
+    assert "False alarms on good text" in page
+    assert '<p class="lead">quiet leads' in page
 
 
 def test_a_benchmark_without_references_is_refused() -> None:

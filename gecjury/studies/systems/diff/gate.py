@@ -14,7 +14,7 @@ import numpy as np
 
 from gecjury.core.errors import OptionError
 from gecjury.scoring.conditions import Condition, parse_condition
-from gecjury.studies.diff.paired import RATES, Paired
+from gecjury.studies.systems.diff.paired import RATES, Paired
 
 PARTS = ("old", "new", "low", "high", "p")
 """Suffixes of a figure's name, after a dot; the bare name means the difference, NEW − OLD."""

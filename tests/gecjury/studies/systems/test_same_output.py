@@ -13,8 +13,8 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.system_tests import mixed_scores
 from gecjury.stats.permutation import approximate_randomisation, permutation_signs
 from gecjury.stats.resampling import Resampling
-from gecjury.studies.diff.paired import metric_difference
-from gecjury.studies.rank import Rank
+from gecjury.studies.systems.diff.paired import metric_difference
+from gecjury.studies.systems.ranking import rank_scores
 
 # The annotators differ wherever both correct, so the choice of the reference matters.
 GOLD = """\
@@ -92,11 +92,11 @@ def test_equal_outputs_do_not_differ_and_tested_scores_are_printed_ones(
     scorer, runtime = scorer_of(name, request), Runtime(use_cache=False)
     how = Resampling(over="sentences", resamples=20, permutations=1000)
     table = scorer.score_corpus(corpus, runtime)
-    ranked = Rank(resampling=how).of([scorer], [table])
-    (tests,) = ranked.table("significance").rows
-    assert tests["p"][0, 1] == 1.0
-    bounds = {row["system"]: row["ci95"] for row in ranked.rows()}
-    one, two = (bounds[system] for system in tests["systems"][:2])
+    ranked = rank_scores(scorer, table.settled(), how)
+    assert ranked.tests is not None
+    assert ranked.tests.p[0, 1] == 1.0
+    bounds = {system.name: system.numbers[0].interval for system in ranked.systems}
+    one, two = (bounds[system] for system in table.systems[:2])
     assert one == two
     twice = scorer.score_corpus(corpus.with_systems(["mine", "copy"]), runtime)
     paired = metric_difference(scorer, twice, how, 0)

@@ -8,6 +8,6 @@ Example:
     (0.0, 1.0, 1.0)
 """
 
-from gecjury.studies.diff.study import Diff, diff
+from gecjury.studies.systems.diff.study import Diff, diff
 
 __all__ = ["Diff", "diff"]

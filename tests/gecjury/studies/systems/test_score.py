@@ -14,7 +14,7 @@ from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.files.reading import read_corpus
 from gecjury.report.tables import to_json
-from gecjury.studies.score import type_records
+from gecjury.studies.systems.parts import by_type
 from tests.shell import FIXED, SOURCE, Shell
 
 
@@ -61,14 +61,14 @@ def test_error_types_by_hand() -> None:
         [["He goes home .", "She has cats ."]],
     )
     table = gecjury.load("errant").score_corpus(corpus)
-    operations = {record["type"]: record for record in type_records(table, 1)}
+    operations = {part.name: part.numbers for part in by_type(table, 1)}
     # One of the reference's two replacements was made; "a cat" adds a word and replaces one.
     right = {"tp": 1, "fn": 1, "precision": 0.5, "recall": 0.5, "f0.5": 0.5}
     assert operations["R"].items() >= right.items()
-    added = {"system": "mine", "metric": "errant", "tp": 0, "fp": 1, "fn": 0}
+    added = {"tp": 0, "fp": 1, "fn": 0}
     # The reference has no such edit, so recall is 1.
     assert operations["M"].items() >= (added | {"precision": 0, "recall": 1, "f0.5": 0}).items()
-    assert {record["type"] for record in type_records(table, 3)} >= {"R:VERB:SVA", "M:DET"}
+    assert {part.name for part in by_type(table, 3)} >= {"R:VERB:SVA", "M:DET"}
     rows = gecjury.score(corpus, ["errant", "green"], Score(by_type=2)).rows()
     assert rows[0]["by_type"]["DET"]["precision"] == 0
     assert "by_type" not in rows[1]

@@ -1,0 +1,210 @@
+"""What some metrics can do besides scoring, each for the commands that ask for it.
+
+A metric has an ability if it has its methods: `isinstance(metric, CreditsEdits)`. A subclass gives
+an ability of its base up by setting the method to None: `credit = None`.
+
+    CreditsEdits       what its own counts give to single edits   `compare --level edit`
+    EditJudge          a judge of single edits                    `compare --level edit`, `errant`
+    Explains           how it matched edits with a reference      `explain`, `score`, `serve`
+    ReadsEdits         how it reads edits                         `score`, `diff`, `explain`
+    HasParts           further scores of each sentence            `score DATASET`
+    Sums               corpus scores from sums of parts           `score DATASET`
+    Sweeps             several values of options at once          `tune`, `analyse`
+    ChoosesReferences  corpus scores average over references      tests that swap outputs
+    Plans              requests that may cost money               `--dry-run`, `--max-cost`
+    NamesMetrics       metrics that its options name              consent
+
+`gecjury.scoring.in_parts` has the counting of large corpora part by part. A class attribute
+`tuning` says what the metric's paper tuned, for `gecjury tune`: options with the values tried
+(`{"beta": "0:5:0.01"}`), and the `folds`, `aggregate` and `human-scores` of the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar, Literal, Protocol, runtime_checkable
+
+from gecjury.core.arrays import FloatArray
+from gecjury.core.runtime import Runtime
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import Edit
+from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
+from gecjury.scoring.scores import Plan, Scores, Statistics
+from gecjury.scoring.signature import Signature
+
+
+@runtime_checkable
+class CreditsEdits(Protocol):
+    """A metric whose own counts give credit to single edits."""
+
+    def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
+        """Return the credit of single edits.
+
+        Args:
+            cases: judged edits of sources in the corpus.
+            corpus: corpus with the references and gold edits of the sources, and other systems.
+
+        Returns:
+            The credit under the reference that the metric would use for the correction that the
+            edit belongs to.
+        """
+
+
+@runtime_checkable
+class EditJudge(Protocol):
+    """A scorer that judges single edits without using the references."""
+
+    family: ClassVar[str]
+
+    def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
+        """Return the signature, as every scorer does."""
+
+    def plan_edits(self, cases: Sequence[EditCase], runtime: Runtime) -> Plan | None:
+        """Return what `edit_scores` would send to a paid service; None if nothing."""
+
+    def edit_scores(
+        self, cases: Sequence[EditCase], runtime: Runtime
+    ) -> tuple[FloatArray, Statistics]:
+        """Return a score for each case, higher for valid edits and NaN where there is none.
+
+        Callers use only the details and notes of the statistics, not the values.
+
+        Returns:
+            Scores of shape (cases,), and the statistics.
+        """
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A metric that matches the edits of a hypothesis with those of a reference."""
+
+    def explain(
+        self,
+        source: str,
+        hypothesis: tuple[Edit, ...],
+        reference: tuple[Edit, ...],
+        runtime: Runtime,
+    ) -> Explanation:
+        """Explain how the metric judges a hypothesis by a reference, edit by edit.
+
+        Args:
+            source: tokens separated by blanks.
+            hypothesis: edits of the hypothesis, from left to right.
+        """
+
+
+@runtime_checkable
+class ReadsEdits(Protocol):
+    """A metric over edits."""
+
+    @property
+    def extraction(self) -> tuple[Literal["auto", "gold", "errant"], str]:
+        """How edits are read: types of gold edits, and tagger."""
+
+
+@runtime_checkable
+class HasParts(Protocol):
+    """A metric with further scores of each sentence, by default its precision and recall.
+
+    Class attribute `part_names`: the names of the scores that `parts` returns.
+    """
+
+    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """Return the score of every single sentence, as every scorer does."""
+
+    def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
+        """Return the further scores by name, systems × sentences each."""
+        scores = self.sentence_scores(statistics)
+        both = {"precision": scores.precision, "recall": scores.recall}
+        return {n: part for n, part in both.items() if n in self.part_names and part is not None}
+
+
+def part_names(scorer: object) -> tuple[str, ...]:
+    """Return the names of a metric's further scores of each sentence."""
+    return scorer.part_names if isinstance(scorer, HasParts) else ()
+
+
+@runtime_checkable
+class Sums(Protocol):
+    """A metric whose corpus score can be computed from sums over sentences."""
+
+    def adds_up(self, references: int) -> bool:
+        """Return True if sums of the parts of a corpus with so many references add up."""
+        return True
+
+    def totals(self, statistics: Statistics) -> FloatArray:
+        """Return sums over sentences that determine the corpus score, systems × K."""
+
+    def total_scores(self, totals: FloatArray) -> Scores:
+        """Return corpus scores from `totals`, summed over the parts of a corpus."""
+
+
+def adds_up(scorer: object, references: int) -> bool:
+    """Return True if a metric's corpus score can be computed from sums of parts."""
+    return isinstance(scorer, Sums) and scorer.adds_up(references)
+
+
+@runtime_checkable
+class Sweeps(Protocol):
+    """A metric that computes scores for several values of its options faster than one by one."""
+
+    def sweep(
+        self, points: Sequence[Mapping[str, float]], corpus: Corpus, runtime: Runtime
+    ) -> Iterator[FloatArray] | None:
+        """Return sentence scores for several values of options.
+
+        Args:
+            points: values by option.
+
+        Returns:
+            For each point, systems × sentences; None if scoring them together saves no time.
+        """
+
+
+@runtime_checkable
+class ChoosesReferences(Protocol):
+    """A metric whose corpus score averages over random choices of references."""
+
+    def by_choice(self, statistics: Statistics) -> Iterable[Statistics]:
+        """Yield the statistics under each choice of references that tests average scores over.
+
+        A test that swaps outputs between systems rearranges the statistics of one choice at a time,
+        so that all systems meet the same reference of a sentence.
+        """
+
+
+@runtime_checkable
+class Plans(Protocol):
+    """A metric that may send requests to a service that costs money."""
+
+    def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
+        """Return what scoring would send; None if nothing. Planning itself sends nothing."""
+
+
+def plan_of(scorer: object, corpus: Corpus, runtime: Runtime) -> Plan | None:
+    """Return what scoring would send to a service that may cost money; None if nothing."""
+    return scorer.plan(corpus, runtime) if isinstance(scorer, Plans) else None
+
+
+def asks(scorer: object) -> bool:
+    """Return True if scoring asks a language model, as a metric's attribute `asks` says."""
+    return bool(getattr(scorer, "asks", False))
+
+
+@runtime_checkable
+class NamesMetrics(Protocol):
+    """A metric whose options name others, such as the members of a jury."""
+
+    @classmethod
+    def named_metrics(cls, options: Mapping[str, str], home: Path) -> Iterable[tuple[str, Path]]:
+        """Return the metrics that the options name.
+
+        Args:
+            home: folder of the file that names the metric.
+
+        Returns:
+            Each as on the command line, with the folder of the file that names it.
+        """

@@ -1,0 +1,147 @@
+"""Rank systems by their scores, and show how certain the ranking is: `gecjury rank`.
+
+Systems are scored once; `gecjury.studies.systems.ranking` computes intervals and tests from that.
+
+Example:
+    >>> from gecjury import rank
+    >>> [row["system"] for row in rank("sample", ["green"], resamples=200).rows()]
+    ['careful', 'cautious', 'hasty', 'fluent', 'spelling', 'noisy']
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from gecjury.core.settings import option
+from gecjury.report.result import Column, Reader, Result, Table
+from gecjury.report.tables import crossed
+from gecjury.stats.ranking import Aggregate
+from gecjury.stats.resampling import Resampling
+from gecjury.studies.inputs import Files, Inputs
+from gecjury.studies.study import SCORES, Output, Work, function_of
+from gecjury.studies.systems.page import Systems, SystemsStudy, opening_of
+from gecjury.studies.systems.ranking import (
+    CERTAINTY,
+    TEST,
+    about_tests,
+    rank_scores,
+    settings_of_tests,
+)
+
+_OFFERED = ("over", "resamples", "confidence", "permutations")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rank(SystemsStudy):
+    """Systems ranked by their scores, and how certain the ranking is.
+
+    Attributes:
+        aggregate: the score that systems are ranked by; `corpus` is the metric's own corpus score.
+        resampling: the bootstrap over sentences, and the paired tests between systems.
+        seed: seed of the resampling and of the tests.
+    """
+
+    inputs: ClassVar[Inputs] = Files()
+    keeps: ClassVar[Output | None] = SCORES
+    page: ClassVar[bool | str] = True
+    aggregate: Aggregate = "corpus"
+    resampling: Resampling = option(
+        Resampling(over="sentences", permutations=1000),
+        offers=_OFFERED,
+        only={"over": ("sentences", "none")},
+    )
+    seed: int = option(0, least=0)
+
+    def run(self, work: Work) -> Result:
+        """Score the systems, rank them by each metric and test their differences.
+
+        Table `rows` has one record per metric and system, the best system first; equal scores
+        share a rank. Records have `score`, and `precision` and `recall` if the metric has them.
+        With tests, they also have `ci95` (bounds of the score; `precision_ci95` and `recall_ci95`
+        in the same way), `rank_range` (the best and worst rank that are consistent with the tests;
+        None without a score), `ranks` (the same as text), `cluster`, and `p_next` (corrected p of
+        the difference from the next system; None for the last). Table `significance` has all
+        p-values.
+        """
+        how, scored = self.resampling, work.scores()
+        rankings = [
+            rank_scores(scorer, table.settled(), how, self.seed, self.aggregate)
+            for scorer, table in zip(work.scorers, scored, strict=True)
+        ]
+        rows = [
+            {"rank": system.rank, "aggregate": self.aggregate, **one.row(system)}
+            for one in rankings
+            for system in one.systems
+        ]
+        significance = [
+            {
+                "metric": one.metric,
+                "test": TEST.replace(" ", "-"),
+                "statistic": self.aggregate,
+                "correction": "holm",
+                "resamples": how.permutations,
+                "clusters": list(one.tests.clusters),
+                **one.significance(),
+            }
+            for one in rankings
+            if one.tests
+        ]
+        notes = [note for one in rankings for note in one.notes()]
+        notes += dict.fromkeys(note for table in scored for note in table.statistics.notes)
+        signatures = [one.signature for one in rankings]
+        certain = CERTAINTY if how.over != "none" else ()
+        about = [] if how.over == "none" else self._about()
+        parts = [
+            Column(key, interval=f"{key}_ci95")
+            for key in ("precision", "recall")
+            if any(key in row for row in rows)
+        ]
+        names = [Column("rank"), Column("system"), Column("metric")]
+        columns = [*names, Column("score", interval="ci95"), *certain, *parts]
+        title = f"Ranking by {self.aggregate} score"
+        table = Table(columns, rows, title, [*about, *notes, *signatures], "rows")
+        # Three intervals and the certainty would not fit a screen.
+        bare = [replace(column, interval="") for column in parts]
+        legend = (
+            f"[low, high]: {how.confidence:.0%} bootstrap over sentences; ranks, cluster: "
+            f"consistent with tests at {how.level:g}; p to next: of the difference from the system "
+            "below"
+        )
+        brief = replace(
+            table,
+            columns=[*columns[:4], *bare, *certain],
+            notes=[*([legend] if certain else []), *notes],
+        )
+        # Papers show one column per metric, without ranks and clusters.
+        alone = replace(table, notes=[*about[:1], *notes, *signatures])
+        instead: dict[Reader, Table] = {"brief": brief, "latex": crossed(alone, "score")}
+        uncertainty = settings_of_tests(how, self.seed) if certain else None
+        return Systems(
+            (
+                replace(table, instead=instead),
+                Table((), significance, name="significance"),
+            ),
+            {"uncertainty": uncertainty},
+            tuple(notes),
+            int(any(one.unanswered for one in scored)),
+            language=work.corpus.language.code,
+            title=f"Ranking of {', '.join(work.corpus.names)}",
+            verdict=opening_of(rankings),
+            kicker="ranking",
+            rankings=tuple(rankings),
+            work=work,
+            scored=scored,
+        )
+
+    def _about(self) -> list[str]:
+        """Return notes on how intervals, ranks and clusters were computed."""
+        how = self.resampling
+        return [
+            f"[low, high]: {how.confidence:.0%} percentile bootstrap over sentences, "
+            f"{how.resamples} resamples, seed {self.seed}",
+            about_tests(how),
+        ]
+
+
+rank = function_of(Rank)

@@ -1,0 +1,286 @@
+"""Systems ranked by a number: the one record of a system that all studies of systems share.
+
+Everything is computed from the statistics of one scoring; nothing is scored again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isnan, nan
+from typing import Any
+
+import numpy as np
+
+from gecjury.core.arrays import settled
+from gecjury.report.result import Column
+from gecjury.report.verdict import PairedTests, Ranked
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import ScoreTable
+from gecjury.scoring.system_tests import (
+    SystemTests,
+    aggregated,
+    compare_systems,
+    measures,
+    score_intervals,
+)
+from gecjury.stats.bootstrap import Interval
+from gecjury.stats.catalogue import statistic
+from gecjury.stats.figure import Figure
+from gecjury.stats.ranking import Aggregate
+from gecjury.stats.resampling import Resampling, check_resamples
+
+_DIGITS = 4
+TEST = "approximate randomisation"
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """A system by one metric: its numbers, and its place among the systems.
+
+    Attributes:
+        name: the system.
+        numbers: the first is the one that systems are ranked by.
+        rank: 1 for the best; equal numbers share a rank.
+        rank_range: best and worst rank that are consistent with the tests; None without a number.
+        cluster: 1 for the best.
+        p_next: corrected p of the difference from the next system; None for the last.
+    """
+
+    name: str
+    numbers: tuple[Figure, ...]
+    rank: int
+    rank_range: tuple[int, int] | None = None
+    cluster: int | None = None
+    p_next: float | None = None
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the numbers, then the rank with its range and the p of the next difference."""
+        first = self.numbers[0]
+        yield from self.numbers
+        low, high = self.rank_range or (nan, nan)
+        yield replace(first, statistic="rank", value=self.rank, low=low, high=high)
+        if self.p_next is not None:
+            yield replace(first, statistic="p_next", value=self.p_next, low=nan, high=nan)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranking:
+    """Systems by one metric.
+
+    Attributes:
+        systems: the best first.
+        lead: who leads, in words.
+        metric: label of the metric; empty if the number is not that of a metric.
+        signature: of the scores.
+        bounded: whether the numbers have intervals.
+        tests: tests between the systems in the order of the data; None if they were not tested.
+        names: the systems in the order of the data.
+        dropped: number of resampled numbers that were not defined.
+    """
+
+    systems: tuple[System, ...]
+    lead: Ranked
+    metric: str = ""
+    signature: str = ""
+    bounded: bool = False
+    tests: SystemTests | None = None
+    names: tuple[str, ...] = ()
+    dropped: int = 0
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the figures of every system."""
+        for system in self.systems:
+            yield from system.figures()
+
+    def row(self, system: System) -> dict[str, Any]:
+        """Return the record of a system for tables and JSON."""
+        row: dict[str, Any] = {"system": system.name}
+        if self.metric:
+            row |= {"metric": self.metric, "family": system.numbers[0].family}
+            row["signature"] = self.signature
+        for place, number in enumerate(system.numbers):
+            row[number.statistic] = number.value
+            if self.bounded:
+                bounds = f"{number.statistic}_ci95" if place else "ci95"
+                row[bounds] = [number.low, number.high]
+        if self.tests is not None:
+            span = system.rank_range
+            row |= {
+                "rank_range": None if span is None else list(span),
+                # A range of one rank is shown as that rank.
+                "ranks": "–".join(map(str, dict.fromkeys(span))) if span else None,
+                "cluster": system.cluster,
+                "p_next": system.p_next,
+            }
+        return row
+
+    def notes(self) -> Iterator[str]:
+        """Yield remarks on numbers that are missing or equal."""
+        if self.dropped:
+            yield f"{self.metric}: {self.dropped} resampled scores are not defined and are left out"
+        ranks = {system.rank for system in self.systems}
+        if self.tests is not None and len(self.systems) > 1 and len(ranks) == 1:
+            yield f"{self.metric}: all systems have the same score: nothing to rank"
+
+    def significance(self) -> dict[str, Any]:
+        """Return the p-values of all pairs for JSON."""
+        assert self.tests is not None
+        return {"systems": list(self.names), "p": self.tests.p, "adjusted": self.tests.adjusted}
+
+
+def ranking(
+    numbers: Mapping[str, tuple[Figure, ...]],
+    tests: SystemTests | None,
+    how: Resampling,
+    *,
+    ties: Sequence[float] = (),
+    directed: bool = True,
+    what: str = "",
+    paired: Mapping[tuple[str, str], Interval] | None = None,
+    **about: Any,
+) -> Ranking:
+    """Rank systems by the first of their numbers; those without one come last.
+
+    Args:
+        numbers: of each system; the catalogue says whether higher or lower is better.
+        tests: tests between the systems, in the same order.
+        how: settings of intervals and tests.
+        ties: order of systems with the same number, lower first.
+        directed: whether the first system is the best; other metrics only describe outputs.
+        what: name of the number in a sentence; empty if it is clear.
+        paired: interval of the lead of one system over another.
+        **about: further fields of the ranking.
+    """
+    names = tuple(numbers)
+    firsts = [of_system[0] for of_system in numbers.values()]
+    # Systems that differ only by rounding share a rank.
+    values = settled(np.array([first.value for first in firsts])).tolist()
+    sign = -1 if firsts and statistic(firsts[0].statistic).better == "lower" else 1
+    order = sorted(
+        range(len(names)),
+        key=lambda row: (isnan(values[row]), -sign * values[row], *ties[row : row + 1]),
+    )
+    systems: list[System] = []
+    for place, row in enumerate(order):
+        equal = place > 0 and values[row] == values[order[place - 1]]
+        own, system = numbers[names[row]], names[row]
+        rank = systems[-1].rank if equal else place + 1
+        ranked = System(name=system, numbers=own, rank=rank)
+        if tests is not None:
+            cluster, below = tests.clusters[row], order[place + 1 : place + 2]
+            ranked = replace(
+                ranked,
+                numbers=tuple(replace(one, cluster=cluster) for one in own),
+                rank_range=tests.ranks[row],
+                cluster=cluster,
+                p_next=float(tests.adjusted[row, below[0]]) if below else None,
+            )
+        systems.append(ranked)
+    lead = Ranked(
+        {names[row]: values[row] for row in order if not isnan(values[row])},
+        what,
+        _DIGITS,
+        PairedTests() if tests is None else PairedTests(names, tests.adjusted, TEST, how.level),
+        {first.system: first.interval for first in firsts if first.interval},
+        paired or {},
+        confidence=how.confidence,
+        same=0.5 * 10**-_DIGITS,
+        directed=directed,
+    )
+    return Ranking(systems=tuple(systems), lead=lead, tests=tests, names=names, **about)
+
+
+def rank_scores(
+    scorer: Scorer,
+    table: ScoreTable,
+    how: Resampling,
+    seed: int = 0,
+    aggregate: Aggregate = "corpus",
+    tested: bool = True,
+    *,
+    tests: SystemTests | None = None,
+    paired: Mapping[tuple[str, str], Interval] | None = None,
+) -> Ranking:
+    """Rank the systems of a table of scores.
+
+    Args:
+        scorer: the metric that scored the table.
+        table: scores and statistics.
+        how: the bootstrap over sentences and the tests; neither if it draws nothing.
+        seed: seed of the resamples and of the permutations.
+        aggregate: the score that systems are ranked by.
+        tested: whether the differences of systems are tested.
+        tests: tests that were computed before.
+        paired: interval of the lead of one system over another.
+
+    Raises:
+        OptionError: the resamples would not fit in memory.
+    """
+    lines, bounded = table.sentences.shape[1], how.over != "none"
+    bounds: Mapping[str, list[Interval]] = {}
+    dropped = 0
+    if bounded:
+        # The number of sentences in a resample is known only here.
+        check_resamples(how.resamples, lines)
+        bounds, dropped = score_intervals(scorer, table, aggregate, how, seed)
+    scores = measures(aggregated(table, aggregate))
+    missing = np.isnan(table.sentences).sum(axis=1).tolist()
+    numbers: dict[str, tuple[Figure, ...]] = {}
+    for row, system in enumerate(table.systems):
+        figures = []
+        for key, values in scores.items():
+            low, high = bounds[key][row] if bounded else (nan, nan)
+            figures.append(
+                Figure(
+                    level="score",
+                    metric=table.signature.label,
+                    family=table.signature.family,
+                    system=system,
+                    statistic=key,
+                    value=float(values[row]),
+                    low=low,
+                    high=high,
+                    n=lines - missing[row],
+                    missing=missing[row],
+                )
+            )
+        numbers[system] = tuple(figures)
+    if bounded and tested:
+        tests = compare_systems(scorer, table, aggregate, how, seed)
+    return ranking(
+        numbers,
+        tests,
+        how,
+        paired=paired,
+        metric=table.signature.label,
+        signature=str(table.signature),
+        directed=scorer.directed,
+        bounded=bounded,
+        dropped=dropped,
+    )
+
+
+CERTAINTY = (Column("ranks"), Column("cluster"), Column("p_next"))
+"""Columns on how certain the place of a system is."""
+
+
+def about_tests(how: Resampling) -> str:
+    """Return a note on how the columns of `CERTAINTY` were computed."""
+    return (
+        f"ranks, cluster: consistent with paired {TEST} at {how.level:g} after "
+        f"Holm's correction over all pairs of systems ({how.permutations} permutations; small p "
+        "from a normal curve); p to next: corrected p of the difference from the system below"
+    )
+
+
+def settings_of_tests(how: Resampling, seed: int) -> dict[str, Any]:
+    """Return the settings of intervals and tests for JSON."""
+    return {
+        "resamples": how.resamples,
+        "over": how.over,
+        "permutations": how.permutations,
+        "seed": seed,
+        "confidence": how.confidence,
+        "level": how.level,
+    }

@@ -1,0 +1,214 @@
+"""Score systems with any metrics: `gecjury score`.
+
+Example:
+    >>> from gecjury import score
+    >>> [row] = [row for row in score("sample", ["green"]).rows() if row["system"] == "careful"]
+    >>> round(row["score"], 4)
+    0.9346
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from gecjury.core.errors import OptionError
+from gecjury.core.settings import option
+from gecjury.corpus.corpus import Corpus
+from gecjury.report.result import Column, Result, Table
+from gecjury.report.tables import audit_tables, crossed
+from gecjury.scoring.by_edit import TypeLevel
+from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.resampling import Resampling, check_resamples
+from gecjury.studies.datasets import FilesOrDataset, dataset_scoring
+from gecjury.studies.inputs import Inputs
+from gecjury.studies.study import SCORES, Output, Study, Work, function_of
+from gecjury.studies.systems.costly import costly_sentences, costly_table
+from gecjury.studies.systems.page import USUAL_LEVEL, USUAL_WORST, Systems, page_of
+from gecjury.studies.systems.parts import Part, by_rule, by_type, macro, part_table
+from gecjury.studies.systems.ranking import rank_scores
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+# Resampling more sentences would take as long as scoring them.
+_MOST_RESAMPLED = 5_000
+_HOW = Resampling(over="sentences", permutations=1000)
+_UNTESTED = Resampling(over="none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score(Study):
+    """Scores of systems by any metrics.
+
+    Attributes:
+        sentences: print every sentence's score.
+        by_type: also print counts by error type: 1 operation (M, R, U), 2 category, 3 both.
+        by_rule: also print counts by rule of a grammar checker: 1 category, 2 rule, 3 both.
+        macro: also print macro averages of precision, recall and F, over sentences and error types.
+        worst: also print the N sentences that cost each system most.
+    """
+
+    inputs: ClassVar[Inputs] = FilesOrDataset()
+    keeps: ClassVar[Output | None] = Output(
+        f"{SCORES.meaning}; for a dataset, the folder of its rows' scores"
+    )
+    page: ClassVar[bool | str] = True
+    sentences: bool = False
+    by_type: TypeLevel | None = None
+    by_rule: TypeLevel | None = None
+    macro: bool = False
+    worst: int | None = option(None, metavar="N", least=1, most=10_000)
+
+    def asked(self, args: Namespace) -> Study:
+        """Return the scoring of a dataset if the inputs are one.
+
+        Raises:
+            OptionError: options of one kind are given with inputs of the other.
+        """
+        return dataset_scoring(args) or self
+
+    def run(self, work: Work) -> Result:
+        """Score the systems.
+
+        Table `rows` has one record per metric and system: `score`, `precision` and `recall` if the
+        metric has them, their intervals over resampled sentences (`ci95`, `precision_ci95`,
+        `recall_ci95`) for at most 5,000 sentences, and on request `sentences`, `by_type` (counts,
+        precision, recall and F0.5 by error type), `by_rule` and `macro`. Table `worst` has the
+        sentences that cost most.
+
+        Raises:
+            OptionError: counts by error type or rule or macro averages are requested, but no
+                metric has them.
+        """
+        tables = work.scores()
+        asked = self._asked(work.corpus, tables)
+        how = _HOW if 1 < len(work.corpus) <= _MOST_RESAMPLED else _UNTESTED
+        rankings = [
+            rank_scores(scorer, table, how, tested=False)
+            for scorer, table in zip(work.scorers, tables, strict=True)
+        ]
+        rows = []
+        for one, table in zip(rankings, tables, strict=True):
+            systems = {system.name: system for system in one.systems}
+            for place, name in enumerate(table.systems):
+                row = one.row(systems[name])
+                if self.sentences:
+                    row["sentences"] = table.sentences[place].tolist()
+                if valid := table.statistics.details.get("valid", {}).get(name):
+                    row["valid"] = valid
+                # JSON has the requested figures in the records, people see them in further tables.
+                for key, parts in asked.items():
+                    own = (
+                        part for part in parts if (part.system, part.metric) == (name, one.metric)
+                    )
+                    if numbers := {part.name: part.numbers for part in own}:
+                        row["macro" if key == "over" else f"by_{key}"] = numbers
+                rows.append(row)
+        notes = tuple(dict.fromkeys(note for one in tables for note in one.statistics.notes))
+        columns = [Column(key) for key in ("system", "metric")]
+        columns.append(Column("score", interval="ci95"))
+        shares = [key for key in ("precision", "recall") if any(key in row for row in rows)]
+        columns += [Column(key, interval=f"{key}_ci95") for key in shares]
+        about = ["[low, high]: 95% bootstrap over sentences"] if how is _HOW else []
+        signatures = [one.signature for one in rankings]
+        main = Table(columns, rows, notes=[*about, *signatures, *notes], name="rows")
+        # Papers show the scores alone.
+        bare = replace(main, columns=[replace(column, interval="") for column in columns])
+        shown = [replace(main, instead={"latex": crossed(bare, *shares, "score")})]
+        if self.sentences:
+            shown.append(_sentence_table(tables))
+        shown += [part_table(key, parts) for key, parts in asked.items()]
+        shown += audit_tables(list(tables))
+        if self.worst:
+            worst = costly_sentences(tables, work.scorers, work.corpus, self.worst)
+            shown.append(costly_table([sentence.row() for sentence in worst]))
+        audits = {
+            str(table.signature): table.statistics.details["audit"]["members"]
+            for table in tables
+            if "audit" in table.statistics.details
+        }
+        return Systems(
+            tuple(shown),
+            {"audits": audits} if audits else {},
+            notes,
+            int(any(table.unanswered for table in tables)),
+            language=work.corpus.language.code,
+            title=f"Scores of {', '.join(work.corpus.names)}",
+            kicker="scores",
+            rankings=tuple(rankings),
+            work=work,
+            scored=tables,
+        )
+
+    def html(self, result: Result) -> str:
+        """Return scores as one page: who leads, intervals, error types, sentences that cost most.
+
+        The page has tests, error types and costly sentences whether or not they were asked for.
+        """
+        assert isinstance(result, Systems)
+        how = _UNTESTED
+        points = len(result.work.corpus)
+        if points > 1:
+            with suppress(OptionError):
+                check_resamples(_HOW.resamples, points)
+                how = _HOW
+        rankings = tuple(
+            rank_scores(scorer, table.settled(), how)
+            for scorer, table in zip(result.work.scorers, result.scored, strict=True)
+        )
+        level, worst = self.by_type or USUAL_LEVEL, self.worst or USUAL_WORST
+        return page_of(replace(result, rankings=rankings), level, worst)
+
+    def _asked(self, corpus: Corpus, tables: Sequence[ScoreTable]) -> dict[str, list[Part]]:
+        """Return the further figures that were asked for, of all metrics.
+
+        Raises:
+            OptionError: no metric has them.
+        """
+        asked: dict[str, list[Part]] = {}
+        if self.by_type:
+            level = self.by_type
+            asked["type"] = [part for table in tables for part in by_type(table, level)]
+        if self.by_rule:
+            tokens = sum(len(source.split()) for source in corpus.sources)
+            rules = self.by_rule
+            asked["rule"] = [part for table in tables for part in by_rule(table, rules, tokens)]
+        if self.macro:
+            level = self.by_type or USUAL_LEVEL
+            asked["over"] = [part for table in tables for part in macro(table, level)]
+        # Checked after scoring, since only the statistics show which metrics count types.
+        for key, parts in asked.items():
+            if not parts:
+                raise OptionError(_WITHOUT[key])
+        return asked
+
+
+_WITHOUT = {
+    "type": "--by-type: none of the metrics named counts error types; errant does",
+    "rule": "--by-rule: expected the matches of a grammar checker among the hypotheses, and a "
+    "metric that counts rules: errant",
+    "over": "--macro: none of the metrics named has precision and recall; errant does",
+}
+
+
+def _sentence_table(tables: Sequence[ScoreTable]) -> Table:
+    # A system may be called `line` or `metric`; its column then needs another name.
+    systems = tables[0].systems
+    keys = [f"system {name}" if name in ("line", "metric") else name for name in systems]
+    rows = [
+        {
+            "line": line,
+            "metric": table.signature.label,
+            **dict(zip(keys, scores, strict=True)),
+        }
+        for table in tables
+        for line, scores in enumerate(table.sentences.T.tolist(), 1)
+    ]
+    columns = [Column("line"), Column("metric"), *(Column(key, digits=4) for key in keys)]
+    return Table(columns, rows, "Sentence scores")
+
+
+score = function_of(Score)
