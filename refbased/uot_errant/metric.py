@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus

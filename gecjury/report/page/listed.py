@@ -176,16 +176,19 @@ def systems_html(page: SystemsPage) -> str:
         listed = [(short(name), listing(table)["tables"]) for name, table in groups.items()]
         return render("folded", title=page.title, groups=listed, lang_attribute=lang)
 
+    # Remarks and signatures have sections of their own.
+    elsewhere = {*page.notes, *page.signatures}
+    about = [note for note in page.main.notes if note not in elsewhere]
     content: dict[str, Markup | None] = {
         "summary": _systems_summary(page, short),
-        "scores": render("listing", **listing(replace(page.main, title="", notes=()))),
+        "scores": render("listing", **listing(replace(page.main, title="", notes=about))),
         "types": folded(page.types) if page.types else None,
         "sentences": _costly(page.sentences, short, lang) if page.sentences else None,
         "tables": render("listing", **listing(*page.tables)) if page.tables else None,
         "settings": render(
             "settings",
             facts=[],
-            notes=page.main.notes,
+            notes=[],
             signatures=signed_papers(page.signatures),
             citation="",
         ),

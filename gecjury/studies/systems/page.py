@@ -78,8 +78,9 @@ def page_of(result: Systems, level: TypeLevel = USUAL_LEVEL, worst: int = USUAL_
     sentences = result.sentences_on_page
     if sentences is None:
         sentences = judged_groups(result.work, scored, worst)
-        # These are shown in sections of their own.
-        others = [t for t in others if t.name != "worst" and t.title != "By error type"]
+    # These have sections of their own.
+    own = ("Sentences that cost most", "Sentences that moved most")
+    others = [t for t in others if not t.title.startswith(own) and t.title != "By error type"]
     sizes = {
         "system": len(corpus.names),
         "sentence": len(corpus),
