@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -39,7 +39,6 @@ from gecjury.core.errors import InputError, OptionError, known_name
 from gecjury.core.runtime import Runtime
 from gecjury.metaeval.chance import chance_scores, sentence_table
 from gecjury.metaeval.settings import HumanKind, Settings
-from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval, interval, sentence_counts
 from gecjury.stats.correlation import correlations
@@ -60,6 +59,9 @@ from gecjury.stats.soft_accuracy import (
     soft_signs,
 )
 from gecjury.stats.trueskill import sampled_opponents
+
+if TYPE_CHECKING:
+    from gecjury.scoring.scorer import Scorer
 
 HUMAN_KINDS: tuple[HumanKind, ...] = get_args(HumanKind)
 LEAST_SENTENCES = 2  # with fewer all draws are the same
