@@ -157,7 +157,9 @@ class Option:
             # With dashes, as on the command line.
             if text == str(choice).replace("_", "-"):
                 return choice
-        if types.NoneType in self.kinds and value in (None, "none"):
+        # An option of a command that takes text is left out instead: `none` may be a value there.
+        word = not self.label.startswith("--") or str not in self.kinds
+        if types.NoneType in self.kinds and (value is None or (word and value == "none")):
             return None
         for kind in self.kinds if not self.choices else ():
             try:

@@ -29,6 +29,9 @@ from tests.shell import (
 # --- valid input -----------------------------------------------------------------------------
 
 
+CI95 = ("ci95", "precision_ci95", "recall_ci95")
+
+
 def test_score(shell: Shell) -> None:
     green, gleu, official = shell.rows("score", "source.txt", "mine.txt", "-r", "ref.txt", *METRICS)
     assert green == {
@@ -36,6 +39,7 @@ def test_score(shell: Shell) -> None:
         "metric": "green",
         "family": "refbased",
         "signature": green["signature"],
+        **dict.fromkeys(CI95, [1.0, 1.0]),
         "score": 1.0,
         "precision": 1.0,
         "recall": 1.0,
@@ -61,6 +65,7 @@ def test_score_every_sentence(shell: Shell) -> None:
         "score",
         "precision",
         "recall",
+        *(f"{key}_{end}" for key in CI95 for end in ("low", "high")),
     ]
     assert sentences.splitlines()[1].split("\t") == ["line", "metric", "mine", "source"]
     assert len(sentences.splitlines()) == 2 + 2 * len(SOURCE)

@@ -144,7 +144,7 @@ def test_a_missing_package_of_a_model_is_reported_before_edits_are_extracted(
     ("command", "name", "remedy"),
     [
         ("score", "page.html", "for a page use --html"),
-        ("rank", "page.html", "this command writes no page"),
+        ("attack", "page.html", "this command writes no page"),
         ("rank", "ranks.json", "for .json use --format json > ranks.json"),
     ],
 )
