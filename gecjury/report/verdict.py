@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gecjury.core.arrays import FloatArray
 from gecjury.core.wording import listed, number, p_value
@@ -71,6 +71,16 @@ class Ranked:
         """The names whose figure is the best."""
         best = next(iter(self.values.values()))
         return [name for name, value in self.values.items() if abs(best - value) < self.same]
+
+    def renamed(self, names: Mapping[str, str]) -> Ranked:
+        """Return the same ranking with other names."""
+        return replace(
+            self,
+            values={names[name]: value for name, value in self.values.items()},
+            tests=replace(self.tests, names=[names[name] for name in self.tests.names]),
+            intervals={names[name]: ends for name, ends in self.intervals.items()},
+            paired={(names[one], names[two]): ends for (one, two), ends in self.paired.items()},
+        )
 
     def figure(self, name: str) -> str:
         """Return a figure in words, with its interval if there is one: `r 0.912`."""

@@ -21,6 +21,7 @@ from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.tables import audit_tables
+from gecjury.report.verdict import opening
 from gecjury.scoring.abilities import ReadsEdits
 from gecjury.scoring.by_edit import TypeLevel, whole_counts
 from gecjury.scoring.scorer import Scorer
@@ -55,7 +56,7 @@ from gecjury.studies.systems.diff.paired import (
     type_counts,
     type_differences,
 )
-from gecjury.studies.systems.page import Sentences, Systems, SystemsStudy, opening_of
+from gecjury.studies.systems.page import Sentences, Systems, SystemsStudy
 from gecjury.studies.systems.parts import three_counts
 from gecjury.studies.systems.ranking import Ranking, rank_scores, settings_of_tests
 
@@ -160,8 +161,10 @@ class Diff(SystemsStudy):
         # Judged only now, since a gate may name any metric and rate.
         verdict = judge_gate(gate, figures_of(figures, _metric_names(work))) if gate else None
         old, new = corpus.names
+        sides = {old: f"{old} (OLD)", new: f"{new} (NEW)"}
+        title = f"{sides[new]} − {sides[old]}"
         shown = [
-            self._differences(f"{new} (NEW) − {old} (OLD)", metrics, rates, tables, notes),
+            self._differences(title, metrics, rates, tables, notes),
             *self._type_tables(tables),
             *_edit_tables(edits, self.show),
             *(_moved_tables(moved, self.show) if moved else ()),
@@ -207,7 +210,7 @@ class Diff(SystemsStudy):
             said,
             corpus.language.code,
             f"{new} against {old}",
-            verdict=opening_of(rankings),
+            verdict=opening({one.metric: one.lead.renamed(sides) for one in rankings}),
             rankings=rankings,
             work=work,
             scored=tables,

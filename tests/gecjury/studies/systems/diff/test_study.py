@@ -205,8 +205,10 @@ def test_the_verdict_agrees_with_the_test_in_the_table() -> None:
         result = gecjury.diff(corpus.with_systems([old, new]), "green", Diff(resampling=how))
         row, (sentence,) = result.rows()[0], result.verdict
         best, gap = max(row["old"], row["new"]), abs(row["difference"])
+        first, second = ("OLD", "NEW") if old == "careful" else ("NEW", "OLD")
         assert sentence.startswith(
-            f"green: careful leads: {best:.4f}, {gap:.4f} ahead of fluent (paired 95%: "
+            f"green: careful ({first}) leads: {best:.4f}, {gap:.4f} ahead of fluent ({second}) "
+            "(paired 95%: "
         )
         low, high = sorted(abs(bound) for bound in row["ci95"])
         assert f"{low:.4f} to {high:.4f})" in sentence
