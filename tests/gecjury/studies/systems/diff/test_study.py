@@ -219,7 +219,7 @@ def test_the_verdict_agrees_with_the_test_in_the_table() -> None:
         assert (difference.value, difference.interval) == (row["difference"], tuple(row["ci95"]))
         assert figures[old, "score"].value == row["old"]
     (sentence,) = compared(new=SOURCE).verdict
-    assert "old and new share the lead" in sentence
+    assert "old (OLD) and new (NEW) share the lead" in sentence
 
 
 def test_both_corrections_of_a_sentence_are_adjacent() -> None:
