@@ -141,7 +141,7 @@ def _option_table(row: Mapping[str, Any], form: str) -> Table:
     first = shown[0]
     example = f"{row['name']}:{first['option']}={first['default'] or '...'}"
     notes = [f"use: -m {example}; separate several options by commas"]
-    last = [Column("meaning", "value: meaning", value="{expected}: {meaning}".format_map)]
+    last = [Column("meaning", value="{expected}: {meaning}".format_map, place="option")]
     if form == "tsv":
         last = [Column("expected"), Column("meaning")]
     return Table([Column("option"), Column("default"), *last], shown, title, notes)

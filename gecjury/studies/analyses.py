@@ -141,7 +141,7 @@ class Edits(Analysis):
             {"system": name, "edits": count, "per_sentence": means[name]}
             for name, count in counts.items()
         ]
-        columns = [Column("system"), Column("edits"), Column("per_sentence", "edits a sentence")]
+        columns = [Column("system"), Column("edits"), Column("per_sentence")]
         return self.result(
             work,
             [Table(columns, rows, "Edits a sentence", name="rows")],

@@ -207,7 +207,7 @@ def _tables(scores: DatasetScores) -> list[Table]:
         shown.append(Table([Column(key) for key in keys], missing, "Missing scores"))
     if results.kept is not None:
         about = f"{results.kept} of {results.read} rows are kept"
-        heads = [Column("condition"), Column("removed"), Column("failed", "not fulfilled")]
+        heads = [Column("condition"), Column("removed"), Column("failed")]
         shown.append(
             Table(heads, [vars(part) for part in results.conditions], "Kept rows", [about])
         )

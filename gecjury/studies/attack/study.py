@@ -105,7 +105,7 @@ class Attack(MadeUp[list[Damaged]]):
         )
         about = [*summaries, _MEANING, *notes, *(one.signature for one in scored)]
         described = [{"name": what.name, "summary": what.summary} for what in perturbations]
-        columns = [Column("name"), Column("summary", "what it does")]
+        columns = [Column("name"), Column("summary", place="attack")]
         return Result(
             (
                 Table(_COLUMNS, rows, title, about, "rows"),

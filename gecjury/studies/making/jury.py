@@ -190,25 +190,25 @@ def _tables(file: str, model: JuryModel) -> list[Table]:
     members = [
         Column("member"),
         Column("weight"),
-        Column("alone", "accuracy alone", 4),
-        Column("worth", "lost without it", 4),
-        Column("worth_error", "± s.e.", 4),
-        Column("scored", "pairs scored"),
+        Column("alone", place="jury"),
+        Column("worth", place="jury"),
+        Column("worth_error", place="jury"),
+        Column("scored", place="jury"),
     ]
     # The member with the largest absolute weight comes first.
     rows: list[dict[str, Any]] = sorted(
         record["members"], key=lambda row: abs(row["weight"]), reverse=True
     )
     sets = [Column(key) for key in ("benchmark", "pairs", "sources")]
-    sets += [Column("ties", "ties left out"), Column("excluded_sources", "excluded sources")]
-    sets += [Column("accuracy", digits=4), Column("from_others", "trained on others", 4)]
+    sets += [Column("ties", place="jury"), Column("excluded_sources", place="jury")]
+    sets += [Column("accuracy", digits=4), Column("from_others", place="jury")]
     # One row per benchmark: what was read of it, and how well its pairs are ordered.
     merged = [
         {**part, **figures}
         for part, figures in zip(record["benchmarks"], record["by_benchmark"], strict=True)
     ]
     strengths = [Column("strength", digits=0), Column("accuracy", digits=4)]
-    strengths += [Column("error", "± s.e.", 4)]
+    strengths += [Column("error", place="jury")]
     notes = [
         f"cross-validated accuracy {record['accuracy']:.4f} ± {record['error']:.4f} over "
         f"{record['pairs']} pairs of {record['sources']} sources ({record['folds']} folds by "

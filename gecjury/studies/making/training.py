@@ -193,7 +193,7 @@ class Training(Study):
             title = f"Held-out pairs of corrections of one source, by {worth.judged}"
             columns = [
                 Column("what"),
-                Column("accuracy", "in the right order", interval="interval"),
+                Column("accuracy", interval="interval", place="training"),
             ]
             tables.append(Table(columns, [vars(row) for row in worth.rows], title))
         tables[-1] = replace(tables[-1], notes=notes)

@@ -201,7 +201,9 @@ class Alarms(SystemsStudy):
                 rows.append({"system": system, "edit": texts})
         columns = [Column("system"), Column("edit"), Column("type"), Column("count")]
         table = Table(columns, records, "Most frequent edits", name="edits")
-        brief = replace(table, columns=[Column("system"), Column("edit", "edits")], rows=rows)
+        brief = replace(
+            table, columns=[Column("system"), Column("edit", place="alarms")], rows=rows
+        )
         return replace(table, instead={"brief": brief})
 
 

@@ -102,7 +102,7 @@ def costly_sentences(
 def costly_table(rows: Sequence[Record]) -> Table:
     """Return the table of the sentences that cost most."""
     columns = [Column(key) for key in ("system", "metric", "line", "score", "cost")]
-    columns.append(Column("marked", "correction"))
+    columns.append(Column("marked"))
     note = "cost: how much higher the corpus score is without the sentence; edits as [old→new]"
     if not rows:
         note = "no sentence lowers a corpus score"

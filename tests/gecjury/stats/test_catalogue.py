@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
+import gecjury
 from gecjury.metaeval.result import LEVELS
 from gecjury.stats.catalogue import CATALOGUE, statistic
 
@@ -24,3 +28,19 @@ def test_ranges_contain_chance() -> None:
         low, high = entry.range
         assert low < high
         assert entry.chance is None or low <= entry.chance <= high
+
+
+def test_no_heading_stands_elsewhere() -> None:
+    """Headings that are names from the data, such as that of a system, are no literals."""
+    families = ("judges", "refless", "refbased", "prompts")  # links to the families
+    for path in Path(gecjury.__file__).parent.rglob("*.py"):
+        if not {*path.parts} & {*families}:
+            for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Column":
+                    headings = [
+                        *call.args[1:2],
+                        *(k.value for k in call.keywords if k.arg == "heading"),
+                    ]
+                    assert not any(
+                        isinstance(one, ast.Constant) and one.value for one in headings
+                    ), f"{path}:{call.lineno}"

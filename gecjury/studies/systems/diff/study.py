@@ -371,7 +371,7 @@ def _edit_tables(edits: Sequence[Change] | None, show: int) -> Iterator[Table]:
     columns = [Column(key) for key in ("edits", "count", *judged)]
     note = "came: only NEW makes it; went: only OLD did"
     if judged:
-        columns.append(Column("share", "right of all"))
+        columns.append(Column("share"))
         note += "; right: some reference has it, at the same place"
     yield Table(columns, totals(edits), "Edits that came and went", [note])
     if rows := most_frequent(edits, show):
@@ -404,8 +404,8 @@ def _moved_tables(moved: Sequence[MovedSentence], show: int) -> Iterator[Table]:
         rows.append({**about, "side": "OLD", "score": one.old, "marked": one.old_marked})
         below = {"side": "NEW", "score": one.new, "marked": one.new_marked}
         rows.append({**dict.fromkeys(about, ""), **below})
-    columns = [Column("line"), Column("effect"), Column("side", " ")]
-    columns += [Column("score"), Column("marked", "correction")]
+    columns = [Column("line"), Column("effect"), Column("side")]
+    columns += [Column("score"), Column("marked")]
     note = "effect: how much of NEW − OLD disappears without the sentence; edits as [old→new]"
     yield Table(columns, rows, f"Sentences that moved most: {first}", [note])
 
