@@ -39,7 +39,7 @@ def test_score(shell: Shell) -> None:
         "metric": "green",
         "family": "refbased",
         "signature": green["signature"],
-        **dict.fromkeys(CI95, [1.0, 1.0]),
+        **{key: [1.0, 1.0] for key in CI95},
         "score": 1.0,
         "precision": 1.0,
         "recall": 1.0,
