@@ -20,8 +20,8 @@ from gecjury.cli.parsers import CommandParser, add_actions
 from gecjury.cli.streams import hold_streams, print_data, reader_has_gone, set_aside, tell
 from gecjury.core.errors import GecjuryError, family_of, install_hint
 from gecjury.core.runtime import __version__
+from gecjury.studies import ACTIONS, STUDIES
 from gecjury.studies import GROUPS as STUDY_GROUPS
-from gecjury.studies import STUDIES
 
 __all__ = ["COMMANDS", "GROUPS", "command_parser", "main"]
 
@@ -267,7 +267,7 @@ def _declare(parser: CommandParser) -> None:
     if parser.path in STUDIES:
         studies.declare(parser)
         return
-    if actions := studies.actions_of(parser.path):
+    if actions := ACTIONS.get(parser.path):
         kinds = {name: (line, studies.declare) for name, line in actions.items()}
         add_actions(parser, kinds, metavar="KIND")
         return

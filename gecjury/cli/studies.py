@@ -13,7 +13,7 @@ from gecjury.cli.options import refuse_useless, settings_of
 from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import print_data, reader_has_gone, set_aside, tell
 from gecjury.core.errors import OptionError
-from gecjury.studies import STUDIES, study_of
+from gecjury.studies import study_of
 
 if TYPE_CHECKING:
     from gecjury.report.result import Result
@@ -21,18 +21,6 @@ if TYPE_CHECKING:
 
 _FORMATS = {".json": "json", ".tsv": "tsv", ".md": "markdown", ".tex": "latex"}
 """The usual format of results by file suffix."""
-
-
-def actions_of(command: str) -> dict[str, str]:
-    """Return the actions of a command that are studies, with one line of help each."""
-    paths = [path for path in STUDIES if path.startswith(f"{command} ")]
-    return {path.partition(" ")[2]: _summary(study_of(path)) for path in paths}
-
-
-def _summary(study: type[Study]) -> str:
-    """Return the first line of a study's help, without capital and full stop, for its action."""
-    line = (study.__doc__ or "").partition("\n")[0].rstrip(".")
-    return line[0].lower() + line[1:] if line[1:2].islower() else line
 
 
 def declare(parser: CommandParser) -> None:

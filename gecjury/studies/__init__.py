@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gecjury.studies.study import Study
 
-__all__ = ["GROUPS", "STUDIES", "study_of"]
+__all__ = ["ACTIONS", "GROUPS", "STUDIES", "study_of"]
 
-_TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, str]]]] = {
+_TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, tuple[str, str]]]]] = {
     "score": {
         "score": ("score hypotheses with any metrics", "systems.score:Score"),
         "rank": ("rank systems by their scores", "systems.rank:Rank"),
@@ -53,11 +53,14 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, str]]]] = {
         "analyse": (
             "norms, maps and curves of any corpus, as table and figure",
             {
-                "norms": "analyses:Norms",
-                "map": "analyses:Map",
-                "edits": "analyses:Edits",
-                "scatter": "analyses:Scatter",
-                "lambda": "analyses:Lambda",
+                "norms": ("mean norm of edit vectors by error type", "analyses:Norms"),
+                "map": ("edit vectors in the plane, coloured by error type", "analyses:Map"),
+                "edits": ("edits per sentence, by system", "analyses:Edits"),
+                "scatter": ("human scores against a metric's, by system", "analyses:Scatter"),
+                "lambda": (
+                    "UOT-ERRANT's λ tried in steps, without encoding again",
+                    "analyses:Lambda",
+                ),
             },
         ),
         "demo": ("the main job on the embedded sample: no data, no network", "compare:Demo"),
@@ -66,11 +69,26 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, str]]]] = {
         "train": (
             "train reference-free metrics on your own ratings or parallel text",
             {
-                "some": "making.some:Some",
-                "impara": "making.impara:Impara",
-                "detector": "making.detector:Detector",
-                "judge": "making.judge:Judge",
-                "jury": "making.jury:Jury",
+                "some": (
+                    "regressors of grammaticality, fluency and meaning, or of quality, on rated "
+                    "sentences",
+                    "making.some:Some",
+                ),
+                "impara": ("a ranker on parallel text", "making.impara:Impara"),
+                "detector": (
+                    "an encoder that detects wrong tokens, as a start for SOME and IMPARA",
+                    "making.detector:Detector",
+                ),
+                "judge": (
+                    "a language model as judge of corrections, on ratings, rankings or stored "
+                    "replies",
+                    "making.judge:Judge",
+                ),
+                "jury": (
+                    "any metrics combined by a model of human preferences (see "
+                    "docs/guides/jury.md)",
+                    "making.jury:Jury",
+                ),
             },
         ),
         "tune": (
@@ -85,7 +103,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, str]]]] = {
         ),
     },
 }
-"""Commands in the groups of `gecjury --help`: a line of help, and the class; or the class of each
+"""Commands in the groups of `gecjury --help`: a line of help, and the class; or the same of each
 action."""
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
@@ -98,9 +116,18 @@ STUDIES: Mapping[str, str] = {
     f"{name} {action}".strip(): where
     for commands in _TABLE.values()
     for name, (_, classes) in commands.items()
-    for action, where in ({"": classes} if isinstance(classes, str) else classes).items()
+    for action, (_, where) in ({"": ("", classes)} if isinstance(classes, str) else classes).items()
 }
 """`module:Class` of every study below this package, by command, or by command and action."""
+
+
+ACTIONS: Mapping[str, Mapping[str, str]] = {
+    name: {action: line for action, (line, _) in classes.items()}
+    for commands in _TABLE.values()
+    for name, (_, classes) in commands.items()
+    if not isinstance(classes, str)
+}
+"""The lines of help of the actions, by command."""
 
 
 def study_of(command: str) -> type[Study]:

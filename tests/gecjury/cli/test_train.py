@@ -113,7 +113,7 @@ def test_kernel_and_fine_tuning_in_one_run_with_their_curves(
     ]  # fmt: skip
     out, _ = shell.ended(*argv)
     rows = [line.split() for line in out.splitlines()]
-    assert ["what", "part", "aspect", "pearson", "spearman", "rmse", "rows"] in rows
+    assert ["what", "part", "aspect", "r", "ρ", "rmse", "rows"] in rows
     assert sum(row[:3] == ["kernel", "alone", "test"] for row in rows) == 3
     assert figure.exists()
     # Models finished by an earlier run are drawn as well.
