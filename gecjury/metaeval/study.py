@@ -139,7 +139,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Study:
-    """What is compared: metrics with the human judgments of a benchmark, under some settings.
+    """A comparison to be made: metrics, the human judgments of a benchmark, and settings.
 
     `gecjury.metaeval.comparison.checked` makes one from what a user asked for.
 

@@ -62,7 +62,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a comparison says. Everything is computed once, whatever is printed of it.
+    """The answer that a comparison gives, in words. Everything is computed once and when needed.
 
     Metrics are called by their shortest distinct names.
     """
@@ -71,7 +71,7 @@ class Answer:
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        """What is shown for names that are long or that would change the direction of the text."""
+        """Replacements of names that are long or that would change the direction of the text."""
         about = self.comparison.benchmark
         names = (*about.corpus.names, about.name, about.references, about.systems, about.citation)
         shown = {str(name): str(name) for name in names}

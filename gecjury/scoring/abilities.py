@@ -1,4 +1,4 @@
-"""What some metrics can do besides scoring, each for the commands that ask for it.
+"""Abilities of some metrics besides scoring, each for the commands that ask for it.
 
 A metric has an ability if it has its methods: `isinstance(metric, CreditsEdits)`. A subclass gives
 an ability of its base up by setting the method to None: `credit = None`.

@@ -1,4 +1,4 @@
-"""What a study works on: the arguments that name it, and how they are read.
+"""Inputs of studies: the arguments that name them, and how they are read.
 
 The inputs of a study are an object. Its `declare` adds the arguments to a command's parser, and its
 `read` returns the data that the parsed arguments name.
@@ -141,7 +141,7 @@ class Parser(Protocol):
 
 
 class Inputs(ABC):
-    """What a study works on.
+    """The inputs of a study.
 
     Attributes:
         needs: shared options that they read, in addition to those of the study.

@@ -1,4 +1,4 @@
-"""What the trainings of models have in common: data, recipe, figure, result and time."""
+"""Common parts of the trainings of models: data, recipe, figure, result and time."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _ABOUT = {
 
 @dataclass(frozen=True)
 class Effort:
-    """What a training reads, by which its time is estimated.
+    """The amount of text that a training reads, by which its time is estimated.
 
     Attributes:
         parts: one record per part of the data: its name, and its number of rows or pairs.

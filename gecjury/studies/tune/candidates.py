@@ -170,7 +170,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What choosing the best candidate is worth.
+    """The worth of choosing the best candidate.
 
     Attributes:
         candidates: their number.

@@ -152,7 +152,7 @@ what to tune:
     def run(self, work: Work) -> Result:
         """Find the value and try it on other benchmarks.
 
-        Table `found` has one record per measure: the value, and the measure with it and with the
+        Table `optima` has one record per measure: the value, and the measure with it and with the
         default. `elsewhere` has the same for each other benchmark. With candidates (`prompt`),
         `candidates` has one record for each, `held_out` what choosing among them was worth, and
         `elsewhere` the chosen one and the metric as named.
@@ -203,16 +203,16 @@ what to tune:
         study = how._judged(benchmark)
         draws = fold_draws(len(benchmark.corpus), folds, self.seed)
         judged = Judged(study, benchmark.view, draws)
-        found = optima_of(grid, trial_of(grid, judged, work.runtime))
+        optima = optima_of(grid, trial_of(grid, judged, work.runtime))
         rows = [
             {**row, "spread": one.spread, "optima": one.optima} if grid.single else row
-            for one, row in zip(found, _tried(grid, found, study, work.runtime), strict=True)
+            for one, row in zip(optima, _tried(grid, optima, study, work.runtime), strict=True)
         ]
         elsewhere = []
         for other in others:
             grid.base.check(other.corpus)
             place = {"benchmark": other.name, "human": other.view}
-            tried = _tried(grid, found, how._judged(other), work.runtime)
+            tried = _tried(grid, optima, how._judged(other), work.runtime)
             elsewhere += [{**place, **row} for row in tried]
         default = grid.record(grid.default)
         columns = [Column("measure"), *(Column(key, digits=2) for key in default)]
@@ -241,7 +241,7 @@ what to tune:
             "folds": folds,
         }
         title = f"{masked(what)} on {work.name or benchmark.name}"
-        main = Table([*columns, *spread_column, *compared], rows, title, notes, "found")
+        main = Table([*columns, *spread_column, *compared], rows, title, notes, "optima")
         return Result((main, Table(there, elsewhere)), facts)
 
     def _candidates(self, what: str) -> list[Scorer]:
@@ -312,13 +312,13 @@ what to tune:
 
 
 def _tried(
-    grid: Grid, found: Sequence[Optimum], study: metaeval.Study, runtime: Runtime
+    grid: Grid, optima: Sequence[Optimum], study: metaeval.Study, runtime: Runtime
 ) -> list[dict[str, Any]]:
-    """Return records of the values found, with their figures and those of the default."""
-    scorers = [grid.base, *(one.scorer for one in found)]
+    """Return records of the values optima, with their figures and those of the default."""
+    scorers = [grid.base, *(one.scorer for one in optima)]
     usual, *figures = measured(scorers, Judged(study, study.benchmark.view), runtime)[:, 0]
     rows = []
-    for one, row in zip(found, figures, strict=True):
+    for one, row in zip(optima, figures, strict=True):
         number = MEASURES.index(one.measure)
         compared = {"figure": float(row[number]), "default": float(usual[number])}
         rows.append({"measure": one.measure, **one.values, **compared})

@@ -298,7 +298,7 @@ def optima_of(grid: Grid, trial: FloatArray) -> list[Optimum]:
     Raises:
         OptionError: a correlation is not defined for any value.
     """
-    found = []
+    optima = []
     for measure, curve in zip(MEASURES, trial[:, 0].T, strict=True):
         # A benchmark with ratings only has no judged pairs, hence no accuracy.
         if measure == "accuracy" and np.isnan(curve).all():
@@ -309,8 +309,8 @@ def optima_of(grid: Grid, trial: FloatArray) -> list[Optimum]:
         single = best[:, 0] if grid.single else best[:0, 0]
         spread = float(np.std(single, ddof=1)) if len(single) > 1 else float("nan")
         values, scorer = grid.record(point), grid.scorer(point)
-        found.append(Optimum(measure, values, scorer, spread, single.tolist()))
-    return found
+        optima.append(Optimum(measure, values, scorer, spread, single.tolist()))
+    return optima
 
 
 def best_points(grid: Grid, trial: FloatArray, measure: str) -> FloatArray:
