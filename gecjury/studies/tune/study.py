@@ -152,7 +152,7 @@ what to tune:
     def run(self, work: Work) -> Result:
         """Find the value and try it on other benchmarks.
 
-        Table `optima` has one record per measure: the value, and the measure with it and with the
+        Table `found` has one record per measure: the value, and the measure with it and with the
         default. `elsewhere` has the same for each other benchmark. With candidates (`prompt`),
         `candidates` has one record for each, `held_out` what choosing among them was worth, and
         `elsewhere` the chosen one and the metric as named.
@@ -241,7 +241,7 @@ what to tune:
             "folds": folds,
         }
         title = f"{masked(what)} on {work.name or benchmark.name}"
-        main = Table([*columns, *spread_column, *compared], rows, title, notes, "optima")
+        main = Table([*columns, *spread_column, *compared], rows, title, notes, "found")
         return Result((main, Table(there, elsewhere)), facts)
 
     def _candidates(self, what: str) -> list[Scorer]:
@@ -314,7 +314,7 @@ what to tune:
 def _tried(
     grid: Grid, optima: Sequence[Optimum], study: metaeval.Study, runtime: Runtime
 ) -> list[dict[str, Any]]:
-    """Return records of the values optima, with their figures and those of the default."""
+    """Return records of the values found, with their figures and those of the default."""
     scorers = [grid.base, *(one.scorer for one in optima)]
     usual, *figures = measured(scorers, Judged(study, study.benchmark.view), runtime)[:, 0]
     rows = []
