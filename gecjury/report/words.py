@@ -37,9 +37,8 @@ PROPER = {
     "perm-both": "PERM-BOTH",
     "perm-systems": "PERM-SYS",
     "paired-permutation": "paired permutation",
-    "holm": "Holm",
 }
-"""Names of tests and corrections for running text."""
+"""Names of tests for running text."""
 EXTENTS = {
     "perm-systems": "to other systems as well",
     "perm-both": "to other sentences by these systems",
