@@ -30,6 +30,8 @@ from tests.judges.tinymodel import make_tiny_model
 
 pytestmark = [pytest.mark.vllm, pytest.mark.filterwarnings("default")]
 
+os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
+
 CORPUS = Corpus(("She go .",), {"a": Version(("She goes .",)), "b": Version(("She go .",))})
 COMPACT = json.dumps({"backend": "xgrammar", "disable_any_whitespace": True})
 
