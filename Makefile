@@ -49,7 +49,7 @@ $(VENV)-vllm/.ready: pyproject.toml
 	$(VENV)-vllm/bin/python -m pip --disable-pip-version-check uninstall --quiet --yes \
 		torchvision torchaudio torchcodec
 	$(VENV)-vllm/bin/python -m pip --disable-pip-version-check install --quiet \
-		-e '.[judges]' pytest hypothesis
+		-e '.[judges]' pytest hypothesis accelerate
 	touch $@
 
 # With the environment at hand: torch for GPUs, transformers and pytest are enough.

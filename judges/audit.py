@@ -340,9 +340,10 @@ def _settings_notes(audit: Mapping[str, Any]) -> Iterator[str]:
             "tokens on reasoning)"
         )
     if parts:
+        remedy = "; vLLM and llama.cpp enforce schemas" if schema and who != "vLLM" else ""
         yield (
-            f"{name}: {who} {'; '.join(parts)}. Questions are asked without settings that are "
-            "refused or seen to be ignored, and replies are read as they are"
+            f"{name}: {who} {'; '.join(parts)}. Such settings are not sent again (a schema is with "
+            f"structured=schema), and replies are read as they are{remedy}"
         )
     if reasoning and reasoning["ran_out"]:
         yield (

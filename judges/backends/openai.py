@@ -451,6 +451,9 @@ class OpenAIBackend(ServerBackend):
         if status in (408, 409, 425) or status >= 500:
             wait = retry_after(error.response.headers)
             reason = f"status {status}: {text}" if body_said else f"status {status}"
+            if status == 500 and not body_said:
+                # transformers serve answers so if it cannot load a model.
+                reason += f" without a reason; see its log and check model={self.model.name}"
             raise _Transient(reason, wait, limited=status == 503) from None
         if status == 400 and "chat template" in lowered:
             raise InputError(no_template(self.model.name)) from None

@@ -116,6 +116,14 @@ class Form:
             OptionError: the backend returned no probabilities.
         """
         plain = self.read_plain(reply)
+        # A finished text shows that probabilities were ignored, even if it cannot be read.
+        finished = reply.text.strip() and reply.finish in ("stop", "length")
+        returned = any(top for _, top in reply.logprobs or ())
+        if not returned and (finished or not isinstance(plain, Failure)):
+            raise OptionError(
+                "scoring=expected needs token probabilities, and the backend returned none; use "
+                "another model or server (vLLM and llama.cpp return them), or scoring=argmax"
+            )
         if isinstance(plain, Failure):
             return plain
         means = [_at(reply, key, values, self.reasoned) for key, values in self.places]
@@ -165,12 +173,7 @@ def _at(reply: Reply, key: str, values: Mapping[str, float], reasoned: bool) -> 
         values: the numbers that the tokens mean.
         reasoned: the answer has a reason; values inside it and after the answer are ignored.
     """
-    if not reply.logprobs or not any(top for _, top in reply.logprobs):
-        raise OptionError(
-            "scoring=expected needs token probabilities, and the backend returned none; "
-            "use another model or server, or scoring=argmax"
-        )
-    text = "".join(token for token, _ in reply.logprobs)
+    text = "".join(token for token, _ in reply.logprobs or ())
     # Blanks replace reasoning and reason, so that all other positions stay the same.
     answer = answer_text(text, reasoned=reasoned)
     text = text if isinstance(answer, Failure) else answer
@@ -181,7 +184,7 @@ def _at(reply: Reply, key: str, values: Mapping[str, float], reasoned: bool) -> 
         return None
     # Find the token that contains the first character of the value; it may begin before that.
     start = 0
-    for token, top in reply.logprobs:
+    for token, top in reply.logprobs or ():
         # Only alternatives with the same text before the value are compared.
         if place < start + len(token):
             return _mean(top, token[: place - start], values)

@@ -172,6 +172,10 @@ def test_where_nothing_can_be_asked(bench: Bench, monkeypatch: pytest.MonkeyPatc
     bench.server.url = "http://127.0.0.1:9/v1"
     with pytest.raises(InputError, match=r"http://127.0.0.1:9/v1 gives no answer: no connection"):
         bench.score()
+    plain = {"content-type": "text/plain; charset=utf-8"}
+    bench.start(lambda n, body: Said(500, raw=b"Internal Server Error", headers=plain))
+    with pytest.raises(InputError, match="500 without a reason; see its log and check model=tiny"):
+        bench.score()
     with pytest.raises(OptionError, match="a dry run asks nothing"):
         bench.judge(bench.server).score_corpus(bench.corpus, Runtime(dry_run=True))
     monkeypatch.setenv("HTTP_PROXY", "nonsense://x:y@[")
@@ -437,6 +441,8 @@ def test_a_refused_effort_is_left_out(bench: Bench) -> None:
             ["returns no token probabilities", "--logits_all true"],
         ),
         (None, ["needs token probabilities"]),
+        # Like transformers serve, which ignores probabilities and the schema.
+        (lambda n, body: completion(body, "Both are fine."), ["needs token probabilities"]),
     ],
 )
 def test_missing_probabilities_are_reported_before_more_is_spent(
