@@ -23,9 +23,10 @@ _ERROR_RATE = 0.06
 
 @dataclass(frozen=True)
 class Versions:
-    """Versions of a source that one correction leads to, each different from the others.
+    """A source and its versions by one correction, each different from the others.
 
     Attributes:
+        texts: the source and its versions.
         points: by version, the correction's edits that are applied minus the errors that are added:
             more is better.
     """

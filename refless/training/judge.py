@@ -78,7 +78,7 @@ class JudgeJob(TrainingJob):
         lessons: questions about the data.
         ranking: questions about partly corrected sentences, whose order is learnt in a first step;
             their rows do not count.
-        texts: the sentences of the first step.
+        texts: the sentences of the first step, sources included.
         answers: the answers, each with its value.
         metric: the judge to score with, written as `-m` accepts it.
         prompt: id of the prompt that is taught.

@@ -104,7 +104,7 @@ examples:
         ]
         held = data.take([*split.dev, *split.test])
         versions = self._partly_corrected(material, held, language) if self.partial else []
-        texts = [text for version in versions for text in (version.source, *version.texts)]
+        texts = [text for version in versions for text in version.texts]
         return JudgeJob(
             recipe=self.recipe_as(JudgeRecipe, language.code),
             data=data,
