@@ -54,6 +54,8 @@ def measured_pace(
     sample = texts[:: max(1, len(texts) // (_BATCHES * size))][: _BATCHES * size]
     rows = tokenise(tokenizer, sample, None, settings.max_length)
     batches = [padded(tokenizer, rows[start : start + size]) for start in range(0, len(rows), size)]
+    # A judge's loss reads only the word pieces of its answer.
+    kept = {"logits_to_keep": 8} if kind == "next-word" else {}
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     optimiser = torch.optim.AdamW(trained, lr=0.0)
 
@@ -64,7 +66,7 @@ def measured_pace(
             torch.set_grad_enabled(learn),
             torch.autocast(device.type, torch.bfloat16, enabled=settings.bf16),
         ):
-            loss = model(**inputs).logits.float().square().mean()
+            loss = model(**inputs, **kept).logits.float().square().mean()
         if learn:
             loss.backward()
             optimiser.step()

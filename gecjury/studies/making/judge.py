@@ -26,6 +26,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
     "small": {
         "partial": ["jfleg", "gmeg-dev"],
         "epochs": 3,
+        "accumulation": 3,
         "bf16": True,
         "freeze_layers": 0,
     },
@@ -52,7 +53,7 @@ examples:
   gecjury train judge tmu-gfm --model SmolLM2-135M-Instruct -o my-judge --recipe small
   gecjury train judge ratings.tsv --scale 0:100 --column quality=mean --model DIR -o my-judge
   gecjury train judge replies.jsonl --model DIR -o my-judge
-{recipes_text(PRESETS)}"""
+{recipes_text(PRESETS, small="for models like SmolLM2, on two cores")}"""
     partial: tuple[str, ...] = option((), metavar="FILE", several=True, empty=True)
     recipe: Literal["small"] | None = None
 

@@ -242,10 +242,12 @@ def test_rows_of_one_source_stay_together() -> None:
     assert [len({groups[row] for row in order[at : at + 3]}) for at in (0, 3, 6)] == [1, 1, 1]
 
 
-def test_a_trained_judge_distinguishes_good_from_bad(tmp_path: Path) -> None:
+@pytest.mark.parametrize("bf16", [False, True])
+def test_a_trained_judge_distinguishes_good_from_bad(tmp_path: Path, bf16: bool) -> None:
     tiny = make_tiny_model(tmp_path / "tiny", context=512)
     folder = tmp_path / "judge"
-    report = train_judge(job(tiny, folder))
+    settings = replace(job(tiny, folder).recipe.settings, bf16=bf16)
+    report = train_judge(job(tiny, folder, settings=settings))
     assert report.figures["test"][QUALITY]["spearman"] > 0.9
     assert abs(report.untaught["test"][QUALITY]["spearman"]) < 0.9
     taught = taught_judge(str(folder))
@@ -257,9 +259,9 @@ def test_a_trained_judge_distinguishes_good_from_bad(tmp_path: Path) -> None:
 
     assert AutoModelForCausalLM.from_pretrained(folder).dtype == torch.bfloat16
     # The same command finds the judge finished.
-    assert train_judge(job(tiny, folder)) == report
+    assert train_judge(job(tiny, folder, settings=settings)) == report
     with pytest.raises(OptionError, match="another folder"):
-        train_judge(job(tiny, folder, within=2.0))
+        train_judge(job(tiny, folder, settings=settings, within=2.0))
 
 
 def test_answers_with_a_common_prefix_are_refused(tiny: Path) -> None:
