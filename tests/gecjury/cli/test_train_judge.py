@@ -120,6 +120,11 @@ def test_a_dry_run_counts_partly_corrected_sentences(
             "--within would do nothing",
         ),
         ("source\toutput\tquality", ["--scale", "0:50"], "line 2, column quality: '90'"),
+        (
+            "source\toutput\tquality",
+            ["--scale", "50:100"],
+            "50 of 100 ratings are outside this scale; the ratings go from 40 to 90",
+        ),
         ("source\toutput\tquality", ["--partial", "no-set"], "parallel text 'no-set': neither a"),
     ],
 )
