@@ -30,6 +30,7 @@ from gecjury.models.networks import (
 from gecjury.models.origin import JUDGE_FORMAT
 from gecjury.refless.data.annotations import QUALITY, Annotations
 from gecjury.refless.nets.regressor import save_model
+from gecjury.refless.nets.trainable import choose_attention
 from gecjury.refless.training.detection import refuse_few
 from gecjury.refless.training.evaluation import aspect_figures
 from gecjury.refless.training.job import TrainingJob
@@ -45,9 +46,6 @@ from gecjury.refless.training.trainer import (
     wait_for_all,
 )
 from gecjury.refless.training.worth import Worth, worth_of_ratings, worth_table
-
-_SHORT = 256
-"""Longest question, in word pieces, whose attention weights are kept in memory for all layers."""
 
 
 @dataclass(frozen=True)
@@ -159,10 +157,8 @@ def train_judge(job: JudgeJob) -> JudgeReport:
         refuse_few(len(questions), f"questions for {name}")
     if job.ranking:
         refuse_few(len(ordered), "questions about partly corrected sentences")
-    lengths = [len(e["input_ids"]) for e in (*ordered, *parts["train"])]
-    if settings.bf16 and model.device.type == "cpu" and max(lengths) <= _SHORT:
-        # The backward pass of torch's fused attention takes a fifth of a step in bfloat16 on CPUs.
-        model.set_attn_implementation("eager")
+    longest = max(len(example["input_ids"]) for example in (*ordered, *parts["train"]))
+    choose_attention(model, longest, settings.bf16)
 
     def scores(model: Any, part: str) -> FloatArray:
         return _row_scores(model, tokenizer, parts[part], answers, job)
