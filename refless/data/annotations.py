@@ -284,6 +284,7 @@ def _collect(
     kept: list[tuple[str, str, list[float], str]] = []
     others = elsewhere = 0
     wanted = columns.names
+    outside = _outside(rows, columns, scale)
     for row in rows:
         # In JSON lines and data sets, each row has its own columns.
         lacking = [column for column in wanted if column not in row.cells]
@@ -299,7 +300,8 @@ def _collect(
         output = _text(row, columns.output, language)
         source = _text(row, columns.source, language) if columns.source else ""
         means = [
-            _mean_rating(_row_ratings(row, cells, scale)) for cells in columns.aspects.values()
+            _mean_rating(_row_ratings(row, cells, scale, outside))
+            for cells in columns.aspects.values()
         ]
         if any(math.isnan(mean) for mean in means):
             others += 1
@@ -350,8 +352,27 @@ def _text(row: Row, column: str, language: Language) -> str:
     return folded(" ".join(value.strip().splitlines()), language.fold)
 
 
-def _row_ratings(row: Row, columns: Sequence[str], scale: Scale) -> list[float]:
-    """Return all ratings in the columns; NaN for "other"."""
+def _outside(rows: Sequence[Row], columns: ColumnMap, scale: Scale) -> str:
+    """Return how many ratings are outside the scale, and their range; empty for none."""
+    names = [name for cells in columns.aspects.values() for name in cells]
+    values = [v for row in rows for name in names for v in _numbers(row.cells.get(name))]
+    beyond = [
+        v for v in values if not scale.low <= v <= scale.high and (v or not scale.zero_is_other)
+    ]
+    if not beyond:
+        return ""
+    return (
+        f" ({len(beyond)} of {len(values)} ratings are outside this scale; the ratings go from "
+        f"{min(values):g} to {max(values):g})"
+    )
+
+
+def _row_ratings(row: Row, columns: Sequence[str], scale: Scale, outside: str) -> list[float]:
+    """Return all ratings in the columns; NaN for "other".
+
+    Args:
+        outside: see `_outside`.
+    """
     values: list[float] = []
     for column in columns:
         # If the scale starts above 0, 0 means "other".
@@ -364,7 +385,8 @@ def _row_ratings(row: Row, columns: Sequence[str], scale: Scale) -> list[float]:
                 column,
                 f"a rating from {scale.low:g} to {scale.high:g}"
                 + (" (or 0 for other)" if scale.zero_is_other else "")
-                + " or several (3,4,3); correct it, or give the scale with --scale LOW:HIGH",
+                + " or several (3,4,3); correct it, or give the scale with --scale LOW:HIGH"
+                + outside,
             )
         values += ratings
     return values

@@ -30,6 +30,7 @@ from gecjury.models.networks import (
 from gecjury.models.origin import JUDGE_FORMAT
 from gecjury.refless.data.annotations import QUALITY, Annotations
 from gecjury.refless.nets.regressor import save_model
+from gecjury.refless.nets.trainable import choose_attention
 from gecjury.refless.training.detection import refuse_few
 from gecjury.refless.training.evaluation import aspect_figures
 from gecjury.refless.training.job import TrainingJob
@@ -54,12 +55,17 @@ class Lesson:
     Attributes:
         messages: the conversation up to the answer.
         rows: rows of the data with the corrections that the question shows.
-        shares: target probability of each answer, in the order of `JudgeJob.answers`; sums to 1.
+        shares: target probability of each answer, in the order of `JudgeJob.answers`; sums to 1, or
+            all 0 if nobody rated the correction.
+        group: number of the group of lessons whose scores are compared.
+        points: a higher number means that the correction is better than others of its group.
     """
 
     messages: tuple[Mapping[str, str], ...]
     rows: tuple[int, ...]
     shares: tuple[float, ...]
+    group: int
+    points: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +77,9 @@ class JudgeJob(TrainingJob):
         data: corrections with one rating each, `quality`, from 1 to 5.
         split: its parts.
         lessons: questions about the data.
+        ranking: questions about partly corrected sentences, whose order is learnt in a first step;
+            their rows do not count.
+        texts: the sentences of the first step, sources included.
         answers: the answers, each with its value.
         metric: the judge to score with, written as `-m` accepts it.
         prompt: id of the prompt that is taught.
@@ -83,6 +92,8 @@ class JudgeJob(TrainingJob):
     answers: Mapping[str, float]
     metric: str
     prompt: str
+    ranking: Sequence[Lesson] = ()
+    texts: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -114,7 +125,8 @@ def train_judge(job: JudgeJob) -> JudgeReport:
     """
     recipe, settings = job.recipe, job.recipe.settings
     rows = (",".join(map(str, part)) for part in (job.split.train, job.split.dev))
-    asked = (json.dumps(lesson.messages) for lesson in job.lessons)
+    lessons = (*job.ranking, *job.lessons)
+    asked = (json.dumps([lesson.messages, lesson.points]) for lesson in lessons)
     run = job.run(job.data.print, json.dumps(dict(job.answers)), *rows, *asked)
     if (earlier := job.finished(run, JudgeReport)) is not None:
         return earlier
@@ -129,9 +141,11 @@ def train_judge(job: JudgeJob) -> JudgeReport:
     model.to(pick_device(job.runtime.device))
     answers, pieces = answer_pieces(tokenizer, job.answers, recipe.encoder)
     # Answers about pairs are already differences.
-    within = recipe.within if recipe.protocol == "pointwise" else 0.0
-    answers = replace(answers, within=within)
-    examples, left_out = _examples(job, tokenizer, pieces)
+    compared = float(recipe.protocol == "pointwise")
+    answers = replace(answers, within=compared * recipe.within)
+    examples = _examples(job, job.lessons, tokenizer, pieces)
+    ordered = [e for e in _examples(job, job.ranking, tokenizer, pieces) if e is not None]
+    left_out = examples.count(None) + len(job.ranking) - len(ordered)
     if left_out:
         watch.told(f"{left_out} questions are longer than --max-length and were left out")
     part_of = {row: name for name, rows in vars(job.split).items() for row in rows.tolist()}
@@ -141,6 +155,10 @@ def train_judge(job: JudgeJob) -> JudgeReport:
             parts[part_of[lesson.rows[0]]].append(example)
     for name, questions in parts.items():
         refuse_few(len(questions), f"questions for {name}")
+    if job.ranking:
+        refuse_few(len(ordered), "questions about partly corrected sentences")
+    longest = max(len(example["input_ids"]) for example in (*ordered, *parts["train"]))
+    choose_attention(model, longest, settings.bf16)
 
     def scores(model: Any, part: str) -> FloatArray:
         return _row_scores(model, tokenizer, parts[part], answers, job)
@@ -162,6 +180,18 @@ def train_judge(job: JudgeJob) -> JudgeReport:
         label="judge: training",
         answers=answers,
     )
+    if ordered:
+        ranking = replace(
+            task,
+            name="ranking",
+            examples=ordered,
+            label="judge: ranking",
+            answers=replace(answers, within=compared),
+        )
+        once = replace(settings, epochs=1)
+        # A step that is already finished returns the model of its checkpoint.
+        ranked = fit(ranking, once, job.work / "ranking", job.runtime, watch)
+        task = replace(task, model=ranked.model)
     result = fit(task, settings, job.work, job.runtime, watch)
     model = result.model.merge_and_unload() if recipe.lora else result.model
     predicted = scores(model, "test")
@@ -183,7 +213,8 @@ def train_judge(job: JudgeJob) -> JudgeReport:
             "prompt": job.prompt,
             **asdict(report),
         }
-        job.finish({*seen.sources, *seen.outputs}, record, _card(job, report))
+        texts = {*seen.sources, *seen.outputs, *job.texts}
+        job.finish(texts, record, _card(job, report))
     wait_for_all()
     return report
 
@@ -219,19 +250,18 @@ def answer_pieces(
 
 
 def _examples(
-    job: JudgeJob, tokenizer: Any, pieces: Mapping[str, Sequence[int]]
-) -> tuple[list[dict[str, Any] | None], int]:
-    """Return an example for each lesson, None if it is too long, and how many are too long."""
+    job: JudgeJob, lessons: Sequence[Lesson], tokenizer: Any, pieces: Mapping[str, Sequence[int]]
+) -> list[dict[str, Any] | None]:
+    """Return an example for each lesson; None if it is too long."""
     longest = cut_length(tokenizer, job.recipe.settings.max_length)
     if not getattr(tokenizer, "chat_template", None):
         raise InputError(
             f"{job.recipe.encoder}: has no chat template, so servers could not use it; choose "
             "a model that was trained to follow instructions"
         )
-    groups = job.data.groups()
     names = list(job.answers)
     examples: list[dict[str, Any] | None] = []
-    for lesson in job.lessons:
+    for lesson in lessons:
         text = tokenizer.apply_chat_template(
             [dict(message) for message in lesson.messages],
             tokenize=False,
@@ -246,11 +276,12 @@ def _examples(
             "input_ids": ids,
             "answer": len(answer),
             "shares": list(lesson.shares),
-            "group": int(groups[lesson.rows[0]]),
+            "group": lesson.group,
+            "points": lesson.points,
             "rows": list(lesson.rows),
         }
         examples.append(example if len(ids) <= longest else None)
-    return examples, sum(example is None for example in examples)
+    return examples
 
 
 def _row_scores(

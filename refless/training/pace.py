@@ -12,7 +12,7 @@ from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import quiet_transformers, resolve
 from gecjury.models.networks import NetworkKind, read_config, read_tokenizer
 from gecjury.refless.nets.regressor import load_model, padded, tokenise
-from gecjury.refless.nets.trainable import freeze_lowest
+from gecjury.refless.nets.trainable import choose_attention, freeze_lowest
 from gecjury.refless.training.recipe import TrainSettings
 
 _BATCHES = 3
@@ -54,6 +54,11 @@ def measured_pace(
     sample = texts[:: max(1, len(texts) // (_BATCHES * size))][: _BATCHES * size]
     rows = tokenise(tokenizer, sample, None, settings.max_length)
     batches = [padded(tokenizer, rows[start : start + size]) for start in range(0, len(rows), size)]
+    kept = {}
+    if kind == "next-word":
+        # A judge's loss reads only the word pieces of its answer.
+        kept = {"logits_to_keep": 8}
+        choose_attention(model, max(len(row["input_ids"]) for row in rows), settings.bf16)
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     optimiser = torch.optim.AdamW(trained, lr=0.0)
 
@@ -64,7 +69,7 @@ def measured_pace(
             torch.set_grad_enabled(learn),
             torch.autocast(device.type, torch.bfloat16, enabled=settings.bf16),
         ):
-            loss = model(**inputs).logits.float().square().mean()
+            loss = model(**inputs, **kept).logits.float().square().mean()
         if learn:
             loss.backward()
             optimiser.step()

@@ -116,7 +116,7 @@ class JudgeRecipe(BaseRecipe):
         prompt: your own prompt instead of the built-in one; see `gecjury judgments prompt`.
         criterion: what to focus on: grammaticality, fluency or meaning as published, a file or a
             sentence.
-        within: weight of differences between corrections of one source, relative to the scores.
+        within: weight of the order of a source's corrections, relative to the scores.
         lora: rank of low-rank adapters (LoRA), which are trained instead of the weights and then
             added to them; 0 trains the weights.
     """

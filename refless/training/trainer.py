@@ -47,7 +47,7 @@ class Answers:
         pieces: the deciding word piece of each answer.
         place: its position in every answer.
         values: the value of each answer; the model's score is their mean, weighted by probability.
-        within: weight of score differences within a group, relative to the answers themselves.
+        within: weight of the order within a group, relative to the answers themselves.
     """
 
     pieces: tuple[int, ...]
@@ -68,8 +68,8 @@ class LearningTask:
             rated. `ranking`: `better` and `worse`, each a tokenised text. `detection`:
             `input_ids`, ... and `labels`, one 0, 1 or −100 (not counted) per word piece. `answers`:
             `input_ids`, a question and its most probable answer; `answer`, the number of the
-            answer's word pieces; `shares`, the target probability of each answer; `group`, equal
-            for questions whose scores are compared.
+            answer's word pieces; `shares`, the target probability of each answer, or zeros;
+            `group`, equal for questions whose scores are compared by their `points`.
         evaluate: see `Evaluate`.
         objective: the loss.
         label: name for progress bars and messages.
@@ -487,6 +487,7 @@ def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Inputs]
                 "lengths": torch.tensor([e["answer"] for e in examples]),
                 "shares": torch.tensor([e["shares"] for e in examples], dtype=torch.float32),
                 "groups": torch.tensor([e["group"] for e in examples]),
+                "points": torch.tensor([e["points"] for e in examples], dtype=torch.float32),
             }
             return batch
         batch = padded(tokenizer, examples)
@@ -585,13 +586,19 @@ def losses(error_weight: float = 1.0) -> dict[str, Callable[[Any, Any], Any]]:
 _WORDING = 0.1
 """Weight of the word pieces other than the deciding one, so that answers keep their form."""
 
+_SHARPNESS = 3.0
+"""Factor of score differences in the logistic loss."""
+
+_CLEAR = 0.5
+"""Difference of points from which on a pair has its full weight."""
+
 
 def answer_loss(answers: Answers) -> Callable[[Any, Any], Any]:
     """Return the loss of a batch of answers.
 
     It is the cross-entropy between the target shares and the probabilities of the deciding word
-    piece, plus the squared error of score differences within a group, plus a small term for the
-    answer's other word pieces.
+    piece, plus a logistic loss on the pairs of a group, plus a small term for the answer's other
+    word pieces.
     """
     import torch
     from torch.nn import functional
@@ -612,12 +619,13 @@ def answer_loss(answers: Answers) -> Callable[[Any, Any], Any]:
         loss = loss + _WORDING * functional.cross_entropy(logits[form], ids[form])
         if answers.within:
             values = torch.tensor(answers.values, device=ids.device)
-            scores, wanted = at.softmax(-1) @ values, shares @ values
-            groups = labels["groups"]
-            pairs = torch.triu(groups[:, None] == groups[None], 1)
-            if bool(pairs.any()):
-                errors = (scores[:, None] - scores[None]) - (wanted[:, None] - wanted[None])
-                loss = loss + answers.within * (errors[pairs] ** 2).mean()
+            scores, points = at.softmax(-1) @ values, labels["points"]
+            same = labels["groups"][:, None] == labels["groups"][None]
+            # The row's correction is better than the column's where this is above 0.
+            weights = ((points[:, None] - points[None]) / _CLEAR).clamp(0, 1) * same
+            if bool(weights.any()):
+                costs = functional.softplus(-_SHARPNESS * (scores[:, None] - scores[None]))
+                loss = loss + answers.within * (weights * costs).sum() / weights.sum()
         return loss
 
     return loss_of

@@ -115,7 +115,7 @@ PUT_IN = (
     (r"--model (?:MODEL|smollm2-135m-instruct)", "--model tiny-judge --epochs 1 --max-length 2000"),
     (r"--freeze-layers \d+", "--freeze-layers 1"),
     (r"--recipe base", "--recipe base --freeze-layers 1"),
-    (r"^(train judge .*--recipe small)", r"\1 --freeze-layers 1"),
+    (r"^(train judge .*--recipe small)", r"\1 --freeze-layers 1 --partial mine.m2"),
     (r"^(train some .*--recipe small)", r"\1 --detection mine_train.tsv"),
     (r"^(train impara (?!.*--pairs).*)", r"\1 --pairs 64"),
     (r" --compact\b", ""),  # only the packaged encoder can be left out of a folder

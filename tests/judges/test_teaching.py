@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from gecjury.benchmarks.judgments import RankedItem
 from gecjury.core.errors import InputError
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.languages.language import ENGLISH
+from gecjury.corpus.leakage import sentence_key
 from gecjury.judges.asking.items import judged_items
 from gecjury.judges.llm import LLMS
 from gecjury.judges.teaching import (
@@ -22,7 +24,8 @@ from gecjury.judges.teaching import (
     rated_in_store,
     taught_questions,
 )
-from tests.judges.conftest import SOURCE, A, B, C
+from gecjury.models.origin import JUDGE_FORMAT, KEYS_FILE, MANIFEST
+from tests.judges.conftest import SOURCE, A, B, C, FakeModel
 
 OUTPUTS = (A, "She go to home .")
 STORE = Path(__file__).parents[2] / "gecjury" / "benchmarks" / "sample" / "judgments"
@@ -117,6 +120,20 @@ def test_stored_replies_teach_their_mean_scores() -> None:
     rated = list(rated_in_store(path, judge()))
     assert len({(source, text) for source, text, _ in rated}) == len(rated) > 50
     assert all(1 <= value <= 5 for *_, value in rated)
+
+
+def test_a_taught_judge_tells_of_leaks_and_of_another_prompt(
+    model: FakeModel, corpus: Corpus, tmp_path: Path
+) -> None:
+    """The folder has hashes of what it was taught with, such as the ratings of a benchmark."""
+    record = {"format": JUDGE_FORMAT, "metric": "llm-s:x", "prompt": "own.v1:0", "language": "en"}
+    (tmp_path / MANIFEST).write_text(json.dumps(record))
+    (tmp_path / KEYS_FILE).write_text(sentence_key(corpus.sources[0]) + "\n")
+    table = model.score("llm-s", corpus, backend="vllm", model=str(tmp_path), protocol="pointwise")
+    prompt, leak = table.statistics.notes[-2:]
+    assert "was taught the prompt own.v1:0 and is asked with pointwise.v" in prompt
+    assert "was trained on 1 of the 3 sources" in leak
+    assert "its scores are not evidence" in leak
 
 
 def test_replies_to_another_criterion_are_refused() -> None:

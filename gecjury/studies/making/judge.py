@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from gecjury.core.settings import option
 from gecjury.refless.training.recipe import JudgeRecipe
 from gecjury.report.result import Result, Table
 from gecjury.studies.inputs import Inputs
@@ -18,10 +19,17 @@ if TYPE_CHECKING:
     from gecjury.judges.llm import GroupJudge
     from gecjury.judges.teaching import Rated
     from gecjury.refless.data.annotations import Annotations
-    from gecjury.refless.training.judge import JudgeJob
+    from gecjury.refless.data.partial import Versions
+    from gecjury.refless.training.judge import JudgeJob, Lesson
 
 PRESETS: Mapping[str, Mapping[str, object]] = {
-    "small": {"bf16": True, "freeze_layers": 15, "learning_rate": 2e-4, "epochs": 1},
+    "small": {
+        "partial": ["jfleg", "gmeg-dev"],
+        "epochs": 3,
+        "accumulation": 3,
+        "bf16": True,
+        "freeze_layers": 0,
+    },
 }
 """See `gecjury.studies.making.some.PRESETS`."""
 
@@ -31,6 +39,8 @@ class Judge(JudgeRecipe, RatedTraining):
     """A language model as judge of corrections, on ratings, rankings or stored replies.
 
     Attributes:
+        partial: learn the order of partly corrected sentences first, from parallel text: jfleg,
+            gmeg-dev, geccc-dev, ua-gec, an M2 file or SOURCE,REF[,REF...] (none: --partial).
         recipe: use the settings of the figures in the documentation; other options override them.
     """
 
@@ -43,7 +53,8 @@ examples:
   gecjury train judge tmu-gfm --model SmolLM2-135M-Instruct -o my-judge --recipe small
   gecjury train judge ratings.tsv --scale 0:100 --column quality=mean --model DIR -o my-judge
   gecjury train judge replies.jsonl --model DIR -o my-judge
-{recipes_text(PRESETS)}"""
+{recipes_text(PRESETS, small="for models like SmolLM2, on two cores")}"""
+    partial: tuple[str, ...] = option((), metavar="FILE", several=True, empty=True)
     recipe: Literal["small"] | None = None
 
     def job(self, material: Material, common: Mapping[str, Any]) -> JudgeJob:
@@ -54,11 +65,14 @@ examples:
         from gecjury.judges.llm import LLMS
         from gecjury.judges.teaching import ANSWERS, HIGHEST, LOWEST, taught_questions
         from gecjury.refless.data.annotations import QUALITY, Annotations, Scale
+        from gecjury.refless.data.pairs import PARALLEL_LANGUAGES
         from gecjury.refless.data.rated_sets import SET_LANGUAGES
         from gecjury.refless.training.judge import JudgeJob, Lesson
         from gecjury.refless.training.model_card import shown_name
 
-        language = material.language({name: SET_LANGUAGES.get(name) for name in material.names})
+        languages = {name: SET_LANGUAGES.get(name) for name in material.names}
+        languages |= {name: PARALLEL_LANGUAGES.get(name) for name in self.partial}
+        language = material.language(languages)
         judge = LLMS(
             backend="vllm",
             model=self.encoder,
@@ -82,37 +96,52 @@ examples:
             points[:, None],
             Scale(LOWEST, HIGHEST, zero_is_other=False),
         )
-        names = " ".join(map(shown_name, material.names))
-        answers = ANSWERS[self.protocol]
+        names, more = (" ".join(map(shown_name, part)) for part in (material.names, self.partial))
+        split, groups = split_sources(sources), data.groups().tolist()
         taught = taught_questions(judge, sources, outputs, points.tolist(), language)
-        lessons = [Lesson(*question) for question in taught]
+        lessons = [
+            Lesson(messages, rows, shares, groups[rows[0]], float(points[rows[0]]))
+            for messages, rows, shares in taught
+        ]
+        held = data.take([*split.dev, *split.test])
+        versions = self._partly_corrected(material, held, language) if self.partial else []
+        texts = [text for version in versions for text in version.texts]
         return JudgeJob(
             recipe=self.recipe_as(JudgeRecipe, language.code),
             data=data,
-            split=split_sources(sources),
+            split=split,
             lessons=lessons,
-            answers=answers,
+            ranking=list(_ordered(judge, versions, language)),
+            texts=texts,
+            answers=ANSWERS[self.protocol],
             metric=self._metric(common["folder"].name),
             prompt=judge.wording(language).id,
             origin={
                 "data": names,
+                **({"partly corrected sentences": more} if more else {}),
                 "sentences looked for in": ", ".join(self.checked) or "no benchmark",
             },
-            notes=material.warn_of_leaks([*sources, *outputs], names),
+            notes=material.warn_of_leaks([*sources, *outputs, *texts], f"{names} {more}".rstrip()),
             **common,
         )
 
     def effort(self, job: JudgeJob) -> Effort:
-        """Return the questions of each part; the dev and test parts are also read untaught."""
+        """Return the questions of each part; the dev and test parts are also read untaught.
+
+        After a first step about partly corrected sentences, the dev part is read once more.
+        """
         part_of = {row: part for part, rows in vars(job.split).items() for row in rows.tolist()}
         sizes = dict.fromkeys(vars(job.split), 0)
         for lesson in job.lessons:
             sizes[part_of[lesson.rows[0]]] += 1
         epochs = job.recipe.settings.epochs
-        read = (epochs + 1) * sizes["dev"] + 2 * sizes["test"]
-        texts = [" ".join(m["content"] for m in lesson.messages) for lesson in job.lessons]
-        parts = [{"part": part, "questions": size} for part, size in sizes.items()]
-        return Effort(parts, texts, epochs * sizes["train"], read, "next-word")
+        ranking = len(job.ranking)
+        read = (epochs + 1 + bool(ranking)) * sizes["dev"] + 2 * sizes["test"]
+        asked = (*job.ranking, *job.lessons)
+        texts = [" ".join(m["content"] for m in lesson.messages) for lesson in asked]
+        steps = {"ranking": ranking, **sizes} if ranking else sizes
+        parts = [{"part": part, "questions": size} for part, size in steps.items()]
+        return Effort(parts, texts, ranking + epochs * sizes["train"], read, "next-word")
 
     def train(self, job: JudgeJob) -> Result:
         """Train; the table has the correlations before and after the training."""
@@ -143,6 +172,22 @@ examples:
         typed = (f"{name}={value}".replace(",", "\\,") for name, value in options.items() if value)
         return f"llm-s:{','.join(typed)}"
 
+    def _partly_corrected(
+        self, material: Material, held: Annotations, language: Language
+    ) -> list[Versions]:
+        """Return versions of the sources of parallel text that are not in the held-out parts."""
+        from gecjury.corpus.leakage import normalise
+        from gecjury.refless.data.pairs import read_parallel
+        from gecjury.refless.data.partial import partly_corrected
+
+        unseen = {normalise(text) for text in (*held.sources, *held.outputs)}
+        corrections = [
+            correction
+            for correction in read_parallel(self.partial, material.folder, language)
+            if normalise(correction.source) not in unseen
+        ]
+        return list(partly_corrected(corrections, language, self.settings.seed))
+
     def _read(
         self, material: Material, name: str, judge: GroupJudge, language: Language
     ) -> list[Rated]:
@@ -160,6 +205,24 @@ examples:
         if is_store(path):
             return list(rated_in_store(path, judge))
         return _points(self.rated(material, name, language))
+
+
+def _ordered(
+    judge: GroupJudge, versions: Sequence[Versions], language: Language
+) -> Iterator[Lesson]:
+    """Yield questions about versions of sources, which have an order but no rating.
+
+    Which of two versions is better has an answer; how good one of them is has none.
+    """
+    from gecjury.judges.teaching import taught_questions
+    from gecjury.refless.training.judge import Lesson
+
+    for group, version in enumerate(versions):
+        sources = [version.source] * len(version.texts)
+        asked = taught_questions(judge, sources, version.texts, version.points, language)
+        for messages, rows, shares in asked:
+            known = shares if len(rows) == 2 else (0.0,) * len(shares)
+            yield Lesson(messages, rows, known, group, version.points[rows[0]])
 
 
 def _points(data: Annotations) -> list[Rated]:

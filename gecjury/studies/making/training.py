@@ -297,8 +297,12 @@ def refuse_without_detector(recipe: str | None, *starts: object) -> None:
         )
 
 
-def recipes_text(presets: Mapping[str, Mapping[str, object]]) -> str:
-    """Return the end of a command's help: what each recipe sets, and how to resume."""
+def recipes_text(presets: Mapping[str, Mapping[str, object]], **about: str) -> str:
+    """Return the end of a command's help: what each recipe sets, and how to resume.
+
+    Args:
+        about: what a recipe needs or is, if that differs from the other commands.
+    """
     import textwrap
 
     lines = ["recipes (see docs/guides/train.md):"]
@@ -307,7 +311,7 @@ def recipes_text(presets: Mapping[str, Mapping[str, object]]) -> str:
         for key, value in values.items():
             words = value if isinstance(value, list) else [] if value is True else [value]
             typed += [f"--{key.replace('_', '-')}", *map(str, words)]
-        lines += [f"  {name}: {_ABOUT[name]}", *textwrap.wrap(
+        lines += [f"  {name}: {about.get(name, _ABOUT[name])}", *textwrap.wrap(
             " ".join(typed), 76, initial_indent="    ", subsequent_indent="    ",
             break_on_hyphens=False,
         )]  # fmt: skip

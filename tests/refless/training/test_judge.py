@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +15,14 @@ import pytest
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
+from gecjury.corpus.edits import Edit
+from gecjury.corpus.languages.language import ENGLISH
+from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.splits import split_sources
-from gecjury.models.origin import MANIFEST, taught_judge
+from gecjury.models.origin import KEYS_FILE, MANIFEST, taught_judge
 from gecjury.refless.data.annotations import QUALITY, Annotations, Scale
+from gecjury.refless.data.pairs import Correction
+from gecjury.refless.data.partial import Versions, partly_corrected
 from gecjury.refless.training.judge import (
     JudgeJob,
     Lesson,
@@ -57,12 +64,35 @@ def rated(sources: int = 40) -> Annotations:
     return Annotations((QUALITY,), outputs, sources_, points, Scale(1.0, 5.0, False))
 
 
+def asking(text: str) -> tuple[dict[str, str], ...]:
+    return ({"role": "user", "content": text},)
+
+
+def marked(sources: range) -> list[Versions]:
+    """Versions of sources whose edits make exclamation marks of the letters x."""
+    corrections = []
+    for number in sources:
+        words = [f"t{number}", *["x"] * (2 + number % 4)]
+        edits = tuple(Edit(place, place + 1, "!") for place in range(1, len(words)))
+        corrections.append(Correction(" ".join(words), edits))
+    return list(partly_corrected(corrections, ENGLISH, 0))
+
+
+def ordered(versions: Sequence[Versions]) -> list[Lesson]:
+    return [
+        Lesson(asking(text), (row,), (0.0,) * 5, group, points)
+        for group, version in enumerate(versions)
+        for row, (text, points) in enumerate(zip(version.texts, version.points, strict=True))
+    ]
+
+
 def job(tiny: Path, folder: Path, data: Annotations | None = None, **changes: object) -> JudgeJob:
     data = rated() if data is None else data
     lessons = []
-    for row, output in enumerate(data.outputs):
-        shares = tuple(float(value == data.ratings[row, 0]) for value in ANSWERS.values())
-        lessons.append(Lesson(({"role": "user", "content": output},), (row,), shares))
+    for row, (output, group) in enumerate(zip(data.outputs, data.groups().tolist(), strict=True)):
+        points = float(data.ratings[row, 0])
+        shares = tuple(float(value == points) for value in ANSWERS.values())
+        lessons.append(Lesson(asking(output), (row,), shares, group, points))
     settings = TrainSettings(epochs=3, learning_rate=3e-3, max_length=256, patience=0)
     return JudgeJob(
         recipe=replace(JudgeRecipe(encoder=str(tiny), settings=settings), **changes),
@@ -90,26 +120,58 @@ def test_the_loss_by_hand() -> None:
         "lengths": torch.tensor([2]),
         "shares": torch.tensor([[0.75, 0.25]]),
         "groups": torch.tensor([0]),
+        "points": torch.tensor([2.0]),
     }
     assert float(answer_loss(answers)(logits, labels)) == pytest.approx(1.1 * math.log(2))
 
 
-def test_differences_within_a_group_by_hand() -> None:
-    """Two corrections of one source, rated 5 and 1, both scored 3: (0 − 4)² = 16, times within."""
+def test_the_order_within_a_group_by_hand() -> None:
+    """Answers 1 and 5 with odds of 3 to 1 are a score of 4 or 2; the difference of 2 is tripled."""
     answers = Answers(pieces=(0, 1), place=0, values=(1.0, 5.0))
     labels = {
         "ids": torch.tensor([[1, 1], [0, 1]]),
         "lengths": torch.tensor([2, 2]),
-        "shares": torch.tensor([[0.0, 1.0], [1.0, 0.0]]),
+        "shares": torch.zeros(2, 2),
         "groups": torch.tensor([7, 7]),
+        "points": torch.tensor([3.0, 1.0]),
     }
     logits = torch.zeros(2, 3, 2)
-    plain = float(answer_loss(answers)(logits, labels))
-    weighed = float(answer_loss(replace(answers, within=0.5))(logits, labels))
-    assert weighed - plain == pytest.approx(0.5 * 16)
-    # Corrections of two sources are not compared.
+    logits[0, 0, 1] = logits[1, 0, 0] = math.log(3)
+
+    def order(within: float = 0.5) -> float:
+        plain = float(answer_loss(answers)(logits, labels))
+        return float(answer_loss(replace(answers, within=within))(logits, labels)) - plain
+
+    # Without ratings, only the answer's other word piece counts, whose probability is 1/2.
+    assert float(answer_loss(answers)(logits, labels)) == pytest.approx(0.1 * math.log(2))
+    right, wrong = math.log(1 + math.exp(-6)), math.log(1 + math.exp(6))
+    assert order() == pytest.approx(0.5 * right, abs=1e-6)
+    labels["points"] = torch.tensor([1.0, 3.0])
+    assert order() == pytest.approx(0.5 * wrong)
+    # Corrections of two sources are not compared, nor are equally good ones.
+    assert order(0.0) == 0
     labels["groups"] = torch.tensor([7, 8])
-    assert float(answer_loss(replace(answers, within=0.5))(logits, labels)) == pytest.approx(plain)
+    assert order() == 0
+    labels |= {"groups": torch.tensor([7, 7]), "points": torch.tensor([2.0, 2.0])}
+    assert order() == 0
+
+
+def test_pairs_that_hardly_differ_count_less() -> None:
+    """Differences of .25 and 1 in two groups: weights .5 and 1, at scores of 3, 3 and 2, 4."""
+    answers = Answers(pieces=(0, 1), place=0, values=(1.0, 5.0))
+    labels = {
+        "ids": torch.ones(4, 2, dtype=torch.int64),
+        "lengths": torch.full((4,), 2),
+        "shares": torch.zeros(4, 2),
+        "groups": torch.tensor([1, 1, 2, 2]),
+        "points": torch.tensor([3.0, 3.25, 4.0, 5.0]),
+    }
+    logits = torch.zeros(4, 3, 2)
+    logits[2, 0, 0] = logits[3, 0, 1] = math.log(3)
+    plain = float(answer_loss(answers)(logits, labels))
+    loss = float(answer_loss(replace(answers, within=1.0))(logits, labels)) - plain
+    wanted = (0.5 * math.log(2) + math.log(1 + math.exp(-6))) / 1.5
+    assert loss == pytest.approx(wanted, abs=1e-6)
 
 
 def test_left_padding_does_not_change_answers(tiny: Path) -> None:
@@ -180,10 +242,12 @@ def test_rows_of_one_source_stay_together() -> None:
     assert [len({groups[row] for row in order[at : at + 3]}) for at in (0, 3, 6)] == [1, 1, 1]
 
 
-def test_a_trained_judge_distinguishes_good_from_bad(tmp_path: Path) -> None:
+@pytest.mark.parametrize("bf16", [False, True])
+def test_a_trained_judge_distinguishes_good_from_bad(tmp_path: Path, bf16: bool) -> None:
     tiny = make_tiny_model(tmp_path / "tiny", context=512)
     folder = tmp_path / "judge"
-    report = train_judge(job(tiny, folder))
+    settings = replace(job(tiny, folder).recipe.settings, bf16=bf16)
+    report = train_judge(job(tiny, folder, settings=settings))
     assert report.figures["test"][QUALITY]["spearman"] > 0.9
     assert abs(report.untaught["test"][QUALITY]["spearman"]) < 0.9
     taught = taught_judge(str(folder))
@@ -195,9 +259,9 @@ def test_a_trained_judge_distinguishes_good_from_bad(tmp_path: Path) -> None:
 
     assert AutoModelForCausalLM.from_pretrained(folder).dtype == torch.bfloat16
     # The same command finds the judge finished.
-    assert train_judge(job(tiny, folder)) == report
+    assert train_judge(job(tiny, folder, settings=settings)) == report
     with pytest.raises(OptionError, match="another folder"):
-        train_judge(job(tiny, folder, within=2.0))
+        train_judge(job(tiny, folder, settings=settings, within=2.0))
 
 
 def test_answers_with_a_common_prefix_are_refused(tiny: Path) -> None:
@@ -221,6 +285,76 @@ def test_manifests_of_other_models_are_not_read_as_a_judge(tmp_path: Path) -> No
     (tmp_path / MANIFEST).write_text('{"format": "gecjury-judge/1"}', encoding="utf-8")
     with pytest.raises(InputError, match="damaged"):
         taught_judge(str(tmp_path))
+
+
+def right_pairs(model: Path, versions: Sequence[Versions]) -> float:
+    """Return the share of pairs of versions of a source that a model puts in the right order."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    network = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32).eval()
+    answers, pieces = answer_pieces(tokenizer, ANSWERS, "tiny")
+    answer = next(iter(pieces.values()))
+    verdicts = []
+    for version in versions:
+        examples = []
+        for text in version.texts:
+            asked = tokenizer.apply_chat_template(
+                list(asking(text)),
+                tokenize=False,
+                add_generation_prompt=True,
+                enable_thinking=False,
+            )
+            ids = tokenizer(asked, add_special_tokens=False)["input_ids"]
+            examples.append({"input_ids": [*ids, *answer], "answer": len(answer)})
+        with torch.inference_mode():
+            logits = network(**answer_batch(tokenizer, examples)).logits
+        shares = answer_shares(logits, [len(answer)] * len(examples), answers)
+        scores = (shares @ torch.tensor(answers.values)).tolist()
+        for (one, first), (two, second) in combinations(
+            zip(version.points, scores, strict=True), 2
+        ):
+            if one != two:
+                verdicts.append((one - two) * (first - second) > 0)
+    return float(np.mean(verdicts))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lora", [0, 4])
+def test_ranking_is_learnt_first_and_an_interrupted_run_goes_on_after_it(
+    tiny: Path, tmp_path: Path, lora: int
+) -> None:
+    if lora:
+        pytest.importorskip("peft")
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    seen, unseen = marked(range(60)), marked(range(60, 80))
+    texts = [text for version in seen for text in version.texts]
+
+    def made(folder: Path, **more: object) -> JudgeJob:
+        plain = job(tiny, folder, rated(sources=24), lora=lora)
+        return replace(plain, ranking=ordered(seen), texts=texts, **more)
+
+    def stop(history: object) -> None:
+        raise KeyboardInterrupt
+
+    train_judge(made(whole))
+    with pytest.raises(KeyboardInterrupt, match=r"judge: ranking is saved up to step (\d+) of \1"):
+        train_judge(made(broken, drawn=stop))
+    # Only the first step is over.
+    (ranked,) = (broken / "checkpoints" / "ranking").glob("checkpoint-*")
+    assert not list((broken / "checkpoints").glob("checkpoint-*"))
+    if not lora:
+        for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja"):
+            shutil.copy(tiny / name, ranked)
+        assert right_pairs(tiny, unseen) < 0.6
+        assert right_pairs(ranked, unseen) > 0.8
+    train_judge(made(broken))
+    for name in ("model.safetensors", HISTORY_FILE):
+        assert (broken / name).read_bytes() == (whole / name).read_bytes()
+    assert set(json.loads((whole / HISTORY_FILE).read_text())["models"]) == {"ranking", "judge"}
+    assert {sentence_key(text) for text in texts} <= set((whole / KEYS_FILE).read_text().split())
+    with pytest.raises(OptionError, match="another folder"):
+        train_judge(job(tiny, whole, rated(sources=24), lora=lora))
 
 
 @pytest.mark.slow

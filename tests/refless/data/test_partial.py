@@ -1,0 +1,71 @@
+"""Partly corrected sentences in order."""
+
+from __future__ import annotations
+
+import pytest
+
+from gecjury.corpus.edits import Edit
+from gecjury.corpus.languages.language import ENGLISH, language_of
+from gecjury.refless.data.pairs import Correction
+from gecjury.refless.data.partial import Versions, partly_corrected
+
+SOURCE = "He go to school by the bus every days with him friend ."
+EDITS = (Edit(1, 2, "goes"), Edit(5, 6, ""), Edit(8, 9, "day"), Edit(10, 11, "his"))
+CZECH = language_of("cs")
+
+
+def test_points_are_the_edits_applied_minus_the_errors_added() -> None:
+    whole = Correction(SOURCE, EDITS)
+    applied = {
+        whole.text([bool(bits >> place & 1) for place in range(4)]): float(bits.bit_count())
+        for bits in range(16)
+    }
+    spoilt = between = 0
+    for seed in range(40):
+        (versions,) = partly_corrected([whole], ENGLISH, seed)
+        assert versions.source == versions.texts[0] == SOURCE
+        assert versions.points[:2] == (0.0, 4.0)
+        assert len(set(versions.texts)) == len(versions.texts)
+        for text, points in zip(versions.texts[2:], versions.points[2:], strict=True):
+            if text in applied:
+                assert points == applied[text]
+                between += 1
+            else:
+                assert points < 4
+                spoilt += 1
+    assert spoilt > 5
+    assert between > 30
+    # Without rules for a language, no errors are added.
+    texts = {text for seed in range(40) for text in _only(whole, seed).texts}
+    assert texts <= set(applied)
+
+
+def _only(correction: Correction, seed: int) -> Versions:
+    (versions,) = partly_corrected([correction], CZECH, seed)
+    return versions
+
+
+def test_a_single_edit_leaves_the_source_and_its_correction() -> None:
+    assert _only(Correction("a b", (Edit(0, 1, "c"),)), 0) == Versions(
+        "a b", ("a b", "c b"), (0.0, 1.0)
+    )
+
+
+@pytest.mark.parametrize(
+    "correction",
+    [
+        Correction("a b", ()),
+        Correction("a", (Edit(0, 1, ""),)),  # only the source would be left
+        Correction(" ".join("a" * 26), tuple(Edit(n, n + 1, "b") for n in range(0, 26, 2))),
+    ],
+)
+def test_unchanged_emptied_and_rewritten_sentences_are_left_out(correction: Correction) -> None:
+    assert list(partly_corrected([correction], CZECH, 0)) == []
+
+
+def test_two_corrections_of_a_source_are_drawn() -> None:
+    corrections = [Correction("a b", (Edit(0, 1, letter),)) for letter in "cdefc"]
+    drawn = [versions.texts[1] for versions in partly_corrected(corrections, CZECH, 0)]
+    assert len(set(drawn)) == len(drawn) == 2
+    again = [versions.texts[1] for versions in partly_corrected(corrections, CZECH, 0)]
+    assert drawn == again
