@@ -315,14 +315,13 @@ def _refuse_too_large(arguments: Mapping[str, Any]) -> None:
             parts = ("tensor_parallel_size", "pipeline_parallel_size")
             devices = math.prod(int(arguments.get(part, 1)) for part in parts)
             room = devices * current_platform.get_device_total_memory()
-            where = f"is the memory of {devices} GPU{'s' * (devices > 1)}"
+            where = f"is the memory of {devices} GPU (tensor_parallel_size in engine=FILE.toml)"
     except (ImportError, NotImplementedError):
         return
     if (needed := weight_bytes(arguments["model"])) > room:
         raise InputError(
             f"{arguments['model']}: its weights have {needed / 1e9:.1f} GB, but {room / 1e9:.1f} "
-            f"GB {where}; choose a smaller or a quantized model, use more GPUs "
-            "(tensor_parallel_size in engine=FILE.toml), or ask a server (base_url=…)"
+            f"GB {where}; choose a smaller or a quantized model, or ask a server (base_url=…)"
         )
 
 
