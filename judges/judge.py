@@ -211,6 +211,9 @@ class Judge(Scorer):
         """Refuse what `Scorer.check` does, a judge without a model, and examples of the corpus."""
         super().check(corpus)
         self.models()
+        if self.shows_edits:
+            # Missing packages are reported before the questions of other judges are paid for.
+            extraction_parts(corpus.language)
         if (examples := self.shown_examples) is not None:
             # Examples must not come from the rest of the benchmark either if a sample is judged.
             whole = corpus if corpus.drawn is None else corpus.drawn[0]

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from gecjury.core.errors import MissingExtraError
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.languages.language import Language
 from gecjury.judges.asking.exchange import Attempt, Reply
 from gecjury.judges.judge import combine, load_wording
 from gecjury.models.origin import JUDGE_FORMAT, MANIFEST
+from gecjury.scoring.registry import load
 from tests.judges.conftest import FakeModel, sound
 
 NAN = float("nan")
@@ -63,3 +66,16 @@ def test_a_taught_judge_that_is_asked_otherwise_is_named(
         assert part in note
         assert note.startswith(f"{tmp_path} is asked with ")
         assert note.endswith(f"it was taught for -m {metric}")
+
+
+def test_missing_packages_are_reported_before_any_judge_is_asked(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(language: Language) -> None:
+        raise MissingExtraError("edits need errant")
+
+    monkeypatch.setattr("gecjury.judges.judge.extraction_parts", missing)
+    load("llm-s:model=m").check(corpus)
+    for name in ("llm-e", "edit-verdict"):
+        with pytest.raises(MissingExtraError, match="edits need errant"):
+            load(name, model="m").check(corpus)
