@@ -14,11 +14,11 @@ import numpy as np
 from gecjury.benchmarks.annotators import krippendorff_alpha
 from gecjury.core.runtime import Runtime
 from gecjury.core.wording import number, visible
-from gecjury.judges.asking.ask import NO_USAGE, Asked, Question, thoughts_only
+from gecjury.judges.asking.ask import CAP_REACHED, NO_USAGE, Asked, Question, thoughts_only
 from gecjury.judges.asking.exchange import TOO_LONG, Model
 from gecjury.judges.asking.models import model_table
 from gecjury.judges.asking.store import ASIDE
-from gecjury.judges.replies.reply import Failure, ignores_schema
+from gecjury.judges.replies.reply import UNENDED, Failure, ignores_schema
 
 Scored = tuple[Question, Sequence[float]]
 """A question with the score at each position."""
@@ -299,7 +299,7 @@ def _notes(audit: Mapping[str, Any]) -> Iterator[str]:
         yield (
             f"{name}: {len(unread)} verdicts are missing after all retries (lines "
             f"{_lines(entry['line'] for entry in unread)}): {_faults(unread)}. They are left out, "
-            "and count neither as zero nor as a tie"
+            "and count neither as zero nor as a tie" + _more_room(unread)
         )
     yield from _settings_notes(audit)
     if unfit := [entry for entry in missing if entry["kind"] == TOO_LONG]:
@@ -361,6 +361,13 @@ def _faults(missing: Iterable[Mapping[str, Any]]) -> str:
         for entry in missing
     )
     return "; ".join(f"{fault} ({count})" for fault, count in counts.most_common())
+
+
+def _more_room(missing: Sequence[Mapping[str, Any]]) -> str:
+    """Return how replies get more room, if any was cut off; empty otherwise."""
+    if not {entry["detail"] for entry in missing} & {CAP_REACHED, UNENDED.detail}:
+        return ""
+    return ". Ask with a higher cap (max_tokens=N), or a model that thinks aloud with thinking=true"
 
 
 def _lines(numbers: Iterable[int]) -> str:

@@ -27,6 +27,7 @@ from gecjury.judges.backends.backend import BACKENDS, connect
 from gecjury.judges.backends.vllm import read_engine
 from gecjury.judges.own_wording import Examples, Verdict, read_criterion, read_examples, read_own
 from gecjury.judges.showing import extraction_parts
+from gecjury.models.origin import taught_judge
 from gecjury.prompts import CRITERIA, Prompt, read
 from gecjury.scoring.scorer import Scorer, setting
 from gecjury.scoring.scores import Plan, Statistics
@@ -210,6 +211,9 @@ class Judge(Scorer):
         """Refuse what `Scorer.check` does, a judge without a model, and examples of the corpus."""
         super().check(corpus)
         self.models()
+        if self.shows_edits:
+            # Missing packages are reported before the questions of other judges are paid for.
+            extraction_parts(corpus.language)
         if (examples := self.shown_examples) is not None:
             # Examples must not come from the rest of the benchmark either if a sample is judged.
             whole = corpus if corpus.drawn is None else corpus.drawn[0]
@@ -276,7 +280,7 @@ class Judge(Scorer):
             For each set the score of each correction, NaN where the panel has none, and statistics
             with the audit in their details.
         """
-        by_model, audits = [], []
+        by_model, audits, taught = [], [], []
         for model in self.models():
             start = time.perf_counter()
             questions = pose(model)
@@ -285,12 +289,13 @@ class Judge(Scorer):
             by_model.append(mean_scores(scored_questions(questions, asked), sizes))
             seconds = time.perf_counter() - start
             audits.append(audit_of(model, questions, asked, rows, runtime, seconds))
+            taught += _taught_otherwise(self, model, questions)
         scores = [
             [combine(said, self.panel) for said in zip(*means, strict=True)]
             for means in zip(*by_model, strict=True)
         ]
         audit, notes = merge_audits(audits, by_model)
-        notes = (*notes, *_server_notes(self))
+        notes = (*notes, *taught, *_server_notes(self))
         return scores, Statistics(np.empty(0), None, {"audit": audit}, notes)
 
     def asking(self, connect: Connect) -> Self:
@@ -327,6 +332,26 @@ def _server_notes(judge: Judge) -> tuple[str, ...]:
         f"{judge.name}: requests go to {public_address(default_server())}, as "
         f"${SERVER_VARIABLE} says; its replies are stored separately from OpenAI's",
     )
+
+
+def _taught_otherwise(judge: Judge, model: Model, questions: Sequence[Question]) -> list[str]:
+    """Return a note if a taught judge is not asked as it was taught."""
+    taught = taught_judge(model.name) if model.backend == "vllm" and questions else None
+    if taught is None:
+        return []
+    name, _, options = taught.metric.partition(":")
+    parts = (
+        ("the prompt", taught.prompt, questions[0].request.prompt),
+        ("judge", name, judge.name),
+        ("scoring", "expected" if "scoring=expected" in options else "argmax", judge.scoring),
+    )
+    asked = [f"{what} {now} (taught: {before})" for what, before, now in parts if now != before]
+    if not asked:
+        return []
+    return [
+        f"{model.name} is asked with {', '.join(asked)}: its scores are untested; it was taught "
+        f"for -m {taught.metric}"
+    ]
 
 
 def _prompt_parts(judge: Judge, language: Language) -> dict[str, str]:

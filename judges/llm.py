@@ -192,18 +192,11 @@ class GroupJudge(Judge, GroupScorer):
         return [[scores[number][at] for at in indices] for number, indices in places], report
 
     def _teaching_notes(self, corpus: Corpus) -> list[str]:
-        """Return warnings if a judge was taught another prompt, or sentences of the corpus."""
+        """Return warnings if a judge was taught sentences of the corpus."""
         notes = []
         for model in self.models():
-            taught = taught_judge(model.name) if model.backend == "vllm" else None
-            if taught is None:
-                continue
-            if taught.prompt != (asked := self.wording(corpus.language).id):
-                notes.append(
-                    f"{model.name} was taught the prompt {taught.prompt} and is asked with "
-                    f"{asked}; it was taught for -m {taught.metric}"
-                )
-            notes += Origin.of(Path(model.name), model.name, taught.language).notes(corpus)
+            if model.backend == "vllm" and (taught := taught_judge(model.name)):
+                notes += Origin.of(Path(model.name), model.name, taught.language).notes(corpus)
         return notes
 
 

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -125,6 +126,27 @@ def refuse_code(model: str | Path, *, download: bool = True) -> None:
                 )
             if isinstance(part, dict | list):
                 parts += part.values() if isinstance(part, dict) else part
+
+
+def weight_bytes(model: str) -> int:
+    """Return the size of a model's weight files, in a folder or as the hub lists it; 0 if unknown.
+
+    Nothing is downloaded but the list of files.
+    """
+    folder = user_path(model)
+    if folder.is_dir():
+        return sum(path.stat().st_size for path in _weights(folder))
+    try:
+        from huggingface_hub import model_info
+
+        files = model_info(model, files_metadata=True, timeout=10).siblings or ()
+    except Exception:
+        return 0  # whoever loads the model cannot reach the hub either, or has a copy
+    sizes = (
+        sum(f.size or 0 for f in files if any(fnmatch(f.rfilename, part) for part in patterns))
+        for patterns in (_SAFE, _PICKLED)
+    )
+    return next(filter(None, sizes), 0)
 
 
 def is_folder(name: str) -> bool:

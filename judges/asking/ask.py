@@ -39,6 +39,8 @@ from gecjury.scoring.scores import Plan
 _REFUSAL = ("i'm sorry", "i am sorry", "i can't", "i cannot", "i’m sorry", "i can’t")
 NO_USAGE = "the server reports no tokens, so the most that replies may cost is counted"
 """Why a cost is an estimate."""
+CAP_REACHED = "the token cap is reached"
+"""What is wrong with a reply that its token cap cut off."""
 # An estimate may be too low, but the budget must not be exceeded.
 _MARGIN = 1.3
 
@@ -112,9 +114,7 @@ def read_reply(question: Question, reply: Reply) -> Verdict:
         if thoughts_only(reply):
             return Failure("truncated", "reasoning used up the token cap")
         blank = not reply.text.strip() or len(reply.text.rstrip()) < len(reply.text) / 2
-        return Failure(
-            "truncated", "blanks fill the reply" if blank else "the token cap is reached"
-        )
+        return Failure("truncated", "blanks fill the reply" if blank else CAP_REACHED)
     refuses = reply.text.strip().lower().startswith(_REFUSAL)
     if isinstance(verdict, Failure) and verdict.kind == "no-json" and refuses:
         return Failure("refused", verdict.detail)

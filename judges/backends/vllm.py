@@ -10,6 +10,7 @@ that allows it lets a model fill the token budget with blanks.
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import re
 import time
@@ -17,11 +18,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gecjury.core.errors import InputError, MissingExtraError, OptionError, install_hint, nearest
-from gecjury.core.textfiles import read_toml
+from gecjury.core.textfiles import read_toml, user_path
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.window import fitted, too_long
-from gecjury.models.checkpoints import refuse_code
+from gecjury.models.checkpoints import refuse_code, weight_bytes
 
 # Settings of `vllm.LLM` that a user's file may give. A jury or a study that somebody sent may name
 # the file, so these load no code, read and write no files, and open no connections.
@@ -87,6 +88,7 @@ class _Engine:
     """A loaded model; handles the differences between versions of vLLM."""
 
     def __init__(self, model: Model) -> None:
+        _refuse_file(model.name)
         # Results go to stdout, so vLLM's log must not.
         os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
         os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
@@ -107,6 +109,7 @@ class _Engine:
             "trust_remote_code": False,
         }
         refuse_code(model.name)
+        _refuse_too_large(arguments)
         try:
             self.llm = vllm.LLM(**arguments)
         except Exception as error:  # vLLM raises any error of its parts
@@ -278,6 +281,48 @@ def _reply(output: Any, seconds: float, attempt: Attempt, thoughts_end: int | No
         # Tokens from the prefix cache; older versions do not report them.
         getattr(output, "num_cached_tokens", None) or 0,
     )
+
+
+def _refuse_file(model: str) -> None:
+    """Refuse a file, such as a GGUF file, in the place of a model's folder."""
+    if user_path(model).is_file():
+        raise InputError(
+            f"{model}: is a file, but vLLM needs a folder with config.json and *.safetensors; a "
+            "GGUF file runs on llama.cpp's server: start llama-server -m FILE.gguf, and use "
+            "base_url=http://HOST:8080/v1,model=NAME instead of backend=vllm"
+        )
+
+
+def _refuse_too_large(arguments: Mapping[str, Any]) -> None:
+    """Refuse a model whose weights do not fit into memory, before they are loaded.
+
+    Of a CPU's memory, only what is available counts. Of GPUs, the whole memory counts: vLLM itself
+    refuses a GPU that is in use, and PyTorch would have to initialise CUDA in this process.
+
+    Args:
+        arguments: arguments of `vllm.LLM`.
+    """
+    if arguments.get("quantization") or arguments.get("cpu_offload_gb"):
+        return  # the model needs less memory than its files have
+    try:
+        from vllm.platforms import current_platform
+
+        if current_platform.is_cpu():
+            import psutil
+
+            room, where = psutil.virtual_memory().available, "of memory are free"
+        else:
+            parts = ("tensor_parallel_size", "pipeline_parallel_size")
+            devices = math.prod(int(arguments.get(part, 1)) for part in parts)
+            room = devices * current_platform.get_device_total_memory()
+            where = f"is the memory of {devices} GPU (tensor_parallel_size in engine=FILE.toml)"
+    except (ImportError, NotImplementedError):
+        return
+    if (needed := weight_bytes(arguments["model"])) > room:
+        raise InputError(
+            f"{arguments['model']}: its weights have {needed / 1e9:.1f} GB, but {room / 1e9:.1f} "
+            f"GB {where}; choose a smaller or a quantized model, or ask a server (base_url=…)"
+        )
 
 
 def _memory_hint(error: str, arguments: Mapping[str, Any]) -> str:

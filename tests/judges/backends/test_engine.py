@@ -102,3 +102,47 @@ def test_an_engine_without_memory_is_reported_with_the_remedy(
     pattern += f"; .*{re.escape(remedy)}" if remedy else "$"
     with pytest.raises(InputError, match=pattern):
         judge.score_corpus(corpus_of_texts(["a"], ["b"]), Runtime(cache=tmp_path))
+
+
+def test_a_gguf_file_is_no_model_folder(tmp_path: Path) -> None:
+    file = tmp_path / "qwen.Q4_K_M.gguf"
+    file.write_bytes(b"GGUF")
+    judge = load("llm-s", backend="vllm", model=str(file))
+    with pytest.raises(InputError, match=r"is a file, .*llama-server -m FILE.gguf"):
+        judge.score_corpus(corpus_of_texts(["a"], ["b"]), Runtime(cache=tmp_path / "cache"))
+
+
+@pytest.mark.parametrize(
+    ("cpu", "settings", "error"),
+    [
+        (True, "", r"its weights have 3\.0 GB, but 2\.0 GB of memory are free; choose"),
+        (False, "", r"its weights have 3\.0 GB, but 2\.0 GB is the memory of 1 GPU \(tensor_"),
+        (False, "tensor_parallel_size = 2", "loads"),
+        (True, 'quantization = "fp8"', "loads"),
+    ],
+)
+def test_a_model_larger_than_memory_is_refused_before_it_is_loaded(
+    cpu: bool, settings: str, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**arguments: Any) -> None:
+        raise RuntimeError("loads")
+
+    def room() -> int:
+        return 2 * 10**9
+
+    platform = SimpleNamespace(is_cpu=lambda: cpu, get_device_total_memory=room)
+    memory = SimpleNamespace(available=room())
+    for name, module in (
+        ("vllm", SimpleNamespace(LLM=fail)),
+        ("vllm.platforms", SimpleNamespace(current_platform=platform)),
+        ("psutil", SimpleNamespace(virtual_memory=lambda: memory)),
+    ):
+        monkeypatch.setitem(sys.modules, name, module)
+    model = tmp_path / "model"
+    model.mkdir()
+    for number in (1, 2):  # sparse files
+        with (model / f"model-0000{number}-of-00002.safetensors").open("wb") as file:
+            file.truncate(15 * 10**8)
+    judge = load("llm-s", backend="vllm", model=str(model), engine=engine_of(tmp_path, settings))
+    with pytest.raises(InputError, match=error):
+        judge.score_corpus(corpus_of_texts(["a"], ["b"]), Runtime(cache=tmp_path / "cache"))

@@ -301,6 +301,7 @@ def test_a_draft_in_the_reasoning_is_no_verdict(bench: Bench, field: str) -> Non
     assert (member(table)["valid"], member(table)["requests"]["asked"]) == (0, 6)
     (note,) = (note for note in table.statistics.notes if "verdicts are missing" in note)
     assert ("the reasoning never ends" if field == "content" else "only reasoning") in note
+    assert note.endswith("thinking=true") == (field == "content")
     # What is stored is read in the same way.
     assert np.isnan(bench.score(tries=2).sentences).all()
 
