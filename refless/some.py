@@ -99,9 +99,9 @@ class SOME(WeighedAspects):
     hypothesis; its scaled prediction is the score, and there are no weights.
 
     Attributes:
-        model: `features` or `embedded`, which come with gecjury (`embedded` needs the extra of that
-            name); a folder that `gecjury train some` wrote, a hub name, or a folder with the models
-            `grammaticality` (or `grammer`), `fluency` and `meaning`.
+        model: `embedded`, which comes with gecjury and needs the extra of that name; a folder that
+            `gecjury train some` wrote, a hub name, or a folder with the models `grammaticality` (or
+            `grammer`), `fluency` and `meaning`.
         alpha: weight of grammaticality; the defaults are the paper's at sentence level, tuned on
             a tenth of GJG15. At system level, tuned on JFLEG, they are 0, 1, 0.
         beta: weight of fluency.
@@ -144,7 +144,7 @@ class SOME(WeighedAspects):
 
         For a model of quality: systems × sentences × 1.
         """
-        self.refuse_unnamed("some tmu-gfm", "; or use the packaged one, -m some:model=features")
+        self.refuse_unnamed("some tmu-gfm", "; or use the packaged one, -m some:model=embedded")
         # A folder that has been trained again since the last call has another identity.
         identity = tuple(self.extra_signature(runtime).items())
         bundle = _open(identity, self.model, self.max_length, runtime.device, self.dtype)

@@ -44,10 +44,14 @@ if TYPE_CHECKING:
 
 _REFERENCE_BASED = ("green", "gleu")
 _EDIT_METRICS = ("errant", "cleme")
-_TRAINED = ("some:model=features",)
-_JUDGES = ("llm-s:backend=vllm,model=smollm2-135m-instruct",)
-_REPLIES = Path(__file__).parents[1] / "benchmarks" / "sample" / "judgments"
-"""Stored replies of `_JUDGES` on the sample, as `gecjury judgments export` writes them."""
+_TRAINED = ("some:model=embedded",)
+_SAMPLE = Path(__file__).parents[1] / "benchmarks" / "sample"
+"""Folder of the sample. It has replies of `_JUDGES`, as `gecjury judgments export` writes them, and
+scores of `_TRAINED` for installations without torch."""
+_JUDGES = (
+    "llm-s:backend=vllm,model=smollm2-taught,protocol=pointwise,scoring=expected,context=none,"
+    f"prompt={_SAMPLE / 'short-grade.txt'}",
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,8 +195,9 @@ class Compare(Settings, Study):
 class Demo(Study):
     """The three families on the embedded sample: a demonstration, not evidence.
 
-    The trained metric comes with the package. No LLM is called: the judge's replies are stored with
-    the sample, and are read and audited like those of any other run.
+    The trained metric comes with the package; without the extra `embedded`, its scores are read
+    from the sample. No LLM is called: the judge's replies are stored with the sample, and are read
+    and audited like those of any other run.
 
     Attributes:
         human: which human judgments (default: edit).
@@ -263,10 +268,14 @@ class Demo(Study):
 
 @contextmanager
 def _replayed(work: Work) -> Iterator[Work]:
-    """Yield work with a temporary cache that contains only the sample's replies."""
+    """Yield work with a temporary cache that contains only the sample's replies and scores."""
     with TemporaryDirectory(prefix="gecjury-demo-") as cache:
-        shutil.copytree(_REPLIES, Path(cache, "judgments"), ignore=shutil.ignore_patterns("*.md"))
-        yield replace(work, runtime=replace(work.runtime, cache=Path(cache), use_cache=True))
+        for part in ("judgments", "scores"):
+            shutil.copytree(
+                _SAMPLE / part, Path(cache, part), ignore=shutil.ignore_patterns("*.md")
+            )
+        runtime = replace(work.runtime, cache=Path(cache), use_cache=True)
+        yield replace(work, runtime=runtime, folder=Path(cache, "scores"))
 
 
 compare = function_of(Compare)

@@ -18,6 +18,7 @@ from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.tokens import in_language
+from gecjury.models.checkpoints import embedded_installed
 from gecjury.report.page.browser import mark_edits
 from gecjury.report.page.markup import lang_attribute
 from gecjury.scoring.abilities import Explains, ReadsEdits, asks
@@ -46,8 +47,6 @@ _MOST_EXPLAINING = 15.0  # seconds for explanations, which may parse and score e
 _MOST_SCORING = 60.0  # seconds for a whole request
 _LOOK = 0.5  # seconds between checks whether the browser is still connected
 _PRESET = ("errant", "gleu", "green")
-_PACKAGED = ("some:model=features",)
-"""Trained metrics that are included in the package and need only numpy."""
 _EXAMPLE = ("careful", "hasty"), (7, 10, 14, 22, 29)
 """Systems and lines of the sample used as the example; all of these lines contain errors."""
 
@@ -87,7 +86,7 @@ def offered_metrics() -> list[str]:
                 and (tagging or not isinstance(load(name), ReadsEdits))
             ):
                 names.append(load(name).name)
-    return [*names, *_PACKAGED]
+    return [*names, "some:model=embedded"] if embedded_installed() else names
 
 
 def open_desk(metrics: Sequence[str], runtime: Runtime, language: Language = ENGLISH) -> Desk:

@@ -264,7 +264,12 @@ def _reply(output: Any, seconds: float, attempt: Attempt, thoughts_end: int | No
     tokens = tuple(
         (
             str(top[token].decoded_token),
-            tuple((str(entry.decoded_token), float(entry.logprob)) for entry in top.values()),
+            # A schema makes most alternatives impossible; they would fill the store.
+            tuple(
+                (str(entry.decoded_token), float(entry.logprob))
+                for entry in top.values()
+                if entry.logprob > -math.inf
+            ),
         )
         for token, top in chosen
     )

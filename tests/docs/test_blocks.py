@@ -85,7 +85,7 @@ RULES = (
 SERVER = Rule(r"^gecjury (serve|annotate)\b", When.NEVER, "a server that waits for a browser")
 """Separate from `RULES`: it may match nothing, and a server started here would never end."""
 
-SAMPLE_REPLIES = Path(gecjury.__file__).parent / "benchmarks" / "sample" / "judgments"
+SAMPLE_REPLIES = Path(__file__).parents[1] / "judges" / "stored"
 
 # Replacements for what a reader has to fill in, and options that keep a command short: the tests
 # check that a command is parsed, finds its files and metrics and succeeds, not its figures.
@@ -116,16 +116,11 @@ PUT_IN = (
     (r"--freeze-layers \d+", "--freeze-layers 1"),
     (r"--recipe base", "--recipe base --freeze-layers 1"),
     (r"^(train judge .*--recipe small)", r"\1 --freeze-layers 1 --partial mine.m2"),
-    (r"^(train some .*--recipe small)", r"\1 --detection mine_train.tsv"),
     (r"^(train impara (?!.*--pairs).*)", r"\1 --pairs 64"),
-    (r" --compact\b", ""),  # only the packaged encoder can be left out of a folder
     # Ridge regression on features has no encoder.
     (r"^(train (some|impara|detector) (?!.*--recipe features).*)", r"\1 --encoder tiny-encoder"),
     # Kernel regression alone and a jury have no epochs.
-    (
-        r"^(train (?!jury |some .*--recipe small)(?!.*--kernel(?!.*--fine-tune)).*tiny-encoder)",
-        r"\1 --epochs 1",
-    ),
+    (r"^(train (?!jury )(?!.*--kernel(?!.*--fine-tune)).*tiny-encoder)", r"\1 --epochs 1"),
     (r"--scale 0\.52:0\.89", "--scale 0:1"),  # the original is for scores clipped to this range
     (r"impara:model=DIR", "impara:model=my-impara"),
     (r"asano:model=my-gug", "asano:model=my-gug,language_model=tiny-lm"),
@@ -180,7 +175,6 @@ def run_command(command: str) -> None:
 
 def run_python(text: str) -> None:
     """Run a Python block with the names that its page presupposes."""
-    import gecjury
     from gecjury.corpus.corpus import Version
 
     lines = {name: material.sample(name) for name in ("source.txt", "reference0.txt")}

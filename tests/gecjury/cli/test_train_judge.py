@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 WORDINGS = Path(__file__).parents[3] / "prompts"
-STORE = Path(__file__).parents[3] / "gecjury" / "benchmarks" / "sample" / "judgments"
+STORE = Path(__file__).parents[2] / "judges" / "stored"
 QUICK = ["--device", "cpu", "--quiet", "--epochs", "1", "--max-length", "1500"]
 
 

@@ -60,7 +60,7 @@ def test_demo_replays_a_judge_and_shows_three_families(
     assert {row["family"] for row in shown["rows"]} == {"refbased", "refless", "judges"}
     (audit,) = shown["audits"].values()
     requests = audit["members"][0]["requests"]
-    assert (requests["stored"], requests["asked"]) == (51, 0)
+    assert (requests["stored"], requests["asked"]) == (249, 0)
     assert not (tmp_path / "cache").exists()
 
 

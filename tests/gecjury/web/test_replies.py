@@ -16,7 +16,7 @@ from gecjury.prompts import read
 from gecjury.web.replies import replies_page
 from tests.shell import Shell
 
-SAMPLE = next((Path(__file__).parents[3] / "gecjury/benchmarks/sample/judgments").glob("*.jsonl"))
+SAMPLE = next((Path(__file__).parents[2] / "judges" / "stored").glob("*.jsonl"))
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[31m"
 
 
