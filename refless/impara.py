@@ -16,7 +16,13 @@ from gecjury.core.settings import option
 from gecjury.core.textfiles import user_path
 from gecjury.corpus.corpus import Corpus
 from gecjury.models.batching import pick_device
-from gecjury.models.checkpoints import EMBEDDED, inside, named_within, resolve, weights_identity
+from gecjury.models.checkpoints import (
+    PACKAGED_ENCODERS,
+    inside,
+    named_within,
+    resolve,
+    weights_identity,
+)
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.models.origin import Origin
@@ -107,7 +113,7 @@ class IMPARA(ModelScorer, MeanScorer):
         kept = similarity[pair_of] >= threshold
         values = np.where(kept, quality[text_of], 0.0)
         manifest = None if self.encoder else _manifest(self.model)
-        if manifest is not None and manifest.encoder == encoder != EMBEDDED:
+        if manifest is not None and manifest.encoder == encoder not in PACKAGED_ENCODERS:
             notes.append(f"{self.model} names its encoder: {encoder} of the Hugging Face hub")
         return Statistics(values, details={"filtered": int((~kept).sum())}, notes=tuple(notes))
 

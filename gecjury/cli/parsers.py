@@ -7,6 +7,7 @@ of the commands that read it; the errors of other commands name these.
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -111,6 +112,7 @@ class CommandParser(argparse.ArgumentParser):
         self.actions: Mapping[str, CommandParser] = {}
         self.needs: tuple[Need, ...] = ()
         self.presets: Mapping[str, Mapping[str, object]] = {}
+        self.usual: tuple[str, ...] = ()
         self._declare = declare
         self._groups = groups or {}
 
@@ -164,11 +166,17 @@ class CommandParser(argparse.ArgumentParser):
             self._refuse_foreign(words)
         parsed: tuple[Any, list[str]] = super().parse_known_args(words, namespace)
         # Parsed again with the values of the chosen recipe as defaults.
-        if self.presets and parsed[0].recipe:
+        if self.presets and (recipe := parsed[0].recipe or self._usual_recipe(parsed[0])):
             # As defaults, a recipe's values are overridden by options on the command line.
-            self.set_defaults(**self.presets[parsed[0].recipe])
+            self.set_defaults(**self.presets[recipe], recipe=recipe)
             parsed = super().parse_known_args(words)
         return parsed
+
+    def _usual_recipe(self, parsed: Any) -> str:
+        """Return the recipe that is used if the user neither names one nor chooses a model."""
+        recipe, *choices = self.usual or ("",)
+        chosen = any(getattr(parsed, name) != self.get_default(name) for name in choices)
+        return "" if chosen else recipe
 
     def _get_value(self, action: argparse.Action, text: str) -> Any:
         """Return a value; that of an option of settings is read as in Python."""
@@ -198,10 +206,12 @@ class CommandParser(argparse.ArgumentParser):
         Raises:
             OptionError: names the commands that read it, or what to do instead.
         """
-        for word in words:
-            flag = word.partition("=")[0]
+        for word, following in itertools.pairwise([*words, ""]):
+            flag, _, value = word.partition("=")
             if word == "--":
                 return
+            if instead := gone.instead_of_option(self.path, f"{flag} {value or following}"):
+                raise OptionError(f"{flag} {value or following} is gone: {instead}")
             if flag in ("-r", "--reference") and "--references" in self._option_string_actions:
                 continue  # a benchmark's references have another option, which `main` names
             if flag.startswith("-") and flag not in self._option_string_actions:

@@ -29,7 +29,7 @@ def declare(parser: CommandParser) -> None:
     # Commands that accept only files never look for benchmark data, and have no --data.
     parser.needs = (*study.needs, *study.inputs.needs)
     parser.epilog = study.epilog
-    parser.presets = study.presets
+    parser.presets, parser.usual = study.presets, study.usual
     study.inputs.declare(parser)
     if study.metrics is None:
         parser.set_defaults(metrics=())

@@ -57,8 +57,8 @@ _OPTIONS = {
     (_TRAINED, "--detection-dev"): "name the file like the training file, with `_dev` for `_train`",
     (_TRAINED, "--detection-weight"): "wrong tokens have the weight 1.5",
     (_TRAINED, "--intermediate-rate"): "error detection is learnt at the rate 1e-4",
-    (_TRAINED, "--intermediate-epochs"): "labelled text is read twice, artificial errors once",
-    (_TRAINED, "--intermediate"): "use --detection artificial or --detection FILE",
+    (_TRAINED, "--intermediate-epochs"): "labelled text is read twice",
+    (_TRAINED, "--intermediate"): "use --detection FILE",
     (_TRAINED, "--loss"): "the loss is the mean squared error",
     ("train some", "--grid"): "train once for each --max-length, --train-batch and "
     "--learning-rate, and keep the folder with the best dev figures",
@@ -67,7 +67,9 @@ _OPTIONS = {
     ("train some", "--dev|--test"): "join the files, with a column `split`",
     ("train some", "--split-seed"): "a column `split` gives another split",
     ("train judge", "--split-seed"): "the split by source is always the same",
-    ("train some", "--parallel|--clean"): "use --detection artificial or --detection FILE",
+    ("train some", "--parallel|--clean"): "use --detection FILE",
+    ("train some", "--detection artificial"): "--recipe small needs no error detection; otherwise "
+    "name labelled text, --detection FILE",
     ("train jury", "--folds"): "the cross-validation has ten folds",
     ("train jury", "--strength"): "cross-validation chooses among powers of ten from 1 to 10000",
     ("train jury", "--signed"): "weights are 0 or more",
@@ -117,7 +119,7 @@ _OPTIONS = {
     ("score", "--strict"): "bad rows get no score and are listed in bad-rows.jsonl",
 }
 OPTIONS = _each(_OPTIONS)
-"""Replacements of options, by command and flag; `*` stands for every command."""
+"""Replacements of options, by command and flag, or flag and value; `*` means every command."""
 
 COMMANDS: dict[str, str] = {
     "analyse cost": "the column `seconds` of compare is how long a metric takes",

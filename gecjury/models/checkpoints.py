@@ -33,6 +33,9 @@ from gecjury.core.textfiles import lies_in, read_json, refuse_special_files, use
 EMBEDDED = "embedded"
 """Name of the small packaged encoder (all-MiniLM-L6-v2), which needs no download."""
 
+EMBEDDED_SOME = "embedded-some"
+"""Name of the packaged encoder after the error detection that the packaged SOME started from."""
+
 CHANGE_FILE = "change.safetensors"
 """File whose folder means the packaged encoder with a change: what a training altered, as products
 of thin matrices. All values have 16 bits."""
@@ -73,7 +76,8 @@ def resolve(name: str, revision: str | None = None, *, packaged: bool = True) ->
     """Find a checkpoint; download a hub model if the hub's cache does not have it.
 
     Args:
-        name: `embedded` (the packaged all-MiniLM-L6-v2, no network), a folder, or a hub name.
+        name: `embedded` (the packaged all-MiniLM-L6-v2, no network) or `embedded-some`, a folder,
+            or a hub name.
         revision: commit, tag or branch on the hub; None for the main branch, whose commit is then
             part of `Checkpoint.identity`.
         packaged: True if the packaged encoder is an alternative; errors then suggest it.
@@ -84,7 +88,7 @@ def resolve(name: str, revision: str | None = None, *, packaged: bool = True) ->
         DataError: the hub does not know the model, or cannot be reached and the cache lacks it.
         MissingExtraError: a package is not installed.
     """
-    folder = _embedded_folder() if name == EMBEDDED else user_path(name)
+    folder = PACKAGED_ENCODERS[name]() if name in PACKAGED_ENCODERS else user_path(name)
     if not folder.is_dir():
         _refuse_no_name(name, packaged)
         return _from_hub(name, revision, packaged)
@@ -150,8 +154,8 @@ def weight_bytes(model: str) -> int:
 
 
 def is_folder(name: str) -> bool:
-    """Return True if a model's name is a folder on this machine; `embedded` never is."""
-    return name != EMBEDDED and user_path(name).is_dir()
+    """Return True if a model's name is a folder on this machine; names of packaged ones are not."""
+    return name not in PACKAGED_ENCODERS and user_path(name).is_dir()
 
 
 def repository(name: str) -> tuple[Path, str]:
@@ -218,7 +222,7 @@ def named_within(folder: Path, name: str) -> str:
     """Return the encoder that a model folder's own files name in addition to its weights.
 
     Args:
-        name: `embedded`, a folder in it, or a hub name.
+        name: a packaged encoder, a folder in it, or a hub name.
 
     Returns:
         A name for `resolve`; a folder as its path.
@@ -227,7 +231,7 @@ def named_within(folder: Path, name: str) -> str:
         InputError: the name is a folder elsewhere, which a shared model must not choose; or it is
             a hub name that is also a folder in the working directory.
     """
-    if name == EMBEDDED:
+    if name in PACKAGED_ENCODERS:
         return name
     # A hub name that is also a folder here is ambiguous, so it is refused.
     if _HUB_NAME.match(name) and not (folder / name).is_dir():
@@ -292,6 +296,19 @@ def _embedded_folder() -> Path:
             f"the embedded encoder is not installed: {install_hint('embedded')}"
         )
     return Path(spec.origin).parent / "model"
+
+
+def embedded_installed() -> bool:
+    """Return whether the packaged encoder and the packages that run it are installed."""
+    return all(find_spec(name) for name in ("torch", "transformers", _EMBEDDED_PACKAGE))
+
+
+def _some_folder() -> Path:
+    return Path(__file__).parents[1] / "refless" / "packaged" / "embedded" / "encoder"
+
+
+PACKAGED_ENCODERS = {EMBEDDED: _embedded_folder, EMBEDDED_SOME: _some_folder}
+"""The names of encoders that come with gecjury, with functions that return their folders."""
 
 
 def _weights(folder: Path) -> tuple[Path, ...]:

@@ -194,6 +194,8 @@ class Study(ABC):
         page: whether its result can be written as a page (`--html FILE`), or the file of the page
             that is written even if the user names none.
         presets: named recipes, which set several options.
+        usual: the recipe that is used if none is named and the options listed after it have their
+            defaults.
         logs: whether progress is logged, a line per minute, where stderr is not a terminal.
         new_texts: the command's name, if it scores texts that the user has not given, so that
             scores computed elsewhere are refused; otherwise empty.
@@ -210,6 +212,7 @@ class Study(ABC):
     draws: ClassVar[bool] = False
     page: ClassVar[bool | str] = False
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {}
+    usual: ClassVar[tuple[str, ...]] = ()
     logs: ClassVar[bool] = False
     new_texts: ClassVar[str] = ""
 

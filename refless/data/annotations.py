@@ -108,9 +108,10 @@ class Annotations:
         """
         pairs = [aspect for aspect in self.aspects if aspect in PAIRED]
         if (pairs or paired) and not all(self.sources):
+            recipe = "" if pairs else ", or choose a model that needs none (--recipe paper)"
             raise InputError(
                 f"{pairs[0] if pairs else '--read-source'} needs sources, but some rows have none: "
-                "name the column of the sources (--column source=...)"
+                f"name the column of the sources (--column source=...){recipe}"
             )
 
     @property

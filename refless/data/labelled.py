@@ -81,29 +81,6 @@ def labelled_print(sentences: Sequence[LabelledSentence]) -> str:
     )
 
 
-@dataclass(frozen=True)
-class DetectionData:
-    """The text that error detection is learnt from: labelled, or parallel and clean.
-
-    Attributes:
-        corrections: parallel text.
-        clean: further sentences to corrupt.
-        labelled: sentences with a label per token, used instead of the first two.
-    """
-
-    corrections: Sequence[Correction] = ()
-    clean: Sequence[str] = ()
-    labelled: LabelledText | None = None
-
-    @property
-    def print(self) -> str:
-        """Fingerprint of the text: 16 hexadecimal digits."""
-        labelled = [] if self.labelled is None else [self.labelled.print]
-        return fingerprint(
-            [*(f"{c.source}\t{c.text()}" for c in self.corrections), *self.clean, *labelled]
-        )
-
-
 def read_labelled(
     names: Sequence[str],
     folder: Callable[[], DataFolder],

@@ -7,11 +7,10 @@ vector of the full correction moves when an edit is left out.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,6 @@ from gecjury.corpus.files.reading import align_reference, read_source, read_vers
 from gecjury.corpus.languages.language import ENGLISH, Language, language_of
 from gecjury.corpus.m2 import parse_m2
 from gecjury.corpus.tokens import folded
-from gecjury.models.networks import cut_length, refuse_wordless
 
 PARALLEL_SETS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "jfleg": tuple(
@@ -324,34 +322,3 @@ def detection_labels(correction: Correction) -> list[int]:
 def pairs_print(pairs: Sequence[RankedPair]) -> str:
     """Return the fingerprint of pairs: 16 hexadecimal digits."""
     return fingerprint(part for pair in pairs for part in (pair.better, pair.worse))
-
-
-def detection_examples(
-    corrections: Sequence[Correction], tokenizer: Any, max_length: int
-) -> Iterator[dict[str, Any]]:
-    """Yield tokenised sources with a label per word piece; special pieces get −100, not counted.
-
-    A correction that leaves its source unchanged is skipped if another one changes it.
-    """
-    refuse_wordless(tokenizer)
-    corrected = {c.source for c in corrections if c.edits}
-    done: set[tuple[str, tuple[Edit, ...]]] = set()
-    for correction in corrections:
-        key = (correction.source, correction.edits)
-        if not correction.source or key in done:
-            continue
-        if not correction.edits and correction.source in corrected:
-            continue
-        done.add(key)
-        encoded = tokenizer(
-            correction.tokens,
-            is_split_into_words=True,
-            truncation=True,
-            max_length=cut_length(tokenizer, max_length),
-        )
-        marks = detection_labels(correction)
-        words = encoded.word_ids()
-        yield {
-            **{name: list(values) for name, values in encoded.items()},
-            "labels": [-100 if word is None else marks[word] for word in words],
-        }

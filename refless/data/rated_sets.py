@@ -1,17 +1,15 @@
-"""Named sets of rated sentences, splits by source, and clean text."""
+"""Named sets of rated sentences, and splits by source."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
 from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.loaders.rated import AUTOJQE_FILES
 from gecjury.core.errors import InputError
-from gecjury.core.textfiles import read_lines
 from gecjury.corpus.languages.language import language_of
 from gecjury.corpus.splits import Split, split_sources
 from gecjury.refless.data.annotations import Annotations, joined, read_annotations
@@ -26,7 +24,6 @@ NAMED_SETS: Mapping[str, tuple[str, ...]] = {
 SET_LANGUAGES = {"tmu-gfm": "en", "gug": "en", "autojqe": "ja"}
 """The language of each of `NAMED_SETS`."""
 
-_LENGTHS = range(5, 46)
 _LEAST = 2  # fewest rows of a part
 
 
@@ -43,22 +40,6 @@ def read_named(name: str, folder: DataFolder) -> Annotations:
         for note in part.notes
     )
     return replace(joined(parts), notes=notes)
-
-
-def read_treebank_text(path: str | Path) -> list[str]:
-    """Return the sentences of 5 to 45 tokens in a CoNLL-U file, tokens joined by spaces."""
-    sentences: list[str] = []
-    tokens: list[str] = []
-    for line in [*read_lines(path), ""]:
-        if not line:
-            if len(tokens) in _LENGTHS:
-                sentences.append(" ".join(tokens))
-            tokens = []
-            continue
-        fields = line.split("\t")
-        if fields[0].isdecimal():
-            tokens.append(fields[1])
-    return sentences
 
 
 def split_by_source(data: Annotations) -> Split:

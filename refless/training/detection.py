@@ -3,12 +3,8 @@
 A detector that was trained on its own is a plain token classification model. `gecjury train some`
 and `train impara` can both start from it, so it is trained only once.
 
-It is learnt from one of two kinds of text:
-
-- labelled tokens. A token's first and last word piece have its label (those between are not
-  counted), and its probability of being wrong is the mean of theirs.
-- artificial errors: parallel text whose sources keep some of their errors, and clean sentences
-  corrupted by rule. The word pieces that an edit changes are labelled.
+It is learnt from labelled tokens. A token's first and last word piece have its label (those between
+are not counted), and its probability of being wrong is the mean of theirs.
 """
 
 from __future__ import annotations
@@ -28,14 +24,11 @@ from gecjury.core.textfiles import write_text
 from gecjury.models.batching import padded_batches
 from gecjury.models.networks import cut_length, refuse_wordless
 from gecjury.refless.data.labelled import (
-    DetectionData,
     LabelledSentence,
     LabelledText,
     labelled_print,
     refuse_one_class,
 )
-from gecjury.refless.data.noise import spoil
-from gecjury.refless.data.pairs import Correction, detection_examples, token_edits
 from gecjury.refless.nets.probe import plain_text
 from gecjury.refless.nets.regressor import batch_logits, load_model, load_tokenizer, save_model
 from gecjury.refless.training.job import TrainingJob
@@ -53,29 +46,24 @@ LEAST = 8
 """Fewest examples that a step, or a part of the data, must have."""
 
 _ERROR_WEIGHT = 1.5
-"""Weight of wrong tokens in the loss, for labelled text."""
-
-_DEV_SHARE = 0.03
-_DEV_MOST = 600
-_DEV_BATCH = 64
+"""Weight of wrong tokens in the loss."""
 
 _T = TypeVar("_T")
 
 
 def run_detection(
-    job: TrainingJob, data: DetectionData | None, watch: Watch
+    job: TrainingJob, text: LabelledText | None, watch: Watch
 ) -> tuple[str, dict[str, float]]:
     """Train a detector before a model and save it; a finished one is not trained again.
 
     Args:
-        data: the text to learn from; None for none.
+        text: the sentences to learn from; None for none.
 
     Returns:
         The folder or hub name of the model from which the main training starts, and the detector's
-        dev figures. `detection` chose the epoch: average precision, or F0.5 for labelled text, with
-        the other `detection_scores`.
+        dev figures: `detection` is F0.5, which chose the epoch; the others are `detection_scores`.
     """
-    if data is None:
+    if text is None:
         return job.start, {}
     folder = job.work / "detection"
     path, saved = folder / "score.json", folder / "model"
@@ -83,13 +71,12 @@ def run_detection(
     if path.exists():
         watch.told("detection: already trained by an earlier run")
     else:
-        epochs = 1 if data.labelled is None else 2
         # Rate and epochs are those that the recipes were measured with.
-        usual = {"epochs": epochs, "learning_rate": 1e-4, "patience": 0}
-        result, tokenizer = learn_detection(job, data, "detection", watch, **usual)
+        usual = {"epochs": 2, "learning_rate": 1e-4, "patience": 0}
+        result, tokenizer = learn_detection(job, text, "detection", watch, **usual)
         if is_main_process():
             save_model(result.model, tokenizer, saved)
-            names = ("precision", "recall", "ap") if data.labelled is not None else ()
+            names = ("precision", "recall", "ap")
             figures = {f"detection {name}": result.best[name] for name in names}
             write_text(path, json.dumps({"detection": result.best["score"], **figures}))
         wait_for_all()
@@ -97,7 +84,7 @@ def run_detection(
 
 
 def learn_detection(
-    job: TrainingJob, data: DetectionData, name: str, watch: Watch, **changes: Any
+    job: TrainingJob, text: LabelledText, name: str, watch: Watch, **changes: Any
 ) -> tuple[Fit, Any]:
     """Train a detector; return it with its dev figures, and its tokenizer.
 
@@ -107,75 +94,29 @@ def learn_detection(
     """
     settings = replace(job.recipe.settings, **changes)
     tokenizer = load_tokenizer(job.start)
-    if data.labelled is not None:
-        text = with_dev(data.labelled, settings.seed)
-        labels, weight = LABELS, _ERROR_WEIGHT
-        examples = labelled_examples(text.train, tokenizer, settings.max_length)
+    text = with_dev(text, settings.seed)
+    examples = labelled_examples(text.train, tokenizer, settings.max_length)
 
-        def evaluate(model: Any) -> Mapping[str, float]:
-            by_sentence = error_probabilities(model, tokenizer, text.dev, settings, job.runtime)
-            probabilities = np.concatenate(by_sentence)
-            if not np.isfinite(probabilities).all():
-                return {"score": float("nan")}
-            marks = np.array([mark for s in text.dev for mark in s.wrong], dtype=np.int64)
-            figures = detection_scores(probabilities, marks)
-            return {"score": figures["f0.5"], **figures}
-    else:
-        labels, weight = ("kept", "edited"), 1.0
-        made = _artificial_examples(data, tokenizer, settings)
-        held = max(2, min(_DEV_MOST, round(_DEV_SHARE * len(made))))
-        dev, examples = made[:held], made[held:]
-
-        def evaluate(model: Any) -> Mapping[str, float]:
-            return {"score": _average_precision(model, tokenizer, dev)}
+    def evaluate(model: Any) -> Mapping[str, float]:
+        by_sentence = error_probabilities(model, tokenizer, text.dev, settings, job.runtime)
+        probabilities = np.concatenate(by_sentence)
+        if not np.isfinite(probabilities).all():
+            return {"score": float("nan")}
+        marks = np.array([mark for s in text.dev for mark in s.wrong], dtype=np.int64)
+        figures = detection_scores(probabilities, marks)
+        return {"score": figures["f0.5"], **figures}
 
     task = LearningTask(
         name=name,
-        model=load_model(job.start, labels, seed=settings.seed, kind="word-pieces"),
+        model=load_model(job.start, LABELS, seed=settings.seed, kind="word-pieces"),
         tokenizer=tokenizer,
         examples=examples,
         evaluate=evaluate,
         objective="detection",
         label="detection: training",
-        error_weight=weight,
+        error_weight=_ERROR_WEIGHT,
     )
     return fit(task, settings, job.work / name, job.runtime, watch), tokenizer
-
-
-def _artificial_examples(
-    data: DetectionData, tokenizer: Any, settings: TrainSettings
-) -> list[dict[str, Any]]:
-    """Return tokenised sentences with artificial errors, in random order."""
-    rng = np.random.default_rng(settings.seed)
-    items: list[Correction] = []
-    for correction in data.corrections:
-        if correction.edits:
-            # Some sources are partly corrected: a detector must find few errors as well as many.
-            share = rng.choice([0.0, 0.3, 0.6])
-            partly = correction.text([bool(k) for k in rng.random(len(correction.edits)) < share])
-            items.append(Correction(partly, token_edits(partly.split(), correction.text().split())))
-    clean = sorted({correction.text() for correction in data.corrections})
-    items += [spoil(text, rng) for text in [*clean, *data.clean]]
-    # Include some sentences without errors; otherwise every text would have one.
-    items += [Correction(text, ()) for text in clean[::6]]
-    examples = list(detection_examples(items, tokenizer, settings.max_length))
-    refuse_few(len(examples), "sentences to learn error detection from")
-    return [examples[row] for row in rng.permutation(len(examples))]
-
-
-def _average_precision(model: Any, tokenizer: Any, dev: Sequence[Mapping[str, Any]]) -> float:
-    """Return the average precision of finding changed word pieces."""
-    # Not sorted by length: other batches would change the last bits of the scores.
-    places = range(len(dev))
-    batches = [places[start : start + _DEV_BATCH] for start in range(0, len(dev), _DEV_BATCH)]
-    scores, marks = [], []
-    for rows, logits in batch_logits(model, tokenizer, dev, batches, _DEV_BATCH):
-        gaps = (logits[..., 1] - logits[..., 0]).cpu().numpy()
-        for row, gap in zip(rows, gaps, strict=True):
-            labels = np.array(dev[row]["labels"])
-            scores.append(gap[: len(labels)][labels >= 0])
-            marks.append(labels[labels >= 0])
-    return average_precision(np.concatenate(scores), np.concatenate(marks))
 
 
 def with_dev(text: LabelledText, seed: int) -> LabelledText:
@@ -413,7 +354,7 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
     if (earlier := job.finished(run, _Report)) is not None:
         return dict(earlier.figures)
     watch = job.watch()
-    result, tokenizer = learn_detection(job, DetectionData(labelled=text), "detector", watch)
+    result, tokenizer = learn_detection(job, text, "detector", watch)
     names = ("f0.5", "precision", "recall", "ap", "tokens")
     figures = {name: float(result.best[name]) for name in names}
     # The detector itself is in the top folder, where `train some` and `train impara` load it.

@@ -13,7 +13,7 @@ from gecjury.core.arrays import FloatArray
 from gecjury.corpus.leakage import normalise
 from gecjury.models.checkpoints import is_folder
 from gecjury.models.encoder import EncoderSpec, load_encoder
-from gecjury.refless.data.labelled import DetectionData
+from gecjury.refless.data.labelled import LabelledText
 from gecjury.refless.data.pairs import Correction, RankedPair, pairs_print, ranked_pairs
 from gecjury.refless.nets.manifest import IMPARA_FORMAT, IMPARA_POOLED_FORMAT
 from gecjury.refless.nets.pooled import HEAD_FILE, fresh_pooled, save_pooled
@@ -151,16 +151,15 @@ def train_impara(job: RankerJob) -> RankerReport:
     return report
 
 
-def _without_held_out(job: RankerJob) -> DetectionData | None:
+def _without_held_out(job: RankerJob) -> LabelledText | None:
     """Return the text for error detection without sentences that the ranker is evaluated on."""
-    if job.detection is None or job.detection.labelled is None:
-        return job.detection
+    if job.detection is None:
+        return None
     parts = split_corrections(job.corrections, job.recipe.settings.seed)
     tried = [*parts["dev"], *parts["test"]]
     held = {normalise(text) for c in tried for text in (c.source, c.text())}
-    labelled = job.detection.labelled
-    kept = tuple(s for s in labelled.train if normalise(s.text) not in held)
-    return replace(job.detection, labelled=replace(labelled, train=kept))
+    kept = tuple(s for s in job.detection.train if normalise(s.text) not in held)
+    return replace(job.detection, train=kept)
 
 
 def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:

@@ -20,7 +20,7 @@ from gecjury.models.checkpoints import resolve
 from gecjury.models.networks import read_config
 from gecjury.models.origin import KEYS_FILE, MANIFEST
 from gecjury.refless.data.annotations import Annotations
-from gecjury.refless.data.labelled import DetectionData, detection_keys
+from gecjury.refless.data.labelled import LabelledText, detection_keys
 from gecjury.refless.nets.trainable import check_layers
 from gecjury.refless.training.recipe import BaseRecipe, Recipe
 from gecjury.refless.training.watching import HISTORY_FILE, Watch
@@ -47,7 +47,7 @@ class TrainingJob:
     recipe: BaseRecipe
     folder: Path
     runtime: Runtime
-    detection: DetectionData | None = None
+    detection: LabelledText | None = None
     origin: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     recipe_name: str = ""
@@ -117,10 +117,9 @@ class TrainingJob:
         """
         common = {"language": self.recipe.language}
         common |= {"recipe": self.recipe_name} if self.recipe_name else {}
-        labelled = None if self.detection is None else self.detection.labelled
         keys = {sentence_key(text) for text in texts if text}
         # The sentences that a detector was trained on are training data of the model as well.
-        keys |= detection_keys(labelled, self.recipe.detector)
+        keys |= detection_keys(self.detection, self.recipe.detector)
         # The manifest comes last: without it, the folder is not finished and can be resumed.
         write_text(self.folder / KEYS_FILE, "\n".join(sorted(keys)) + "\n")
         write_text(self.folder / "README.md", card)

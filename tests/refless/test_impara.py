@@ -14,7 +14,7 @@ from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.leakage import normalise
-from gecjury.refless.data.labelled import DetectionData, LabelledSentence, LabelledText
+from gecjury.refless.data.labelled import LabelledSentence, LabelledText
 from gecjury.refless.data.pairs import Correction, token_edits
 from gecjury.refless.training.impara import RankerJob, split_corrections, train_impara
 from gecjury.refless.training.recipe import RankerRecipe, TrainSettings
@@ -145,7 +145,7 @@ def test_means_after_detection_as_in_impara_ged(tmp_path: Path) -> None:
     )  # fmt: skip
     job = RankerJob(
         corrections=data, recipe=recipe, folder=tmp_path / "out", runtime=RUNTIME,
-        detection=DetectionData(labelled=LabelledText(text)),
+        detection=LabelledText(text),
     )  # fmt: skip
     report = train_impara(job)
     assert next(f for f in report.figures if f["part"] == "test")["accuracy"] > 0.7
@@ -192,7 +192,7 @@ def test_detection_is_not_trained_on_the_test_part_of_the_ranker(tmp_path: Path)
     job = RankerJob(
         corrections=data, recipe=RankerRecipe(str(encoder), settings=settings, pairs=160),
         folder=tmp_path / "out", runtime=RUNTIME,
-        detection=DetectionData(labelled=LabelledText(text)),
+        detection=LabelledText(text),
     )  # fmt: skip
     with pytest.raises(
         InputError, match="0 labelled sentences to learn error detection from: too few"

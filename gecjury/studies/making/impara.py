@@ -70,7 +70,6 @@ examples:
 
     def job(self, material: Material, common: Mapping[str, Any]) -> RankerJob:
         """Read parallel text, and the text for error detection."""
-        from gecjury.refless.data.labelled import DetectionData
         from gecjury.refless.data.pairs import PARALLEL_LANGUAGES, read_parallel
         from gecjury.refless.training.impara import RankerJob
         from gecjury.refless.training.model_card import shown_name
@@ -82,10 +81,8 @@ examples:
         notes = material.warn_of_leaks(texts, name)
         notes += material.told_of_reading(self.encoder, texts, language)
         notes += self._known_to_detector(material, {c.source for c in corrections})
-        detection = None
-        if self.detection:
-            labelled = material.labelled_text(self.detection, language.code)
-            detection = DetectionData(labelled=labelled)
+        named = self.detection
+        detection = material.labelled_text(named, language.code) if named else None
         return RankerJob(
             recipe=self.recipe_as(RankerRecipe, language.code),
             corrections=corrections,

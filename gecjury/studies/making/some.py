@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from gecjury.core.errors import DataError, InputError, OptionError
+from gecjury.core.errors import InputError, OptionError
 from gecjury.core.settings import option
+from gecjury.models.checkpoints import EMBEDDED, EMBEDDED_SOME
 from gecjury.refless.training.recipe import Recipe
 from gecjury.report.result import Result, Table
 from gecjury.studies.inputs import Inputs
@@ -25,15 +26,17 @@ from gecjury.studies.making.training import (
 from gecjury.studies.study import Work
 
 if TYPE_CHECKING:
-    from gecjury.corpus.languages.language import Language
     from gecjury.corpus.splits import Split
     from gecjury.refless.data.annotations import Annotations
-    from gecjury.refless.data.labelled import DetectionData
     from gecjury.refless.training.job import Job
 
-_ARTIFICIAL = "artificial"
-_PARALLEL = ("jfleg", "gmeg-dev")
-_CLEAN = "ud/en_ewt/en_ewt-ud-train.conllu"
+_BACKWARDS = (
+    "--read-source without --within rates a correction by how bad its source was: on SEEDA such a "
+    "model orders corrections worse than chance (.46); add --within 2"
+)
+
+_CHOICES = ("encoder", "detector", "kernel", "fine_tune", "shared", "features")
+"""Options that choose a model; without them, the recipe `small` is used."""
 
 PRESETS: Mapping[str, Mapping[str, object]] = {
     "features": {"encoder": "features", "read_source": True, "within": 2.0},
@@ -42,9 +45,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
         "kernel": True,
         "read_source": True,
         "within": 2.0,
-        "detection": ["artificial"],
-        "bf16": True,
-        "freeze_layers": 0,
+        "detector": EMBEDDED_SOME,
     },
     "base": {
         "encoder": BASE,
@@ -70,8 +71,7 @@ class Some(Recipe, RatedTraining):
 
     Attributes:
         detection: learn error detection first, from labelled tokens: multiged-en (-cs, -de, -it,
-            -sv), two-column files (TOKEN, tab, c or i) or M2 files; or from artificial errors in
-            jfleg, gmeg-dev and en-ewt (`artificial`).
+            -sv), two-column files (TOKEN, tab, c or i) or M2 files.
         recipe: use the settings of the figures in the documentation; other options override them.
     """
 
@@ -79,6 +79,7 @@ class Some(Recipe, RatedTraining):
         "tmu-gfm, gug, autojqe, a CSV, TSV or JSON-lines file, or hf:NAME[:SPLIT]"
     )
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = PRESETS
+    usual: ClassVar[tuple[str, ...]] = ("small", *_CHOICES)
     epilog: ClassVar[str] = f"""\
 examples:
   gecjury train some tmu-gfm -o my-some --recipe small
@@ -95,6 +96,11 @@ examples:
         """Refuse several sets, and the recipe `base` without a detector."""
         super().check(work)
         refuse_without_detector(self.recipe, self.detector, self.detection)
+        if self.detector == EMBEDDED_SOME and self.encoder != EMBEDDED:
+            raise OptionError(
+                f"--encoder {self.encoder:.60}: the packaged detector belongs to --encoder "
+                "embedded; name a detector of yours, --detector DIR, or leave out --encoder"
+            )
         if len(work.data.names) > 1:
             raise OptionError("train some accepts one set of ratings; join the files first")
 
@@ -111,12 +117,17 @@ examples:
         # Training sentences are looked up in the benchmarks on which the model will be compared.
         notes = material.warn_of_leaks([*data.sources, *data.outputs], shown_name(name))
         notes += material.told_of_reading(self.encoder, data.outputs, language)
+        if self.read_source and not self.within:
+            notes.append(_BACKWARDS)
+            material.runtime.tell(f"warning: {_BACKWARDS}")
         typed = f" --recipe {self.recipe}" if self.recipe else ""
+        named = self.detection
+        detection = material.labelled_text(named, language.code) if named else None
         return Job(
             data=data,
             split=_split(material, name, data),
             recipe=self.recipe_as(Recipe, language.code),
-            detection=self._detection(material, language) if self.detection else None,
+            detection=detection,
             origin={
                 "data": shown_name(name),
                 # Options besides the recipe are in the card's settings.
@@ -165,40 +176,6 @@ examples:
         table = Table(whole, figure_rows(report.figures, report.alone))
         metric = metric_for(str(job.folder), job.data.aspects)
         return self.result(job.folder, table, facts, report.worth, metric)
-
-    def _detection(self, material: Material, language: Language) -> DetectionData:
-        """Read the text that error detection is learnt from.
-
-        Raises:
-            OptionError: artificial errors together with labelled text, or in another language.
-            DataError: data is missing; names the remedy.
-        """
-        from gecjury.refless.data.labelled import DetectionData
-        from gecjury.refless.data.pairs import read_parallel
-        from gecjury.refless.data.rated_sets import read_treebank_text
-
-        if _ARTIFICIAL not in self.detection:
-            return DetectionData(labelled=material.labelled_text(self.detection, language.code))
-        if len(self.detection) > 1:
-            raise OptionError(f"--detection {_ARTIFICIAL}: leave out the other texts, or this one")
-        chosen = f"--recipe {self.recipe} sets " if self.recipe else ""
-        if language.code != "en":
-            raise OptionError(
-                f"{chosen}--detection {_ARTIFICIAL}, which makes errors in English, but the "
-                f"ratings are in {language.name}: name labelled text instead"
-            )
-        try:
-            corrections = read_parallel(_PARALLEL, material.folder, language)
-            clean = read_treebank_text(material.folder().path(_CLEAN))
-        except DataError as error:
-            raise DataError(
-                f"{chosen}--detection {_ARTIFICIAL} reads jfleg, gmeg-dev and en-ewt: {error}; or "
-                "name labelled text, --detection FILE"
-            ) from None
-        # This text can leak like that of the training itself.
-        texts = [text for c in corrections for text in (c.source, c.text())]
-        material.warn_of_leaks(texts, "the parallel text")
-        return DetectionData(corrections, clean)
 
 
 def _split(material: Material, name: str, data: Annotations) -> Split:

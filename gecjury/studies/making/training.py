@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 from gecjury.core.errors import OptionError, OutputError
 from gecjury.core.settings import option, options_of, settings_from
 from gecjury.core.textfiles import read_json
+from gecjury.models.checkpoints import PACKAGED_ENCODERS
 from gecjury.refless.training.recipe import FEATURES, BaseRecipe
 from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.registry import missing_extra
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from gecjury.corpus.languages.language import Language
     from gecjury.models.networks import NetworkKind
     from gecjury.refless.data.annotations import Annotations
-    from gecjury.refless.data.labelled import DetectionData
+    from gecjury.refless.data.labelled import LabelledText
     from gecjury.refless.training.job import TrainingJob
     from gecjury.refless.training.worth import Worth
 
@@ -184,7 +185,7 @@ class Training(Study):
             return Result((table,), facts)
         # The verdict comes first, and the model's name last, where users look for it.
         notes = [worth.verdict]
-        embedded = getattr(self, "encoder", "") == "embedded"
+        embedded = getattr(self, "encoder", "") in PACKAGED_ENCODERS
         if not worth.above_changes and embedded and not self.chosen_recipe():
             notes.append("the best measured settings for the packaged encoder: --recipe small")
         notes.append(f"model: {folder}; score with -m {model}")
@@ -274,14 +275,9 @@ def detection_origin(detection: Sequence[str], detector: str) -> dict[str, str]:
     return origin
 
 
-def detection_effort(data: DetectionData | None) -> tuple[int, int]:
+def detection_effort(text: LabelledText | None) -> tuple[int, int]:
     """Return how many sentences a preceding error detection learns from, and how many it reads."""
-    if data is None:
-        return 0, 0
-    if data.labelled is not None:
-        return 2 * len(data.labelled.train), 2 * len(data.labelled.dev)
-    # Each correction is read with its errors, and corrupted once more.
-    return 2 * len(data.corrections) + len(data.clean), 0
+    return (0, 0) if text is None else (2 * len(text.train), 2 * len(text.dev))
 
 
 def refuse_without_detector(recipe: str | None, *starts: object) -> None:

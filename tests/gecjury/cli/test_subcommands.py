@@ -153,7 +153,7 @@ def test_options_that_are_gone_name_the_remedy(
     shell: Shell, place: tuple[str, str], remedy: str
 ) -> None:
     command, flag = place
-    status, out, err = shell(*command.replace("*", "score").split(), flag, "x")
+    status, out, err = shell(*command.replace("*", "score").split(), *flag.split(), "x")
     assert (status, out, err) == (2, "", f"gecjury: {flag} is gone: {remedy}\n")
 
 

@@ -133,14 +133,17 @@ SOME = ["some", "r.tsv", "-o", "out"]
         ([*SOME, "--column", "colour=x"], "'colour=x' is not ROLE=COLUMN"),
         # Options that would do nothing are refused before anything is read.
         ([*SOME, "--fine-tune"], "--fine-tune would do nothing without --kernel"),
-        ([*SOME, "--read-source"], "--read-source would do nothing without --kernel"),
+        (
+            [*SOME, "--recipe", "paper", "--read-source"],
+            "--read-source would do nothing without --kernel",
+        ),
         ([*SOME, "--detection", "x", "--detector", "y"], "--detector would do nothing"),
         ([*SOME, "--kernel", "--epochs", "2"], f"--epochs {FINE_TUNED}"),
         ([*SOME, "--kernel", "--bf16"], f"--bf16 {UNTRAINED}"),
         (["impara", "x", "-o", "o", "--detection", "x", "--detector", "y"], "--detector would do"),
         ([*SOME, "--freeze-layers", "-1"], "--freeze-layers -1"),
-        ([*SOME, "--figure", "nowhere/a.png"], "there is no folder"),
-        ([*SOME, "--figure", "a.txt"], "expected a file name ending"),
+        ([*SOME, "--recipe", "paper", "--figure", "nowhere/a.png"], "there is no folder"),
+        ([*SOME, "--recipe", "paper", "--figure", "a.txt"], "expected a file name ending"),
         ([*SOME, "--kernel", "--figure", "a.png"], f"--figure {UNTRAINED}"),
         (["some", "nowhere.tsv", "-o", "out"], "no such file"),
         ([*SOME, "--epochs", "0", *COLUMNS], "expected 1 to 1000000"),
@@ -150,7 +153,6 @@ SOME = ["some", "r.tsv", "-o", "out"]
         (["impara", "geccc-dev", "ua-gec", "-o", "out"], "ua-gec is Ukrainian: a model"),
         (["detector", "multiged-sv", "-o", "out", "--lang", "de"], "is Swedish (sv)"),
         ([*SOME, "--lang", "xx"], "unknown language 'xx'"),
-        ([*SOME, "--detection", "artificial", "x", *COLUMNS], "leave out the other texts"),
     ],
 )
 def test_wrong_use_ends_with_status_2(
@@ -397,9 +399,13 @@ def test_a_recipe_sets_options_that_the_command_line_can_override() -> None:
     # This holds before and after --recipe, and also if the value is the option's default.
     typed = ["--within", "0", "--recipe", "small", "--encoder", "bert-base-cased"]
     args = parsed("some", "x", "-o", "y", *typed)
-    assert (args.within, args.encoder, args.freeze_layers) == (0, "bert-base-cased", 0)
+    assert (args.within, args.encoder, args.kernel) == (0, "bert-base-cased", True)
     assert settings_of(Some, args).chosen_recipe() == "small, but for --encoder, --within"
-    assert parsed("some", "x", "-o", "y").detection == []
+    # `small` is used unless an option chooses another model.
+    assert parsed("some", "x", "-o", "y").recipe == "small"
+    for words in (["--encoder", "features"], ["--kernel"], ["--shared"]):
+        args = parsed("some", "x", "-o", "y", *words)
+        assert (args.recipe, args.detector) == (None, "")
 
 
 @pytest.mark.parametrize(
@@ -407,12 +413,6 @@ def test_a_recipe_sets_options_that_the_command_line_can_override() -> None:
     [
         (["some", "r.tsv", "--recipe", "base"], "train detector multiged-en -o my-detector --rec"),
         (["impara", "s,t", "--recipe", "base"], "train detector multiged-en -o my-detector --rec"),
-        (["some", "r.tsv", "--recipe", "small", "--epochs", "3"], "--epochs would do nothing"),
-        (
-            ["some", "r.tsv", "--recipe", "small", "--lang", "sv", *COLUMNS],
-            "small sets --detection",
-        ),
-        (["some", "r.tsv", "--recipe", "small", "--data", ".", *COLUMNS], "--detection FILE"),
     ],
 )
 def test_a_recipe_with_missing_requirements_is_refused_with_the_remedy(
@@ -430,16 +430,21 @@ def test_a_recipe_is_named_in_the_help_the_card_and_the_manifest(
     shell: Shell, tmp_path: Path, encoder: str
 ) -> None:
     shown = " ".join(shell.ended("train", "some", "--help")[0].split())
-    assert "--within 2.0 --detection artificial --bf16 --freeze-layers 0" in shown
+    assert "--encoder embedded --kernel --read-source --within 2.0 --detector" in shown
     folder = tmp_path / "some"
     shell.ended(
         "train", "some", str(ratings(tmp_path / "r.tsv", 40)), "-o", str(folder),
-        "--recipe", "small", "--encoder", encoder, *QUICK[:4],
-        "--detection", str(labelled(tmp_path)), *COLUMNS,
+        "--recipe", "small", "--encoder", encoder, "--detector", encoder, *COLUMNS,
+        "--check", "--device", "cpu",
     )  # fmt: skip
-    name = "small, but for --encoder, --detection"
+    name = "small, but for --encoder, --detector"
     assert json.loads((folder / "gecjury.json").read_text())["recipe"] == name
     assert f'"recipe": "{name}"' in (folder / "README.md").read_text()
+    _, err = shell.ended(
+        "train", "some", "r.tsv", "-o", "other", "--recipe", "small", "--encoder", encoder,
+        *COLUMNS, status=2,
+    )  # fmt: skip
+    assert "the packaged detector belongs to --encoder embedded" in " ".join(err.split())
 
 
 def test_a_dry_run_counts_the_parts_and_estimates_the_time(

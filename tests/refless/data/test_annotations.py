@@ -21,7 +21,6 @@ from gecjury.refless.data.annotations import (
 )
 from gecjury.refless.data.rated_sets import (
     read_named,
-    read_treebank_text,
     split_as_named,
     split_by_source,
 )
@@ -206,13 +205,6 @@ def test_gug_comes_with_its_split(data_dir: Path) -> None:
     # Heilman et al. (2014), section 2: 1,518 / 747 / 754.
     assert [len(rows) for rows in (split.train, split.dev, split.test)] == [1518, 747, 754]
     assert "110 rows left out" in data.notes[0]
-
-
-def test_treebank_text_is_cut_at_blank_lines(tmp_path: Path) -> None:
-    rows = [f"{n}\tw{n}\t_" for n in range(1, 6)]
-    path = tmp_path / "t.conllu"
-    path.write_text("\n".join(["# x", rows[0], "1-2\tskip\t_", *rows[1:], "", rows[0], ""]))
-    assert read_treebank_text(path) == ["w1 w2 w3 w4 w5"]
 
 
 def test_one_rating_of_the_whole_by_several_raters(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from gecjury.core.runtime import Bar, Progress, Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.models.encoder import forget
 from gecjury.refless.data.annotations import Annotations
-from gecjury.refless.data.labelled import DetectionData
-from gecjury.refless.data.pairs import Correction, token_edits
+from gecjury.refless.data.labelled import LabelledSentence, LabelledText
 from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.nets.probe import KERNEL_FILE, plain_text
 from gecjury.refless.training.recipe import Recipe
@@ -41,18 +40,15 @@ def rated(count: int = 60, aspects: tuple[str, ...] = ASPECTS) -> Annotations:
     return Annotations(aspects, tuple(tiny.sentences(count, 7)), sources, ratings)
 
 
-def corrections() -> list[Correction]:
-    pairs = zip(tiny.sentences(30, 3), tiny.sentences(30, 4), strict=True)
-    return [Correction(a, token_edits(a.split(), b.split())) for a, b in pairs]
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Annotations]:
-    """Train detection for one epoch, then fit the kernel regression."""
+    """Train detection, then fit the kernel regression."""
     folder = tmp_path_factory.mktemp("kernel")
     encoder = tiny.encoder(folder / "encoder")
     data = rated()
-    detection = DetectionData(corrections())
+    texts = (text.split() for text in tiny.sentences(30, 3))
+    words = (LabelledSentence(tuple(w), tuple(n == 1 for n in range(len(w)))) for w in texts)
+    detection = LabelledText(tuple(words))
     train_some(
         some_job(data, Recipe(str(encoder), kernel=True), folder / "out", detection=detection)
     )
@@ -78,7 +74,7 @@ def test_plain_transformers_loads_the_encoder(trained: tuple[Path, Annotations])
     from transformers import AutoModelForTokenClassification
 
     model = AutoModelForTokenClassification.from_pretrained(trained[0] / "encoder")
-    assert model.config.id2label == {0: "kept", 1: "edited"}
+    assert model.config.id2label == {0: "c", 1: "i"}
 
 
 def test_scores_do_not_depend_on_the_batch(trained: tuple[Path, Annotations]) -> None:
