@@ -62,7 +62,8 @@ class Judge(Scorer):
         tries: how often a question is asked until its reply can be read.
         engine: a TOML file with vLLM's own settings, such as `tensor_parallel_size`,
             `gpu_memory_utilization` and `max_model_len`.
-        prompt: a file with your own wording; `gecjury judgments prompt` prints the built-in one.
+        prompt: a file with your own wording; `gecjury judgments prompt` prints the built-in one. Or
+            `short-grade`, the packaged prompt of taught judges, for `protocol=pointwise`.
         examples: a table of judged corrections that the model is shown before each question.
         reason: whether the model gives a short reason before every verdict.
         criterion: what to judge by: a published criterion, a file or a sentence.

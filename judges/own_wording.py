@@ -28,7 +28,17 @@ from gecjury.corpus.languages.language import Language
 from gecjury.corpus.leakage import find_leaks
 from gecjury.corpus.tokens import in_language
 from gecjury.judges.replies.reply import REASON, REASON_CHARACTERS
-from gecjury.prompts import Prompt, criterion, own_criterion, parse, placeholders_of
+from gecjury.prompts import (
+    Prompt,
+    criterion,
+    own_criterion,
+    parse,
+    placeholders_of,
+    prompt_text,
+)
+
+SHORT = "short-grade"
+"""Name of a packaged prompt that is half as long as that of `protocol=pointwise`."""
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}")
 # Limit on a user's file; our longest prompt has two thousand bytes.
@@ -39,6 +49,7 @@ def read_own(path: str, ours: frozenset[str], judge: str, added: Prompt | None) 
     """Read a user's own prompt, which has the form of the built-in ones.
 
     Args:
+        path: path of the file; or `short-grade`, a packaged prompt.
         ours: placeholders of the built-in prompt.
         judge: name of the judge with its protocol, for errors.
         added: the sentence of a criterion, for which the prompt must have a place.
@@ -50,7 +61,10 @@ def read_own(path: str, ours: frozenset[str], judge: str, added: Prompt | None) 
     """
     may = {"criterion", "language"} | ({"subject"} & ours)
     needs = ours - may
-    text = read_text(path, most=_MOST_BYTES).replace("\r\n", "\n")
+    if path == SHORT:
+        text = prompt_text(SHORT)
+    else:
+        text = read_text(path, most=_MOST_BYTES).replace("\r\n", "\n")
     remedy = f"start from `gecjury judgments prompt {judge}`"
     top, line_of_dashes, _ = text.partition("\n---\n")
     if not line_of_dashes:

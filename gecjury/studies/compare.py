@@ -50,7 +50,7 @@ _SAMPLE = Path(__file__).parents[1] / "benchmarks" / "sample"
 scores of `_TRAINED` for installations without torch."""
 _JUDGES = (
     "llm-s:backend=vllm,model=smollm2-taught,protocol=pointwise,scoring=expected,context=none,"
-    f"prompt={_SAMPLE / 'short-grade.txt'}",
+    "prompt=short-grade",
 )
 
 

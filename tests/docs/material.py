@@ -57,8 +57,7 @@ def lay(folder: Path) -> None:
     write(folder / "two.txt", ["changes", "green"])
     write(folder / "judged.csv", JUDGED)
     write(folder / "verdicts.csv", VERDICTS)
-    for name in ("teacher.txt", "grade.txt"):
-        write(folder / name, prompt_text("pointwise").splitlines())
+    write(folder / "teacher.txt", prompt_text("pointwise").splitlines())
     score_dataset(
         folder / "pairs",
         folder / "stored-scores",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gecjury.core.errors import InputError
-from gecjury.judges.own_wording import read_own
+from gecjury.judges.own_wording import SHORT, read_own
 from gecjury.prompts import prompt_text, read
 
 NEEDS = ("context", "fence", "target")
@@ -45,6 +45,13 @@ def test_a_file_of_the_same_form_is_a_prompt(tmp_path: Path) -> None:
 def test_a_packaged_prompt_is_a_valid_starting_point(tmp_path: Path) -> None:
     # The same text is the same prompt, so that its stored replies are found.
     assert read_text(tmp_path, prompt_text("pointwise")) == read("pointwise").id
+
+
+def test_the_short_prompt_is_packaged_and_grades_one_correction() -> None:
+    ours = read("pointwise").placeholders
+    assert read_own(SHORT, ours, "llm-s:protocol=pointwise", None).id == read(SHORT).id
+    with pytest.raises(InputError, match="targets"):
+        read_own(SHORT, read("sentence").placeholders, "llm-s", None)
 
 
 @pytest.mark.parametrize(

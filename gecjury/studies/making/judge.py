@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PRESETS: Mapping[str, Mapping[str, object]] = {
     "small": {
+        "prompt": "short-grade",
         "partial": ["jfleg", "gmeg-dev"],
         "epochs": 3,
         "accumulation": 3,
