@@ -222,8 +222,8 @@ def _ordered(
         sources = [version.source] * len(version.texts)
         asked = taught_questions(judge, sources, version.texts, version.points, language)
         for messages, rows, shares in asked:
-            known = shares if len(rows) == 2 else (0.0,) * len(shares)
-            yield Lesson(messages, rows, known, group, version.points[rows[0]])
+            targets = shares if len(rows) == 2 else (0.0,) * len(shares)
+            yield Lesson(messages, rows, targets, group, version.points[rows[0]])
 
 
 def _points(data: Annotations) -> list[Rated]:
