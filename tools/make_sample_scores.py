@@ -19,10 +19,16 @@ def main(folder: Path) -> None:
     """Replace the score file in the folder."""
     corpus = load_benchmark("sample").corpus
     table = load("some", model="embedded").score_corpus(corpus, Runtime(device="cpu"))
-    # Where torch and transformers are installed, the metric is computed.
-    versions = {name: "missing" for name in table.signature.packages if name != "gecjury"}
-    packages = {**table.signature.packages, **versions}
-    table = replace(table, signature=replace(table.signature, packages=packages))
+    # The signature of an installation without the packages; where they are installed, the metric
+    # is computed.
+    signature = table.signature
+    versions = {name: "missing" for name in signature.packages if name != "gecjury"}
+    signature = replace(
+        signature,
+        packages={**signature.packages, **versions},
+        extra={**signature.extra, "base": "missing"},
+    )
+    table = replace(table, signature=signature)
     folder.mkdir(exist_ok=True)
     for path in folder.glob("*.json"):
         path.unlink()

@@ -29,6 +29,7 @@ from gecjury.metaeval.comparison import checked, compared, plans
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Human, Level, Settings
 from gecjury.metaeval.tasks.comparison import TaskComparison, TaskStudy
+from gecjury.models.checkpoints import embedded_installed
 from gecjury.report.comparison import document, tables
 from gecjury.report.result import Result
 from gecjury.report.tasks import task_document, task_tables, tasks_verdict
@@ -222,12 +223,23 @@ class Demo(Study):
     def usual_metrics(cls) -> tuple[tuple[str, ...], str]:
         """Return the metrics that run with the installed packages, and a message about the others.
 
-        Metrics over edits need spaCy and errant.
+        Metrics over edits need spaCy and errant. The trained metric needs the extra `embedded`, or
+        no package for networks at all: the stored scores are those of such an installation.
         """
-        if all(find_spec(package) for package in ("errant", "spacy")):
-            return _REFERENCE_BASED + _EDIT_METRICS + _TRAINED + _JUDGES, ""
-        left_out = f"gecjury: {', '.join(_EDIT_METRICS)} left out: {install_hint('edits')}"
-        return _REFERENCE_BASED + _TRAINED + _JUDGES, left_out
+        stored = not (find_spec("torch") or find_spec("transformers"))
+        parts = (
+            (_REFERENCE_BASED, True, ""),
+            (_EDIT_METRICS, find_spec("errant") and find_spec("spacy"), "edits"),
+            (_TRAINED, stored or embedded_installed(), "embedded"),
+            (_JUDGES, True, ""),
+        )
+        usual = sum((names for names, works, _ in parts if works), ())
+        left_out = "; ".join(
+            f"{', '.join(names)} left out: {install_hint(extra)}"
+            for names, works, extra in parts
+            if not works
+        )
+        return usual, left_out and f"gecjury: {left_out}"
 
     @property
     def comparison(self) -> Compare:

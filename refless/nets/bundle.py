@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from gecjury.core.arrays import FloatArray
-from gecjury.core.errors import InputError
+from gecjury.core.errors import InputError, MissingExtraError
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import user_path
 from gecjury.corpus.corpus import fingerprint
@@ -249,10 +249,18 @@ def bundle_identity(location: str) -> dict[str, str]:
         identity["weights"] = fingerprint([json.dumps(asdict(manifest), sort_keys=True)])
     elif manifest is not None:
         names = _encoders_elsewhere(folder, manifest)
-        identity |= {key: resolve(name).identity for key, name in names.items()}
+        identity |= {key: _identity(name) for key, name in names.items()}
         if shares := [f"{aspect}:{share:g}" for aspect, share in manifest.shares.items()]:
             identity["kernel"] = "+".join(shares)
     return identity
+
+
+def _identity(encoder: str) -> str:
+    # Stored scores can be read without the packaged encoder; whoever computes some is told.
+    try:
+        return resolve(encoder).identity
+    except MissingExtraError:
+        return "missing"
 
 
 def bundle_models(location: str) -> tuple[str, ...]:
