@@ -61,7 +61,11 @@ def started(argv: list[str]) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     argv = [sys.executable, "-m", *argv, "--host", "127.0.0.1", "--port", str(port)]
-    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # A server would look for an unknown model on the hub, again and again.
+    offline = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    process = subprocess.Popen(
+        argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=offline
+    )
     try:
         deadline = time.monotonic() + 300
         while time.monotonic() < deadline and process.poll() is None:
