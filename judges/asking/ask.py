@@ -40,7 +40,7 @@ _REFUSAL = ("i'm sorry", "i am sorry", "i can't", "i cannot", "i’m sorry", "i 
 NO_USAGE = "the server reports no tokens, so the most that replies may cost is counted"
 """Why a cost is an estimate."""
 CAP_REACHED = "the token cap is reached"
-"""What is wrong with a reply that its token cap cut off."""
+"""The fault of a reply that its token cap cut off."""
 # An estimate may be too low, but the budget must not be exceeded.
 _MARGIN = 1.3
 

@@ -8,12 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +20,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.scoring.registry import load
 from gecjury.scoring.scores import ScoreTable
+from tests.judges.backends.servers import started, vllm_server
 from tests.judges.conftest import member
 from tests.judges.tinymodel import make_tiny_model
 
@@ -33,7 +29,6 @@ pytestmark = [pytest.mark.vllm, pytest.mark.filterwarnings("default")]
 os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
 
 CORPUS = Corpus(("She go .",), {"a": Version(("She goes .",)), "b": Version(("She go .",))})
-COMPACT = json.dumps({"backend": "xgrammar", "disable_any_whitespace": True})
 
 
 @dataclass(frozen=True)
@@ -54,32 +49,6 @@ class Server:
         return scorer.score_corpus(corpus, Runtime(cache=cache, concurrency=1))
 
 
-@contextmanager
-def started(argv: list[str]) -> Iterator[str]:
-    """Start a server on a free port, and yield its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    argv = [sys.executable, "-m", *argv, "--host", "127.0.0.1", "--port", str(port)]
-    # A server would look for an unknown model on the hub, again and again.
-    offline = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    process = subprocess.Popen(
-        argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=offline
-    )
-    try:
-        deadline = time.monotonic() + 300
-        while time.monotonic() < deadline and process.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                time.sleep(0.5)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
 @pytest.fixture(scope="module", params=["vllm", "transformers", "llama-cpp-python"])
 def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
@@ -92,8 +61,7 @@ def server(
     pytest.importorskip(request.param)
     model = make_tiny_model(tmp_path_factory.mktemp("model") / "tiny-qwen3", dtype="float32")
     if request.param == "vllm":
-        argv = ["vllm.entrypoints.openai.api_server", "--model", str(model), "--enforce-eager"]
-        with started([*argv, "--structured-outputs-config", COMPACT]) as url:
+        with started(vllm_server(model)) as url:
             honours = {"schema", "probabilities", "seed", "model", "window"}
             yield Server(url, str(model), frozenset(honours))
         return

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +20,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.scoring.registry import load
 from tests.judges.attacks import ATTACKS
+from tests.judges.backends.servers import started, vllm_server
 from tests.judges.tinymodel import make_tiny_model
 
 pytestmark = [pytest.mark.vllm, pytest.mark.filterwarnings("default")]
@@ -45,26 +44,8 @@ def in_process(folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def served(tiny: Path) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    argv = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(tiny)]
-    argv += ["--host", "127.0.0.1", "--port", str(port), "--enforce-eager"]
-    compact = {"backend": "xgrammar", "disable_any_whitespace": True}
-    argv += ["--structured-outputs-config", json.dumps(compact)]
-    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 300
-        while time.monotonic() < deadline and process.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                time.sleep(0.5)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.terminate()
-        process.wait(60)
+    with started(vllm_server(tiny)) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
