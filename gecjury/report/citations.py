@@ -39,6 +39,7 @@ CITED: Mapping[str, tuple[str, ...]] = {
     "cleme2": ("ye-etal-2025-cleme2",),
     "edit-verdict": _OWN,
     "errant": ("bryant-etal-2017-automatic", "felice-etal-2016-automatic"),
+    "fluency": ("asano-etal-2017-reference",),
     "gleu": ("napoles-etal-2015-ground", "napoles-etal-2016-gleu"),
     "gleu-official": ("napoles-etal-2016-gleu", "napoles-etal-2015-ground"),
     "gotoscorer": ("gotou-etal-2020-taking",),

@@ -66,6 +66,7 @@ METRICS: Mapping[str, str] = {
     "cleme2": "gecjury.refbased.cleme.metric:CLEME2",
     "edit-verdict": "gecjury.judges.edit_verdict:EditVerdict",
     "errant": "gecjury.refbased.errant:ERRANT",
+    "fluency": "gecjury.refless.fluency:Fluency",
     "gleu": "gecjury.refbased.gleu:GLEU",
     "gleu-official": "gecjury.refbased.gleu:OfficialGLEU",
     "gotoscorer": "gecjury.refbased.gotoscorer:GoToScorer",

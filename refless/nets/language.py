@@ -18,11 +18,13 @@ from gecjury.models.networks import read_config, read_network, read_tokenizer, r
 from gecjury.models.precision import DType, check_dtype, placed
 
 _DIGITS = 6
-_ENGLISH_MODELS = frozenset({"gpt2", "openai-community/gpt2"})
+_ENGLISH_MODELS = frozenset(
+    {"gpt2", "openai-community/gpt2", "HuggingFaceTB/SmolLM2-135M-Instruct"}
+)
 
 
 def english_model_notes(model: str, corpus: Corpus) -> tuple[str, ...]:
-    """Return a warning if GPT-2, the default model, is used for texts that are not English."""
+    """Return a warning if a default model is used for texts that are not English."""
     if model not in _ENGLISH_MODELS or corpus.language.code in ("en", "und"):
         return ()
     name = corpus.language.name
@@ -76,6 +78,17 @@ def mean_log_probabilities(
     identity = f"{checkpoint.identity}|mean log probability|{dtype}"
     keys = [input_key(identity, ids) for ids in encoded]
     return kept_rows(keys, 1, _DIGITS, compute, runtime)[:, 0]
+
+
+def fluencies(
+    model: str, texts: Sequence[str], runtime: Runtime, dtype: DType = "float32"
+) -> FloatArray:
+    """Return 1/(1 + H) of each sentence, with H the mean negative log probability of its pieces.
+
+    N numbers from 0 to 1; 0 for an empty sentence. Arguments and errors are those of
+    `mean_log_probabilities`.
+    """
+    return np.nan_to_num(1 / (1 - mean_log_probabilities(model, texts, runtime, dtype)))
 
 
 def _score(network: Any, batch: Sequence[Sequence[int]]) -> FloatArray:

@@ -55,12 +55,13 @@ def options(metric: str, models: Path) -> dict[str, Any]:
         "some": {"model": str(models / "some")},
         "impara": {"model": str(models / "ranker"), "encoder": str(models / "bert")},
         "scribendi": {"model": str(models / "lm")},
+        "fluency": {"model": str(models / "lm")},
         "asano": {"language_model": str(models / "lm"), "model": str(models / "some")},
     }[metric]
 
 
 NEURAL = ("uot-errant", "pt-errant", "pt-m2", "some", "impara", "scribendi",
-          "asano")  # fmt: skip
+          "fluency", "asano")  # fmt: skip
 
 
 @pytest.mark.parametrize("metric", NEURAL)

@@ -37,6 +37,7 @@ LAYOUTS: dict[str, tuple[str, Any, Any]] = {
     "cleme2": ("cleme2:assumption=dependent", counts(1, 11), counts(3, 11)),
     "edit-verdict": ("edit-verdict", shares(), None),
     "errant": ("errant", counts(1, 3), counts(3, 3)),
+    "fluency": ("fluency", shares(), None),
     "gleu": ("gleu", counts(1, 10), counts(3, 10)),
     "gleu-official": ("gleu-official", counts(1, 10), counts(3, 10)),
     "green": ("green", counts(1, 13), counts(3, 13)),

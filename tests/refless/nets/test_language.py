@@ -76,6 +76,8 @@ def test_asano_by_hand(model: str, tmp_path: Path) -> None:
     likely = mean_log_probabilities(model, lines, RUNTIME)
     fluency = 1 / (1 - likely)
     meaning = np.array([Meteor().score(s, h) for s, h in zip(sources, lines, strict=True)])
+    alone = load("fluency", model=model).score_corpus(corpus, RUNTIME)
+    assert alone.sentences[0] == pytest.approx(fluency, abs=1e-6)
     scorer = load("asano", language_model=model, alpha=0, beta=0.75, gamma=0.25)
     table = scorer.score_corpus(corpus, RUNTIME)
     assert table.sentences[0] == pytest.approx(0.75 * fluency + 0.25 * meaning, abs=1e-6)
@@ -114,7 +116,7 @@ def test_probabilities_are_cached_by_model_and_precision(model: str, tmp_path: P
     assert 0 < np.abs(rough - first)[:2].max() < 0.02
     with pytest.raises(OptionError, match="float16 is for GPUs"):
         mean_log_probabilities(model, texts, runtime, "float16")
-    for metric in ("scribendi", "asano"):
+    for metric in ("scribendi", "fluency", "asano"):
         assert "dtype" not in load(metric).settings()
         assert load(metric, dtype="bfloat16").settings()["dtype"] == "bfloat16"
 
