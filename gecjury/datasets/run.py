@@ -108,7 +108,7 @@ def score_dataset(
     If a run was interrupted, the same call skips what is finished and gives the same rows.
 
     Args:
-        data: Parquet files, JSON lines (also `.gz`, `.zst`), folders of them, globs, or
+        data: Parquet files, JSON lines (also `.gz`), folders of them, globs, or
             `hf:NAME[:SPLIT]`.
         folder: folder of results; new, or of the same run.
         metrics: names, with options as on the command line, or scorers.

@@ -48,7 +48,7 @@ _STEMS: Mapping[str, View] = {
     "judgments_edit": "edit",
     "judgments_sentence": "sentence",
 }
-_KINDS = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xml")
+_KINDS = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xlsx", ".xml")
 _SHAPE = (
     "a folder with source.txt, outputs/ (one file a system) and judgments.csv, .tsv or .xml, or a "
     ".toml file that names them"

@@ -196,6 +196,18 @@ def test_gold_edits_and_references_replace_each_other(folder: Path) -> None:
     assert by_reference.references == by_gold.references
 
 
+def test_judgments_of_a_folder_may_be_an_excel_file(folder: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    (folder / "judgments.csv").unlink(missing_ok=True)
+    book = openpyxl.Workbook()
+    for row in (["sentence", "system", "score"], [1, "good", 4], [1, "none", 2]):
+        book.active.append(row)
+    book.save(folder / "judgments.xlsx")
+    own = load_benchmark(str(folder))
+    assert own.segment_scores is not None
+    assert own.segment_scores[:, 0].tolist() == [4.0, pytest.approx(math.nan, nan_ok=True), 2.0]
+
+
 def test_fingerprints_follow_judgments(folder: Path) -> None:
     path = folder / "judgments.csv"
     head = "sentence,system,score\n1,good,4\n1,none,"
