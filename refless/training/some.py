@@ -47,7 +47,7 @@ from gecjury.refless.training.watching import Watch, kept_record
 from gecjury.stats.correlation import spearman
 
 # Of a compact model. Chosen on the dev part of TMU-GFM among ranks 4, 8, 16 and 200 or 400 points:
-# larger values gave no improvement. See docs/measured/packaged-models.md.
+# larger values gave no improvement. See docs/measured/some.md.
 _RANK = 8
 _POINTS = 200
 

@@ -117,8 +117,11 @@ PUT_IN = (
     (r"--recipe base", "--recipe base --freeze-layers 1"),
     (r"^(train judge .*--recipe small)", r"\1 --freeze-layers 1 --partial mine.m2"),
     (r"^(train impara (?!.*--pairs).*)", r"\1 --pairs 64"),
-    # Ridge regression on features has no encoder.
-    (r"^(train (some|impara|detector) (?!.*--recipe features).*)", r"\1 --encoder tiny-encoder"),
+    # Ridge regression on features has no encoder, and a compact model is made of the packaged one.
+    (
+        r"^(train (some|impara|detector) (?!.*--(recipe features|compact)).*)",
+        r"\1 --encoder tiny-encoder",
+    ),
     # Kernel regression alone and a jury have no epochs.
     (r"^(train (?!jury )(?!.*--kernel(?!.*--fine-tune)).*tiny-encoder)", r"\1 --epochs 1"),
     (r"--scale 0\.52:0\.89", "--scale 0:1"),  # the original is for scores clipped to this range

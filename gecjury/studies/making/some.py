@@ -61,7 +61,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
     },
     "paper": {"encoder": "bert-base-cased", "epochs": 10},
 }
-"""The options behind the figures of docs/measured/recipes.md, by name of the recipe: values by
+"""The options behind the figures of docs/measured/some.md, by name of the recipe: values by
 name of the option. Options on the command line override them."""
 
 
