@@ -21,9 +21,10 @@ from gecjury.metaeval.result import (
     sentence_key,
 )
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Result, Row
+from gecjury.metaeval.study import Result, Row, Study
 from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.audit import audit_sentences, audit_tables
+from gecjury.report.paper import chosen_columns, for_paper, with_columns
 from gecjury.report.result import Column, Record, Table
 from gecjury.report.words import BESIDE, CAN_WAIT, Answer
 from gecjury.stats.catalogue import statistic
@@ -35,12 +36,22 @@ _OVER_SOURCES = "[low, high]: bootstrap over sources, each with all its correcti
 _TESTS = {"perm-systems": "PERM-SYS", "perm-both": "PERM-BOTH"}
 _CEILING = ("accuracy", "decided", "with_ties", "pairs", "perfect")
 _SENTENCE = ("tied", "tied_share", "pairs", "missing", "epsilon")
+_EDIT_KEYS = (
+    "metric", "family", "credit", "auc", "auc_ci95", "auc_there", "average_precision",
+    "average_precision_invalid", "average_precision_invalid_ci95", "accuracy", "balanced", "kappa",
+    "cases", "valid", "missing", "seconds",
+)  # fmt: skip
 
 
-def tables(comparison: Comparison) -> list[Table]:
+def tables(comparison: Comparison, chosen: Sequence[str] = ()) -> list[Table]:
     """Return the tables of a comparison, the main one first.
 
     At level `edit` there is no main table, since only single edits were scored.
+
+    Args:
+        comparison: the comparison.
+        chosen: names of the columns that people see of the leading table; by default the most
+            important ones.
     """
     # First the levels, from systems down to single edits, then the tables requested by options.
     parts = [_main_table(comparison)] if comparison.tables else []
@@ -57,7 +68,50 @@ def tables(comparison: Comparison) -> list[Table]:
     parts += audit_tables(comparison)
     if comparison.settings.windows:
         parts.append(_window_table(comparison))
+    if chosen:
+        leading = _leading(parts)
+        columns = chosen_columns(chosen, leading.columns)
+        brief = with_columns(leading.seen_by("brief"), columns)
+        chosen_table = replace(leading, instead={**leading.instead, "brief": brief})
+        parts = [chosen_table if part is leading else part for part in parts]
     return parts
+
+
+def paper(comparison: Comparison, parts: Sequence[Table]) -> Table:
+    """Return the one table of a comparison that a paper shows.
+
+    Args:
+        comparison: the comparison.
+        parts: its tables.
+    """
+    leading = _leading(parts)
+    legend = _legend(comparison) if leading is parts[0] and comparison.tables else leading.notes
+    return for_paper(leading.seen_by("brief"), legend)
+
+
+def check_columns(chosen: Sequence[str], study: Study) -> None:
+    """Refuse names of columns that the leading table of a comparison does not have.
+
+    Raises:
+        OptionError: lists the columns.
+    """
+    benchmark, level = study.benchmark, study.settings.level
+    # Which table leads depends on the data if the judgments are not of systems.
+    if chosen and not benchmark.places:
+        single = level == "edit"
+        columns = _columns(*_EDIT_KEYS, mixed=False) if single else _main_columns(level)
+        chosen_columns(chosen, columns)
+
+
+def _leading(parts: Sequence[Table]) -> Table:
+    """Return the first table in which people see figures of agreement."""
+    for part in parts:
+        shown = part.seen_by("brief")
+        for column in shown.columns:
+            values = [column.cell(row) for row in shown.rows]
+            if column.statistic.better and any(isinstance(v, float) and v == v for v in values):
+                return part
+    return parts[0]
 
 
 def document(answer: Answer) -> dict[str, Any]:
@@ -155,13 +209,9 @@ def document(answer: Answer) -> dict[str, Any]:
 def _main_table(comparison: Comparison) -> Table:
     """Return the main table: a row for each metric and view, then chance, then people."""
     level = comparison.settings.level
-    keys = ["metric", "family", "human"]
-    keys += [*SYSTEM_STATISTICS, "system_cluster"] if level in ("system", "all") else []
     # If the systems are unknown (`places`), there may be no preferences between corrections.
     preferred = any(result.sentence for result in comparison.results)
-    if level in ("sentence", "all") and (preferred or not comparison.benchmark.places):
-        keys += [*map(sentence_key, SENTENCE_STATISTICS), "sentence_cluster", "tied", "pairs"]
-    columns = _columns(*keys, "missing", "seconds")
+    columns = _main_columns(level, preferred or not comparison.benchmark.places)
     rows = []
     for record in comparison.rows():
         bounded = [key for key in _BOUNDED if f"{key}_low" in record]
@@ -191,6 +241,15 @@ def _main_table(comparison: Comparison) -> Table:
     )
     table = Table(columns, rows, comparison.title, notes)
     return replace(table, instead={"brief": brief, "verbose": replace(table, rows=sorted_rows)})
+
+
+def _main_columns(level: str, preferred: bool = True) -> list[Column]:
+    """Return the columns of the main table; those of preferences only if there are any."""
+    keys = ["metric", "family", "human"]
+    keys += [*SYSTEM_STATISTICS, "system_cluster"] if level in ("system", "all") else []
+    if level in ("sentence", "all") and preferred:
+        keys += [*map(sentence_key, SENTENCE_STATISTICS), "sentence_cluster", "tied", "pairs"]
+    return _columns(*keys, "missing", "seconds")
 
 
 def _best_first(rows: Sequence[Record], *keys: str) -> list[Record]:
@@ -555,9 +614,6 @@ def _credited(row: EditRow) -> dict[str, Any]:
 
 def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
     """Return a table of credits against verdicts: metrics, then chance, then people."""
-    keys = ["metric", "family", "credit", "auc", "auc_ci95", "auc_there", "average_precision"]
-    keys += ["average_precision_invalid", "average_precision_invalid_ci95"]
-    keys += ["accuracy", "balanced", "kappa", "cases", "valid", "missing", "seconds"]
     rows = edit_rows(edits)
     for row in rows:
         # Intervals have separate columns. Chance and people took no time and credit nothing.
@@ -575,7 +631,7 @@ def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
     of_benchmark = [] if comparison.tables else benchmark.notes
     notes = list(dict.fromkeys([*_edit_notes(edits), *of_benchmark, *edits.notes]))
     essential = ("metric", "family", "credit", "auc", "auc_ci95", "average_precision_invalid")
-    table = Table(_columns(*keys, mixed=False), rows, title, notes)
+    table = Table(_columns(*_EDIT_KEYS, mixed=False), rows, title, notes)
     return _for_people(table, (*essential, "cases"), "auc", _untried(edits))
 
 

@@ -36,6 +36,8 @@ class Result:
         text: printed by the command instead of the tables, for programs that read lines.
         verdict: sentences that answer the question of the study. The first two are shown before the
             tables, since more would not be read; the others follow the tables.
+        paper: the table that a paper shows, printed alone as LaTeX and Markdown unless everything
+            is asked for; None to print the other tables.
     """
 
     tables: tuple[Table, ...]
@@ -49,6 +51,7 @@ class Result:
     draw: Callable[[str], None] | None = None
     text: str | None = None
     verdict: tuple[str, ...] = ()
+    paper: Table | None = None
 
     def table(self, name: str) -> Table:
         """Return the table with a name; if several share it, one with the records of all.
@@ -136,6 +139,9 @@ def print_result(result: Result, form: str, verbose: bool = False) -> None:
     """
     if form in ("json", "tsv"):
         print_tables([table for table in result.tables if table.columns], result.document(), form)
+        return
+    if result.paper is not None and form in ("latex", "markdown") and not verbose:
+        print_tables([result.paper.with_short_names(result.short_names())], None, form)
         return
     reader: Reader = "latex" if form == "latex" else "verbose" if verbose else "brief"
     verdict = [] if form == "latex" else result.sentences()

@@ -33,7 +33,7 @@ class Column:
             programs (TSV) the bounds are in two separate columns.
         value: computes the cell from a record, if it is not simply the value of a key.
         shaded: whether a page shades the cells by their value.
-        best: whether LaTeX shows the largest value in bold.
+        best: whether papers show the best value in bold.
     """
 
     key: str
@@ -76,6 +76,7 @@ class Table:
         notes: shown below the table.
         name: key of the records in JSON; empty if JSON has them elsewhere.
         instead: tables that some readers see instead: with fewer columns or sorted rows.
+        rules: numbers of the rows that LaTeX separates from the one above by a rule.
     """
 
     columns: Sequence[Column]
@@ -84,6 +85,7 @@ class Table:
     notes: Sequence[str] = field(default_factory=tuple)
     name: str = ""
     instead: Mapping[Reader, Table] = field(default_factory=dict)
+    rules: tuple[int, ...] = ()
 
     def seen_by(self, reader: Reader) -> Table:
         """Return the table that a reader sees.

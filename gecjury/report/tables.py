@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import math
 import re
 import sys
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +27,7 @@ from gecjury.report.escaping import (
     markdown,
     markdown_cell,
     markdown_line,
+    needs_fonts,
 )
 from gecjury.report.table import Column, Record, Table
 
@@ -437,9 +439,11 @@ def _markdown(table: Table) -> str:
     headings, numeric, rows = shown_cells(table)
     title = visible(table.title).strip()  # stars next to a space do not start or end bold text
     lines = [f"**{markdown(title)}**", ""] if title else []
-    head, *cells = ("| " + " | ".join(map(markdown_cell, row)) + " |" for row in [headings, *rows])
+    cells = [[markdown_cell(cell) for cell in row] for row in [headings, *rows]]
+    head, *body = cells[:1] + _emphasised(table, cells[1:], "**{}**")
     marks = "|".join("---:" if number else "---" for number in numeric)
-    lines += [head, f"|{marks}|", *cells]
+    lines += [f"| {' | '.join(head)} |", f"|{marks}|"]
+    lines += [f"| {' | '.join(row)} |" for row in body]
     lines += ["", *(f"{markdown_line(note)}  " for note in table.notes)] if table.notes else []
     return "\n".join(lines) + "\n"
 
@@ -471,39 +475,70 @@ def crossed(table: Table, *keys: str) -> Table:
 def _latex(table: Table) -> str:
     """Return a booktabs table."""
     headings, numeric, rows = shown_cells(table)
-    bold = _best_cells(table)
     align = "".join("r" if number else "l" for number in numeric)
-    lines = [latex_comment(table.title)] if table.title else []
-    lines += [f"\\begin{{tabular}}{{{align}}}", "\\toprule", _latex_row(headings), "\\midrule"]
-    lines += [_latex_row(row, bold.get(place, set())) for place, row in enumerate(rows)]
-    lines += ["\\bottomrule", "\\end{tabular}"]
-    return "\n".join([*lines, *map(latex_comment, table.notes)]) + "\n"
+    cells = [
+        [latex(cell, number=number) for cell, number in zip(row, numeric, strict=True)]
+        for row in rows
+    ]
+    body = [_latex_row(row) for row in _emphasised(table, cells, "\\textbf{{{}}}")]
+    for place in sorted(table.rules, reverse=True):
+        body.insert(place, "\\midrule")
+    lines = [f"\\begin{{tabular}}{{{align}}}", "\\toprule", _latex_row(map(latex, headings))]
+    lines += ["\\midrule", *body, "\\bottomrule", "\\end{tabular}"]
+    above = [latex_comment(table.title)] if table.title else []
+    if needs_fonts("".join(lines)):
+        above.append(latex_comment(_FONTS))
+    return "\n".join([*above, *lines, *map(latex_comment, table.notes)]) + "\n"
+
+
+_FONTS = (
+    "this table has letters that pdflatex lacks: compile with xelatex or lualatex and a font that "
+    "has them, or use the package CJKutf8"
+)
+
+
+def _emphasised(table: Table, cells: list[list[str]], bold: str) -> list[list[str]]:
+    """Return escaped cells with the best values in bold; their intervals are not.
+
+    Args:
+        cells: the escaped cells by row.
+        bold: bold text in the format of the cells.
+    """
+    for row, columns in _best_cells(table).items():
+        for column in columns:
+            value, space, bounds = cells[row][column].partition(" [")
+            cells[row][column] = bold.format(value) + space + bounds
+    return cells
 
 
 def _best_cells(table: Table) -> dict[int, set[int]]:
-    """Return by row the columns in which it has the best value; values that look equal share it."""
+    """Return by row the columns in which it has the best value; values that look equal share it.
+
+    Rows are compared with those of the same kind of judgments. Chance and people are not compared.
+    """
     cells: dict[int, set[int]] = {}
-    for place, column in enumerate(table.columns):
-        values = {row: column.cell(record) for row, record in enumerate(table.rows)}
-        shown = (
-            {
-                row: round(float(value), column.places)
-                for row, value in values.items()
-                if value is not None and not math.isnan(value)
-            }
-            if column.best
-            else {}
-        )
+    rows_of: dict[Any, list[int]] = {}
+    for place, row in enumerate(table.rows):
+        if not row.get("beside"):
+            rows_of.setdefault((row.get("human"), row.get("aspect")), []).append(place)
+    columns = [place for place, column in enumerate(table.columns) if column.best]
+    for rows, place in itertools.product(rows_of.values(), columns):
+        column = table.columns[place]
+        values = {row: column.cell(table.rows[row]) for row in rows}
+        shown = {
+            row: round(float(value), column.places)
+            for row, value in values.items()
+            if _is_number(value) and not math.isnan(value)
+        }
         if len(set(shown.values())) > 1:
-            top = max(shown.values())
-            for row in (row for row, value in shown.items() if value == top):
+            best = (min if column.statistic.better == "lower" else max)(shown.values())
+            for row in (row for row, value in shown.items() if value == best):
                 cells.setdefault(row, set()).add(place)
     return cells
 
 
-def _latex_row(cells: Sequence[str], bold: Container[int] = ()) -> str:
-    texts = [latex(cell) for cell in cells]
-    line = " & ".join(f"\\textbf{{{t}}}" if i in bold else t for i, t in enumerate(texts))
+def _latex_row(cells: Iterable[str]) -> str:
+    line = " & ".join(cells)
     # After `\\` and after a rule LaTeX would read a bracket as an optional argument.
     return ("{}" if line.lstrip().startswith(("[", "*")) else "") + f"{line} \\\\"
 

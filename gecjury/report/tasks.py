@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from gecjury.core.wording import listed
 from gecjury.metaeval.tasks.comparison import Average, Cell, Task, TaskComparison
 from gecjury.report.comparison import document as comparison_document
+from gecjury.report.paper import chosen_columns, for_paper, with_columns
 from gecjury.report.result import Column, Record, Table
 from gecjury.report.verdict import PairedTests, Ranked
 from gecjury.report.words import FAMILY_NAMES, Answer
@@ -19,9 +21,44 @@ from gecjury.stats.catalogue import statistic
 _ABSENT = {"not applicable": "n/a", "missing": "missing"}
 
 
-def task_tables(compared: TaskComparison) -> list[Table]:
-    """Return the tables: metric × task, tests between metrics, and the tasks."""
-    return [_main_table(compared), _test_table(compared), _task_table(compared)]
+def task_tables(compared: TaskComparison, chosen: Sequence[str] = ()) -> list[Table]:
+    """Return the tables: metric × task, tests between metrics, and the tasks.
+
+    Args:
+        compared: the comparison.
+        chosen: names of the columns that people see of the first table; by default all.
+    """
+    main = _main_table(compared)
+    if chosen:
+        columns = chosen_columns(chosen, _task_columns(_names(compared)))
+        main = replace(main, instead={"brief": with_columns(main, columns)})
+    return [main, _test_table(compared), _task_table(compared)]
+
+
+def check_task_columns(chosen: Sequence[str], tasks: Sequence[Task]) -> None:
+    """Refuse names of columns that the table of a comparison over tasks does not have.
+
+    Raises:
+        OptionError: lists the columns.
+    """
+    if chosen:
+        chosen_columns(chosen, _task_columns([task.name for task in tasks]))
+
+
+def task_paper(compared: TaskComparison, main: Table) -> Table:
+    """Return the table metric × task as a paper shows it.
+
+    Args:
+        compared: the comparison.
+        main: its main table.
+    """
+    table = main.seen_by("brief")
+    reasons = absences(compared)
+    signatures = dict.fromkeys(
+        result.signature for one in compared.comparisons.values() for result in one.results
+    )
+    legend = [note for note in table.notes if note not in reasons]
+    return for_paper(table, [*legend, *signatures])
 
 
 def task_document(compared: TaskComparison) -> dict[str, Any]:
@@ -162,18 +199,12 @@ def _main_table(compared: TaskComparison) -> Table:
         for name, cell in zip(names, by_label[average.metric], strict=True):
             row[name] = cell.value if cell.state == "scored" else _ABSENT[cell.state]
         rows.append(row)
-    columns = [Column("metric"), Column("family")]
-    columns += [Column("shared", interval="shared_ci")] if incomplete else []
-    columns.append(Column("average", interval="average_ci"))
     notes = []
     if incomplete:
-        columns.append(Column("tasks"))
         notes.append(
             "average: over the metric's own tasks, not comparable if some are absent; shared: over "
             "the tasks that every metric has; rows are sorted by it"
         )
-    columns.append(Column("cluster", place="brief"))
-    columns += [Column(name) for name in names]
     if compared.tests:
         how = compared.settings.resampling
         notes.append(
@@ -183,7 +214,21 @@ def _main_table(compared: TaskComparison) -> Table:
     together = [listed(list(group)) for group in compared.groups if len(group) > 1]
     notes += [f"{names} share sources or systems: resampled together" for names in together]
     title = f"{len(names)} tasks of {len(compared.comparisons)} benchmarks"
+    columns = [
+        column
+        for column in _task_columns(names)
+        # If every metric has all tasks, the two columns would repeat the average.
+        if incomplete or column.key not in ("shared", "tasks")
+    ]
     return Table(columns, rows, title, [*notes, *absences(compared)], "average")
+
+
+def _task_columns(names: Sequence[str]) -> list[Column]:
+    """Return the columns of the main table, with one for each task."""
+    averages = [Column(key, interval=f"{key}_ci", best=True) for key in ("shared", "average")]
+    columns = [Column("metric"), Column("family"), *averages, Column("tasks")]
+    columns.append(Column("cluster", place="brief"))
+    return columns + [Column(name, best=True) for name in names]
 
 
 def _test_table(compared: TaskComparison) -> Table:

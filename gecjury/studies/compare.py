@@ -30,9 +30,15 @@ from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Human, Level, Settings
 from gecjury.metaeval.tasks.comparison import TaskComparison, TaskStudy
 from gecjury.models.checkpoints import embedded_installed
-from gecjury.report.comparison import document, tables
+from gecjury.report.comparison import check_columns, document, paper, tables
 from gecjury.report.result import Result
-from gecjury.report.tasks import task_document, task_tables, tasks_verdict
+from gecjury.report.tasks import (
+    check_task_columns,
+    task_document,
+    task_paper,
+    task_tables,
+    tasks_verdict,
+)
 from gecjury.report.words import Answer
 from gecjury.scoring.scores import Plan
 from gecjury.stats.figure import Figure
@@ -118,9 +124,12 @@ class Compare(Settings, Study):
     Attributes:
         weights: with several benchmarks: the weight of a task, or of all tasks of a benchmark, in
             the average; weights must sum to 1 (default: equal).
+        columns: columns of the table, separated by commas, such as r,rho,acc (default: the most
+            important; --verbose shows all).
     """
 
     weights: Mapping[str, float] | None = option(None, hidden=True)
+    columns: tuple[str, ...] = option((), metavar="NAMES")
     # The language belongs to the benchmark.
     needs: ClassVar[tuple[Need, ...]] = ("judges", "plans")
     inputs: ClassVar[Inputs] = Benchmarks(
@@ -146,7 +155,11 @@ class Compare(Settings, Study):
 
     def check(self, work: Work) -> None:
         """Refuse data and settings that a benchmark or a metric does not support."""
-        self._tried(work)
+        tried = self._tried(work)
+        if isinstance(tried, TaskStudy):
+            check_task_columns(self.columns, tried.tasks)
+        else:
+            check_columns(self.columns, tried)
 
     def plans(self, work: Work) -> list[Plan]:
         """Return the requests that the metrics would send for all levels that are compared."""
@@ -163,14 +176,18 @@ class Compare(Settings, Study):
         tried = self._tried(work)
         if isinstance(tried, TaskStudy):
             tasks = tried.compare(work.folder)
-            shown = tuple(task_tables(tasks))
+            shown = tuple(task_tables(tasks, self.columns))
             status, sentences = int(tasks.incomplete), tuple(tasks_verdict(tasks))
-            return ComparedTasks(shown, {}, (), status, verdict=sentences, comparison=tasks)
+            paper_table = task_paper(tasks, shown[0])
+            return ComparedTasks(
+                shown, {}, (), status, verdict=sentences, paper=paper_table, comparison=tasks
+            )
         comparison = compared(tried, work.folder)
         notes = tuple(caution.text for caution in comparison.cautions)
         answer, status = Answer(comparison), int(comparison.incomplete)
-        shown, verdict = tuple(tables(comparison)), tuple(answer.verdict)
-        return Compared(shown, {}, notes, status, verdict=verdict, answer=answer)
+        shown, verdict = tuple(tables(comparison, self.columns)), tuple(answer.verdict)
+        paper_table = paper(comparison, shown)
+        return Compared(shown, {}, notes, status, verdict=verdict, paper=paper_table, answer=answer)
 
     def html(self, result: Result) -> str:
         """Return a comparison as one page to read and share."""

@@ -86,6 +86,8 @@ def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
 def test_latex(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "latex", title="T", notes=["a note"]) == (
         "% T\n"
+        "% this table has letters that pdflatex lacks: compile with xelatex or lualatex and a font "
+        "that has them, or use the package CJKutf8\n"
         "\\begin{tabular}{lrrl}\n"
         "\\toprule\n"
         "system & Score & n & ok \\\\\n"
