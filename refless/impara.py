@@ -40,6 +40,9 @@ from gecjury.refless.some import ModelScorer, distinct_pairs
 from gecjury.scoring.scorer import MeanScorer, setting
 from gecjury.scoring.scores import Statistics
 
+_TRAIN = "impara jfleg gmeg-dev"
+"""Target and data of the command that trains a ranker."""
+
 
 @dataclass(frozen=True)
 class IMPARA(ModelScorer, MeanScorer):
@@ -84,6 +87,7 @@ class IMPARA(ModelScorer, MeanScorer):
         """The ranker, and the encoder for similarities."""
         if not self.model:
             return ()
+        folder_of(self.model, _TRAIN)
         return (self.model,) if self.threshold is None else (self.model, self._encoder())
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
@@ -97,7 +101,7 @@ class IMPARA(ModelScorer, MeanScorer):
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Scores, systems × sentences; `details` counts the sentences set to 0 by the filter."""
-        self.refuse_unnamed("impara jfleg gmeg-dev")
+        self.refuse_unnamed(_TRAIN)
         threshold = self.threshold
         encoder = "" if threshold is None else self._encoder()
         # A folder that has been trained again since the last call has another identity.
@@ -182,9 +186,10 @@ def _manifest(location: str) -> ImparaManifest | None:
     """Return the manifest of a folder; None for a model without one.
 
     Raises:
-        InputError: no such folder, or not an IMPARA model.
+        OptionError: neither a folder nor a model of the hub.
+        InputError: not an IMPARA model.
     """
-    folder = folder_of(location, "impara jfleg gmeg-dev")
+    folder = folder_of(location, _TRAIN)
     if not folder.is_dir():
         return None
     return read_manifest(folder, ImparaManifest, (IMPARA_FORMAT, IMPARA_POOLED_FORMAT))

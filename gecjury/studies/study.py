@@ -19,6 +19,7 @@ from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import check, options_of, settings_from
 from gecjury.corpus.corpus import Corpus
+from gecjury.models.checkpoints import check_name
 from gecjury.report.result import Result
 from gecjury.scoring.abilities import plan_of
 from gecjury.scoring.registry import Metric, load
@@ -240,10 +241,13 @@ class Study(ABC):
         """Return a metric that is ready to score.
 
         Raises:
-            OptionError: an unknown metric or option, or given scores, while the study needs scores
-                of new texts.
+            OptionError: an unknown metric, option or model, or given scores, while the study needs
+                scores of new texts.
         """
         scorer = load(metric)
+        # A misspelt folder is reported before data are read or a missing package is named.
+        for model in scorer.loaded_models:
+            check_name(model, packaged=scorer.family == "refbased")
         if self.new_texts:
             check_new_texts(scorer, self.new_texts)
         return scorer

@@ -76,7 +76,7 @@ def test_refusals(tmp_path: Path) -> None:
     tiny.encoder(tmp_path / "three", outputs=3)
     with pytest.raises(InputError, match="a model with 3 outputs"):
         load("impara", model=str(tmp_path / "three")).score_corpus(corpus, RUNTIME)
-    with pytest.raises(InputError, match="no such folder"):
+    with pytest.raises(OptionError, match="no such folder"):
         load("impara", model=str(tmp_path / "none")).score_corpus(corpus, RUNTIME)
     with pytest.raises(OptionError, match="a cosine"):
         load("impara:threshold=1.5")

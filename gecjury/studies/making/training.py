@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 from gecjury.core.errors import OptionError, OutputError
 from gecjury.core.settings import option, options_of, settings_from
 from gecjury.core.textfiles import read_json
-from gecjury.models.checkpoints import PACKAGED_ENCODERS
+from gecjury.models.checkpoints import PACKAGED_ENCODERS, check_name
 from gecjury.refless.training.recipe import FEATURES, BaseRecipe
 from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.registry import missing_extra
@@ -102,9 +102,12 @@ class Training(Study):
         """Return what the training reads."""
 
     def check(self, work: Work) -> None:
-        """Refuse an output that is a file, and a figure that cannot be drawn."""
+        """Refuse an output that is a file, a misspelt model, and a figure that cannot be drawn."""
         if Path(cast(str, work.folder)).is_file():
             raise OptionError(f"{work.folder} is a file; -o names a folder for the model")
+        for name in (getattr(self, "encoder", ""), getattr(self, "detector", "")):
+            if name and name != FEATURES:
+                check_name(name)
         if self.figure is not None:
             from gecjury.report.figures import check_figure
 
