@@ -219,3 +219,40 @@ def test_a_prompt_is_printed_as_a_starting_point(capsys: pytest.CaptureFixture[s
         assert capsys.readouterr().out == prompt
     assert main(["judgments", "prompt", "gleu"]) == 2
     assert "gleu does not ask a model; name a judge" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("protocol", "prompt", "more"),
+    [
+        ("listwise", "sentence", ""),
+        ("pairwise", "pairwise", ""),
+        ("pointwise", "pointwise", ",reason=true,criterion=fluency"),
+    ],
+)
+def test_replies_to_a_prompt_of_ones_own_are_shown_as_cards(
+    call: Call,
+    serve: Serve,
+    files: list[str],
+    tmp_path: Path,
+    protocol: str,
+    prompt: str,
+    more: str,
+) -> None:
+    own, page = tmp_path / "own.txt", tmp_path / "page.html"
+    usual = prompt_text(prompt).replace("name: ", "name: my-", 1)
+    own.write_text(usual.replace("\n---\n", "\n---\nPlease.\n"))
+    judge = f"llm-s:protocol={protocol},model=tiny,base_url={serve().url},prompt={own}{more}"
+    assert call("rank", *files, "-m", judge)[0] == 0
+    own.write_text("This file may be changed later.")
+    assert call("judgments", "show", "--html", str(page))[0] == 0
+    text = page.read_text(encoding="utf-8")
+    assert "<ins>goes</ins>" in text
+    assert "Please." not in text
+    assert "cannot be extracted" not in text
+    # A copy that is not the prompt is not used.
+    [copy] = (tmp_path / "c" / "judgments" / "prompts").iterdir()
+    copy.write_text(copy.read_text().replace("Please.", ""))
+    assert call("judgments", "show", "--html", str(page))[0] == 0
+    text = page.read_text(encoding="utf-8")
+    assert "Please." in text
+    assert "and not kept with the replies" in text
