@@ -32,7 +32,7 @@ _TRY = """\
 try:
 gecjury score {source} {careful} {hasty} -r {ref0} -m errant
 gecjury explain {source} {hasty} {ref0} --worst 3 -m errant
-gecjury train some {ratings} -o my-some --encoder embedded --kernel --check"""
+gecjury train some {ratings} -o my-some --encoder embedded --kernel --leakage none"""
 
 
 _ACTIONS = {

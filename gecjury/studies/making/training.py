@@ -10,6 +10,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
+from gecjury.benchmarks.table import benchmark_info, looks_like_path
 from gecjury.core.errors import OptionError, OutputError
 from gecjury.core.settings import option, options_of, settings_from
 from gecjury.core.textfiles import read_json
@@ -18,7 +19,7 @@ from gecjury.refless.training.recipe import FEATURES, BaseRecipe
 from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.registry import missing_extra
 from gecjury.studies.inputs import Need
-from gecjury.studies.making.data import Material
+from gecjury.studies.making.data import Material, looked_for_in
 from gecjury.studies.study import Output, Study, Work
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Training(Study):
     """A training of a model.
 
     Attributes:
-        checked: warn if training sentences are in these benchmarks (default: seeda; none: --check).
+        leakage: benchmarks in which training sentences are looked for; none for no check.
         figure: draw losses and dev scores, updated after each epoch: .png, .pdf or .svg.
         dry_run: read and split the data, and say how long the training takes; write nothing.
     """
@@ -75,15 +76,18 @@ class Training(Study):
     metrics: ClassVar[str | None] = None
     keeps: ClassVar[Output | None] = Output("folder for the trained model", "PATH", required=True)
     logs: ClassVar[bool] = True
-    checked: tuple[str, ...] = option(
-        ("seeda",), "--check", metavar="BENCHMARK", several=True, empty=True, heading="data"
-    )
+    leakage: tuple[str, ...] = option(("seeda",), metavar="NAME", several=True, heading="data")
     figure: str | None = option(
         None,
         metavar="FILE",
         needs={"kernel": ("fine_tune", "detection"), "encoder features": ()},
     )
     dry_run: bool = False
+
+    @property
+    def checked(self) -> tuple[str, ...]:
+        """The benchmarks in which training sentences are looked for."""
+        return looked_for_in(self.leakage)
 
     @abstractmethod
     def job(self, material: Material, common: Mapping[str, Any]) -> TrainingJob:
@@ -102,12 +106,15 @@ class Training(Study):
         """Return what the training reads."""
 
     def check(self, work: Work) -> None:
-        """Refuse an output that is a file, a misspelt model, and a figure that cannot be drawn."""
+        """Refuse an output that is a file, misspelt names, and a figure that cannot be drawn."""
         if Path(cast(str, work.folder)).is_file():
             raise OptionError(f"{work.folder} is a file; -o names a folder for the model")
         for name in (getattr(self, "encoder", ""), getattr(self, "detector", "")):
             if name and name != FEATURES:
                 check_name(name)
+        for benchmark in self.checked:
+            if not looks_like_path(benchmark):
+                benchmark_info(benchmark)
         if self.figure is not None:
             from gecjury.report.figures import check_figure
 
@@ -204,6 +211,11 @@ class Training(Study):
         return Result(tuple(tables), {**facts, "worth": asdict(worth)}, tuple(notes))
 
     def _job(self, work: Work) -> Any:
+        if not self.checked:
+            work.runtime.tell(
+                "warning: leakage is not checked (--leakage none): the model may learn sentences "
+                "that it is later tested on"
+            )
         common = {
             "folder": Path(cast(str, work.folder)),
             "runtime": work.runtime,
