@@ -211,18 +211,19 @@ class Training(Study):
         return Result(tuple(tables), {**facts, "worth": asdict(worth)}, tuple(notes))
 
     def _job(self, work: Work) -> Any:
-        if not self.checked:
-            work.runtime.tell(
-                "warning: leakage is not checked (--leakage none): the model may learn sentences "
-                "that it is later tested on"
-            )
         common = {
             "folder": Path(cast(str, work.folder)),
             "runtime": work.runtime,
             "recipe_name": self.chosen_recipe(),
             "drawn": None if self.figure is None else self._drawing(self.figure, work),
         }
-        return self.job(work.data, common)
+        job = self.job(work.data, common)
+        if not self.checked:
+            work.runtime.tell(
+                "warning: leakage is not checked (--leakage none): the model may learn sentences "
+                "that it is later tested on"
+            )
+        return job
 
     @staticmethod
     def _drawing(figure: str, work: Work) -> Callable[[Mapping[str, Any]], None]:
