@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -72,37 +72,37 @@ def chosen_columns(names: Sequence[str], columns: Sequence[Column]) -> list[Colu
         OptionError: no column, or more than one, has such a name; lists the names.
     """
     offered = [column for column in columns if column.key not in _ROW_KEYS]
-    by_name = _named(offered)
-    keys = {_plain(column.key): column for column in offered}
+    headings = [_plain(column.title) for column in offered]
+    # Two columns of intervals share a heading.
+    shown = {
+        column.key if headings.count(heading) > 1 else _shown(column.title): column
+        for heading, column in zip(headings, offered, strict=True)
+    }
+    by_name = {_plain(column.key): column for column in offered}
+    by_name |= {_plain(name): column for name, column in shown.items()}
     chosen: dict[str, Column] = {}
     for text in ",".join(names).split(","):
         name = _plain(text)
-        column = by_name.get(name) or keys.get(name)
-        if column is None:
-            every = {**by_name, **keys}
-            begun = {c.key: c for full, c in every.items() if name and full.startswith(name)}
-            if len(begun) != 1:
-                several = [one for one, c in by_name.items() if c.key in begun]
-                problem = f"it may be {' or '.join(several)}" if several else "no such column"
-                raise OptionError(
-                    f"--columns {text.strip()!r:.60}: {problem}; {nearest_of(name, list(by_name))}"
-                )
-            [column] = begun.values()
+        begun = {c.key: c for full, c in by_name.items() if name and full.startswith(name)}
+        if name not in by_name and len(begun) != 1:
+            several = [one for one, column in shown.items() if column.key in begun]
+            problem = f"it may be {' or '.join(several)}" if several else "no such column"
+            raise OptionError(
+                f"--columns {text.strip()!r:.60}: {problem}; {nearest_of(name, list(shown))}"
+            )
+        column = by_name[name] if name in by_name else next(iter(begun.values()))
         chosen[column.key] = column
     return list(chosen.values())
 
 
-def _named(columns: Sequence[Column]) -> Mapping[str, Column]:
-    """Return columns by their headings in plain letters; by their keys if two share a heading."""
-    plain = [_plain(column.title) for column in columns]
-    return {
-        name if plain.count(name) == 1 else _plain(column.key): column
-        for name, column in zip(plain, columns, strict=True)
-    }
+def _shown(heading: str) -> str:
+    """Return a heading as it is typed: as it is, unless it has blanks or signs."""
+    typed = heading.isascii() and not {" ", "%"} & set(heading)
+    return heading if typed else _plain(heading)
 
 
 def _plain(heading: str) -> str:
-    """Return a heading as it can be typed: `τ sys` is `tau-sys`, `tied %` is `tied`."""
+    """Return a heading in plain letters: `τ sys` is `tau-sys`, `tied %` is `tied`."""
     letters = "".join(
         unicodedata.name(letter).rpartition(" ")[2] if "α" <= letter <= "ω" else letter
         for letter in heading

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import gecjury
+from gecjury import Compare, Resampling
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.errors import OptionError
 from gecjury.report.paper import chosen_columns, for_paper
 from gecjury.report.result import Column, Result, Table, print_result
@@ -143,7 +147,7 @@ def test_columns_are_chosen_by_names_that_can_be_typed(shell: Shell) -> None:
     _, out, _ = shell(*words, "acc, cl_sys,spearman,s", "--columns", "rho")
     assert "| family | metric | sent acc | cl sys | ρ | s |" in out
     for level, name, message in (
-        ("all", "f1", "--columns 'f1': no such column; there are: r, rho, tau-sys, pair-acc,"),
+        ("all", "f1", "--columns 'f1': no such column; there are: r, rho, tau-sys, pair-acc, SPA,"),
         ("all", "r,", "--columns '': no such column"),
         ("all", "cl", "--columns 'cl': it may be cl-sys or cl-sent; "),
         ("sentence", "r", "no such column; there are: sent-acc,"),
@@ -154,18 +158,26 @@ def test_columns_are_chosen_by_names_that_can_be_typed(shell: Shell) -> None:
         assert message in err
     # Two columns with the same heading are named by their keys.
     pair = [Column("auc_ci95"), Column("average_precision_invalid_ci95"), Column("kappa")]
-    with pytest.raises(OptionError, match=r"there are: auc-ci95, average-precision-.*, kappa"):
+    with pytest.raises(OptionError, match=r"there are: auc_ci95, average_precision_.*, kappa"):
         chosen_columns(["x"], pair)
 
 
-def test_a_table_of_several_benchmarks(shell: Shell, tmp_path: Path) -> None:
-    words = ["compare", "sample", "gjg15", "-m", "gleu", "-m", "changes", "--resample", "none"]
-    status, out, _ = shell(*words, "--format", "latex")
-    assert status == 0
-    assert "family & metric & average & cl & sample:system & sample:sentence & gjg15:" in out
+def test_a_table_of_several_benchmarks(tmp_path: Path) -> None:
+    sample = load_benchmark("sample")
+    parts = [replace(sample.take(range(n, n + 34)), name=f"part_{n}") for n in (0, 34)]
+
+    def table(*columns: str, form: str = "latex") -> str:
+        settings = Compare(resampling=Resampling(over="none"), columns=columns)
+        result = gecjury.compare(parts, ["changes", "gleu"], settings)
+        return "\n".join(printed(result, form)) + "\n"
+
+    out = table()
+    assert "family & metric & average & cl & part\\_0:system & part\\_0:sentence & part" in out
+    assert out.index("reference-based & gleu & \\textbf{") < out.index("reference-free & changes &")
+    assert out.count("\n% gleu|") == 2
     compiled(out, tmp_path)
-    _, out, _ = shell(*words, "--format", "markdown", "--columns", "av,gjg15:system")
-    assert "| family | metric | average | gjg15:system |" in out
-    status, _, err = shell(*words, "--columns", "rho")
-    assert status == 2
-    assert "there are: shared, average, tasks, cl, sample:system, sample:sentence, gjg15:" in err
+    out = table("av,part-0:system", form="markdown")
+    assert "| family | metric | average | part_0:system |" in out
+    message = "there are: shared, average, tasks, cl, part_0:system, part_0:sentence, part_34:sys"
+    with pytest.raises(OptionError, match=message):
+        table("rho")
