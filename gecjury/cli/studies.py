@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gecjury.cli.inputs import add_metrics, check_page, print_plans, runtime_from
 from gecjury.cli.options import refuse_useless, settings_of
-from gecjury.cli.parsers import CommandParser
+from gecjury.cli.parsers import VERBOSE, CommandParser
 from gecjury.cli.streams import print_data, reader_has_gone, set_aside, tell
 from gecjury.core.errors import OptionError
 from gecjury.studies import study_of
@@ -49,8 +49,7 @@ def declare(parser: CommandParser) -> None:
         parser.add_argument(
             "--html", metavar="FILE", help="also write the result as a single HTML page"
         )
-    more = "print all columns, notes and signatures, not only the main results"
-    parser.add_argument("--verbose", action="store_true", help=more)
+    parser.add_argument("--verbose", action="store_true", help=VERBOSE)
     if study.draws:
         kinds = "draw it: .png, .pdf or .svg"
         parser.add_argument("--figure", metavar="FILE", help=kinds)
@@ -120,7 +119,9 @@ def run(args: argparse.Namespace) -> int:
     if page:
         # The page comes last, where users look.
         tell(f"page: {Path(page).absolute()}")
-    return shown(result, args.format, args.verbose)
+    # A page has everything.
+    more = "" if page else "--verbose, or --html page.html" if study.page else "--verbose"
+    return shown(result, args.format, args.verbose, more)
 
 
 def _check_folder(output: str, study: Study) -> None:
@@ -138,14 +139,18 @@ def _check_folder(output: str, study: Study) -> None:
     raise OptionError(f"-o {output}: -o is a folder; {remedy}")
 
 
-def shown(result: Result, form: str, verbose: bool = False) -> int:
-    """Print a result with its messages, and return the exit status."""
+def shown(result: Result, form: str, verbose: bool = False, more: str = "") -> int:
+    """Print a result with its messages, and return the exit status.
+
+    Args:
+        more: how to get what people do not see without `verbose`.
+    """
     from gecjury.report.result import print_result
 
     try:
         # A result without any text, such as that of a second process, prints nothing.
         if result.text is None or (form == "json" and result.text):
-            print_result(result, form, verbose)
+            print_result(result, form, verbose, more)
         else:
             print_data(result.text)
         sys.stdout.flush()

@@ -204,11 +204,10 @@ def _tables(scores: DatasetScores) -> list[Table]:
             for reason, count in reasons.items()
         ]
         keys = ("column", "reason", "rows")
-        shown.append(Table([Column(key) for key in keys], missing, "Missing scores"))
+        shown.append(Table([Column(key) for key in keys], missing, "Missing scores", asked=True))
     if results.kept is not None:
         about = f"{results.kept} of {results.read} rows are kept"
         heads = [Column("condition"), Column("removed"), Column("failed")]
-        shown.append(
-            Table(heads, [vars(part) for part in results.conditions], "Kept rows", [about])
-        )
+        rows = [vars(part) for part in results.conditions]
+        shown.append(Table(heads, rows, "Kept rows", [about], asked=True))
     return shown

@@ -216,7 +216,7 @@ def _tables(file: str, model: JuryModel) -> list[Table]:
         f"jury: {file}; score with -m jury:file={file}",
     ]
     return [
+        Table(members, rows, "Members", notes),
         Table(sets, merged, "Trained on"),
         Table(strengths, record["strengths"], "Pull towards equal weights"),
-        Table(members, rows, "Members", notes),
     ]

@@ -183,13 +183,13 @@ class Training(Study):
         """
         if worth is None:
             return Result((table,), facts)
-        # The verdict comes first, and the model's name last, where users look for it.
-        notes = [worth.verdict]
+        notes = []
         embedded = getattr(self, "encoder", "") in PACKAGED_ENCODERS
         if not worth.above_changes and embedded and not self.chosen_recipe():
             notes.append("the best measured settings for the packaged encoder: --recipe small")
+        # The model's name comes last, where users look for it.
         notes.append(f"model: {folder}; score with -m {model}")
-        tables = [table]
+        tables = [replace(table, notes=notes)]
         if worth.rows:
             title = f"Held-out pairs of corrections of one source, by {worth.judged}"
             columns = [
@@ -197,8 +197,12 @@ class Training(Study):
                 Column("accuracy", interval="interval", place="training"),
             ]
             tables.append(Table(columns, [vars(row) for row in worth.rows], title))
-        tables[-1] = replace(tables[-1], notes=notes)
-        return Result(tuple(tables), {**facts, "worth": asdict(worth)}, tuple(notes))
+        return Result(
+            tuple(tables),
+            {**facts, "worth": asdict(worth)},
+            tuple(notes),
+            verdict=(f"{worth.verdict}.",),
+        )
 
     def _job(self, work: Work) -> Any:
         common = {

@@ -26,9 +26,9 @@ from gecjury.studies.datasets import FilesOrDataset, dataset_scoring
 from gecjury.studies.inputs import Inputs
 from gecjury.studies.study import SCORES, Output, Study, Work, function_of
 from gecjury.studies.systems.costly import costly_sentences, costly_table
-from gecjury.studies.systems.page import USUAL_LEVEL, USUAL_WORST, Systems, page_of
+from gecjury.studies.systems.page import USUAL_LEVEL, USUAL_WORST, Systems, opening_of, page_of
 from gecjury.studies.systems.parts import Part, by_rule, by_type, macro, part_table
-from gecjury.studies.systems.ranking import rank_scores
+from gecjury.studies.systems.ranking import TEST, rank_scores, score_column
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -75,9 +75,10 @@ class Score(Study):
 
         Table `rows` has one record per metric and system: `score`, `precision` and `recall` if the
         metric has them, their intervals over resampled sentences (`ci95`, `precision_ci95`,
-        `recall_ci95`) for at most 5,000 sentences, and on request `sentences`, `by_type` (counts,
-        precision, recall and F0.5 by error type), `by_rule` and `macro`. Table `worst` has the
-        sentences that cost most.
+        `recall_ci95`) and `p_best`, the corrected p of the difference from the best system by the
+        metric, with `rank_range`, `ranks`, `cluster` and `p_next` as in `rank`, for at most 5,000
+        sentences; and on request `sentences`, `by_type` (counts, precision, recall and F0.5 by
+        error type), `by_rule` and `macro`. Table `worst` has the sentences that cost most.
 
         Raises:
             OptionError: counts by error type or rule or macro averages are requested, but no
@@ -86,8 +87,9 @@ class Score(Study):
         tables = work.scores()
         asked = self._asked(work.corpus, tables)
         how = _HOW if 1 < len(work.corpus) <= _MOST_RESAMPLED else _UNTESTED
+        several = len(work.corpus.names) > 1
         rankings = [
-            rank_scores(scorer, table, how, tested=False)
+            rank_scores(scorer, table.settled(), how, tested=several)
             for scorer, table in zip(work.scorers, tables, strict=True)
         ]
         rows = []
@@ -95,6 +97,8 @@ class Score(Study):
             systems = {system.name: system for system in one.systems}
             for place, name in enumerate(table.systems):
                 row = one.row(systems[name])
+                if one.tests is not None:
+                    row["p_best"] = one.p_best(name)
                 if self.sentences:
                     row["sentences"] = table.sentences[place].tolist()
                 if valid := table.statistics.details.get("valid", {}).get(name):
@@ -108,23 +112,31 @@ class Score(Study):
                         row["macro" if key == "over" else f"by_{key}"] = numbers
                 rows.append(row)
         notes = tuple(dict.fromkeys(note for one in tables for note in one.statistics.notes))
-        columns = [Column(key) for key in ("system", "metric")]
-        columns.append(Column("score", interval="ci95"))
+        scores, legend = score_column(tables)
+        columns = [Column("system"), Column("metric"), scores]
         shares = [key for key in ("precision", "recall") if any(key in row for row in rows)]
         columns += [Column(key, interval=f"{key}_ci95") for key in shares]
-        about = ["[low, high]: 95% bootstrap over sentences"] if how is _HOW else []
+        if how is _HOW:
+            legend.append("[low, high]: 95% bootstrap over sentences")
+        if any("p_best" in row for row in rows):
+            columns.append(Column("p_best"))
+            legend.append(f"p to best: of the difference from the best system ({TEST}, Holm)")
         signatures = [one.signature for one in rankings]
-        main = Table(columns, rows, notes=[*about, *signatures, *notes], name="rows")
+        main = Table(
+            columns, rows, notes=[*signatures, *notes], name="rows", legend="; ".join(legend)
+        )
         # Papers show the scores alone.
-        bare = replace(main, columns=[replace(column, interval="") for column in columns])
+        of_papers = [c for c in columns if c.key != "p_best"]
+        bare = replace(main, columns=[replace(column, interval="") for column in of_papers])
         shown = [replace(main, instead={"latex": crossed(bare, *shares, "score")})]
         if self.sentences:
-            shown.append(_sentence_table(tables))
-        shown += [part_table(key, parts) for key, parts in asked.items()]
+            shown.append(replace(_sentence_table(tables), asked=True))
+        shown += [replace(part_table(key, parts), asked=True) for key, parts in asked.items()]
         shown += audit_tables(list(tables))
         if self.worst:
             worst = costly_sentences(tables, work.scorers, work.corpus, self.worst)
-            shown.append(costly_table([sentence.row() for sentence in worst]))
+            table = costly_table([sentence.row() for sentence in worst])
+            shown.append(replace(table, asked=True))
         audits = {
             str(table.signature): table.statistics.details["audit"]["members"]
             for table in tables
@@ -137,6 +149,7 @@ class Score(Study):
             int(any(table.unanswered for table in tables)),
             language=work.corpus.language.code,
             title=f"Scores of {', '.join(work.corpus.names)}",
+            verdict=opening_of(rankings) if several else (),
             kicker="scores",
             rankings=tuple(rankings),
             work=work,
@@ -149,18 +162,16 @@ class Score(Study):
         The page has tests, error types and costly sentences whether or not they were asked for.
         """
         assert isinstance(result, Systems)
-        how = _UNTESTED
         points = len(result.work.corpus)
-        if points > 1:
+        if points > _MOST_RESAMPLED:
             with suppress(OptionError):
                 check_resamples(_HOW.resamples, points)
-                how = _HOW
-        rankings = tuple(
-            rank_scores(scorer, table.settled(), how)
-            for scorer, table in zip(result.work.scorers, result.scored, strict=True)
-        )
-        level, worst = self.by_type or USUAL_LEVEL, self.worst or USUAL_WORST
-        return page_of(replace(result, rankings=rankings), level, worst)
+                rankings = tuple(
+                    rank_scores(scorer, table.settled(), _HOW)
+                    for scorer, table in zip(result.work.scorers, result.scored, strict=True)
+                )
+                result = replace(result, rankings=rankings, verdict=())
+        return page_of(result, self.by_type or USUAL_LEVEL, self.worst or USUAL_WORST)
 
     def _asked(self, corpus: Corpus, tables: Sequence[ScoreTable]) -> dict[str, list[Part]]:
         """Return the further figures that were asked for, of all metrics.

@@ -35,10 +35,30 @@ def test_scores_of_texts(corpus: Corpus) -> None:
     assert "precision" not in rows[2]
     assert rows[3]["sentences"] == own.sentences[1].tolist()
     text = str(result)
-    assert text.split("\n")[1].split() == ["system", "metric", "score", "precision", "recall"]
+    heads = ["system", "metric", "score", "precision", "recall", "p", "to", "best"]
+    assert text.split("\n")[3].split() == heads
+    assert "score: F2 of green; " in text
     assert str(own.signature) not in text
     assert str(own.signature) in str(result.shown_to("verbose")[0].notes)
     assert repr(result) == "<Result: 4 rows>"
+
+
+def test_the_difference_from_the_best_system_is_tested() -> None:
+    result = gecjury.score("sample", "green")
+    ranked = gecjury.rank("sample", "green")
+    best, *others = [row["system"] for row in ranked.rows()]
+    (tested,) = ranked.table("significance").rows
+    row_of_best = dict(
+        zip(tested["systems"], tested["adjusted"][tested["systems"].index(best)], strict=True)
+    )
+    p_values = {row["system"]: row["p_best"] for row in result.rows()}
+    assert p_values == {best: None, **{name: row_of_best[name] for name in others}}
+    assert result.verdict == ranked.verdict
+    # With one system there is nothing to test.
+    alone = gecjury.score(corpus_of_texts(SOURCE, {"copy": SOURCE}, [FIXED]), "green")
+    assert "p_best" not in alone.rows()[0]
+    assert alone.verdict == ()
+    assert [column.title for column in alone.tables[0].columns][2] == "F2"
 
 
 def test_a_benchmark_by_name_and_score_files(tmp_path: Path) -> None:
