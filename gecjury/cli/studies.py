@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     if runtime.dry_run:
         if (rehearsal := study.rehearse(work)) is not None:
             return shown(rehearsal, args.format)
-        print_plans(study.plans(work))
+        print_plans(study.plans(work), args.format)
         return 0
     page = getattr(args, "html", None) or (study.page if isinstance(study.page, str) else "")
     if page:

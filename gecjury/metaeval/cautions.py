@@ -17,7 +17,7 @@ from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError
-from gecjury.core.wording import listed, number, percent
+from gecjury.core.wording import duration, listed, number, percent
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
 from gecjury.stats.preferences import TieRule
@@ -513,14 +513,3 @@ def _effort(
     if draws:
         quicker += [f"fewer --resamples than {number(how.resamples)}", "--resample none"]
     return seconds, quicker
-
-
-def duration(seconds: float) -> str:
-    """Return a duration in words."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} seconds"
-    if seconds < 5400:
-        return f"{round(seconds / 60)} minutes"
-    if seconds < 36 * 3600:
-        return f"{round(seconds / 3600)} hours"
-    return f"{number(round(seconds / 86400))} days"

@@ -135,6 +135,8 @@ def test_a_dry_run_counts_all_candidates(shell: Shell) -> None:
         "llm-s:model=gpt-6-luna",
         "sample",
         "--dry-run",
+        "--format",
+        "json",
         "--prompt",
         "criterion=fluency",
     ]

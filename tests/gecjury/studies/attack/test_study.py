@@ -227,6 +227,7 @@ def test_judge_requests_are_counted_and_judges_get_order_attacks(
 ) -> None:
     pytest.importorskip("openai")
     argv = [*files[:2], "-m", "llm-s:model=gpt-6-luna", "--dry-run", "--no-cache"]
+    argv += ["--format", "json"]
     result = json.loads(shell("attack", *argv, "--attack", "order")[1])
     # One request per sentence, with its text, its source and the damaged text side by side.
     assert result["requests"] == 3
