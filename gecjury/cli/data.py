@@ -130,7 +130,12 @@ def _fetch(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str)
     files = list({file.path: file for group in sets.values() for file in group}.values())
     # A file that cannot be fetched must not prevent the download of the others.
     stuck = [file for file in files if not file.upstream_path and folder.state(file) != "present"]
-    fetched = folder.fetch([file for file in files if file not in stuck], wanted_by=" ".join(sets))
+    try:
+        wanted = [file for file in files if file not in stuck]
+        fetched = folder.fetch(wanted, wanted_by=" ".join(sets))
+    except KeyboardInterrupt:
+        kept = f"{folder.root} keeps the files that were fetched: the same command fetches the rest"
+        raise KeyboardInterrupt(kept) from None
     for file in stuck:
         tell(
             f"gecjury: {file.path} cannot be fetched: it was built from files of "

@@ -107,7 +107,11 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet and (warning := study.warning(work)):
         tell(warning)
     # The checks are done; the following steps cost time and money.
-    result = study.run(work)
+    try:
+        result = study.run(work)
+    except KeyboardInterrupt as stop:
+        # A training says itself what it keeps.
+        raise stop if stop.args else KeyboardInterrupt(study.kept(work)) from None
     if page:
         from gecjury.core.textfiles import write_text
 

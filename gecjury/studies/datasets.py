@@ -105,6 +105,10 @@ class DatasetScoring(DatasetOptions, Study):
         """Refuse to count requests, for which all rows would be read."""
         raise OptionError("--dry-run: is for texts; for a dataset try a file with a few rows")
 
+    def kept(self, work: Work) -> str:
+        """Return what an interrupted run keeps, and how to continue it."""
+        return f"{work.folder} keeps the parts that were finished: the same command scores the rest"
+
     def run(self, work: Work) -> Result:
         """Score a dataset into its folder."""
         from gecjury.datasets.run import score_dataset

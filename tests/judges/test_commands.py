@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,6 +68,38 @@ def test_a_dry_run_prints_the_contract_and_sends_nothing(
         assert said.endswith(f" output tokens) for USD {cost:.2g}; nothing was sent.\n")
     assert not server.bodies
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
+def test_ctrl_c_keeps_the_replies_and_says_so(
+    call: Call, serve: Serve, files: list[str], tmp_path: Path
+) -> None:
+    asked, release = threading.Event(), threading.Event()
+
+    def second_waits(number: int, body: dict[str, Any]) -> None:
+        if "He go" in str(body):
+            asked.set()
+            release.wait(30)
+
+    server = serve(second_waits)
+    argv = ["score", *files, "-m", f"llm-s:model=m,base_url={server.url}", "--concurrency", "1"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "gecjury", *argv, "--cache", str(tmp_path / "c")],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert asked.wait(60)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    release.set()
+    assert (process.returncode, err) == (
+        130,
+        "gecjury: interrupted; the judges' replies so far are stored: the same command continues "
+        "from there\n",
+    )
+    record = json.loads(call(*argv, "--dry-run", "--format", "json")[1])
+    assert (record["requests"], record["metrics"][0]["stored"]) == (1, 1)
 
 
 def test_a_dry_run_counts_what_is_still_to_be_asked(

@@ -24,7 +24,7 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
 from gecjury.studies.inputs import Benchmarks, Inputs, Need
 from gecjury.studies.making.training import rehearsed
-from gecjury.studies.study import Output, Study, Work
+from gecjury.studies.study import Output, Study, Work, kept_by
 
 if TYPE_CHECKING:
     from gecjury.core.runtime import Runtime
@@ -96,6 +96,10 @@ example:
             raise OptionError("train jury: name the members with -m METRIC, e.g. -m gleu -m green")
         if Path(cast(str, work.folder)).is_dir():
             raise OptionError(f"{work.folder} is a folder; a jury is one file: -o FILE.json")
+
+    def kept(self, work: Work) -> str:
+        """Return what an interrupted run keeps, and how to continue it."""
+        return kept_by(work, self.scores)
 
     def run(self, work: Work) -> Result:
         """Score the benchmarks, train on people's pairs, and write the jury."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -155,7 +157,37 @@ def test_an_interruption_is_reported_in_one_line(
 
     monkeypatch.setattr("gecjury.cli._run", interrupted)
     assert main(["metrics"]) == 130
-    assert capsys.readouterr().err == "gecjury: interrupted\n"
+    assert capsys.readouterr().err == "gecjury: interrupted; run the same command again\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (["-o", "out"], "out keeps the scores of the metrics that were finished: the same command "
+         "continues from there"),
+        ([], "nothing is kept: the same command starts again"),
+    ],
+)  # fmt: skip
+def test_ctrl_c_says_what_is_kept(tmp_path: Path, words: list[str], kept: str) -> None:
+    waits = "import time\ndef waits(source, hypothesis):\n    open('now', 'w').close()\n"
+    (tmp_path / "slow.py").write_text(f"{waits}    time.sleep(60)\n    return 0.0\n")
+    (tmp_path / "text.txt").write_text("a b\n")
+    argv = ["score", "text.txt", "text.txt", "-m", "changes", "-m", "slow.py:waits", *words]
+    with subprocess.Popen(
+        [sys.executable, "-m", "gecjury", *argv],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while not (tmp_path / "now").exists() and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, f"gecjury: interrupted; {kept}\n")
+    assert [file.name.partition("-")[0] for file in tmp_path.glob("out/*.json")] == (
+        ["changes"] if words else []
+    )
 
 
 # --- standard input ----------------------------------------------------------------------------
