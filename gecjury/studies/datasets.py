@@ -184,7 +184,7 @@ def _refuse_text_options(args: Namespace) -> None:
         "-r": ": name the column of the references with --column references=NAME",
         "--sentences": ": the scores of rows are written to the folder of -o",
     }
-    for name in ("references", "m2", "sentences", "by_type", "worst", "html"):
+    for name in ("references", "m2", "sentences", "by_type", "worst", "limit", "html"):
         if getattr(args, name):
             flag = "-r" if name == "references" else f"--{name.replace('_', '-')}"
             hint = hints.get(flag, "")

@@ -99,7 +99,10 @@ class Attack(MadeUp[list[Damaged]]):
             rows += [{**one.about, **asdict(made)} for made in effects]
             summaries.append(f"{one.label} {_summed_up(effects, len(systems))}.")
             missing |= any(made.missing for made in effects)
-        notes = notes_of(scored)
+        # Damage may move lines on purpose, so remarks on damaged outputs would mislead.
+        made_up = {what.name for one in scored for _, some in one.parts for what in some}
+        damaged_outputs = tuple(f"system {name}:" for name in made_up)
+        notes = tuple(note for note in notes_of(scored) if not note.startswith(damaged_outputs))
         title = (
             f"Damaged and undamaged, {len(corpus)} sentences, {len(systems)} systems{work.named}"
         )

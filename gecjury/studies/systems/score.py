@@ -9,10 +9,10 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gecjury.core.errors import OptionError
 from gecjury.core.settings import option
@@ -20,7 +20,9 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.report.result import Column, Result, Table
 from gecjury.report.tables import audit_tables, crossed
 from gecjury.scoring.by_edit import TypeLevel
+from gecjury.scoring.scorer import Scorer, scores_of_all
 from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.bootstrap import limited_rows
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.datasets import FilesOrDataset, dataset_scoring
 from gecjury.studies.inputs import Inputs
@@ -49,6 +51,8 @@ class Score(Study):
         by_rule: also print counts by rule of a grammar checker: 1 category, 2 rule, 3 both.
         macro: also print macro averages of precision, recall and F, over sentences and error types.
         worst: also print the N sentences that cost each system most.
+        limit: score N of the sentences, drawn with the seed; all of them if there are no more.
+        seed: seed of the limit, the resampling and the tests.
     """
 
     inputs: ClassVar[Inputs] = FilesOrDataset()
@@ -61,6 +65,8 @@ class Score(Study):
     by_rule: TypeLevel | None = None
     macro: bool = False
     worst: int | None = option(None, metavar="N", least=1, most=10_000)
+    limit: int | None = option(None, metavar="N", least=1)
+    seed: int = option(0, least=0)
 
     def asked(self, args: Namespace) -> Study:
         """Return the scoring of a dataset if the inputs are one.
@@ -70,6 +76,28 @@ class Score(Study):
         """
         return dataset_scoring(args) or self
 
+    def check(self, work: Work) -> None:
+        """Refuse data that a metric cannot score, and given scores if sentences are drawn."""
+        super().check(work)
+        if self._limited(work) is not work:
+            for scorer in work.scorers:
+                if scorer.fixed:
+                    raise scores_of_all(scorer.name)
+
+    def to_score(self, work: Work) -> Iterator[tuple[Scorer, Corpus]]:
+        """Yield every metric with the sentences that it scores."""
+        return super().to_score(self._limited(work))
+
+    def _limited(self, work: Work) -> Work:
+        """Return the work on as many of the sentences as the settings allow."""
+        whole = work.corpus
+        if self.limit is None or self.limit >= len(whole):
+            return work
+        rows = limited_rows(range(len(whole)), self.limit, self.seed)
+        if work.benchmark is not None:
+            return replace(work, data=work.benchmark.take(rows))
+        return replace(work, data=replace(whole.take(rows), drawn=(whole, tuple(rows))))
+
     def run(self, work: Work) -> Result:
         """Score the systems.
 
@@ -78,18 +106,21 @@ class Score(Study):
         `recall_ci95`) and `p_best`, the corrected p of the difference from the best system by the
         metric, with `rank_range`, `ranks`, `cluster` and `p_next` as in `rank`, for at most 5,000
         sentences; and on request `sentences`, `by_type` (counts, precision, recall and F0.5 by
-        error type), `by_rule` and `macro`. Table `worst` has the sentences that cost most.
+        error type), `by_rule` and `macro`. Table `worst` has the sentences that cost most. With a
+        limit, the fact `limit` has the lines that were scored.
 
         Raises:
             OptionError: counts by error type or rule or macro averages are requested, but no
                 metric has them.
         """
+        size = len(work.corpus)
+        work = self._limited(work)
         tables = work.scores()
         asked = self._asked(work.corpus, tables)
         how = _HOW if 1 < len(work.corpus) <= _MOST_RESAMPLED else _UNTESTED
         several = len(work.corpus.names) > 1
         rankings = [
-            rank_scores(scorer, table.settled(), how, tested=several)
+            rank_scores(scorer, table.settled(), how, self.seed, tested=several)
             for scorer, table in zip(work.scorers, tables, strict=True)
         ]
         rows = []
@@ -111,7 +142,14 @@ class Score(Study):
                     if numbers := {part.name: part.numbers for part in own}:
                         row["macro" if key == "over" else f"by_{key}"] = numbers
                 rows.append(row)
-        notes = tuple(dict.fromkeys(note for one in tables for note in one.statistics.notes))
+        remarks = [note for one in tables for note in one.statistics.notes]
+        facts: dict[str, Any] = {}
+        if len(work.corpus) < size:
+            lines = [work.corpus.line(row) for row in range(len(work.corpus))]
+            facts["limit"] = {"sentences": self.limit, "of": size, "lines": lines}
+            limited = f"--limit: {self.limit} of {size} sentences, drawn with seed {self.seed}"
+            remarks.insert(0, limited)
+        notes = tuple(dict.fromkeys(remarks))
         scores, legend = score_column(tables)
         columns = [Column("system"), Column("metric"), scores]
         shares = [key for key in ("precision", "recall") if any(key in row for row in rows)]
@@ -130,7 +168,7 @@ class Score(Study):
         bare = replace(main, columns=[replace(column, interval="") for column in of_papers])
         shown = [replace(main, instead={"latex": crossed(bare, *shares, "score")})]
         if self.sentences:
-            shown.append(replace(_sentence_table(tables), asked=True))
+            shown.append(replace(_sentence_table(tables, work.corpus), asked=True))
         shown += [replace(part_table(key, parts), asked=True) for key, parts in asked.items()]
         shown += audit_tables(list(tables))
         if self.worst:
@@ -144,7 +182,7 @@ class Score(Study):
         }
         return Systems(
             tuple(shown),
-            {"audits": audits} if audits else {},
+            facts | ({"audits": audits} if audits else {}),
             notes,
             int(any(table.unanswered for table in tables)),
             language=work.corpus.language.code,
@@ -167,7 +205,7 @@ class Score(Study):
             with suppress(OptionError):
                 check_resamples(_HOW.resamples, points)
                 rankings = tuple(
-                    rank_scores(scorer, table.settled(), _HOW)
+                    rank_scores(scorer, table.settled(), _HOW, self.seed)
                     for scorer, table in zip(result.work.scorers, result.scored, strict=True)
                 )
                 result = replace(result, rankings=rankings, verdict=())
@@ -205,18 +243,18 @@ _WITHOUT = {
 }
 
 
-def _sentence_table(tables: Sequence[ScoreTable]) -> Table:
+def _sentence_table(tables: Sequence[ScoreTable], corpus: Corpus) -> Table:
     # A system may be called `line` or `metric`; its column then needs another name.
     systems = tables[0].systems
     keys = [f"system {name}" if name in ("line", "metric") else name for name in systems]
     rows = [
         {
-            "line": line,
+            "line": corpus.line(row),
             "metric": table.signature.label,
             **dict(zip(keys, scores, strict=True)),
         }
         for table in tables
-        for line, scores in enumerate(table.sentences.T.tolist(), 1)
+        for row, scores in enumerate(table.sentences.T.tolist())
     ]
     columns = [Column("line"), Column("metric"), *(Column(key, digits=4) for key in keys)]
     return Table(columns, rows, "Sentence scores")
