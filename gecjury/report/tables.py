@@ -6,13 +6,15 @@ contain control sequences for the terminal.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
 import math
 import re
 import sys
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Literal
@@ -33,6 +35,21 @@ if TYPE_CHECKING:
     from gecjury.scoring.scores import ScoreTable
 
 FORMATS = ("table", "json", "tsv", "markdown", "latex")
+
+_PLAIN = {
+    **dict.fromkeys("–−", "-"),
+    "→": "->",
+    "…": "...",
+    "·": "|",
+    "×": "x",
+    "±": "+/-",
+    "\u202f": " ",
+    "✓": "+",
+    "✗": "x",
+    "○": "o",
+    **{"α": "alpha", "β": "beta", "λ": "lambda", "ρ": "rho", "τ": "tau"},
+}
+"""What people see instead of signs of tables if the encoding of stdout lacks them."""
 
 _WIDE = 10_000  # characters: as wide as any table needs to be
 _PIPE = 100  # width of a pipe or a file, where no terminal has a width
@@ -57,7 +74,8 @@ def print_tables(
     if form == "json":
         print_json(document)
     elif form == "table":
-        _print_rich(tables, sentences, further)
+        with _plain_signs():
+            _print_rich(tables, sentences, further)
     else:
         render = {"tsv": _tsv, "markdown": _markdown, "latex": _latex}[form]
         if form == "tsv" and len(tables) == 1:
@@ -209,6 +227,30 @@ def _print_rich(tables: Sequence[Table], sentences: Sequence[str], further: Sequ
     _draw(screen, tables, width=limit)
     for place, sentence in enumerate(further):
         screen.print(Text("\n" * (not place) + _wrapped(visible(sentence), limit)))
+
+
+@contextmanager
+def _plain_signs() -> Iterator[None]:
+    """Print the signs of `_PLAIN` in ASCII if stdout cannot encode them, and escape the rest."""
+
+    def replaced(error: UnicodeError) -> tuple[str, int]:
+        assert isinstance(error, UnicodeEncodeError)
+        signs = error.object[error.start : error.end]
+        text = "".join(_PLAIN.get(sign, sign) for sign in signs)
+        return text.encode("ascii", "backslashreplace").decode("ascii"), error.end
+
+    if not isinstance(sys.stdout, io.TextIOWrapper):
+        yield
+        return
+    codecs.register_error("gecjury.plain", replaced)
+    before = sys.stdout.errors
+    sys.stdout.reconfigure(errors="gecjury.plain")
+    try:
+        yield
+    finally:
+        # A pipe that was closed cannot be flushed, which reconfiguring does.
+        with suppress(BrokenPipeError):
+            sys.stdout.reconfigure(errors=before)
 
 
 def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) -> None:

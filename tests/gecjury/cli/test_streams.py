@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -92,7 +93,9 @@ def test_results_escape_control_characters(shell: Shell, argv: list[str], form: 
     assert not any(line.startswith("gecjury: all is well") for line in out.splitlines())
 
 
-def run(words: list[str], streams: str, code: str = "") -> subprocess.CompletedProcess[str]:
+def run(
+    words: list[str], streams: str, code: str = "", **more: str
+) -> subprocess.CompletedProcess[str]:
     program = ["-c", code] if code else ["-m", "gecjury"]
     return subprocess.run(
         ["sh", "-c", f'exec "$@" {streams}', "sh", sys.executable, *program, *words],
@@ -100,7 +103,7 @@ def run(words: list[str], streams: str, code: str = "") -> subprocess.CompletedP
         text=True,
         timeout=60,
         check=False,
-        env={"PYTHONPATH": str(REPOSITORY), "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"},
+        env={"PYTHONPATH": str(REPOSITORY), "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"} | more,
     )
 
 
@@ -136,6 +139,24 @@ def test_a_file_does_not_get_the_descriptor_of_a_closed_stream(tmp_path: Path) -
     done = run([str(tmp_path / "cache")], "<&- >&- 2>&-", code)
     assert done.returncode == 7
     assert (tmp_path / "cache").read_text() == ""
+
+
+@pytest.mark.parametrize("command", ["score", "rank", "diff"])
+def test_tables_without_utf8_and_to_a_pipe_that_closes(tmp_path: Path, command: str) -> None:
+    texts = {"source": "a b\nc d\n", "x": "a B\nc d\n", "y": "a b\nc D\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    files = [str(tmp_path / name) for name in texts]
+    words = [command, *files, "-r", files[1], "-m", "gleu"]
+    narrow = run(words, "", PYTHONIOENCODING="ascii", COLUMNS="40", NO_COLOR="1")
+    assert (narrow.returncode, narrow.stderr) == (0, "")
+    assert max(map(len, narrow.stdout.splitlines())) <= 40
+    assert re.search(r"x (\(OLD\) )?leads: 1\.0000", " ".join(narrow.stdout.split()))
+    # Signs are replaced by ASCII, not escaped.
+    assert narrow.stdout.isascii()
+    assert "\\u" not in narrow.stdout
+    first = run(words, "| head -1")
+    assert (first.returncode, first.stderr, first.stdout.count("\n")) == (0, "", 1)
 
 
 def test_a_broken_pipe_to_another_process_is_an_error() -> None:
