@@ -128,7 +128,8 @@ class Score(Study):
             systems = {system.name: system for system in one.systems}
             for place, name in enumerate(table.systems):
                 row = one.row(systems[name])
-                if one.tests is not None:
+                # A metric that only describes outputs has no best system.
+                if one.tests is not None and one.lead.directed:
                     row["p_best"] = one.p_best(name)
                 if self.sentences:
                     row["sentences"] = table.sentences[place].tolist()
