@@ -120,12 +120,14 @@ def run(args: argparse.Namespace) -> int:
         if result.draw is None:
             raise OptionError(f"--figure {figure}: there is nothing to draw in this result")
         result.draw(figure)
-    if page:
-        # The page comes last, where users look.
-        tell(f"page: {Path(page).absolute()}")
     # A page has everything.
     more = "" if page else "--verbose, or --html page.html" if study.page else "--verbose"
-    return shown(result, args.format, args.verbose, more)
+    try:
+        return shown(result, args.format, args.verbose, more)
+    finally:
+        # The page comes last, where users look.
+        if page:
+            tell(f"page: {Path(page).absolute()}")
 
 
 def _check_folder(output: str, study: Study) -> None:

@@ -409,7 +409,7 @@ def _constant(scores: FloatArray) -> bool:
 
 # The figures are rough and were measured on one processor of 2020. They cover the parts that grow
 # with the pairs of systems, but not the metrics themselves.
-_CHANCE = 3  # number of chance baselines
+_CHANCE = 4  # number of chance baselines
 _SPA_PERMUTATIONS = 1000
 _TOLD = 300.0  # the least seconds that are reported
 _SHARE = 0.1  # the least share of the time for which a part is named

@@ -195,7 +195,7 @@ class Comparison:
         return (
             f"{warning}{benchmark.name}, {len(benchmark.corpus.names)} systems "
             f"({benchmark.systems}), {sentences}, "
-            f"references {benchmark.references}"
+            f"references {benchmark.references or 'none'}"
         )
 
     def figures(self) -> list[Figure]:

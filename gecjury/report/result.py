@@ -36,6 +36,7 @@ class Result:
         text: printed by the command instead of the tables, for programs that read lines.
         verdict: sentences that answer the question of the study. People see the first two, since
             more would not be read; with `--verbose` the others follow the tables.
+        short: the verdict in at most two sentences, which people see instead without `--verbose`.
     """
 
     tables: tuple[Table, ...]
@@ -49,6 +50,7 @@ class Result:
     draw: Callable[[str], None] | None = None
     text: str | None = None
     verdict: tuple[str, ...] = ()
+    short: tuple[str, ...] = ()
 
     def table(self, name: str) -> Table:
         """Return the table with a name; if several share it, one with the records of all.
@@ -95,10 +97,12 @@ class Result:
             if isinstance(row.get(key), str)
         )
 
-    def sentences(self) -> list[str]:
-        """Return the verdict, with short names of metrics."""
-        names = self.short_names() if self.verdict else {}
-        return [shortly(sentence, names) for sentence in self.verdict]
+    def sentences(self, reader: Reader = "verbose") -> list[str]:
+        """Return the verdict that a reader sees, with short names of metrics."""
+        brief = self.short or self.verdict[:OPENING]
+        verdict = brief if reader == "brief" else self.verdict
+        names = self.short_names() if verdict else {}
+        return [shortly(sentence, names) for sentence in verdict]
 
     def shown_to(self, reader: Reader) -> list[Table]:
         """Return the tables that a reader sees, with short names of metrics.
@@ -118,11 +122,11 @@ class Result:
         brief, full = self.shown_to("brief"), self.shown_to("verbose")
         pairs = zip(brief, full, strict=False)
         cut = (len(one.columns) < len(other.columns) for one, other in pairs)
-        return len(self.verdict) > OPENING or len(brief) < len(full) or any(cut)
+        return bool(self.short) or len(self.verdict) > OPENING or len(brief) < len(full) or any(cut)
 
     def __str__(self) -> str:
         """Return the verdict and the tables as plain text, as the command prints them."""
-        return "\n".join([*self.sentences()[:OPENING], tables_text(self.shown_to("brief"))])
+        return "\n".join([*self.sentences("brief"), tables_text(self.shown_to("brief"))])
 
     def _repr_html_(self) -> str:
         """Return the main table for a notebook."""
@@ -150,8 +154,8 @@ def print_result(result: Result, form: str, verbose: bool = False, more: str = "
         print_tables([table for table in result.tables if table.columns], result.document(), form)
         return
     reader: Reader = "latex" if form == "latex" else "verbose" if verbose else "brief"
-    verdict = [] if form == "latex" else result.sentences()
-    further = verdict[OPENING:] if verbose else []
-    if form == "table" and more and not verbose and result.leaves_out():
-        further = [f"more: {more}"]
-    print_tables(result.shown_to(reader), None, form, verdict[:OPENING], further)
+    verdict = [] if form == "latex" else result.sentences(reader)
+    tables = result.shown_to(reader)
+    if form == "table" and more and not verbose and tables and result.leaves_out():
+        tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, f"more: {more}"])
+    print_tables(tables, None, form, verdict[:OPENING], verdict[OPENING:])

@@ -169,8 +169,10 @@ class Compare(Settings, Study):
         comparison = compared(tried, work.folder)
         notes = tuple(caution.text for caution in comparison.cautions)
         answer, status = Answer(comparison), int(comparison.incomplete)
-        shown, verdict = tuple(tables(comparison)), tuple(answer.verdict)
-        return Compared(shown, {}, notes, status, verdict=verdict, answer=answer)
+        shown, verdict, short = tuple(tables(comparison)), answer.verdict, answer.opening
+        return Compared(
+            shown, {}, notes, status, verdict=tuple(verdict), short=tuple(short), answer=answer
+        )
 
     def html(self, result: Result) -> str:
         """Return a comparison as one page to read and share."""

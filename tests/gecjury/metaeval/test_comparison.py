@@ -36,7 +36,7 @@ def test_demo_needs_no_data_and_says_that_it_proves_nothing(
     monkeypatch.setenv("GECJURY_DATA", str(tmp_path / "nowhere"))
     monkeypatch.chdir(tmp_path)
     out, err = run(capsys, "demo", "--resamples", "20")
-    page, system, sentence = err.splitlines()
+    system, sentence, page = err.splitlines()
     assert page == f"page: {tmp_path / 'gecjury-demo.html'}"
     assert system.startswith("System level, best of each family: ")
     assert sentence.startswith("Sentence level, best of each family: ")
@@ -46,7 +46,7 @@ def test_demo_needs_no_data_and_says_that_it_proves_nothing(
     assert "best of each family" not in out
     assert "base_url" not in out
     assert "SAMPLE, NOT EVIDENCE" in out
-    for word in ("green", "gleu", "constant", "random", "copy-source", "two annotators"):
+    for word in ("green", "gleu", "count-changes", "two annotators"):
         assert word in out
 
 
@@ -86,7 +86,7 @@ def test_json_follows_its_specification(capsys: pytest.CaptureFixture[str]) -> N
         assert {"accuracy", "kendall", "tied", "pairs", "ci95"} <= set(row["sentence"])
         assert row["missing"] == 0
     assert set(found["ceiling"]) == {"edit", "sentence"}
-    assert set(found["chance"]) == {"constant", "random", "copy-source"}
+    assert set(found["chance"]) == {"constant", "random", "copy-source", "count-changes"}
     assert found["chance"]["constant"]["accuracy"] == 0.5
 
 
