@@ -30,9 +30,9 @@ examples:
 """
 _TRY = """\
 try:
-gecjury score {source} {careful} {hasty} -r {ref0} -m errant
-gecjury explain {source} {hasty} {ref0} --worst 3 -m errant
-gecjury train some {ratings} -o my-some --encoder embedded --kernel --check"""
+{gecjury} score {source} {careful} {hasty} -r {ref0} -m errant
+{gecjury} explain {source} {hasty} {ref0} --worst 3 -m errant
+{gecjury} train some {ratings} -o my-some --encoder embedded --kernel --check"""
 
 
 _ACTIONS = {
@@ -167,6 +167,7 @@ def _verify(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str
 
 def _sample(folder: Path, form: str) -> int:
     from gecjury.benchmarks.loaders.sample import sample_files
+    from gecjury.core.processes import own_command
     from gecjury.core.textfiles import write_text
 
     files = sample_files()
@@ -182,7 +183,7 @@ def _sample(folder: Path, form: str) -> int:
     notes = ["a sample to demonstrate the program, never evidence about a metric"]
     print_table(["file", "lines"], rows, form, "Written", notes)
     places = {name.partition(".")[0]: shlex.quote(str(folder / name)) for name in files}
-    tell(_TRY.format_map(places))
+    tell(_TRY.format_map({**places, "gecjury": own_command()}))
     return 0
 
 

@@ -31,7 +31,7 @@ _MANY_TIES = 0.1  # share of the pairs
 _FEW = 100  # pairs
 _UNLIKE = 0.35  # `changes` then agrees with about 0.65 of the pairs, as most metrics do
 
-_SAMPLE = (
+SAMPLE = (
     "These figures come from a small sample made to demonstrate the program. They are never "
     "evidence about a metric."
 )
@@ -181,7 +181,7 @@ def cautions(
     bounds = [*(r.system_ci95 for r in systems), *(r.sentence_ci95 for r in sentences)]
     # The order is that in which a reader should see them, the most serious first.
     topics = {
-        "Sample data": _SAMPLE if study.benchmark.sample else "",
+        "Sample data": SAMPLE if study.benchmark.sample else "",
         **_of_few_systems(study, systems),
         "Few sentences": _of_few_sentences(study),
         "Ties": _of_ties(study, sentences),

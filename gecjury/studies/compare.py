@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from gecjury.benchmarks.table import View
 from gecjury.core.errors import OptionError, install_hint
+from gecjury.core.processes import own_command
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.metaeval import study as metaeval
@@ -49,6 +50,12 @@ _TRAINED = ("some:model=embedded",)
 _SAMPLE = Path(__file__).parents[1] / "benchmarks" / "sample"
 """Folder of the sample. It has replies of `_JUDGES`, as `gecjury judgments export` writes them, and
 scores of `_TRAINED` for installations without torch."""
+_NEXT = """\
+next:
+{gecjury} data sample texts
+{gecjury} score texts/source.txt texts/careful.txt texts/hasty.txt -r texts/ref0.txt -m {metric} \
+--html score.html
+{gecjury} compare sample -m {metric} -m gleu --html compare.html"""
 _JUDGES = (
     "llm-s:backend=vllm,model=smollm2-taught,protocol=pointwise,scoring=expected,context=none,"
     "prompt=short-grade",
@@ -271,13 +278,16 @@ class Demo(Study):
     def run(self, work: Work) -> Compared:
         """Compare on the sample, with the replies that are stored with it.
 
-        The sentences on the three families come last.
+        Only the caution that it is a sample is shown. The commands to try next come last.
         """
         with _replayed(work) as replayed:
             result = cast(Compared, self.comparison.run(replayed))
-        families = tuple(result.answer.families)
-        others = tuple(sentence for sentence in result.verdict if sentence not in families)
-        return replace(result, verdict=others, said=families)
+        main, *others = result.tables
+        brief = main.instead["brief"]
+        instead = {**main.instead, "brief": replace(brief, notes=brief.notes[:1])}
+        metric = "errant" if find_spec("errant") and find_spec("spacy") else "green"
+        following = _NEXT.format(gecjury=own_command(), metric=metric)
+        return replace(result, tables=(replace(main, instead=instead), *others), said=(following,))
 
 
 @contextmanager

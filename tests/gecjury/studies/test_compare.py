@@ -17,7 +17,7 @@ def test_a_comparison_shows_its_main_table() -> None:
     lines = str(result).splitlines()
     assert tuple(lines[:2]) == result.short
     title, _, heads, _, first, second, *_ = lines[2:]
-    assert title.startswith("SAMPLE, NOT EVIDENCE: sample, ")
+    assert title.startswith("SAMPLE, NOT EVIDENCE: 6 systems")
     assert heads.split() == ["metric", "family", "r", "cl", "sys", "sent", "acc", "cl", "sent"]
     # The best metric comes first, whatever the order in which the metrics were named.
     by_value = sorted(result.comparison.results, key=lambda result: -result.system["pearson"])
