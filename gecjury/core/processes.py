@@ -41,7 +41,6 @@ Start = Callable[[], Callable[[Any], Any]]
 def own_command() -> str:
     """Return how this program was called, so that the commands it prints work as they are."""
     called = sys.argv[0] if sys.argv else ""
-    name = Path(called).name
     if Path(called).parts[-2:] == ("gecjury", "__main__.py"):
         return f"{shlex.quote(sys.executable)} -m gecjury"
     name = Path(called).name

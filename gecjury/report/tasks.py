@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gecjury.core.wording import listed
+from gecjury.metaeval.cautions import SAMPLE
 from gecjury.metaeval.tasks.comparison import Average, Cell, Task, TaskComparison
 from gecjury.report.comparison import document as comparison_document
 from gecjury.report.result import Column, Record, Table
+from gecjury.report.table import MOST_COLUMNS
 from gecjury.report.verdict import PairedTests, Ranked
-from gecjury.report.words import FAMILY_NAMES, Answer
+from gecjury.report.words import FAMILY_NAMES, Answer, holm
 from gecjury.stats.catalogue import statistic
 
 _ABSENT = {"not applicable": "n/a", "missing": "missing"}
@@ -75,9 +78,8 @@ def _paired_tests(compared: TaskComparison) -> PairedTests:
     for test in compared.tests:
         i, j = place[test.first], place[test.second]
         adjusted[i, j] = adjusted[j, i] = test.adjusted
-    return PairedTests(
-        names, adjusted, "over the tasks of both", compared.settings.resampling.level
-    )
+    words = f"over the tasks of both{holm(len(names))}"
+    return PairedTests(names, adjusted, words, compared.settings.resampling.level)
 
 
 def absences(compared: TaskComparison) -> list[str]:
@@ -174,16 +176,25 @@ def _main_table(compared: TaskComparison) -> Table:
         )
     columns.append(Column("cluster", place="brief"))
     columns += [Column(name) for name in names]
+    legend, tested = "", []
     if compared.tests:
         how = compared.settings.resampling
-        notes.append(
+        legend = (
             f"[low, high]: {how.confidence:.0%} bootstrap; cl: significance clusters over the "
-            "shared tasks (systems swapped in all tasks at once, Holm-corrected), 1 is best"
+            "shared tasks, 1 is best"
         )
+        tested = ["cl: systems swapped in all tasks at once, Holm-corrected"]
     together = [listed(list(group)) for group in compared.groups if len(group) > 1]
     notes += [f"{names} share sources or systems: resampled together" for names in together]
     title = f"{len(names)} tasks of {len(compared.comparisons)} benchmarks"
-    return Table(columns, rows, title, [*notes, *absences(compared)], "average")
+    sample = [SAMPLE] if any(c.benchmark.sample for c in compared.comparisons.values()) else []
+    notes = [*sample, *absences(compared), *notes]
+    hidden = len(columns) - MOST_COLUMNS
+    # Without `--verbose` the last columns, which are tasks, are cut off.
+    few = f", the first {len(names) - hidden} shown" if hidden > 0 else ""
+    table = Table(columns, rows, title, [*notes, *tested], "average", legend=legend)
+    brief = replace(table, title=title + few, notes=notes)
+    return replace(table, instead={"brief": brief})
 
 
 def _test_table(compared: TaskComparison) -> Table:
