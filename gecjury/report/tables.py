@@ -47,7 +47,8 @@ _PLAIN = {
     "✓": "+",
     "✗": "x",
     "○": "o",
-    **{"α": "alpha", "β": "beta", "λ": "lambda", "ρ": "rho", "τ": "tau"},
+    **{"α": "alpha", "β": "beta", "ε": "epsilon", "κ": "kappa", "λ": "lambda", "π": "pi"},
+    **{"ρ": "rho", "τ": "tau", "≤": "<=", "≥": ">="},
 }
 """What people see instead of signs of tables if the encoding of stdout lacks them."""
 

@@ -159,6 +159,18 @@ def test_tables_without_utf8_and_to_a_pipe_that_closes(tmp_path: Path, command: 
     assert (first.returncode, first.stderr, first.stdout.count("\n")) == (0, "", 1)
 
 
+def test_a_comparison_is_readable_in_a_narrow_terminal_without_utf8() -> None:
+    words = ["compare", "sample", "-m", "green", "-m", "gleu", "--resamples", "5", "--verbose"]
+    done = run(words[:-1], "", PYTHONIOENCODING="ascii", NO_COLOR="1", COLUMNS="40")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.isascii()
+    assert max(map(len, done.stdout.splitlines())) <= 40
+    # An interval is not broken.
+    assert re.search(r"count-changes +\.155 \[-", done.stdout)
+    assert "\\u" not in run(words, "", PYTHONIOENCODING="ascii").stdout
+    assert run(words, "| head -1").stderr == ""
+
+
 def test_a_broken_pipe_to_another_process_is_an_error() -> None:
     code = (
         "import sys; from gecjury import cli; from gecjury.cli import metrics\n"
