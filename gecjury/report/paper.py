@@ -15,47 +15,47 @@ _ROW_KEYS = ("metric", "family", "human", "aspect", "credit")
 """Keys of the columns that say what a row is about."""
 
 
-def for_paper(table: Table, notes: Iterable[str] = ()) -> Table:
-    """Return a table as a paper shows it.
+def for_paper(table: Table, signatures: Iterable[str] = ()) -> Table:
+    """Return a table as a paper shows it: the rows and columns of a terminal, and signatures.
 
     Rows are grouped by family, with a rule between the groups; within a group they keep their
     order. The best value of a metric in each column is marked, for each kind of judgments.
 
     Args:
-        table: the table that people see, with the columns `metric` and `family`.
-        notes: notes below it, before the signatures.
+        table: a table with the columns `metric` and `family`.
+        signatures: signatures of the scores, in addition to those in the rows.
     """
+    shown = table.instead.get("brief", table)
     families = {family: place for place, family in enumerate(FAMILY_NAMES)}
     rows: list[dict[str, Any]] = []
     rules: list[int] = []
-    for row in sorted(table.rows, key=lambda row: families.get(row["family"], len(families))):
+    for row in sorted(shown.rows, key=lambda row: families.get(row["family"], len(families))):
         family = row["family"]
         last = rows[-1]["family"] if rows else family
         if last != family and not {last, family} <= {*BESIDE}:
             rules.append(len(rows))
         first = not rows or last != family
-        shown = FAMILY_NAMES.get(family, family) if first else ""
-        rows.append({**row, "of_family": shown, "beside": family in BESIDE})
+        heading = FAMILY_NAMES.get(family, family) if first else ""
+        rows.append({**row, "of_family": heading, "beside": family in BESIDE})
     family_column = Column("family", value=lambda row: row["of_family"])
-    about = [column for column in table.columns if column.key in _ROW_KEYS]
+    about = [column for column in shown.columns if column.key in _ROW_KEYS]
     about = [family_column, *(column for column in about if column.key != "family")]
     values = [
         # Columns of the catalogue say which end is better; those named by the data are agreement.
         replace(column, best=column.best or column.statistic.better != "")
-        for column in table.columns
+        for column in shown.columns
         if column.key not in _ROW_KEYS
     ]
-    signatures = dict.fromkeys(
-        row["signature"] for row in rows if row.get("signature") and not row["beside"]
-    )
-    below = [*notes, *signatures]
-    return Table([*about, *values], rows, table.title, below, table.name, rules=tuple(rules))
+    of_rows = [row["signature"] for row in rows if row.get("signature") and not row["beside"]]
+    legend = [shown.legend] if shown.legend else []
+    notes = [*legend, *dict.fromkeys([*of_rows, *signatures])]
+    return Table([*about, *values], rows, table.title, notes, table.name, rules=tuple(rules))
 
 
 def with_columns(table: Table, columns: Sequence[Column]) -> Table:
     """Return a table with other columns of values; those that say what a row is about stay."""
     kept = [column for column in table.columns if column.key in _ROW_KEYS]
-    return replace(table, columns=[*kept, *columns])
+    return replace(table, columns=[*kept, *columns], asked=True)
 
 
 def chosen_columns(names: Sequence[str], columns: Sequence[Column]) -> list[Column]:

@@ -6,6 +6,7 @@ contain control sequences for the terminal.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import itertools
@@ -13,7 +14,8 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Literal
@@ -35,6 +37,22 @@ if TYPE_CHECKING:
     from gecjury.scoring.scores import ScoreTable
 
 FORMATS = ("table", "json", "tsv", "markdown", "latex")
+
+_PLAIN = {
+    **dict.fromkeys("–−", "-"),
+    "→": "->",
+    "…": "...",
+    "·": "|",
+    "×": "x",
+    "±": "+/-",
+    "\u202f": " ",
+    "✓": "+",
+    "✗": "x",
+    "○": "o",
+    **{"α": "alpha", "β": "beta", "ε": "epsilon", "κ": "kappa", "λ": "lambda", "π": "pi"},
+    **{"ρ": "rho", "τ": "tau", "≤": "<=", "≥": ">="},
+}
+"""What people see instead of signs of tables if the encoding of stdout lacks them."""
 
 _WIDE = 10_000  # characters: as wide as any table needs to be
 _PIPE = 100  # width of a pipe or a file, where no terminal has a width
@@ -59,7 +77,8 @@ def print_tables(
     if form == "json":
         print_json(document)
     elif form == "table":
-        _print_rich(tables, sentences, further)
+        with _plain_signs():
+            _print_rich(tables, sentences, further)
     else:
         render = {"tsv": _tsv, "markdown": _markdown, "latex": _latex}[form]
         if form == "tsv" and len(tables) == 1:
@@ -213,6 +232,30 @@ def _print_rich(tables: Sequence[Table], sentences: Sequence[str], further: Sequ
         screen.print(Text("\n" * (not place) + _wrapped(visible(sentence), limit)))
 
 
+@contextmanager
+def _plain_signs() -> Iterator[None]:
+    """Print the signs of `_PLAIN` in ASCII if stdout cannot encode them, and escape the rest."""
+
+    def replaced(error: UnicodeError) -> tuple[str, int]:
+        assert isinstance(error, UnicodeEncodeError)
+        signs = error.object[error.start : error.end]
+        text = "".join(_PLAIN.get(sign, sign) for sign in signs)
+        return text.encode("ascii", "backslashreplace").decode("ascii"), error.end
+
+    if not isinstance(sys.stdout, io.TextIOWrapper):
+        yield
+        return
+    codecs.register_error("gecjury.plain", replaced)
+    before = sys.stdout.errors
+    sys.stdout.reconfigure(errors="gecjury.plain")
+    try:
+        yield
+    finally:
+        # A pipe that was closed cannot be flushed, which reconfiguring does.
+        with suppress(BrokenPipeError):
+            sys.stdout.reconfigure(errors=before)
+
+
 def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) -> None:
     """Print tables on a rich console, with a blank line between them.
 
@@ -230,9 +273,10 @@ def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) ->
         if table.title:
             console.print(Text(_wrapped(visible(table.title), width)), style="bold")
         numbers = _numbers(table)
-        for panel in _laid_out(table, numbers, width or console.width):
-            fits = None if width is None else max(width, _total(panel))
-            console.print(_drawn(panel), width=fits)
+        panels, gap = _laid_out(table, numbers, width or console.width)
+        for panel in panels:
+            fits = None if width is None else max(width, _total(panel, gap))
+            console.print(_drawn(panel, gap), width=fits)
         for note in table.notes:
             # A signature stays on one line, so that it can be copied.
             raw = note in numbers or " " not in note
@@ -261,7 +305,7 @@ def _numbers(table: Table) -> dict[str, int]:
     return {note: number for number, note in enumerate(below, 1)} if len(below) > 1 else {}
 
 
-_GAP = 3  # between two columns of a drawn table
+_GAP, _NARROW = 3, 2  # between two columns of a drawn table; the second if it would be too wide
 _LONGEST = 4_000  # columns of a cell; no sentence is longer, and drawing wider cells is slow
 _FOLDED = 24  # a column of running text may be folded down to this width
 _SENTENCE = 16  # double-width letters; a longer text is not a name
@@ -297,13 +341,14 @@ class _DrawnColumn:
         return replace(self, width=max(least, min(width_of(self.title), name)))
 
 
-def _drawn(panel: Sequence[_DrawnColumn]) -> Any:
+def _drawn(panel: Sequence[_DrawnColumn], gap: int) -> Any:
     """Return columns side by side as a rich table."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    # The box itself puts one space between two columns.
+    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, gap - _NARROW))
     folded = []
     for column in panel:
         justify: Literal["right", "left"] = "right" if column.numeric else "left"
@@ -319,12 +364,12 @@ def _drawn(panel: Sequence[_DrawnColumn]) -> Any:
 
 def _laid_out(
     table: Table, numbers: Mapping[str, int], width: int
-) -> Sequence[Sequence[_DrawnColumn]]:
-    """Return the columns of a table in as many panels as a width requires.
+) -> tuple[Sequence[Sequence[_DrawnColumn]], int]:
+    """Return the columns of a table in as many panels as a width requires, and the gaps' width.
 
-    Running text is folded first, then long names. If that is not enough, the columns are divided
-    into panels below each other, each with the columns that identify the rows, so that no figure is
-    cut off.
+    Running text is folded first, then the gaps get narrower, then long names are folded. If that is
+    not enough, the columns are divided into panels below each other, each with the columns that
+    identify the rows, so that no figure is cut off.
 
     Args:
         table: the table to draw.
@@ -339,12 +384,13 @@ def _laid_out(
             marks = [numbers.get(str(row.get("signature", ""))) for row in table.rows]
             cells = [f"{c} [{mark}]" if mark else c for c, mark in zip(cells, marks, strict=True)]
         columns.append(_DrawnColumn(title, number, cells, _running(cells)).narrowed(_WIDE))
-    panels = _panels(columns, width)
-    for name in _NAMES if _total(columns) > width else ():
-        panels = _panels([column.narrowed(name) for column in columns], width)
-        if all(_total(panel) <= width for panel in panels):
+    gap = _GAP if _total(columns, _GAP) <= width else _NARROW
+    panels = _panels(columns, width, gap)
+    for name in _NAMES if _total(columns, gap) > width else ():
+        panels = _panels([column.narrowed(name) for column in columns], width, gap)
+        if all(_total(panel, gap) <= width for panel in panels):
             break
-    return panels
+    return panels, gap
 
 
 def _folded(name: str, width: int) -> str:
@@ -361,9 +407,11 @@ def _folded(name: str, width: int) -> str:
     return "\n".join(line.rstrip() for line in lines if line)
 
 
-def _panels(columns: Sequence[_DrawnColumn], width: int) -> Sequence[Sequence[_DrawnColumn]]:
+def _panels(
+    columns: Sequence[_DrawnColumn], width: int, gap: int
+) -> Sequence[Sequence[_DrawnColumn]]:
     """Divide the columns of a table into as many panels as a width requires."""
-    if _total(columns) <= width:
+    if _total(columns, gap) <= width:
         return [columns]
     # Every panel repeats the columns that identify the rows, so that it can be read on its own.
     keys = _keys(columns)
@@ -371,7 +419,7 @@ def _panels(columns: Sequence[_DrawnColumn], width: int) -> Sequence[Sequence[_D
     for index in range(len(columns)):
         if index in keys:
             continue
-        if open_panel != keys and _total([columns[i] for i in [*open_panel, index]]) > width:
+        if open_panel != keys and _total([columns[i] for i in [*open_panel, index]], gap) > width:
             panels.append(open_panel)
             open_panel = keys
         open_panel = [*open_panel, index]
@@ -379,8 +427,8 @@ def _panels(columns: Sequence[_DrawnColumn], width: int) -> Sequence[Sequence[_D
     return [[columns[index] for index in sorted(panel)] for panel in panels]
 
 
-def _total(columns: Sequence[_DrawnColumn]) -> int:
-    return sum(column.width for column in columns) + _GAP * (len(columns) - 1) + 2
+def _total(columns: Sequence[_DrawnColumn], gap: int) -> int:
+    return sum(column.width for column in columns) + gap * (len(columns) - 1) + 2
 
 
 def _running(cells: Sequence[str]) -> bool:

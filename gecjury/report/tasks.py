@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from gecjury.core.wording import listed
+from gecjury.metaeval.cautions import SAMPLE
 from gecjury.metaeval.tasks.comparison import Average, Cell, Task, TaskComparison
 from gecjury.report.comparison import document as comparison_document
-from gecjury.report.paper import chosen_columns, for_paper, with_columns
+from gecjury.report.paper import chosen_columns, with_columns
 from gecjury.report.result import Column, Record, Table
+from gecjury.report.table import MOST_COLUMNS
 from gecjury.report.verdict import PairedTests, Ranked
-from gecjury.report.words import FAMILY_NAMES, Answer
+from gecjury.report.words import FAMILY_NAMES, Answer, holm
 from gecjury.stats.catalogue import statistic
 
 _ABSENT = {"not applicable": "n/a", "missing": "missing"}
@@ -31,7 +33,8 @@ def task_tables(compared: TaskComparison, chosen: Sequence[str] = ()) -> list[Ta
     main = _main_table(compared)
     if chosen:
         columns = chosen_columns(chosen, _task_columns(_names(compared)))
-        main = replace(main, instead={"brief": with_columns(main, columns)})
+        brief = replace(main, notes=main.instead["brief"].notes, instead={})
+        main = replace(main, instead={"brief": with_columns(brief, columns)})
     return [main, _test_table(compared), _task_table(compared)]
 
 
@@ -43,22 +46,6 @@ def check_task_columns(chosen: Sequence[str], tasks: Sequence[Task]) -> None:
     """
     if chosen:
         chosen_columns(chosen, _task_columns([task.name for task in tasks]))
-
-
-def task_paper(compared: TaskComparison, main: Table) -> Table:
-    """Return the table metric × task as a paper shows it.
-
-    Args:
-        compared: the comparison.
-        main: its main table.
-    """
-    table = main.seen_by("brief")
-    reasons = absences(compared)
-    signatures = dict.fromkeys(
-        result.signature for one in compared.comparisons.values() for result in one.results
-    )
-    legend = [note for note in table.notes if note not in reasons]
-    return for_paper(table, [*legend, *signatures])
 
 
 def task_document(compared: TaskComparison) -> dict[str, Any]:
@@ -112,9 +99,8 @@ def _paired_tests(compared: TaskComparison) -> PairedTests:
     for test in compared.tests:
         i, j = place[test.first], place[test.second]
         adjusted[i, j] = adjusted[j, i] = test.adjusted
-    return PairedTests(
-        names, adjusted, "over the tasks of both", compared.settings.resampling.level
-    )
+    words = f"over the tasks of both{holm(len(names))}"
+    return PairedTests(names, adjusted, words, compared.settings.resampling.level)
 
 
 def absences(compared: TaskComparison) -> list[str]:
@@ -205,12 +191,14 @@ def _main_table(compared: TaskComparison) -> Table:
             "average: over the metric's own tasks, not comparable if some are absent; shared: over "
             "the tasks that every metric has; rows are sorted by it"
         )
+    legend, tested = "", []
     if compared.tests:
         how = compared.settings.resampling
-        notes.append(
+        legend = (
             f"[low, high]: {how.confidence:.0%} bootstrap; cl: significance clusters over the "
-            "shared tasks (systems swapped in all tasks at once, Holm-corrected), 1 is best"
+            "shared tasks, 1 is best"
         )
+        tested = ["cl: systems swapped in all tasks at once, Holm-corrected"]
     together = [listed(list(group)) for group in compared.groups if len(group) > 1]
     notes += [f"{names} share sources or systems: resampled together" for names in together]
     title = f"{len(names)} tasks of {len(compared.comparisons)} benchmarks"
@@ -220,7 +208,14 @@ def _main_table(compared: TaskComparison) -> Table:
         # If every metric has all tasks, the two columns would repeat the average.
         if incomplete or column.key not in ("shared", "tasks")
     ]
-    return Table(columns, rows, title, [*notes, *absences(compared)], "average")
+    sample = [SAMPLE] if any(c.benchmark.sample for c in compared.comparisons.values()) else []
+    notes = [*sample, *absences(compared), *notes]
+    hidden = len(columns) - MOST_COLUMNS
+    # Without `--verbose` the last columns, which are tasks, are cut off.
+    few = f", the first {len(names) - hidden} shown" if hidden > 0 else ""
+    table = Table(columns, rows, title, [*notes, *tested], "average", legend=legend)
+    brief = replace(table, title=title + few, notes=notes)
+    return replace(table, instead={"brief": brief})
 
 
 def _task_columns(names: Sequence[str]) -> list[Column]:

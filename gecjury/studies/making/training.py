@@ -14,6 +14,7 @@ from gecjury.benchmarks.table import benchmark_info, looks_like_path
 from gecjury.core.errors import OptionError, OutputError
 from gecjury.core.settings import option, options_of, settings_from
 from gecjury.core.textfiles import read_json
+from gecjury.core.wording import duration, listed, number
 from gecjury.models.checkpoints import PACKAGED_ENCODERS, check_name
 from gecjury.refless.training.recipe import FEATURES, BaseRecipe
 from gecjury.report.result import Column, Result, Table
@@ -122,7 +123,6 @@ class Training(Study):
 
     def rehearse(self, work: Work) -> Result:
         """Read and split the data, and estimate the time from a few measured batches."""
-        from gecjury.metaeval.cautions import duration
         from gecjury.refless.training.pace import measured_pace
 
         with _explained(work.folder):
@@ -130,18 +130,19 @@ class Training(Study):
             effort = self.effort(job)
             columns = [Column(key, digits=0) for key in effort.parts[0]]
             facts: dict[str, Any] = {}
-            note = "without an encoder, the training takes seconds"
+            time = "takes seconds, since it has no encoder,"
             if job.recipe.encoder != FEATURES:
                 encoder, settings = job.recipe.encoder, job.recipe.settings
                 pace = measured_pace(encoder, effort.texts, settings, work.runtime, effort.kind)
                 seconds = effort.learnt * pace.learning + effort.read * pace.reading
                 facts["seconds"] = seconds
-                note = (
-                    f"the training takes about {duration(seconds)}, or less if it stops early "
-                    "(estimated from a few batches on this machine, as busy as it is now)"
+                time = (
+                    f"takes about {duration(seconds)} (estimated from a few batches on this "
+                    "machine), or less if it stops early,"
                 )
-        notes = (note, "nothing was written: leave out --dry-run to train")
-        return Result((Table(columns, effort.parts, notes=notes, name="parts"),), facts, notes)
+        table = Table(columns, effort.parts, name="parts")
+        text = f"The training {time} on {rehearsed(effort.parts)}; nothing was written.\n"
+        return Result((table,), facts, text=text)
 
     def run(self, work: Work) -> Result:
         """Train, and write the model into the folder."""
@@ -193,13 +194,13 @@ class Training(Study):
         """
         if worth is None:
             return Result((table,), facts)
-        # The verdict comes first, and the model's name last, where users look for it.
-        notes = [worth.verdict]
+        notes = []
         embedded = getattr(self, "encoder", "") in PACKAGED_ENCODERS
         if not worth.above_changes and embedded and not self.chosen_recipe():
             notes.append("the best measured settings for the packaged encoder: --recipe small")
+        # The model's name comes last, where users look for it.
         notes.append(f"model: {folder}; score with -m {model}")
-        tables = [table]
+        tables = [replace(table, notes=notes)]
         if worth.rows:
             title = f"Held-out pairs of corrections of one source, by {worth.judged}"
             columns = [
@@ -207,8 +208,12 @@ class Training(Study):
                 Column("accuracy", interval="interval", place="training"),
             ]
             tables.append(Table(columns, [vars(row) for row in worth.rows], title))
-        tables[-1] = replace(tables[-1], notes=notes)
-        return Result(tuple(tables), {**facts, "worth": asdict(worth)}, tuple(notes))
+        return Result(
+            tuple(tables),
+            {**facts, "worth": asdict(worth)},
+            tuple(notes),
+            verdict=(f"{worth.verdict}.",),
+        )
 
     def _job(self, work: Work) -> Any:
         common = {
@@ -277,6 +282,15 @@ class RatedTraining(Training):
         for note in data.notes:
             material.runtime.tell(f"{name}: {note}")
         return data
+
+
+def rehearsed(parts: Sequence[Mapping[str, Any]]) -> str:
+    """Return the size of each part of the data in words: `train (24 rows) and dev (8 rows)`."""
+    texts = []
+    for name, *counts in (part.items() for part in parts):
+        sizes = ", ".join(f"{number(count)} {key.replace('_', ' ')}" for key, count in counts)
+        texts.append(f"{name[1]} ({sizes})")
+    return listed(texts)
 
 
 def detection_origin(detection: Sequence[str], detector: str) -> dict[str, str]:

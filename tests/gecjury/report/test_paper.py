@@ -62,7 +62,7 @@ def test_a_paper_has_metrics_by_family_and_the_best_of_each_view_in_bold() -> No
     ]
     rows[0] |= {"signature": "judge|v1", "r_ci": (-0.75, 0.25)}
     rows[5] |= {"signature": "random"}
-    table = for_paper(Table(columns, rows, "A title"), ["a legend"])
+    table = for_paper(Table(columns, rows, "A title", legend="a legend"))
     result = Result((Table(columns, rows),), verdict=("a verdict",), paper=table)
     assert printed(result, "latex") == [
         "% A title",
@@ -125,7 +125,7 @@ def test_names_of_any_script_compile(tmp_path: Path) -> None:
         for name, family in zip(NAMES, ("refbased", "my_own&", "jury", "scores", "humans"),
                                 strict=True)
     ]  # fmt: skip
-    table = for_paper(Table(columns, rows, "日本_% \\title"), ["a_b % \\note"])
+    table = for_paper(Table(columns, rows, "日本_% \\title", legend="a_b % \\note"))
     lines = printed(Result((table,), paper=table), "latex")
     assert sum("compile with xelatex or lualatex" in line for line in lines) == 1
     assert any("日本語" in line and not line.startswith("%") for line in lines)
