@@ -1,4 +1,4 @@
-"""Measured figures: tables name their command, pages repeat them, commands print them again."""
+"""Measured figures: pages link to tables and repeat them, and commands print them again."""
 
 from __future__ import annotations
 
@@ -9,26 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.cli import command_parser, main
-from tests.documented import variants
-from tools.measured import FOLDER, table
+from gecjury.cli import main
+from tools.measured import FOLDER, commands, table
 
 TABLES = sorted(path.stem for path in FOLDER.glob("*.csv"))
-
-
-def commands(name: str) -> list[str]:
-    """Return the commands in the first line of a table."""
-    first = (FOLDER / f"{name}.csv").read_text(encoding="utf-8").partition("\n")[0]
-    return first.removeprefix("# ").split(" && ")
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_a_table_begins_with_the_commands_that_made_it(name: str) -> None:
-    for command in commands(name):
-        program, _, line = command.partition(" ")
-        assert program in ("gecjury", "python"), command
-        for words in variants(line) if program == "gecjury" else ():
-            command_parser().parse_args(words)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -63,7 +47,7 @@ def figure(value: float | None) -> str:
 @pytest.mark.slow
 def test_the_segment_level_of_gmeg(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (command,) = commands("gmeg-wiki")
-    argv = [*shlex.split(command)[1:], "--data", str(data_dir), "--format", "json"]
+    argv = [*shlex.split(command), "--data", str(data_dir), "--format", "json"]
     assert main(argv) == 0
     segment = json.loads(capsys.readouterr().out)["segment"]
     result = {row["metric"]: row for row in segment["rows"]}
