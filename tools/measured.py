@@ -1,4 +1,4 @@
-"""Read the tables of docs/measured: CSV files whose first line names the commands that made them."""
+"""Read the tables of docs/measured: CSV files that begin with the commands that made them."""
 
 from __future__ import annotations
 
