@@ -2,13 +2,12 @@
 
     python -m tools.front_figure docs/images
 
-Writes `seeda-light.svg` and `seeda-dark.svg`. Numbers are read from the table of sentence-based
-judgments in docs/measured/seeda-tables.md; those in `_ELSEWHERE` name their source.
+Writes `seeda-light.svg` and `seeda-dark.svg`. Numbers are read from docs/measured/seeda.csv
+(sentence-based judgments of the Base systems); those in `_ELSEWHERE` name their source.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,9 +17,7 @@ from xml.etree.ElementTree import tostring
 
 from gecjury.report.colours import FAMILY_COLOURS
 from gecjury.report.page.svg import marker
-
-_TABLE = Path(__file__).resolve().parents[1] / "docs" / "measured" / "seeda-tables.md"
-_HEADING = "## Sentence-based judgments (SEEDA-S)"
+from tools.measured import table
 
 
 @dataclass(frozen=True)
@@ -77,13 +74,11 @@ def rows() -> Iterator[tuple[str, list[Row]]]:
     Raises:
         KeyError: the table lacks a metric.
     """
-    part = _TABLE.read_text(encoding="utf-8").partition(_HEADING)[2]
-    measured = {}
-    for line in part.splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        numbers = [float(n) for n in re.findall(r"\d*\.\d+", cells[5])] if len(cells) > 5 else []
-        if len(numbers) == 3:
-            measured[cells[0].strip("`")] = numbers
+    measured = {
+        row["metric"]: [float(row[key]) for key in ("accuracy", "accuracy_low", "accuracy_high")]
+        for row in table("seeda")
+        if (row["systems"], row["judgments"]) == ("base", "S") and row["accuracy_low"]
+    }
     for family, names in _MEASURED.items():
         known = [Row(label, measured[n][0], tuple(measured[n][1:])) for n, label in names.items()]
         yield family, sorted([*known, *_ELSEWHERE.get(family, ())], key=lambda row: -row.accuracy)

@@ -17,6 +17,7 @@ from gecjury.scoring.options import metric_options
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import ReadsText, Scorer, required_options
 from gecjury.scoring.signature import Signature
+from tools.measured import table
 
 __all__ = ["MetricPage", "agreement", "metric_page", "metrics_index", "told"]
 
@@ -25,8 +26,8 @@ _RANGE = re.compile(
 )
 _REPOSITORY = Path(__file__).resolve().parents[1]
 _SEEDA = "measured/seeda.md"
-_HEAD = "| metric | accuracy E | S | E, fluency | S, fluency | r E | S | E, fluency | S, fluency |"
-"""The first line of the table in that file with the figures for the pages."""
+_COLUMNS = [(systems, judgments) for systems in ("base", "fluency") for judgments in ("E", "S")]
+"""The columns of a page's table of agreement."""
 _KINDS = {
     "guides": "Guide",
     "reference": "Reference",
@@ -133,16 +134,16 @@ def told() -> Mapping[str, Mapping[str, Any]]:
     return tomllib.loads(Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8"))
 
 
-def agreement(name: str) -> tuple[str, ...]:
-    """Return a metric's first row in the table of SEEDA's page under `_HEAD`, if there is one."""
-    page = (_REPOSITORY / "docs" / _SEEDA).read_text(encoding="utf-8")
-    if _HEAD not in page:
-        raise ValueError(f"docs/{_SEEDA} has no table with the heading {_HEAD}")
-    for line in page.partition(_HEAD)[2].partition("\n\n")[0].splitlines()[2:]:
-        cells = tuple(cell.strip() for cell in line.strip("|").split("|"))
-        if re.fullmatch(rf"`{re.escape(name)}(:[^`]*)?`", cells[0]):
-            return cells
-    return ()
+def agreement(name: str) -> tuple[str, dict[str, list[str]]] | None:
+    """Return the first setting of a metric measured on SEEDA, and its figures by statistic."""
+    rows = {(row["metric"], row["systems"], row["judgments"]): row for row in table("seeda")}
+    for spec, *_ in rows:
+        if re.fullmatch(rf"{re.escape(name)}(:.*)?", spec):
+            return spec, {
+                statistic: [rows[spec, *column][statistic].replace("-", "−") for column in _COLUMNS]
+                for statistic in ("accuracy", "r")
+            }
+    return None
 
 
 def metric_page(name: str) -> str:
@@ -197,18 +198,18 @@ def _titled(page: str) -> str:
 def _agreement(name: str, more: Mapping[str, Any]) -> list[str]:
     """Return the measured agreement of a metric with people on SEEDA."""
     lines = []
-    if row := agreement(name):
-        spec, *cells = row
+    if measured := agreement(name):
+        spec, figures = measured
         lines = [
-            f"{spec} on SEEDA with ten references: share of the pairs of corrections ordered as "
+            f"`{spec}` on SEEDA with ten references: share of the pairs of corrections ordered as "
             "people do (ties count half), and Pearson's r over systems. E and S are the "
             'edit-based and the sentence-based judgments of twelve systems; "fluency" adds '
             f"GPT-3.5 and a human rewrite. [All metrics, intervals and limits](../../{_SEEDA}).",
             "",
             "| | E | S | E, fluency | S, fluency |",
             "|---|---:|---:|---:|---:|",
-            f"| sentence accuracy | {' | '.join(cells[:4])} |",
-            f"| r over systems | {' | '.join(cells[4:])} |",
+            f"| sentence accuracy | {' | '.join(figures['accuracy'])} |",
+            f"| r over systems | {' | '.join(figures['r'])} |",
         ]
     if "agreement" in more:
         lines += ["", more["agreement"]] if lines else [more["agreement"]]

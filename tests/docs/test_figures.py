@@ -1,39 +1,60 @@
-"""Figures on a page equal those printed by the command that the page names."""
+"""Measured figures: pages link to tables and repeat them, and commands print them again."""
 
 from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from gecjury.cli import main
-from tests.shell import REPOSITORY
+from tools.measured import FOLDER, commands, table
+
+TABLES = sorted(path.stem for path in FOLDER.glob("*.csv"))
 
 
-def table_below(page: str, heading: str) -> list[list[str]]:
-    """Return the rows of the table with that first heading, with stripped cells."""
-    text = (REPOSITORY / "docs" / page).read_text(encoding="utf-8")
-    rows = text.partition(f"| {heading} |")[2].partition("\n\n")[0].splitlines()[2:]
-    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_has_a_cell_for_every_heading_and_is_linked(name: str) -> None:
+    for row in table(name):
+        assert None not in row, row
+        assert None not in row.values(), row
+    pages = [path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")]
+    assert any(f"]({name}.csv)" in page for page in pages)
+
+
+def test_the_table_of_seeda_shows_the_figures_of_its_file() -> None:
+    page = (FOLDER / "seeda.md").read_text(encoding="utf-8")
+    head = "| metric | accuracy E | S | S, fluency | r S | S, fluency |"
+    _, *lines = page.partition(head)[2].partition("\n\n")[0].splitlines()
+    columns = [
+        *(("base", "E", "accuracy"), ("base", "S", "accuracy"), ("fluency", "S", "accuracy")),
+        *(("base", "S", "r"), ("fluency", "S", "r")),
+    ]
+    rows = {(row["systems"], row["judgments"], row["metric"]): row for row in table("seeda")}
+    for line in lines[1:]:
+        name, *cells = (cell.strip(" `") for cell in line.strip("|").split("|"))
+        for (systems, judgments, key), cell in zip(columns, cells, strict=True):
+            figure = rows.get((systems, judgments, name), {}).get(key, "")
+            assert cell == figure.replace("-", "−"), (name, systems, judgments, key)
 
 
 def figure(value: float | None) -> str:
-    return "–" if value is None else re.sub("^0", "", f"{value:.3f}")
+    return "" if value is None else re.sub("^(-?)0", r"\1", f"{value:.3f}")
 
 
 @pytest.mark.slow
 def test_the_segment_level_of_gmeg(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["compare", "gmeg-test-wiki", "--data", str(data_dir), "--systems", "all"]
-    argv += ["-m", "green", "-m", "gleu", "--level", "sentence", "--format", "json"]
+    (command,) = commands("gmeg-wiki")
+    argv = [*shlex.split(command), "--data", str(data_dir), "--format", "json"]
     assert main(argv) == 0
     segment = json.loads(capsys.readouterr().out)["segment"]
     result = {row["metric"]: row for row in segment["rows"]}
-    rows = table_below("measured/segment-level.md", "GMEG test, wiki, all systems")
-    for name, *cells in rows:
-        row = result[name.removesuffix(" (chance)")]
-        for key, cell in zip(("acc_eq", "kendall", "pearson"), cells, strict=True):
-            low, high = (figure(round(end, 2))[:3] for end in row["ci95"][key])
-            shown = figure(row[key]).replace("-0", "−")
-            assert cell in (shown, f"{shown} [{low}, {high}]"), (name, key)
+    for shown in table("gmeg-wiki"):
+        row = result[shown["metric"]]
+        for key, column in (("acc_eq", "acc_eq"), ("kendall", "tau"), ("pearson", "r")):
+            assert shown[column] == figure(row[key]), (shown["metric"], key)
+            if shown[f"{column}_low"]:
+                ends = [shown[f"{column}_low"], shown[f"{column}_high"]]
+                assert ends == [figure(round(end, 2))[:-1] for end in row["ci95"][key]], key

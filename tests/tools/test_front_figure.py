@@ -18,6 +18,6 @@ def test_the_figure_is_up_to_date_with_the_table(theme: str) -> None:
 def test_rows_agree_with_the_table() -> None:
     families = dict(rows())
     gleu = families["With references"][0]
-    # From docs/measured/seeda-tables.md, sentence-based judgments.
+    # From docs/measured/seeda.csv, sentence-based judgments of the Base systems.
     assert (gleu.label, gleu.accuracy, gleu.bounds) == ("GLEU", 0.743, (0.69, 0.79))
     assert [row.published for row in families["LLM judges"]] == [True, False]
