@@ -303,7 +303,7 @@ def test_people_see_little_without_verbose(capsys: pytest.CaptureFixture[str]) -
     assert out.startswith("One.\nTwo.\n\nMain\n")
     assert "c7" in out
     assert "\nthe legend\nnote 0\nnote 1\nnote 2\n" in out
-    assert out.endswith("\n\nmore: --verbose\n")
+    assert out.endswith("\nmore: --verbose\n")
     for hidden in ("Three.", "c8", "note 3", "Further"):
         assert hidden not in out
     assert "Asked" in out
