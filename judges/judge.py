@@ -25,7 +25,14 @@ from gecjury.judges.asking.models import read_models, reasoning_range
 from gecjury.judges.audit import Scored, audit_of, merge_audits, scored_questions
 from gecjury.judges.backends.backend import BACKENDS, connect
 from gecjury.judges.backends.vllm import read_engine
-from gecjury.judges.own_wording import Examples, Verdict, read_criterion, read_examples, read_own
+from gecjury.judges.own_wording import (
+    Examples,
+    Verdict,
+    keep_own,
+    read_criterion,
+    read_examples,
+    read_own,
+)
 from gecjury.judges.showing import extraction_parts
 from gecjury.models.origin import taught_judge
 from gecjury.prompts import CRITERIA, Prompt, read
@@ -282,6 +289,8 @@ class Judge(Scorer):
             with the audit in their details.
         """
         by_model, audits, taught = [], [], []
+        if self.prompt and runtime.use_cache:
+            keep_own(self.prompt, runtime.cache_folder("judgments"))
         for model in self.models():
             start = time.perf_counter()
             questions = pose(model)

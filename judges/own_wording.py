@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from gecjury.core.errors import InputError, OptionError, nearest_of
-from gecjury.core.textfiles import read_text
+from gecjury.core.textfiles import read_text, write_text
 from gecjury.core.wording import named_lines
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.files.rows import Row, read_table
@@ -35,12 +35,14 @@ from gecjury.prompts import (
     parse,
     placeholders_of,
     prompt_text,
+    with_parts,
 )
 
 SHORT = "short-grade"
 """Name of a packaged prompt that is half as long as that of `protocol=pointwise`."""
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}")
+_KEPT = "prompts"  # folder beside the stores
 # Limit on a user's file; our longest prompt has two thousand bytes.
 _MOST_BYTES = 1_000_000
 
@@ -109,6 +111,42 @@ def read_own(path: str, ours: frozenset[str], judge: str, added: Prompt | None) 
             "and criterion in its head, or leave the option out"
         )
     return replace(parse(name, int(version), text), added=added)
+
+
+def keep_own(path: str, folder: Path) -> None:
+    """Keep a user's own prompt beside the replies, whose texts are read from it later.
+
+    Args:
+        path: see `read_own`; packaged prompts need no copy.
+        folder: folder of the stores.
+
+    Raises:
+        OutputError: the copy cannot be written.
+    """
+    if path == SHORT:
+        return
+    text = read_text(path, most=_MOST_BYTES).replace("\r\n", "\n")
+    copy = folder / _KEPT / f"{parse('', 0, text).digest}.txt"
+    if not copy.exists():
+        write_text(copy, text)
+
+
+def kept_own(prompt_id: str, folder: Path) -> Prompt | None:
+    """Return the prompt of an id that `keep_own` has kept; None if there is none.
+
+    Args:
+        prompt_id: an id as in `Prompt.id`.
+        folder: folder of the stores.
+    """
+    own, *parts = prompt_id.split("+")
+    name, _, digest = own.rpartition(":")
+    name, _, version = name.rpartition(".v")
+    file = folder / _KEPT / f"{digest}.txt"
+    # Stores come from elsewhere: a digest is never a path.
+    if not re.fullmatch("[0-9a-f]{16}", digest) or not version.isdecimal() or not file.is_file():
+        return None
+    prompt = parse(name, int(version), read_text(file, most=_MOST_BYTES))
+    return with_parts(prompt, parts) if prompt.digest == digest else None
 
 
 def _braced(names: Iterable[str]) -> str:

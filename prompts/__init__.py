@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,6 +27,7 @@ __all__ = [
     "placeholders_of",
     "prompt_text",
     "read",
+    "with_parts",
 ]
 
 _FOLDER = Path(__file__).resolve().parent
@@ -220,9 +221,17 @@ def packaged(prompt_id: str) -> Prompt | None:
     """
     name, *more = prompt_id.split("+")
     prompt = _read_id(name)
-    if prompt is None:
-        return None
-    for part in more:
+    return None if prompt is None else with_parts(prompt, more)
+
+
+def with_parts(prompt: Prompt, parts: Iterable[str]) -> Prompt:
+    """Return a prompt with the packaged criterion and request for a reason that its id names.
+
+    Args:
+        prompt: the prompt without them.
+        parts: the parts of an id after the first; other parts are skipped.
+    """
+    for part in parts:
         added = _read_id(part)
         if added and added.name.startswith("criterion-"):
             prompt = replace(prompt, added=added)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -10,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from gecjury.core.arrays import FloatArray
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import DataError, InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.core.textfiles import user_path
@@ -39,6 +40,9 @@ from gecjury.refless.nets.regressor import Regressor
 from gecjury.refless.some import ModelScorer, distinct_pairs
 from gecjury.scoring.scorer import MeanScorer, setting
 from gecjury.scoring.scores import Statistics
+
+_TRAIN = "impara jfleg gmeg-dev"
+"""Target and data of the command that trains a ranker."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ class IMPARA(ModelScorer, MeanScorer):
         """The ranker, and the encoder for similarities."""
         if not self.model:
             return ()
+        folder_of(self.model, _TRAIN)
         return (self.model,) if self.threshold is None else (self.model, self._encoder())
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
@@ -93,11 +98,12 @@ class IMPARA(ModelScorer, MeanScorer):
         identity = {"weights": weights_identity(self.model)}
         if self.threshold is None:
             return identity
-        return identity | {"encoder": EncoderSpec(self._encoder()).checkpoint().identity}
+        with _or_without_similarity():
+            return identity | {"encoder": EncoderSpec(self._encoder()).checkpoint().identity}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Scores, systems × sentences; `details` counts the sentences set to 0 by the filter."""
-        self.refuse_unnamed("impara jfleg gmeg-dev")
+        self.refuse_unnamed(_TRAIN)
         threshold = self.threshold
         encoder = "" if threshold is None else self._encoder()
         # A folder that has been trained again since the last call has another identity.
@@ -128,7 +134,8 @@ class IMPARA(ModelScorer, MeanScorer):
         manifest = _manifest(self.model)
         if manifest is None:
             return "bert-base-cased"
-        return named_within(user_path(self.model), manifest.encoder)
+        with _or_without_similarity():
+            return named_within(user_path(self.model), manifest.encoder)
 
     def _similarity(
         self, encoder: str, sources: Sequence[str], hypotheses: Sequence[str], runtime: Runtime
@@ -136,7 +143,9 @@ class IMPARA(ModelScorer, MeanScorer):
         """Return the cosine of each source and hypothesis."""
         spec = EncoderSpec(encoder, max_length=self.max_length, dtype=self.dtype)
         texts = [*sources, *hypotheses]
-        vectors = load_encoder(spec, runtime).encode(texts).vectors.astype(np.float64)
+        with _or_without_similarity():
+            loaded = load_encoder(spec, runtime)
+        vectors = loaded.encode(texts).vectors.astype(np.float64)
         if not np.isfinite(vectors).all():
             raise InputError(
                 f"the encoder {encoder} gives no finite numbers: its weights are damaged; copy it "
@@ -146,6 +155,15 @@ class IMPARA(ModelScorer, MeanScorer):
         vectors = vectors / np.where(norms > 0, norms, 1.0)
         cosines: FloatArray = np.einsum("ij,ij->i", *np.split(vectors, 2))
         return cosines.round(6)
+
+
+@contextmanager
+def _or_without_similarity() -> Iterator[None]:
+    """Add to errors about the encoder that a model can be used without one."""
+    try:
+        yield
+    except (DataError, InputError, OptionError) as error:
+        raise type(error)(f"{error}; or score without the similarity: threshold=none") from None
 
 
 @lru_cache(maxsize=2)
@@ -182,9 +200,10 @@ def _manifest(location: str) -> ImparaManifest | None:
     """Return the manifest of a folder; None for a model without one.
 
     Raises:
-        InputError: no such folder, or not an IMPARA model.
+        OptionError: neither a folder nor a model of the hub.
+        InputError: not an IMPARA model.
     """
-    folder = folder_of(location, "impara jfleg gmeg-dev")
+    folder = folder_of(location, _TRAIN)
     if not folder.is_dir():
         return None
     return read_manifest(folder, ImparaManifest, (IMPARA_FORMAT, IMPARA_POOLED_FORMAT))

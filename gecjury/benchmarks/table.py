@@ -8,7 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from gecjury.core.errors import known_name
+from gecjury.core.errors import OptionError, known_name, nearest
+from gecjury.core.textfiles import near_folder
 
 View = Literal["edit", "sentence"]
 
@@ -199,6 +200,9 @@ def benchmark_info(name: str) -> BenchmarkInfo:
     Raises:
         OptionError: the name is unknown; the message suggests the nearest ones.
     """
+    # A folder of one's own that is misspelt is none of the benchmarks.
+    if nearest(name.lower(), BENCHMARKS).startswith("known") and (near := near_folder(name)):
+        raise OptionError(f"unknown benchmark {name!r}, and no such folder; {near}")
     return BENCHMARKS[known_name("benchmark", name.lower(), tuple(BENCHMARKS))]
 
 

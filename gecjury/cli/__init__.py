@@ -109,8 +109,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         set_aside(sys.stdout)
         return 0
     except KeyboardInterrupt as stop:
-        # A training reports what it keeps.
-        tell("; ".join(filter(None, ("gecjury: interrupted", str(stop)))))
+        # The message says what is kept; commands that keep nothing have none.
+        tell(f"gecjury: interrupted; {str(stop) or 'run the same command again'}")
         return 130
     except OSError as error:
         if error.filename is not None and error.errno in _REFUSED:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.options import refuse_useless
-from gecjury.cli.parsers import declares
+from gecjury.cli.parsers import VERBOSE, CommandParser, declares
 from gecjury.core.settings import option
 from gecjury.studies.inputs import Outputs
 
@@ -30,7 +31,10 @@ class Checked(Outputs):
     fill: bool = option(False, needs={"": ("fix",)})
 
 
-add_arguments = declares(Checked)
+def add_arguments(parser: CommandParser) -> None:
+    """Declare the files and `--verbose`."""
+    declares(Checked)(parser)
+    parser.add_argument("--verbose", action="store_true", help=VERBOSE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,29 +49,38 @@ def run(args: argparse.Namespace) -> int:
     reports, findings = examine(*files, args.source_text, fix=args.fix, fill=args.fill)
     records = [report.record() for report in reports]
     columns = ("role", "name", "lines", "tokens", "empty", "unchanged")
-    return print_findings(records, columns, findings, args.format)
+    return print_findings(records, columns, findings, args)
 
 
 def print_findings(
     files: Sequence[Mapping[str, Any]],
     columns: Sequence[str],
     findings: Sequence[Finding],
-    form: str,
+    args: argparse.Namespace,
 ) -> int:
     """Print the findings about files; return 2 if any is an error, 0 otherwise.
+
+    People see the files only if there are no findings, or with `--verbose`.
 
     Args:
         files: one record per file.
         columns: keys of these records that tables show.
-        form: one of `gecjury.report.tables.FORMATS`.
+        args: the format, and whether everything is printed.
     """
     from gecjury.report.result import Column, Result, Table, print_result
 
     # Readable formats omit a table without columns; JSON has an empty list for it.
     shown = [Column(key) for key in ("level", "file", "message")] if findings else []
-    tables = (
-        Table([Column(key) for key in columns], files, "Files", name="files"),
-        Table(shown, [asdict(finding) for finding in findings], "Findings", name="findings"),
+    rows = [asdict(finding) for finding in findings]
+    levels = Counter(finding.level for finding in findings)
+    size = len(files)
+    counts = [f"{number} {level}{'s' * (number != 1)}" for level, number in levels.items()]
+    result = Result(
+        (
+            Table(shown, rows, "Findings", name="findings"),
+            Table([Column(key) for key in columns], files, "Files", name="files"),
+        ),
+        verdict=(f"{', '.join(counts) or 'nothing found'} in {size} file{'s' * (size != 1)}.",),
     )
-    print_result(Result(tables), form)
+    print_result(result, args.format, args.verbose, "--verbose")
     return 2 if any(finding.level == "error" for finding in findings) else 0

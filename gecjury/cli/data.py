@@ -30,9 +30,9 @@ examples:
 """
 _TRY = """\
 try:
-gecjury score {source} {careful} {hasty} -r {ref0} -m errant
-gecjury explain {source} {hasty} {ref0} --worst 3 -m errant
-gecjury train some {ratings} -o my-some --encoder embedded --kernel --check"""
+{gecjury} score {source} {careful} {hasty} -r {ref0} -m errant
+{gecjury} explain {source} {hasty} {ref0} --worst 3 -m errant
+{gecjury} train some {ratings} -o my-some --encoder embedded --kernel --leakage none"""
 
 
 _ACTIONS = {
@@ -130,7 +130,12 @@ def _fetch(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str)
     files = list({file.path: file for group in sets.values() for file in group}.values())
     # A file that cannot be fetched must not prevent the download of the others.
     stuck = [file for file in files if not file.upstream_path and folder.state(file) != "present"]
-    fetched = folder.fetch([file for file in files if file not in stuck], wanted_by=" ".join(sets))
+    try:
+        wanted = [file for file in files if file not in stuck]
+        fetched = folder.fetch(wanted, wanted_by=" ".join(sets))
+    except KeyboardInterrupt:
+        kept = f"{folder.root} keeps the files that were fetched: the same command fetches the rest"
+        raise KeyboardInterrupt(kept) from None
     for file in stuck:
         tell(
             f"gecjury: {file.path} cannot be fetched: it was built from files of "
@@ -162,6 +167,7 @@ def _verify(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str
 
 def _sample(folder: Path, form: str) -> int:
     from gecjury.benchmarks.loaders.sample import sample_files
+    from gecjury.core.processes import own_command
     from gecjury.core.textfiles import write_text
 
     files = sample_files()
@@ -177,7 +183,7 @@ def _sample(folder: Path, form: str) -> int:
     notes = ["a sample to demonstrate the program, never evidence about a metric"]
     print_table(["file", "lines"], rows, form, "Written", notes)
     places = {name.partition(".")[0]: shlex.quote(str(folder / name)) for name in files}
-    tell(_TRY.format_map(places))
+    tell(_TRY.format_map({**places, "gecjury": own_command()}))
     return 0
 
 

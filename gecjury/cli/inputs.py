@@ -46,28 +46,19 @@ def add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:
     )
 
 
-def print_plans(plans: Sequence[Plan]) -> None:
-    """Print the requests that would be sent to paid services, and their cost."""
+def print_plans(plans: Sequence[Plan], form: str) -> None:
+    """Print the requests that would be sent to paid services: a sentence, or JSON."""
+    from gecjury.cli.streams import print_data
     from gecjury.report.tables import print_json
     from gecjury.scoring.scores import Plan
 
     total = Plan.total(plans)
-    print_json(
-        {
-            "requests": total.requests,
-            "tokens": total.tokens,
-            "cost": total.cost,
-            "metrics": [
-                {
-                    **plan.details,
-                    "requests": plan.requests,
-                    "tokens": dict(plan.tokens),
-                    "cost": dict(plan.cost),
-                }
-                for plan in plans
-            ],
-        }
-    )
+    if form == "json":
+        metrics = [{**plan.details, **plan.record()} for plan in plans]
+        print_json({**total.record(), "metrics": metrics})
+    else:
+        text = total.in_words() if plans else "no requests, since no metric asks a service"
+        print_data(f"This run would send {text}; nothing was sent.\n")
 
 
 def runtime_from(args: argparse.Namespace, *, log: bool = False) -> Runtime:

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 from gecjury.cli.check import print_findings
-from gecjury.cli.parsers import CommandParser, add_actions
+from gecjury.cli.parsers import VERBOSE, CommandParser, add_actions
 from gecjury.cli.streams import write_data
 from gecjury.core.errors import GecjuryError, InputError
 from gecjury.core.textfiles import lines_text, read_text
@@ -35,7 +35,9 @@ def _declare(parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE.m2")
     else:
         parser.add_argument("file", metavar="FILE.m2")
-    if action != "check":
+    if action == "check":
+        parser.add_argument("--verbose", action="store_true", help=VERBOSE)
+    else:
         kept = "write here instead of stdout"
         parser.add_argument("-o", "--output", metavar="FILE", help=kept)
     if action == "apply":
@@ -177,7 +179,7 @@ def _check(args: argparse.Namespace) -> int:
             if count:
                 problems.append(Finding("note", path, f"{count} {what}"))
     columns = ("file", "sentences", "annotators", "edits", "noop", "tokens")
-    return print_findings(files, columns, errors_first(problems), args.format)
+    return print_findings(files, columns, errors_first(problems), args)
 
 
 def _summary(path: str, blocks: tuple[M2Sentence, ...]) -> dict[str, object]:

@@ -14,15 +14,6 @@ if TYPE_CHECKING:
     from gecjury.report.result import Table
 
 
-_FAMILIES = {
-    "refbased": "Reference-based metrics",
-    "refless": "Metrics without references",
-    "judges": "LLM judges",
-    "jury": "Juries of metrics",
-    "scores": "Scores computed elsewhere",
-}
-
-
 _HINT = "`gecjury metrics NAME` shows the options of a metric, `--verbose` the signatures of all"
 _SIGNATURES = "signatures, to which a score adds references, data and packages:"
 
@@ -51,8 +42,7 @@ def run(args: argparse.Namespace) -> int:
         keys = ("name", "family", "needs", "from", "summary", "options", "version", "signature")
         tables = [Table([Column(key) for key in keys], rows)]
     else:
-        tables = _family_tables(rows)
-        tables[-1] = replace(tables[-1], notes=[_HINT])
+        tables = [_main_table(rows)]
     if args.verbose:
         signatures = [row["signature"] for row in rows if "signature" in row]
         tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, _SIGNATURES, *signatures])
@@ -60,23 +50,17 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _family_tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
-    """Return a short table of the metrics of every family."""
+def _main_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Return a short table of the metrics, those of a family together."""
     from gecjury.report.result import Column, Table
 
-    by_family: dict[str | None, list[Mapping[str, Any]]] = {name: [] for name in _FAMILIES}
-    for row in rows:
-        by_family.setdefault(row["family"], []).append(row)
-    tables = []
-    for family, members in by_family.items():
-        keys = ["name", "needs", "summary"]
-        # The package is shown only if it is not gecjury.
-        if any(row["from"] != "gecjury" for row in members):
-            keys.insert(2, "from")
-        title = _FAMILIES.get(family or "", family or "Metrics that cannot be used")
-        if members:
-            tables.append(Table([Column(key) for key in keys], members, title))
-    return tables
+    families = list(dict.fromkeys(row["family"] for row in rows))
+    grouped = sorted(rows, key=lambda row: families.index(row["family"]))
+    keys = ["name", "family", "needs", "summary"]
+    # The package is shown only if it is not gecjury.
+    if any(row["from"] != "gecjury" for row in rows):
+        keys.insert(3, "from")
+    return Table([Column(key) for key in keys], grouped, notes=[_HINT])
 
 
 def _row(name: str) -> dict[str, Any]:

@@ -33,6 +33,8 @@ _IMPLIED: Mapping[Need, tuple[Need, ...]] = {
 }
 
 
+VERBOSE = "print all tables, columns, notes and signatures, not only the main results"
+"""Help of `--verbose`."""
 _TEXTS = "language of the texts (default: that of the benchmark, or English)"
 _GLOBAL = "global options (none of them changes a score)"
 

@@ -56,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
     with listen(settings_of(Server, args).port) as listening:
         desk = open_desk(args.metrics, runtime_from(args), language_from(args))
         serve_page(trying_app(desk), listening, args)
+    tell("gecjury: the page has ended and keeps no texts: the same command starts a new one")
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gecjury.cli.inputs import add_metrics, check_page, print_plans, runtime_from
 from gecjury.cli.options import refuse_useless, settings_of
-from gecjury.cli.parsers import CommandParser
+from gecjury.cli.parsers import VERBOSE, CommandParser
 from gecjury.cli.streams import print_data, reader_has_gone, set_aside, tell
 from gecjury.core.errors import OptionError
 from gecjury.studies import study_of
@@ -49,8 +49,7 @@ def declare(parser: CommandParser) -> None:
         parser.add_argument(
             "--html", metavar="FILE", help="also write the result as a single HTML page"
         )
-    more = "print all columns, notes and signatures, not only the main results"
-    parser.add_argument("--verbose", action="store_true", help=more)
+    parser.add_argument("--verbose", action="store_true", help=VERBOSE)
     if study.draws:
         kinds = "draw it: .png, .pdf or .svg"
         parser.add_argument("--figure", metavar="FILE", help=kinds)
@@ -100,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     if runtime.dry_run:
         if (rehearsal := study.rehearse(work)) is not None:
             return shown(rehearsal, args.format)
-        print_plans(study.plans(work))
+        print_plans(study.plans(work), args.format)
         return 0
     page = getattr(args, "html", None) or (study.page if isinstance(study.page, str) else "")
     if page:
@@ -108,7 +107,11 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet and (warning := study.warning(work)):
         tell(warning)
     # The checks are done; the following steps cost time and money.
-    result = study.run(work)
+    try:
+        result = study.run(work)
+    except KeyboardInterrupt as stop:
+        # A training says itself what it keeps.
+        raise stop if stop.args else KeyboardInterrupt(study.kept(work)) from None
     if page:
         from gecjury.core.textfiles import write_text
 
@@ -117,10 +120,14 @@ def run(args: argparse.Namespace) -> int:
         if result.draw is None:
             raise OptionError(f"--figure {figure}: there is nothing to draw in this result")
         result.draw(figure)
-    if page:
+    # A page has everything.
+    more = "" if page else "--verbose, or --html page.html" if study.page else "--verbose"
+    try:
+        return shown(result, args.format, args.verbose, more)
+    finally:
         # The page comes last, where users look.
-        tell(f"page: {Path(page).absolute()}")
-    return shown(result, args.format, args.verbose)
+        if page:
+            tell(f"page: {Path(page).absolute()}")
 
 
 def _check_folder(output: str, study: Study) -> None:
@@ -138,14 +145,18 @@ def _check_folder(output: str, study: Study) -> None:
     raise OptionError(f"-o {output}: -o is a folder; {remedy}")
 
 
-def shown(result: Result, form: str, verbose: bool = False) -> int:
-    """Print a result with its messages, and return the exit status."""
+def shown(result: Result, form: str, verbose: bool = False, more: str = "") -> int:
+    """Print a result with its messages, and return the exit status.
+
+    Args:
+        more: how to get what people do not see without `verbose`.
+    """
     from gecjury.report.result import print_result
 
     try:
         # A result without any text, such as that of a second process, prints nothing.
         if result.text is None or (form == "json" and result.text):
-            print_result(result, form, verbose)
+            print_result(result, form, verbose, more)
         else:
             print_data(result.text)
         sys.stdout.flush()

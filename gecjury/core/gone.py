@@ -54,6 +54,7 @@ _OPTIONS = {
     (_TRAINED, "--license"): "write the licence into the model's README.md",
     (_TRAINED, "--seeds"): "use --seed; models of several seeds are no longer averaged",
     (_TRAINED, "--freeze-embeddings"): "use --freeze-layers 0",
+    (_TRAINED, "--check"): "name benchmarks with --leakage NAME, or none for no check",
     (_TRAINED, "--detection-dev"): "name the file like the training file, with `_dev` for `_train`",
     (_TRAINED, "--detection-weight"): "wrong tokens have the weight 1.5",
     (_TRAINED, "--intermediate-rate"): "error detection is learnt at the rate 1e-4",

@@ -15,6 +15,8 @@ import contextlib
 import gc
 import json
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,6 +36,19 @@ _T = TypeVar("_T")
 
 Start = Callable[[], Callable[[Any], Any]]
 """Loads what a worker needs, and returns the function that answers its questions; called once."""
+
+
+def own_command() -> str:
+    """Return how this program was called, so that the commands it prints work as they are."""
+    called = sys.argv[0] if sys.argv else ""
+    if Path(called).parts[-2:] == ("gecjury", "__main__.py"):
+        return f"{shlex.quote(sys.executable)} -m gecjury"
+    name = Path(called).name
+    # A name without a folder is enough for a program on the path. Elsewhere, as in a notebook, the
+    # name of the process is not ours.
+    if not name.startswith("gecjury") or shutil.which(name) == str(Path(called).absolute()):
+        return "gecjury"
+    return shlex.quote(called)
 
 
 class WorkerDied(GecjuryError):

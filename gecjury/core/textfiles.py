@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from gecjury.core.durable import unwritable, whole_file
-from gecjury.core.errors import InputError, OutputError
+from gecjury.core.errors import InputError, OutputError, nearest
 
 MOST_BYTES = 512_000_000
 """The most bytes of a text read at once: stops endless devices and decompression bombs."""
@@ -575,6 +575,21 @@ def user_path(name: str | Path) -> Path:
     The name of an unknown user is left as it is; `Path.expanduser` fails on it.
     """
     return Path(os.path.expanduser(name))  # noqa: PTH111
+
+
+def near_folder(name: str | Path) -> str:
+    """Return a question that names folders with similar names; empty if there are none.
+
+    Example: `did you mean my-some in models?` for `models/my-sme`.
+    """
+    path = user_path(name)
+    try:
+        beside = [entry.name for entry in path.parent.iterdir() if entry.is_dir()]
+    except (OSError, ValueError):  # no such folder; a null character
+        return ""
+    clause = nearest(path.name, beside)
+    place = "" if path.parent == Path() else f" in {path.parent}"
+    return clause.replace("?", f"{place}?") if clause.startswith("did") else ""
 
 
 def lies_in(path: Path, folder: Path) -> bool:

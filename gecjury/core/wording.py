@@ -29,6 +29,18 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}%"
 
 
+def duration(seconds: float) -> str:
+    """Return a duration in words."""
+    if seconds < 90:
+        count = max(1, round(seconds))
+        return f"{count} second{'s' * (count > 1)}"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} minutes"
+    if seconds < 36 * 3600:
+        return f"{round(seconds / 3600)} hours"
+    return f"{number(round(seconds / 86400))} days"
+
+
 def listed(names: Sequence[str], before_last: str = "and") -> str:
     """Return names as words: `a, b and c`."""
     if len(names) < 2:

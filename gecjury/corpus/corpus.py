@@ -316,6 +316,8 @@ class Corpus:
     @cached_property
     def _misfits(self) -> dict[str, str]:
         """Remarks on texts whose lines do not fit the source, by `label`'s roles."""
+        if self.drawn is not None:
+            return self.drawn[0]._misfits
         return {
             role: f"{self.label(role)}: {text}; `gecjury check` shows each place, and with --fix "
             "FOLDER it writes a repaired copy"
@@ -409,6 +411,14 @@ class Corpus:
             drawn=None,
             _hypotheses=None,
         )
+
+    def line(self, row: int) -> int:
+        """Return the line of a sentence in its file, from 1."""
+        return (row if self.drawn is None else self.drawn[1][row]) + 1
+
+    def row(self, line: int) -> int:
+        """Return the row of the sentence that is in a line of its file."""
+        return line - 1 if self.drawn is None else self.drawn[1].index(line - 1)
 
     @property
     def on_disk(self) -> bool:

@@ -29,7 +29,7 @@ from gecjury.jury.model import (
     read_jury,
     without_server,
 )
-from gecjury.scoring.abilities import plan_of
+from gecjury.scoring.abilities import asks, plan_of
 from gecjury.scoring.consent import Power, home_of, powers_of, require_consent
 from gecjury.scoring.options import nested, parse
 from gecjury.scoring.score_files import score_with_files
@@ -220,6 +220,11 @@ class Jury(MeanScorer):
             data |= {f"{k}@{member.references}" if member.references else k: v
                      for k, v in marks.items()}  # fmt: skip
         return replace(signature, data=data, packages=packages)
+
+    @property
+    def asks(self) -> bool:
+        """Whether a member asks a language model."""
+        return any(asks(scorer) for _, scorer in self._seats)
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
         """Return the requests that all members together would send."""

@@ -17,7 +17,7 @@ from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError
-from gecjury.core.wording import listed, number, percent
+from gecjury.core.wording import duration, listed, number, percent
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
 from gecjury.stats.preferences import TieRule
@@ -31,7 +31,7 @@ _MANY_TIES = 0.1  # share of the pairs
 _FEW = 100  # pairs
 _UNLIKE = 0.35  # `changes` then agrees with about 0.65 of the pairs, as most metrics do
 
-_SAMPLE = (
+SAMPLE = (
     "These figures come from a small sample made to demonstrate the program. They are never "
     "evidence about a metric."
 )
@@ -181,7 +181,7 @@ def cautions(
     bounds = [*(r.system_ci95 for r in systems), *(r.sentence_ci95 for r in sentences)]
     # The order is that in which a reader should see them, the most serious first.
     topics = {
-        "Sample data": _SAMPLE if study.benchmark.sample else "",
+        "Sample data": SAMPLE if study.benchmark.sample else "",
         **_of_few_systems(study, systems),
         "Few sentences": _of_few_sentences(study),
         "Ties": _of_ties(study, sentences),
@@ -409,7 +409,7 @@ def _constant(scores: FloatArray) -> bool:
 
 # The figures are rough and were measured on one processor of 2020. They cover the parts that grow
 # with the pairs of systems, but not the metrics themselves.
-_CHANCE = 3  # number of chance baselines
+_CHANCE = 4  # number of chance baselines
 _SPA_PERMUTATIONS = 1000
 _TOLD = 300.0  # the least seconds that are reported
 _SHARE = 0.1  # the least share of the time for which a part is named
@@ -513,14 +513,3 @@ def _effort(
     if draws:
         quicker += [f"fewer --resamples than {number(how.resamples)}", "--resample none"]
     return seconds, quicker
-
-
-def duration(seconds: float) -> str:
-    """Return a duration in words."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} seconds"
-    if seconds < 5400:
-        return f"{round(seconds / 60)} minutes"
-    if seconds < 36 * 3600:
-        return f"{round(seconds / 3600)} hours"
-    return f"{number(round(seconds / 86400))} days"

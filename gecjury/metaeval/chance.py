@@ -12,22 +12,35 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 
+COPY_SOURCE = "copy-source"
+COUNT_CHANGES = "count-changes"
 _LEVELS = 10  # a judge with at most so many different scores gives levels
 
 
 def chance_scores(corpus: Corpus, seed: int = 0) -> Mapping[str, FloatArray]:
-    """Return sentence scores, systems × sentences, of three metrics that do not judge corrections.
+    """Return sentence scores, systems × sentences, of four metrics that do not judge corrections.
 
     - `constant` gives everything the same score;
     - `random` draws scores uniformly with the seed;
-    - `copy-source` rewards similarity to the source: F1 of the tokens shared with it, 0 to 1.
+    - `copy-source` rewards similarity to the source: F1 of the tokens shared with it, 0 to 1;
+    - `count-changes` rewards the opposite: the negated F1.
     """
-    shape = len(corpus.systems), len(corpus)
+    shape, likeness = (len(corpus.systems), len(corpus)), _likeness_to_source(corpus)
     return {
         "constant": np.zeros(shape),
         "random": np.random.default_rng(seed).random(shape),
-        "copy-source": _likeness_to_source(corpus),
+        COPY_SOURCE: likeness,
+        COUNT_CHANGES: -likeness,
     }
+
+
+def simplest_rival(copied: float) -> str:
+    """Return the baseline that a metric has to beat: the one that agrees with people more often.
+
+    Args:
+        copied: sentence accuracy of `copy-source`.
+    """
+    return COPY_SOURCE if copied >= 0.5 else COUNT_CHANGES
 
 
 def in_levels(scores: FloatArray, levels: FloatArray) -> FloatArray:

@@ -57,9 +57,10 @@ from gecjury.scoring import registry
 from gecjury.scoring.abilities import plan_of
 from gecjury.scoring.options import short_names
 from gecjury.scoring.score_files import check_writable, score_with_files
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scorer import Scorer, scores_of_all
 from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.scoring.system_tests import Entry
+from gecjury.stats.bootstrap import limited_rows
 from gecjury.stats.grouped import window_correlations
 from gecjury.stats.resampling import Over, check_resamples
 
@@ -314,23 +315,18 @@ def _rounded(tables: Sequence[ScoreTable], results: Sequence[Result]) -> tuple[S
 
 
 def _drawn(benchmark: Benchmark, settings: Settings) -> Benchmark:
-    """Return the benchmark with as many of its judged sentences as the settings allow.
-
-    Sentences are drawn one after the other, so a larger limit includes those of a smaller one.
-    """
+    """Return the benchmark with as many of its judged sentences as the settings allow."""
     views, limit = settings.views(benchmark.view, benchmark.views), settings.limit
     rows = benchmark.judged_rows(views, edits=settings.level == "edit")
     if limit is None or limit >= len(rows):
         return benchmark
-    # The second number makes this draw independent of other uses of the seed.
-    order = np.random.default_rng([settings.seed, 7]).permutation(rows)
     note = (
         f"--limit: {limit} of {len(rows)} judged sentences, drawn with seed {settings.seed}, the "
         "same for every metric"
     )
     if benchmark.judged_whole and not benchmark.places and settings.level != "edit":
         note += "; human scores of systems are computed from their judgments"
-    part = benchmark.take(sorted(order[:limit].tolist()))
+    part = benchmark.take(limited_rows(rows, limit, settings.seed))
     return replace(part, drawn_from=len(rows), notes=(*benchmark.notes, note))
 
 
@@ -399,11 +395,7 @@ def _check_metric(metric: Scorer | ScoreTable, study: Study) -> None:
     """Refuse a metric that needs what the benchmark lacks, or scores without their scorer."""
     finished = not isinstance(metric, Scorer) or metric.fixed
     if finished and study.benchmark.drawn_from is not None:
-        name = metric.name if isinstance(metric, Scorer) else metric.signature.label
-        raise OptionError(
-            f"{name}: finished scores are for all sentences, and --limit draws some of them; leave "
-            "one of the two out"
-        )
+        raise scores_of_all(metric.name if isinstance(metric, Scorer) else metric.signature.label)
     if isinstance(metric, Scorer):
         message = need_message(metric.needs, metric.name, study.benchmark)
         if message:

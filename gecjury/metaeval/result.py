@@ -186,16 +186,16 @@ class Comparison:
         sentences = f"{len(benchmark.corpus)} sentences"
         if benchmark.drawn_from is not None:
             sentences = f"{len(benchmark.corpus)} of {benchmark.drawn_from} sentences"
-        warning = "SAMPLE, NOT EVIDENCE: " if benchmark.sample else ""
+        name = "SAMPLE, NOT EVIDENCE:" if benchmark.sample else f"{benchmark.name},"
         if benchmark.places:
             return (
                 f"{benchmark.name}, corrections of {sentences}, "
                 f"references {benchmark.references or 'none'}"
             )
         return (
-            f"{warning}{benchmark.name}, {len(benchmark.corpus.names)} systems "
+            f"{name} {len(benchmark.corpus.names)} systems "
             f"({benchmark.systems}), {sentences}, "
-            f"references {benchmark.references}"
+            f"references {benchmark.references or 'none'}"
         )
 
     def figures(self) -> list[Figure]:

@@ -485,7 +485,7 @@ class Study:
         return (*made, *self.rounded)
 
     def chance(self) -> list[Result]:
-        """Return the results of a constant, a random and a copy-the-source metric."""
+        """Return the results of the chance baselines."""
         return [
             replace(result, signature=result.label)
             for table in self.chance_tables

@@ -28,7 +28,13 @@ from gecjury.core.errors import (
     OptionError,
     install_hint,
 )
-from gecjury.core.textfiles import lies_in, read_json, refuse_special_files, user_path
+from gecjury.core.textfiles import (
+    lies_in,
+    near_folder,
+    read_json,
+    refuse_special_files,
+    user_path,
+)
 
 EMBEDDED = "embedded"
 """Name of the small packaged encoder (all-MiniLM-L6-v2), which needs no download."""
@@ -48,6 +54,11 @@ _PICKLED = ("pytorch_model.bin", "pytorch_model-*.bin")
 _UNREAD = ("*.pt", "*.h5", "*.msgpack")
 _PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 _MOST_FILES = 10_000
+# The hub's oldest models have no owner in their names; it has given out no such names since.
+_WITHOUT_OWNER = (
+    "albert-", "bert-", "camembert-", "ctrl", "distil", "gpt2", "openai-gpt", "roberta-", "t5-",
+    "transfo-xl-", "xlm-", "xlnet-",
+)  # fmt: skip
 _COMMIT = 12  # digits of a commit or hash in an identity
 _HUB_NAME = re.compile(r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")
 
@@ -90,7 +101,7 @@ def resolve(name: str, revision: str | None = None, *, packaged: bool = True) ->
     """
     folder = PACKAGED_ENCODERS[name]() if name in PACKAGED_ENCODERS else user_path(name)
     if not folder.is_dir():
-        _refuse_no_name(name, packaged)
+        check_name(name, packaged)
         return _from_hub(name, revision, packaged)
     if revision is not None:
         raise OptionError(
@@ -171,17 +182,34 @@ def repository(name: str) -> tuple[Path, str]:
     folder = user_path(name)
     if folder.is_dir():
         return folder, weights_print(folder)
-    _refuse_no_name(name, packaged=False)
+    check_name(name, packaged=False)
     return _repository(name)
 
 
-def _refuse_no_name(name: str, packaged: bool) -> None:
-    if not _HUB_NAME.match(name):
-        way = f"; {EMBEDDED!r} names the encoder that comes with gecjury" if packaged else ""
-        raise OptionError(
-            f"model {name!r}: no such folder, and not a name on the Hugging Face hub "
-            f"(owner/name){way}"
-        )
+def check_name(name: str, packaged: bool = True, remedy: str = "") -> None:
+    """Refuse a name that is neither a folder nor a model of the hub, before a package is needed.
+
+    Args:
+        name: see `resolve`.
+        packaged: True if the packaged encoder is an alternative; errors then suggest it.
+        remedy: what to do instead, if no folder has a similar name.
+
+    Raises:
+        OptionError: there is no such folder, and the hub has no such model, or cannot be asked.
+    """
+    if name in PACKAGED_ENCODERS or user_path(name).is_dir():
+        return
+    near = near_folder(name)
+    on_hub = _HUB_NAME.match(name) and ("/" in name or name.startswith(_WITHOUT_OWNER))
+    # Without the hub's client, a name with a slash can only be a folder.
+    if on_hub and not (near and find_spec("huggingface_hub") is None):
+        return
+    if packaged and not remedy:
+        remedy = f"{EMBEDDED!r} names the encoder that comes with gecjury"
+    hub = "" if on_hub else ", and not a name on the Hugging Face hub (owner/name)"
+    raise OptionError(
+        f"model {name!r}: no such folder{hub}" + (f"; {near or remedy}" if near or remedy else "")
+    )
 
 
 def inside(folder: Path, name: str) -> Path:
@@ -413,8 +441,8 @@ def _download(name: str, revision: str | None, packaged: bool, **options: Any) -
         from huggingface_hub import snapshot_download
     except ImportError:
         raise MissingExtraError(
-            f"model {name} needs the package transformers, which is not installed: "
-            f"{install_hint('refbased')}"
+            f"model {name}: no such folder; a model of the Hugging Face hub needs the package "
+            f"transformers, which is not installed: {install_hint('refbased')}"
         ) from None
     try:
         with _quiet_hub():
@@ -451,6 +479,7 @@ def _hub_error(name: str, revision: str | None, packaged: bool, error: Exception
         return DataError(
             f"model {name}{at}: the Hugging Face hub has no such model or revision; check the "
             f"spelling (owner/name){',' if packaged else ' or'} give a folder{offline}"
+            + (f"; {near}" if (near := near_folder(name)) else "")
         )
     instead = (
         f"use the offline choice {EMBEDDED!r} (encoder={EMBEDDED}; model={EMBEDDED} for "

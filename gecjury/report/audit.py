@@ -27,25 +27,28 @@ _SIDES: Mapping[Side, tuple[str, str]] = {
 
 
 def audit_tables(comparison: Comparison) -> Iterator[Table]:
-    """Yield the tables of the judges' audits."""
+    """Yield the tables of the judges' audits, and of the biases of other metrics."""
     sentences = dict(audit_sentences(comparison))
-    for audit in comparison.audits:
-        rows = [dict(row) for row in audit.rows]
-        rows += [
-            {"model": "", "what": w, "value": v} for w, v in _against_people(comparison, audit)
+    audits = {audit.label: audit for audit in comparison.audits}
+    for label in dict.fromkeys([*audits, *(row.label for row in comparison.biases)]):
+        audit = audits.get(label)
+        facts = [*_against_people(audit)] if audit else []
+        facts += [
+            (f"bias for {row.side} ({row.human})", _bias_cell(row))
+            for row in comparison.biases
+            if row.label == label
         ]
-        table = audit_table(audit.label, rows)
-        yield replace(table, notes=[sentences[audit.label]] if audit.label in sentences else [])
+        rows = [dict(row) for row in audit.rows] if audit else []
+        rows += [{"model": "", "what": what, "value": value} for what, value in facts]
+        table = audit_table(label, rows)
+        yield replace(table, notes=[sentences[label]] if label in sentences else [])
 
 
-def _against_people(comparison: Comparison, audit: Audit) -> Iterator[tuple[str, str]]:
-    """Yield the rows on a judge's agreement with people and on its biases."""
+def _against_people(audit: Audit) -> Iterator[tuple[str, str]]:
+    """Yield the rows on a judge's agreement with people."""
     for view, (accuracy, best) in audit.humans.items():
         yield f"agreement with humans ({view})", f"{accuracy:.3f}, two annotators {best:.3f}"
         yield f"agreement, invalid replies wrong ({view})", f"{audit.with_invalid[view]:.3f}"
-    for row in comparison.biases:
-        if row.label == audit.label:
-            yield f"bias for {row.side} ({row.human})", _bias_cell(row)
 
 
 def _bias_cell(row: Bias) -> str:

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from gecjury.core.wording import listed, number
+from gecjury.metaeval.chance import COPY_SOURCE, simplest_rival
 from gecjury.metaeval.edits.comparison import EditComparison
 from gecjury.metaeval.edits.corrections import ANY, LabelComparison
 from gecjury.metaeval.edits.measures import EditRow
@@ -21,9 +22,10 @@ from gecjury.metaeval.result import (
     sentence_key,
 )
 from gecjury.metaeval.settings import Settings
-from gecjury.metaeval.study import Result, Row
+from gecjury.metaeval.study import Result, Row, Study
 from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.audit import audit_sentences, audit_tables
+from gecjury.report.paper import chosen_columns, with_columns
 from gecjury.report.result import Column, Record, Table
 from gecjury.report.words import BESIDE, CAN_WAIT, Answer
 from gecjury.stats.catalogue import statistic
@@ -32,15 +34,30 @@ from gecjury.stats.catalogue import statistic
 # all statistics the table would be too wide for a terminal. JSON has them all.
 _BOUNDED = ("pearson", "spearman", "accuracy")
 _OVER_SOURCES = "[low, high]: bootstrap over sources, each with all its corrections"
+_EDIT_LEGEND = (
+    "AUC: how often a valid edit has more credit than an invalid one; AP invalid: precision in "
+    "finding invalid edits; 95%: interval over sources"
+)
 _TESTS = {"perm-systems": "PERM-SYS", "perm-both": "PERM-BOTH"}
 _CEILING = ("accuracy", "decided", "with_ties", "pairs", "perfect")
+_SAME = 0.0005  # accuracies that differ by less look equal
 _SENTENCE = ("tied", "tied_share", "pairs", "missing", "epsilon")
+_EDIT_KEYS = (
+    "metric", "family", "credit", "auc", "auc_ci95", "auc_there", "average_precision",
+    "average_precision_invalid", "average_precision_invalid_ci95", "accuracy", "balanced", "kappa",
+    "cases", "valid", "missing", "seconds",
+)  # fmt: skip
 
 
-def tables(comparison: Comparison) -> list[Table]:
-    """Return the tables of a comparison, the main one first.
+def tables(comparison: Comparison, chosen: Sequence[str] = ()) -> list[Table]:
+    """Return the tables of a comparison, that with the figures that matter most first.
 
     At level `edit` there is no main table, since only single edits were scored.
+
+    Args:
+        comparison: the comparison.
+        chosen: names of the columns that people see of the leading table; by default the most
+            important ones.
     """
     # First the levels, from systems down to single edits, then the tables requested by options.
     parts = [_main_table(comparison)] if comparison.tables else []
@@ -52,12 +69,56 @@ def tables(comparison: Comparison) -> list[Table]:
         parts.append(_segment_table(comparison))
     if comparison.labels is not None:
         parts.append(_label_table(comparison, comparison.labels))
+    # A terminal shows only the first table, with the cautions.
+    leading = _leading(parts)
+    brief = leading.instead.get("brief", leading)
+    brief = replace(brief, notes=[*brief.notes, *_to_heed(comparison)])
+    if chosen:
+        brief = with_columns(brief, chosen_columns(chosen, leading.columns))
+    rest = [part for part in parts if part is not leading]
+    parts = [replace(leading, instead={**leading.instead, "brief": brief}), *rest]
     if comparison.people:
         parts.append(_people_table(comparison))
-    parts += audit_tables(comparison)
+    audits = audit_tables(comparison)
+    parts += [replace(audit, asked=comparison.settings.audit) for audit in audits]
     if comparison.settings.windows:
         parts.append(_window_table(comparison))
     return parts
+
+
+def check_columns(chosen: Sequence[str], study: Study) -> None:
+    """Refuse names of columns that the leading table of a comparison does not have.
+
+    Raises:
+        OptionError: lists the columns.
+    """
+    benchmark, level = study.benchmark, study.settings.level
+    # Which table leads depends on the data if the judgments are not of systems.
+    if chosen and not benchmark.places:
+        single = level == "edit"
+        columns = _columns(*_EDIT_KEYS, mixed=False) if single else _main_columns(level)
+        chosen_columns(chosen, columns)
+
+
+def _leading(parts: Sequence[Table]) -> Table:
+    """Return the first table in which people see figures of agreement."""
+    for part in parts:
+        shown = part.seen_by("brief")
+        for column in shown.columns:
+            values = [column.cell(row) for row in shown.rows]
+            if column.statistic.better and any(isinstance(v, float) and v == v for v in values):
+                return part
+    return parts[0]
+
+
+def terminal_columns(comparison: Comparison) -> set[str]:
+    """Return the keys of the columns of the main table that a terminal shows, at most eight."""
+    shown = {"metric", "family", comparison.settings.statistic, "accuracy"}
+    if len(comparison.views) > 1:
+        shown.add("human")
+    if comparison.uncertainty and any(comparison.uncertainty.tests.values()):
+        shown |= {"system_cluster", "sentence_cluster"}
+    return shown
 
 
 def document(answer: Answer) -> dict[str, Any]:
@@ -155,13 +216,9 @@ def document(answer: Answer) -> dict[str, Any]:
 def _main_table(comparison: Comparison) -> Table:
     """Return the main table: a row for each metric and view, then chance, then people."""
     level = comparison.settings.level
-    keys = ["metric", "family", "human"]
-    keys += [*SYSTEM_STATISTICS, "system_cluster"] if level in ("system", "all") else []
     # If the systems are unknown (`places`), there may be no preferences between corrections.
     preferred = any(result.sentence for result in comparison.results)
-    if level in ("sentence", "all") and (preferred or not comparison.benchmark.places):
-        keys += [*map(sentence_key, SENTENCE_STATISTICS), "sentence_cluster", "tied", "pairs"]
-    columns = _columns(*keys, "missing", "seconds")
+    columns = _main_columns(level, preferred or not comparison.benchmark.places)
     rows = []
     for record in comparison.rows():
         bounded = [key for key in _BOUNDED if f"{key}_low" in record]
@@ -175,22 +232,44 @@ def _main_table(comparison: Comparison) -> Table:
     notes += list(dict.fromkeys(result.signature for result in comparison.results))
     notes += [caution.text for caution in comparison.cautions]
     # People look for the best metric, programs for the order of the command line.
-    statistic = comparison.settings.statistic
-    sorted_rows = _best_first(rows, statistic, "accuracy")
-    usual = "spa" if statistic == "pearson" else "pearson"
-    # With two kinds of judgments a terminal has no room for a second statistic.
-    essential = ["human" if len(comparison.views) > 1 else usual, "metric", "family", statistic]
-    essential += ["system_cluster", "accuracy", "sentence_cluster"]
-    if not any(column.key in (statistic, "accuracy") for column in columns):
-        essential += ["missing", "seconds"]
+    sorted_rows = _best_first(rows, comparison.settings.statistic, "accuracy")
+    shown = terminal_columns(comparison)
     brief = Table(
-        [column for column in columns if column.key in essential],
-        sorted_rows,
+        [column for column in columns if column.key in shown],
+        _without_weak_baselines(sorted_rows),
         comparison.title,
-        [*_legend(comparison), *_to_heed(comparison)],
+        legend="".join(_legend(comparison)),
     )
     table = Table(columns, rows, comparison.title, notes)
     return replace(table, instead={"brief": brief, "verbose": replace(table, rows=sorted_rows)})
+
+
+def _main_columns(level: str, preferred: bool = True) -> list[Column]:
+    """Return the columns of the main table; those of preferences only if there are any."""
+    keys = ["metric", "family", "human"]
+    keys += [*SYSTEM_STATISTICS, "system_cluster"] if level in ("system", "all") else []
+    if level in ("sentence", "all") and preferred:
+        keys += [*map(sentence_key, SENTENCE_STATISTICS), "sentence_cluster", "tied", "pairs"]
+    return _columns(*keys, "missing", "seconds")
+
+
+def _without_weak_baselines(rows: Sequence[Record]) -> list[Record]:
+    """Return records with only the chance baselines that say something about the metrics.
+
+    They are the simplest rival of each view, and `constant` if its accuracy is not that of chance.
+    """
+    copied = {
+        row.get("human"): row.get("accuracy", 0.0)
+        for row in rows
+        if (row["family"], row["metric"]) == ("chance", COPY_SOURCE)
+    }
+
+    def says_something(row: Record) -> bool:
+        if row["metric"] == "constant":
+            return bool(abs(row.get("accuracy", 0.5) - 0.5) > _SAME)
+        return bool(row["metric"] == simplest_rival(copied[row.get("human")]))
+
+    return [row for row in rows if row["family"] != "chance" or says_something(row)]
 
 
 def _best_first(rows: Sequence[Record], *keys: str) -> list[Record]:
@@ -230,10 +309,7 @@ def _legend(comparison: Comparison) -> Iterator[str]:
 
 def _to_heed(comparison: Comparison) -> list[str]:
     """Return the cautions that affect what a reader should do and are not in the verdict."""
-    said = ["Sample data"]
-    uncertainty = comparison.uncertainty
-    if uncertainty and any(uncertainty.tests.values()) and not comparison.benchmark.sample:
-        said.append("Chance")
+    said = () if comparison.benchmark.sample or comparison.uncertainty is None else ("Chance",)
     cautions = comparison.cautions
     return [caution.text for caution in cautions if caution.heading not in (*CAN_WAIT, *said)]
 
@@ -524,15 +600,9 @@ def _people_table(comparison: Comparison) -> Table:
             "cl: clusters of metrics and people, Holm-corrected: system level by PERM-SYS, p twice "
             "the mean over the annotators; sentence level by paired permutation of sources"
         )
-    table = Table(
-        _columns(*keys),
-        rows,
-        "People among the metrics",
-        notes,
-    )
-    essential = ["human"] * (len(comparison.views) > 1) + ["metric", "family", "pearson"]
-    essential += ["system_cluster", "accuracy", "sentence_cluster", "relative"]
-    return _for_people(table, essential, "accuracy" if pairs else "pearson")
+    table = Table(_columns(*keys), rows, "People among the metrics", notes)
+    sorted_rows = _best_first(rows, "accuracy" if pairs else "pearson")
+    return replace(table, instead={"verbose": replace(table, rows=sorted_rows)})
 
 
 # ---- single edits
@@ -555,9 +625,6 @@ def _credited(row: EditRow) -> dict[str, Any]:
 
 def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
     """Return a table of credits against verdicts: metrics, then chance, then people."""
-    keys = ["metric", "family", "credit", "auc", "auc_ci95", "auc_there", "average_precision"]
-    keys += ["average_precision_invalid", "average_precision_invalid_ci95"]
-    keys += ["accuracy", "balanced", "kappa", "cases", "valid", "missing", "seconds"]
     rows = edit_rows(edits)
     for row in rows:
         # Intervals have separate columns. Chance and people took no time and credit nothing.
@@ -575,8 +642,8 @@ def _edit_table(comparison: Comparison, edits: EditComparison) -> Table:
     of_benchmark = [] if comparison.tables else benchmark.notes
     notes = list(dict.fromkeys([*_edit_notes(edits), *of_benchmark, *edits.notes]))
     essential = ("metric", "family", "credit", "auc", "auc_ci95", "average_precision_invalid")
-    table = Table(_columns(*keys, mixed=False), rows, title, notes)
-    return _for_people(table, (*essential, "cases"), "auc", _untried(edits))
+    table = Table(_columns(*_EDIT_KEYS, mixed=False), rows, title, notes)
+    return _for_people(table, (*essential, "cases"), "auc", [_EDIT_LEGEND, *_untried(edits)])
 
 
 def _for_people(
@@ -588,11 +655,14 @@ def _for_people(
         table: the table for programs.
         essential: keys of the columns shown without `--verbose`.
         key: key of the value by which rows are sorted.
-        notes: notes shown without `--verbose`; None for all.
+        notes: the legend and the notes shown without `--verbose`; None for all.
     """
     full = replace(table, rows=_best_first(table.rows, key))
     columns = [column for column in table.columns if column.key in essential]
-    brief = replace(full, columns=columns, notes=table.notes if notes is None else notes)
+    rows = _without_weak_baselines(full.rows) if key != "auc" else full.rows
+    # The first of the usual notes explains the columns.
+    legend, *below = table.notes if notes is None else notes
+    brief = replace(full, columns=columns, rows=rows, legend=legend, notes=below)
     return replace(table, instead={"brief": brief, "verbose": full})
 
 
@@ -675,7 +745,7 @@ def _segment_table(comparison: Comparison) -> Table:
         _columns(*keys, mixed=False), rows, "Segment level: corrections of one source", notes
     )
     essential = ("metric", "family", "human", "acc_eq", "epsilon", "kendall", "pearson", "pdp")
-    return _for_people(table, (*essential, "pairs"), "acc_eq")
+    return _for_people(table, essential, "acc_eq")
 
 
 # ---- labels of whole corrections
@@ -711,7 +781,10 @@ def _label_table(comparison: Comparison, labels: LabelComparison) -> Table:
     if comparison.settings.resampling.draws_sentences:
         notes.append(_OVER_SOURCES)
     title = f"{comparison.benchmark.name}: labels of whole corrections"
-    return Table(columns, list(rows.values()), title, notes)
+    table = Table(columns, list(rows.values()), title, notes)
+    rows_shown = _without_weak_baselines(table.rows)
+    brief = replace(table, columns=columns[:-1], rows=rows_shown, legend=notes[0], notes=notes[1:])
+    return replace(table, instead={"brief": brief})
 
 
 # ---- windows

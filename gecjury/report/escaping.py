@@ -83,9 +83,25 @@ _LATEX_COMMENT = str.maketrans(
 )
 
 
-def latex(text: str) -> str:
-    """Return text for LaTeX with its special characters escaped."""
-    return visible(text).translate(_LATEX)
+# Characters that pdflatex sets with its default fonts, as tried with TeX Live 2022.
+_BEYOND_PDFLATEX = re.compile(r"[^\x00-\x7e¡-ª¬-º¼-ÏÑ-ÝßÀ-ïñ-ýÿ–—‘’“”…•€]")
+_MINUS = re.compile(r"(?<![\w.])-(?=[\d.])")
+
+
+def latex(text: str, number: bool = False) -> str:
+    """Return text for LaTeX with its special characters escaped.
+
+    Args:
+        text: text of one line; letters of other scripts are kept.
+        number: whether it is a number, in which `-` is a minus sign and not a hyphen.
+    """
+    escaped = visible(text).translate(_LATEX)
+    return _MINUS.sub("$-$", escaped) if number else escaped
+
+
+def needs_fonts(source: str) -> bool:
+    """Return True if LaTeX source has letters that pdflatex lacks, such as Japanese ones."""
+    return _BEYOND_PDFLATEX.search(source) is not None
 
 
 def latex_comment(text: str) -> str:

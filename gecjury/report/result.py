@@ -16,7 +16,7 @@ from gecjury.report.tables import print_tables, shown_cells, tables_text
 from gecjury.stats.figure import Figure
 
 OPENING = 2
-"""Sentences of a verdict that are shown before the tables."""
+"""Sentences of a verdict that are shown before the tables, the only ones without `--verbose`."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,8 +34,11 @@ class Result:
         above: tables that people see above the main one, such as the sentence that it is about.
         draw: writes the figure to a file; None if there is nothing to draw.
         text: printed by the command instead of the tables, for programs that read lines.
-        verdict: sentences that answer the question of the study. The first two are shown before the
-            tables, since more would not be read; the others follow the tables.
+        verdict: sentences that answer the question of the study. People see the first two, since
+            more would not be read; with `--verbose` the others follow the tables.
+        short: the verdict in at most two sentences, which people see instead without `--verbose`.
+        paper: the table that a paper shows, printed alone as LaTeX and Markdown without
+            `--verbose`; None to print the other tables.
     """
 
     tables: tuple[Table, ...]
@@ -49,6 +52,8 @@ class Result:
     draw: Callable[[str], None] | None = None
     text: str | None = None
     verdict: tuple[str, ...] = ()
+    short: tuple[str, ...] = ()
+    paper: Table | None = None
 
     def table(self, name: str) -> Table:
         """Return the table with a name; if several share it, one with the records of all.
@@ -95,23 +100,36 @@ class Result:
             if isinstance(row.get(key), str)
         )
 
-    def sentences(self) -> list[str]:
-        """Return the verdict, with short names of metrics."""
-        names = self.short_names() if self.verdict else {}
-        return [shortly(sentence, names) for sentence in self.verdict]
+    def sentences(self, reader: Reader = "verbose") -> list[str]:
+        """Return the verdict that a reader sees, with short names of metrics."""
+        brief = self.short or self.verdict[:OPENING]
+        verdict = brief if reader == "brief" else self.verdict
+        names = self.short_names() if verdict else {}
+        return [shortly(sentence, names) for sentence in verdict]
 
     def shown_to(self, reader: Reader) -> list[Table]:
-        """Return the tables that a reader sees, with short names of metrics."""
+        """Return the tables that a reader sees, with short names of metrics.
+
+        Without `--verbose`, people see the first table and those that an option asked for.
+        """
         names = self.short_names()
         # In a paper the main table comes first.
         tables = self.tables if reader == "latex" else (*self.above, *self.tables)
-        shown = (table.seen_by(reader) for table in tables if table.columns)
-        return [table.with_short_names(names) for table in shown]
+        shown = [table for table in tables if table.columns]
+        if reader == "brief":
+            shown = [*shown[:1], *(table for table in shown[1:] if table.asked)]
+        return [table.seen_by(reader).with_short_names(names) for table in shown]
+
+    def leaves_out(self) -> bool:
+        """Return whether people see more tables, columns, notes or sentences with `--verbose`."""
+        brief, full = self.shown_to("brief"), self.shown_to("verbose")
+        pairs = zip(brief, full, strict=False)
+        cut = (len(one.columns) < len(other.columns) for one, other in pairs)
+        return bool(self.short) or len(self.verdict) > OPENING or len(brief) < len(full) or any(cut)
 
     def __str__(self) -> str:
         """Return the verdict and the tables as plain text, as the command prints them."""
-        sentences, text = self.sentences(), tables_text(self.shown_to("brief"))
-        return "\n".join([*sentences[:OPENING], text, *sentences[OPENING:]])
+        return "\n".join([*self.sentences("brief"), tables_text(self.shown_to("brief"))])
 
     def _repr_html_(self) -> str:
         """Return the main table for a notebook."""
@@ -125,19 +143,25 @@ class Result:
         return f"<Result: {count} row{'' if count == 1 else 's'}>"
 
 
-def print_result(result: Result, form: str, verbose: bool = False) -> None:
+def print_result(result: Result, form: str, verbose: bool = False, more: str = "") -> None:
     """Print a result on stdout.
 
     Args:
         result: printed as its document in JSON, otherwise as its tables that have columns; people
             see its verdict first.
         form: one of `gecjury.report.tables.FORMATS`.
-        verbose: show people all columns, notes and signatures.
+        verbose: show people all tables, columns, sentences, notes and signatures.
+        more: how to get what is left out otherwise.
     """
     if form in ("json", "tsv"):
         print_tables([table for table in result.tables if table.columns], result.document(), form)
         return
+    if result.paper is not None and form in ("latex", "markdown") and not verbose:
+        print_tables([result.paper.with_short_names(result.short_names())], None, form)
+        return
     reader: Reader = "latex" if form == "latex" else "verbose" if verbose else "brief"
-    verdict = [] if form == "latex" else result.sentences()
+    verdict = [] if form == "latex" else result.sentences(reader)
     tables = result.shown_to(reader)
+    if form == "table" and more and not verbose and tables and result.leaves_out():
+        tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, f"more: {more}"])
     print_tables(tables, None, form, verdict[:OPENING], verdict[OPENING:])

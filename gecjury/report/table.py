@@ -18,6 +18,11 @@ METRIC_KEYS = ("metric", "measure")
 Reader = Literal["brief", "verbose", "latex"]
 """Who reads a table: people without and with `--verbose`, and papers."""
 
+MOST_COLUMNS = 8
+"""Columns of a table that people see without `--verbose`."""
+MOST_NOTES = 3
+"""Notes below a table that people see without `--verbose`, in addition to the legend."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -33,7 +38,7 @@ class Column:
             programs (TSV) the bounds are in two separate columns.
         value: computes the cell from a record, if it is not simply the value of a key.
         shaded: whether a page shades the cells by their value.
-        best: whether LaTeX shows the largest value in bold.
+        best: whether papers show the best value in bold.
     """
 
     key: str
@@ -76,6 +81,10 @@ class Table:
         notes: shown below the table.
         name: key of the records in JSON; empty if JSON has them elsewhere.
         instead: tables that some readers see instead: with fewer columns or sorted rows.
+        rules: numbers of the rows that LaTeX separates from the one above by a rule.
+        legend: what signs and headings mean, in one or two lines; shown before the notes.
+        asked: whether people see the table without `--verbose` although it is not the first one:
+            an option asked for it, or it says what is missing.
     """
 
     columns: Sequence[Column]
@@ -84,17 +93,23 @@ class Table:
     notes: Sequence[str] = field(default_factory=tuple)
     name: str = ""
     instead: Mapping[Reader, Table] = field(default_factory=dict)
+    rules: tuple[int, ...] = ()
+    legend: str = ""
+    asked: bool = False
 
     def seen_by(self, reader: Reader) -> Table:
-        """Return the table that a reader sees.
+        """Return the table that a reader sees, with the legend as its first note.
 
-        Signatures are shown below it only with `--verbose`, and in JSON.
+        Without `--verbose`, people see at most `MOST_COLUMNS` and `MOST_NOTES`, and no signatures.
         """
         table = self.instead.get(reader, self)
-        if reader != "brief":
-            return table
-        signatures = {row.get("signature") for row in self.rows}
-        return replace(table, notes=[note for note in table.notes if note not in signatures])
+        columns, notes = table.columns, table.notes
+        if reader == "brief":
+            signatures = {row.get("signature") for row in self.rows}
+            columns = columns if table.asked else columns[:MOST_COLUMNS]
+            notes = [note for note in notes if note not in signatures][:MOST_NOTES]
+        legend = [table.legend] if table.legend else []
+        return replace(table, columns=columns, notes=[*legend, *notes], legend="")
 
     def with_short_names(self, names: Mapping[str, str]) -> Table:
         """Return the table with metrics called by their short names.

@@ -6,13 +6,16 @@ contain control sequences for the terminal.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
+import itertools
 import json
 import math
 import re
 import sys
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +29,7 @@ from gecjury.report.escaping import (
     markdown,
     markdown_cell,
     markdown_line,
+    needs_fonts,
 )
 from gecjury.report.table import Column, Record, Table
 
@@ -33,6 +37,22 @@ if TYPE_CHECKING:
     from gecjury.scoring.scores import ScoreTable
 
 FORMATS = ("table", "json", "tsv", "markdown", "latex")
+
+_PLAIN = {
+    **dict.fromkeys("–−", "-"),
+    "→": "->",
+    "…": "...",
+    "·": "|",
+    "×": "x",
+    "±": "+/-",
+    "\u202f": " ",
+    "✓": "+",
+    "✗": "x",
+    "○": "o",
+    **{"α": "alpha", "β": "beta", "ε": "epsilon", "κ": "kappa", "λ": "lambda", "π": "pi"},
+    **{"ρ": "rho", "τ": "tau", "≤": "<=", "≥": ">="},
+}
+"""What people see instead of signs of tables if the encoding of stdout lacks them."""
 
 _WIDE = 10_000  # characters: as wide as any table needs to be
 _PIPE = 100  # width of a pipe or a file, where no terminal has a width
@@ -57,7 +77,8 @@ def print_tables(
     if form == "json":
         print_json(document)
     elif form == "table":
-        _print_rich(tables, sentences, further)
+        with _plain_signs():
+            _print_rich(tables, sentences, further)
     else:
         render = {"tsv": _tsv, "markdown": _markdown, "latex": _latex}[form]
         if form == "tsv" and len(tables) == 1:
@@ -211,6 +232,30 @@ def _print_rich(tables: Sequence[Table], sentences: Sequence[str], further: Sequ
         screen.print(Text("\n" * (not place) + _wrapped(visible(sentence), limit)))
 
 
+@contextmanager
+def _plain_signs() -> Iterator[None]:
+    """Print the signs of `_PLAIN` in ASCII if stdout cannot encode them, and escape the rest."""
+
+    def replaced(error: UnicodeError) -> tuple[str, int]:
+        assert isinstance(error, UnicodeEncodeError)
+        signs = error.object[error.start : error.end]
+        text = "".join(_PLAIN.get(sign, sign) for sign in signs)
+        return text.encode("ascii", "backslashreplace").decode("ascii"), error.end
+
+    if not isinstance(sys.stdout, io.TextIOWrapper):
+        yield
+        return
+    codecs.register_error("gecjury.plain", replaced)
+    before = sys.stdout.errors
+    sys.stdout.reconfigure(errors="gecjury.plain")
+    try:
+        yield
+    finally:
+        # A pipe that was closed cannot be flushed, which reconfiguring does.
+        with suppress(BrokenPipeError):
+            sys.stdout.reconfigure(errors=before)
+
+
 def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) -> None:
     """Print tables on a rich console, with a blank line between them.
 
@@ -228,9 +273,10 @@ def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) ->
         if table.title:
             console.print(Text(_wrapped(visible(table.title), width)), style="bold")
         numbers = _numbers(table)
-        for panel in _laid_out(table, numbers, width or console.width):
-            fits = None if width is None else max(width, _total(panel))
-            console.print(_drawn(panel), width=fits)
+        panels, gap = _laid_out(table, numbers, width or console.width)
+        for panel in panels:
+            fits = None if width is None else max(width, _total(panel, gap))
+            console.print(_drawn(panel, gap), width=fits)
         for note in table.notes:
             # A signature stays on one line, so that it can be copied.
             raw = note in numbers or " " not in note
@@ -259,7 +305,7 @@ def _numbers(table: Table) -> dict[str, int]:
     return {note: number for number, note in enumerate(below, 1)} if len(below) > 1 else {}
 
 
-_GAP = 3  # between two columns of a drawn table
+_GAP, _NARROW = 3, 2  # between two columns of a drawn table; the second if it would be too wide
 _LONGEST = 4_000  # columns of a cell; no sentence is longer, and drawing wider cells is slow
 _FOLDED = 24  # a column of running text may be folded down to this width
 _SENTENCE = 16  # double-width letters; a longer text is not a name
@@ -295,13 +341,14 @@ class _DrawnColumn:
         return replace(self, width=max(least, min(width_of(self.title), name)))
 
 
-def _drawn(panel: Sequence[_DrawnColumn]) -> Any:
+def _drawn(panel: Sequence[_DrawnColumn], gap: int) -> Any:
     """Return columns side by side as a rich table."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    # The box itself puts one space between two columns.
+    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, gap - _NARROW))
     folded = []
     for column in panel:
         justify: Literal["right", "left"] = "right" if column.numeric else "left"
@@ -317,12 +364,12 @@ def _drawn(panel: Sequence[_DrawnColumn]) -> Any:
 
 def _laid_out(
     table: Table, numbers: Mapping[str, int], width: int
-) -> Sequence[Sequence[_DrawnColumn]]:
-    """Return the columns of a table in as many panels as a width requires.
+) -> tuple[Sequence[Sequence[_DrawnColumn]], int]:
+    """Return the columns of a table in as many panels as a width requires, and the gaps' width.
 
-    Running text is folded first, then long names. If that is not enough, the columns are divided
-    into panels below each other, each with the columns that identify the rows, so that no figure is
-    cut off.
+    Running text is folded first, then the gaps get narrower, then long names are folded. If that is
+    not enough, the columns are divided into panels below each other, each with the columns that
+    identify the rows, so that no figure is cut off.
 
     Args:
         table: the table to draw.
@@ -337,12 +384,13 @@ def _laid_out(
             marks = [numbers.get(str(row.get("signature", ""))) for row in table.rows]
             cells = [f"{c} [{mark}]" if mark else c for c, mark in zip(cells, marks, strict=True)]
         columns.append(_DrawnColumn(title, number, cells, _running(cells)).narrowed(_WIDE))
-    panels = _panels(columns, width)
-    for name in _NAMES if _total(columns) > width else ():
-        panels = _panels([column.narrowed(name) for column in columns], width)
-        if all(_total(panel) <= width for panel in panels):
+    gap = _GAP if _total(columns, _GAP) <= width else _NARROW
+    panels = _panels(columns, width, gap)
+    for name in _NAMES if _total(columns, gap) > width else ():
+        panels = _panels([column.narrowed(name) for column in columns], width, gap)
+        if all(_total(panel, gap) <= width for panel in panels):
             break
-    return panels
+    return panels, gap
 
 
 def _folded(name: str, width: int) -> str:
@@ -359,9 +407,11 @@ def _folded(name: str, width: int) -> str:
     return "\n".join(line.rstrip() for line in lines if line)
 
 
-def _panels(columns: Sequence[_DrawnColumn], width: int) -> Sequence[Sequence[_DrawnColumn]]:
+def _panels(
+    columns: Sequence[_DrawnColumn], width: int, gap: int
+) -> Sequence[Sequence[_DrawnColumn]]:
     """Divide the columns of a table into as many panels as a width requires."""
-    if _total(columns) <= width:
+    if _total(columns, gap) <= width:
         return [columns]
     # Every panel repeats the columns that identify the rows, so that it can be read on its own.
     keys = _keys(columns)
@@ -369,7 +419,7 @@ def _panels(columns: Sequence[_DrawnColumn], width: int) -> Sequence[Sequence[_D
     for index in range(len(columns)):
         if index in keys:
             continue
-        if open_panel != keys and _total([columns[i] for i in [*open_panel, index]]) > width:
+        if open_panel != keys and _total([columns[i] for i in [*open_panel, index]], gap) > width:
             panels.append(open_panel)
             open_panel = keys
         open_panel = [*open_panel, index]
@@ -377,8 +427,8 @@ def _panels(columns: Sequence[_DrawnColumn], width: int) -> Sequence[Sequence[_D
     return [[columns[index] for index in sorted(panel)] for panel in panels]
 
 
-def _total(columns: Sequence[_DrawnColumn]) -> int:
-    return sum(column.width for column in columns) + _GAP * (len(columns) - 1) + 2
+def _total(columns: Sequence[_DrawnColumn], gap: int) -> int:
+    return sum(column.width for column in columns) + gap * (len(columns) - 1) + 2
 
 
 def _running(cells: Sequence[str]) -> bool:
@@ -437,9 +487,11 @@ def _markdown(table: Table) -> str:
     headings, numeric, rows = shown_cells(table)
     title = visible(table.title).strip()  # stars next to a space do not start or end bold text
     lines = [f"**{markdown(title)}**", ""] if title else []
-    head, *cells = ("| " + " | ".join(map(markdown_cell, row)) + " |" for row in [headings, *rows])
+    cells = [[markdown_cell(cell) for cell in row] for row in [headings, *rows]]
+    head, *body = cells[:1] + _emphasised(table, cells[1:], "**{}**")
     marks = "|".join("---:" if number else "---" for number in numeric)
-    lines += [head, f"|{marks}|", *cells]
+    lines += [f"| {' | '.join(head)} |", f"|{marks}|"]
+    lines += [f"| {' | '.join(row)} |" for row in body]
     lines += ["", *(f"{markdown_line(note)}  " for note in table.notes)] if table.notes else []
     return "\n".join(lines) + "\n"
 
@@ -471,39 +523,70 @@ def crossed(table: Table, *keys: str) -> Table:
 def _latex(table: Table) -> str:
     """Return a booktabs table."""
     headings, numeric, rows = shown_cells(table)
-    bold = _best_cells(table)
     align = "".join("r" if number else "l" for number in numeric)
-    lines = [latex_comment(table.title)] if table.title else []
-    lines += [f"\\begin{{tabular}}{{{align}}}", "\\toprule", _latex_row(headings), "\\midrule"]
-    lines += [_latex_row(row, bold.get(place, set())) for place, row in enumerate(rows)]
-    lines += ["\\bottomrule", "\\end{tabular}"]
-    return "\n".join([*lines, *map(latex_comment, table.notes)]) + "\n"
+    cells = [
+        [latex(cell, number=number) for cell, number in zip(row, numeric, strict=True)]
+        for row in rows
+    ]
+    body = [_latex_row(row) for row in _emphasised(table, cells, "\\textbf{{{}}}")]
+    for place in sorted(table.rules, reverse=True):
+        body.insert(place, "\\midrule")
+    lines = [f"\\begin{{tabular}}{{{align}}}", "\\toprule", _latex_row(map(latex, headings))]
+    lines += ["\\midrule", *body, "\\bottomrule", "\\end{tabular}"]
+    above = [latex_comment(table.title)] if table.title else []
+    if needs_fonts("".join(lines)):
+        above.append(latex_comment(_FONTS))
+    return "\n".join([*above, *lines, *map(latex_comment, table.notes)]) + "\n"
+
+
+_FONTS = (
+    "this table has letters that pdflatex lacks: compile with xelatex or lualatex and a font that "
+    "has them, or use the package CJKutf8"
+)
+
+
+def _emphasised(table: Table, cells: list[list[str]], bold: str) -> list[list[str]]:
+    """Return escaped cells with the best values in bold; their intervals are not.
+
+    Args:
+        cells: the escaped cells by row.
+        bold: bold text in the format of the cells.
+    """
+    for row, columns in _best_cells(table).items():
+        for column in columns:
+            value, space, bounds = cells[row][column].partition(" [")
+            cells[row][column] = bold.format(value) + space + bounds
+    return cells
 
 
 def _best_cells(table: Table) -> dict[int, set[int]]:
-    """Return by row the columns in which it has the best value; values that look equal share it."""
+    """Return by row the columns in which it has the best value; values that look equal share it.
+
+    Rows are compared with those of the same kind of judgments. Chance and people are not compared.
+    """
     cells: dict[int, set[int]] = {}
-    for place, column in enumerate(table.columns):
-        values = {row: column.cell(record) for row, record in enumerate(table.rows)}
-        shown = (
-            {
-                row: round(float(value), column.places)
-                for row, value in values.items()
-                if value is not None and not math.isnan(value)
-            }
-            if column.best
-            else {}
-        )
+    rows_of: dict[Any, list[int]] = {}
+    for place, row in enumerate(table.rows):
+        if not row.get("beside"):
+            rows_of.setdefault((row.get("human"), row.get("aspect")), []).append(place)
+    columns = [place for place, column in enumerate(table.columns) if column.best]
+    for rows, place in itertools.product(rows_of.values(), columns):
+        column = table.columns[place]
+        values = {row: column.cell(table.rows[row]) for row in rows}
+        shown = {
+            row: round(float(value), column.places)
+            for row, value in values.items()
+            if _is_number(value) and not math.isnan(value)
+        }
         if len(set(shown.values())) > 1:
-            top = max(shown.values())
-            for row in (row for row, value in shown.items() if value == top):
+            best = (min if column.statistic.better == "lower" else max)(shown.values())
+            for row in (row for row, value in shown.items() if value == best):
                 cells.setdefault(row, set()).add(place)
     return cells
 
 
-def _latex_row(cells: Sequence[str], bold: Container[int] = ()) -> str:
-    texts = [latex(cell) for cell in cells]
-    line = " & ".join(f"\\textbf{{{t}}}" if i in bold else t for i, t in enumerate(texts))
+def _latex_row(cells: Iterable[str]) -> str:
+    line = " & ".join(cells)
     # After `\\` and after a rule LaTeX would read a bracket as an optional argument.
     return ("{}" if line.lstrip().startswith(("[", "*")) else "") + f"{line} \\\\"
 

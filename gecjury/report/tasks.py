@@ -4,24 +4,48 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gecjury.core.wording import listed
+from gecjury.metaeval.cautions import SAMPLE
 from gecjury.metaeval.tasks.comparison import Average, Cell, Task, TaskComparison
 from gecjury.report.comparison import document as comparison_document
+from gecjury.report.paper import chosen_columns, with_columns
 from gecjury.report.result import Column, Record, Table
+from gecjury.report.table import MOST_COLUMNS
 from gecjury.report.verdict import PairedTests, Ranked
-from gecjury.report.words import FAMILY_NAMES, Answer
+from gecjury.report.words import FAMILY_NAMES, Answer, holm
 from gecjury.stats.catalogue import statistic
 
 _ABSENT = {"not applicable": "n/a", "missing": "missing"}
 
 
-def task_tables(compared: TaskComparison) -> list[Table]:
-    """Return the tables: metric × task, tests between metrics, and the tasks."""
-    return [_main_table(compared), _test_table(compared), _task_table(compared)]
+def task_tables(compared: TaskComparison, chosen: Sequence[str] = ()) -> list[Table]:
+    """Return the tables: metric × task, tests between metrics, and the tasks.
+
+    Args:
+        compared: the comparison.
+        chosen: names of the columns that people see of the first table; by default all.
+    """
+    main = _main_table(compared)
+    if chosen:
+        columns = chosen_columns(chosen, _task_columns(_names(compared)))
+        brief = replace(main, notes=main.instead["brief"].notes, instead={})
+        main = replace(main, instead={"brief": with_columns(brief, columns)})
+    return [main, _test_table(compared), _task_table(compared)]
+
+
+def check_task_columns(chosen: Sequence[str], tasks: Sequence[Task]) -> None:
+    """Refuse names of columns that the table of a comparison over tasks does not have.
+
+    Raises:
+        OptionError: lists the columns.
+    """
+    if chosen:
+        chosen_columns(chosen, _task_columns([task.name for task in tasks]))
 
 
 def task_document(compared: TaskComparison) -> dict[str, Any]:
@@ -75,9 +99,8 @@ def _paired_tests(compared: TaskComparison) -> PairedTests:
     for test in compared.tests:
         i, j = place[test.first], place[test.second]
         adjusted[i, j] = adjusted[j, i] = test.adjusted
-    return PairedTests(
-        names, adjusted, "over the tasks of both", compared.settings.resampling.level
-    )
+    words = f"over the tasks of both{holm(len(names))}"
+    return PairedTests(names, adjusted, words, compared.settings.resampling.level)
 
 
 def absences(compared: TaskComparison) -> list[str]:
@@ -162,28 +185,45 @@ def _main_table(compared: TaskComparison) -> Table:
         for name, cell in zip(names, by_label[average.metric], strict=True):
             row[name] = cell.value if cell.state == "scored" else _ABSENT[cell.state]
         rows.append(row)
-    columns = [Column("metric"), Column("family")]
-    columns += [Column("shared", interval="shared_ci")] if incomplete else []
-    columns.append(Column("average", interval="average_ci"))
     notes = []
     if incomplete:
-        columns.append(Column("tasks"))
         notes.append(
             "average: over the metric's own tasks, not comparable if some are absent; shared: over "
             "the tasks that every metric has; rows are sorted by it"
         )
-    columns.append(Column("cluster", place="brief"))
-    columns += [Column(name) for name in names]
+    legend, tested = "", []
     if compared.tests:
         how = compared.settings.resampling
-        notes.append(
+        legend = (
             f"[low, high]: {how.confidence:.0%} bootstrap; cl: significance clusters over the "
-            "shared tasks (systems swapped in all tasks at once, Holm-corrected), 1 is best"
+            "shared tasks, 1 is best"
         )
+        tested = ["cl: systems swapped in all tasks at once, Holm-corrected"]
     together = [listed(list(group)) for group in compared.groups if len(group) > 1]
     notes += [f"{names} share sources or systems: resampled together" for names in together]
     title = f"{len(names)} tasks of {len(compared.comparisons)} benchmarks"
-    return Table(columns, rows, title, [*notes, *absences(compared)], "average")
+    columns = [
+        column
+        for column in _task_columns(names)
+        # If every metric has all tasks, the two columns would repeat the average.
+        if incomplete or column.key not in ("shared", "tasks")
+    ]
+    sample = [SAMPLE] if any(c.benchmark.sample for c in compared.comparisons.values()) else []
+    notes = [*sample, *absences(compared), *notes]
+    hidden = len(columns) - MOST_COLUMNS
+    # Without `--verbose` the last columns, which are tasks, are cut off.
+    few = f", the first {len(names) - hidden} shown" if hidden > 0 else ""
+    table = Table(columns, rows, title, [*notes, *tested], "average", legend=legend)
+    brief = replace(table, title=title + few, notes=notes)
+    return replace(table, instead={"brief": brief})
+
+
+def _task_columns(names: Sequence[str]) -> list[Column]:
+    """Return the columns of the main table, with one for each task."""
+    averages = [Column(key, interval=f"{key}_ci", best=True) for key in ("shared", "average")]
+    columns = [Column("metric"), Column("family"), *averages, Column("tasks")]
+    columns.append(Column("cluster", place="brief"))
+    return columns + [Column(name, best=True) for name in names]
 
 
 def _test_table(compared: TaskComparison) -> Table:

@@ -120,6 +120,16 @@ class Ranked:
             f"{self.certainty(first, others)}."
         )
 
+    def brief(self) -> str:
+        """Return who leads and how certain that is, as a clause without the lead over others."""
+        (first, *others), leaders = self.values, self.leaders
+        if not others or len(leaders) > 1:
+            share = " share the lead" * (len(leaders) > 1)
+            return f"{listed(leaders)}{share} ({self.figure(first)})"
+        unnamed = replace(self, tests=replace(self.tests, test=""))
+        certainty = unnamed.certainty(first, others[:1]).replace(" (", ", ").rstrip(")")
+        return f"{first} leads ({self.figure(first)}, {certainty})"
+
     def certainty(self, first: str, others: Sequence[str]) -> str:
         """Return how certain a lead is: `not significant (p = 0.210, Holm), nor against green`.
 

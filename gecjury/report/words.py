@@ -10,6 +10,7 @@ from typing import get_args
 
 from gecjury.benchmarks.table import View
 from gecjury.core.wording import listed, number, percent, shortened, shortly
+from gecjury.metaeval.chance import COPY_SOURCE, simplest_rival
 from gecjury.metaeval.disagreement import Consensus
 from gecjury.metaeval.result import SYSTEM_STATISTICS, Comparison
 from gecjury.metaeval.uncertainty import Significance
@@ -48,6 +49,16 @@ EXTENTS = {
 _SAMPLE = "This sample shows how the program works; it is never evidence about a metric."
 _TASKS = {"system": "To rank systems", "sentence": "To order corrections of a sentence"}
 _USUAL = {"system": "pearson", "sentence": "accuracy"}
+
+
+def holm(count: int) -> str:
+    """Return in words how the p-values of tests between metrics were corrected."""
+    return f", Holm-corrected over {count} metrics" if count > 2 else ""
+
+
+def _is_rival(metric: str) -> bool:
+    """Return True for the metric that counts changes, which is itself a baseline."""
+    return metric.partition(":")[0] == "changes"
 
 
 @dataclass(frozen=True)
@@ -117,7 +128,8 @@ class Answer:
         tests = PairedTests(level=how.level)
         if test is not None:
             names = [self.shown(name) for name in test.metrics]
-            tests = PairedTests(names, test.adjusted, PROPER.get(test.test, test.test), how.level)
+            words = PROPER.get(test.test, test.test) + holm(len(names))
+            tests = PairedTests(names, test.adjusted, words, how.level)
         uncertainty = self.comparison.uncertainty
         paired = {
             (self.shown(gap.first), self.shown(gap.second)): gap.ci95[how.over]
@@ -158,6 +170,67 @@ class Answer:
             sentences.append(f"{statement.topic}: {statement.text}")
         return [*sentences, *self.families, *self._recommendations()]
 
+    @cached_property
+    def opening(self) -> list[str]:
+        """The verdict in at most two sentences: one on systems, one on sentences.
+
+        Each covers all kinds of judgments, and says which metrics do not exceed the baselines.
+        """
+        sentences = []
+        for level in _USUAL:
+            several = len(self.views) > 1
+            clauses = [
+                f"{VIEWS[view]}: {text}" if several else text
+                for place, view in enumerate(self.views)
+                if (text := self._clause(level, view, whole=not place))
+            ]
+            if clauses:
+                between = ", " if several else ": "
+                sentences.append(f"{level.capitalize()} level{between}{'; '.join(clauses)}.")
+        return sentences or self.verdict[:2]
+
+    def _clause(self, level: str, view: View, *, whole: bool) -> str:
+        """Return who leads a level in one clause; empty if the level was not compared.
+
+        Args:
+            whole: whether to say by how much it leads, and who leads by other statistics.
+        """
+        _, ranked = self.rankings[level, view]
+        if not ranked.values:
+            return self._leader(level, view).rstrip(".")
+        text = ranked.verdict().rstrip(".") if whole else ranked.brief()
+        if floored := self._floored(level, view, whole=whole):
+            text += f", but {floored}"
+        elif whole and (others := self._other_leaders(level, view)):
+            text += f", but {others}"
+        return text
+
+    def _floored(self, level: str, view: View, *, whole: bool) -> str:
+        """Return which metrics are not above the highest baseline; empty if all are.
+
+        Args:
+            whole: whether to name the intervals by which this is decided.
+        """
+        key, _ = self.rankings[level, view]
+        lows, floors = self._lows(level, view), self._floors(level, view, key)
+        if not lows or self.comparison.benchmark.sample or any(map(math.isnan, lows.values())):
+            return ""
+        words = max(floors, key=lambda name: floors[name])
+        rated = [name for name in lows if not _is_rival(name)]
+        weak = [name for name in rated if lows[name] <= floors[words]]
+        if not weak:
+            return ""
+        confidence = f" by its {100 * self.comparison.settings.resampling.confidence:g}% interval"
+        how = confidence if whole else ""
+        if len(weak) == 1:
+            return f"{weak[0]} is not above {words}{how}"
+        if len(weak) < len(rated):
+            return (
+                f"{listed(weak)} are not above {words}{how.replace(' its', ' their') + 's' * whole}"
+            )
+        other = "other " * (len(rated) < len(lows))
+        return f"no {other}metric is above {words}{how}"
+
     def _place(self, level: str, view: View) -> str:
         """Return the words for a level, with the kind of judgments if there are several."""
         return f"{level.capitalize()} level" + f", {VIEWS[view]}" * (len(self.views) > 1)
@@ -167,14 +240,20 @@ class Answer:
 
         If no metric has a figure, say so; empty if the level was not compared.
         """
-        key, ranked = self.rankings[level, view]
+        _, ranked = self.rankings[level, view]
         if not ranked.values:
             compared = any(
                 (f.level, f.human) == (level, view) and f.family not in BESIDE for f in self.figures
             )
             return "No metric can be ranked: too few systems, or constant scores." * compared
+        more = self._other_leaders(level, view)
+        return ranked.verdict() + (f" But {more}." if more else "")
+
+    def _other_leaders(self, level: str, view: View) -> str:
+        """Return who leads by other statistics; empty if it is the same metric."""
+        key, ranked = self.rankings[level, view]
         others: dict[str, list[str]] = {}
-        for other in SYSTEM_STATISTICS if level == "system" else ():
+        for other in SYSTEM_STATISTICS if level == "system" and len(ranked.values) > 1 else ():
             by_other = Ranked(self.values(level, view, other))
             if other != key and by_other.values and not {*by_other.leaders} & {*ranked.leaders}:
                 best = by_other.leaders
@@ -182,8 +261,7 @@ class Answer:
                 figure = f"{words} {number(by_other.values[best[0]])}"
                 others.setdefault(listed(best), []).append(figure)
         parts = [f"{name} leads by {listed(figures)}" for name, figures in others.items()]
-        more = f" But {'; '.join(parts)}." if parts and len(ranked.values) > 1 else ""
-        return ranked.verdict() + more
+        return "; ".join(parts)
 
     @cached_property
     def families(self) -> list[str]:
@@ -207,12 +285,7 @@ class Answer:
         Empty for a sample, which is not evidence, and without intervals and tests.
         """
         key, ranked = self.rankings[level, view]
-        lows = {
-            figure.metric: figure.low
-            for figure in self.figures
-            if (figure.level, figure.human, figure.statistic) == (level, view, key)
-            and figure.metric in ranked.values
-        }
+        lows = self._lows(level, view)
         # A single metric leaves no choice, and without tests and intervals there is no basis.
         untested = not ranked.tests.names or any(map(math.isnan, lows.values()))
         if not ranked.values or self.comparison.benchmark.sample or untested:
@@ -227,7 +300,7 @@ class Answer:
         floors = self._floors(level, view, key)
         # A metric is listed under the first floor that its interval does not clear. The simplest
         # rival is the floor that the others are compared with.
-        rivals = [name for name in lows if name.partition(":")[0] == "changes"]
+        rivals = [name for name in lows if _is_rival(name)]
         below: dict[str, list[str]] = {}
         for name, low in lows.items():
             reached = next((words for words, floor in floors.items() if low <= floor), "")
@@ -243,24 +316,33 @@ class Answer:
             text += f". Not above {words} by their {confidence} intervals: {listed(names)}"
         return f"{text}."
 
+    def _lows(self, level: str, view: View) -> dict[str, float]:
+        """Return the lower end of each metric's interval; NaN without intervals."""
+        key, ranked = self.rankings[level, view]
+        return {
+            figure.metric: figure.low
+            for figure in self.figures
+            if (figure.level, figure.human, figure.statistic) == (level, view, key)
+            and figure.metric in ranked.values
+        }
+
     def _floors(self, level: str, view: View, key: str) -> dict[str, float]:
         """Return what a metric has to exceed, by name: chance, then the simplest rival."""
         entry = statistic(key, level)
         floor = entry.chance or 0.0
         floors = {f"chance ({entry.words} {floor:g})": floor}
-        copied = [
-            figure.value
+        accuracies = {
+            figure.metric: figure.value
             for figure in self.figures
             if (figure.level, figure.human, figure.statistic) == ("sentence", view, "accuracy")
-            and (figure.family, figure.metric) == ("chance", "copy-source")
-        ]
-        if level == "sentence" and copied and not math.isnan(likeness := copied[0]):
-            # Similarity to the source, negated, counts the changes: it is right where the other is
-            # wrong.
-            if likeness >= 0.5:
-                floors[f"similarity to the source ({number(likeness)})"] = likeness
-            elif self.comparison.settings.ties == "half":
-                floors[f"counting the changes ({number(1 - likeness)})"] = 1 - likeness
+            and figure.family == "chance"
+        }
+        copied = accuracies.get(COPY_SOURCE, math.nan)
+        if level == "sentence" and not math.isnan(copied):
+            rival = simplest_rival(copied)
+            # Other rules for ties favour metrics that tie more pairs.
+            if rival == COPY_SOURCE or self.comparison.settings.ties == "half":
+                floors[f"{rival} ({number(accuracies[rival])})"] = accuracies[rival]
         return floors
 
     @cached_property

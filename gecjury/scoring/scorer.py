@@ -336,6 +336,14 @@ def check_new_texts(scorer: Scorer, work: str) -> None:
         )
 
 
+def scores_of_all(metric: str) -> OptionError:
+    """Return the error about given scores of a text of which only some sentences are scored."""
+    return OptionError(
+        f"{metric}: finished scores are for all sentences, and --limit draws some of them; leave "
+        "one of the two out"
+    )
+
+
 def _in_parts(scorer: CountsInParts, corpus: Corpus) -> bool:
     return corpus.on_disk and scorer.by_parts(corpus) and not is_own_code(type(scorer))
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.core.arrays import FloatArray, IntArray, draw_weights, settled
-from gecjury.core.wording import html_table, number, visible
+from gecjury.core.wording import duration, html_table, number, visible
 from gecjury.scoring.signature import Signature
 
 
@@ -248,12 +248,15 @@ class Plan:
             `reasoning_most`, the range of hidden tokens.
         cost: `amount` (None if a price is unknown), `currency`, `prices` (their date), and for
             reasoning models `least` and `most`, the range with hidden tokens.
+        seconds: how long the requests take; None if that is unknown, since only stored replies of
+            the same judge show how fast its server is.
         details: other information, as JSON values.
     """
 
     requests: int
     tokens: Mapping[str, int]
     cost: Mapping[str, float | str | None]
+    seconds: float | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -269,4 +272,40 @@ class Plan:
             cost[name] = sum(priced) if len(priced) == len(amounts) else None
         kinds = dict.fromkeys(("input", "output", *(key for plan in plans for key in plan.tokens)))
         tokens = {key: sum(plan.tokens.get(key, 0) for plan in plans) for key in kinds}
-        return cls(sum(plan.requests for plan in plans), tokens, cost)
+        times = [plan.seconds for plan in plans if plan.requests]
+        known = [time for time in times if time is not None]
+        seconds = sum(known) if len(known) == len(times) else None
+        return cls(sum(plan.requests for plan in plans), tokens, cost, seconds)
+
+    def record(self) -> dict[str, Any]:
+        """Return the plan for JSON, without details."""
+        return {
+            "requests": self.requests,
+            "tokens": dict(self.tokens),
+            "cost": dict(self.cost),
+            "seconds": self.seconds,
+        }
+
+    def in_words(self) -> str:
+        """Return what would be sent: requests, tokens, cost and, if known, time."""
+        if not self.requests:
+            return "no requests, since all replies are stored"
+        tokens = f"{number(self.tokens['input'])} input and {number(self.tokens['output'])} output"
+        if thoughts := self.tokens.get("reasoning_most"):
+            least = number(self.tokens["reasoning_least"])
+            tokens += f" tokens, and {least} to {number(thoughts)} of reasoning"
+        else:
+            tokens += " tokens"
+        ends = [self.cost.get(name, self.cost["amount"]) for name in ("least", "most")]
+        amounts = dict.fromkeys(_money(float(end)) for end in ends if end is not None)
+        price = "at an unknown price"
+        if amounts:
+            price = f"for {self.cost['currency']} {' to '.join(amounts)}"
+        time = "" if self.seconds is None else f", in about {duration(self.seconds)}"
+        what = f"{number(self.requests)} request{'s' * (self.requests != 1)}"
+        return f"{what} ({tokens}) {price}{time}"
+
+
+def _money(amount: float) -> str:
+    """Return an amount of money with at least two significant digits."""
+    return f"{amount:.2f}" if amount >= 1 else f"{amount:.2g}"

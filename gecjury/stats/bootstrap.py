@@ -83,6 +83,17 @@ def sentence_draws(sentences: int, resamples: int, seed: Seed) -> IntArray:
     return np.sort(rng.integers(sentences, size=(resamples, sentences)), axis=1)
 
 
+def limited_rows(rows: Sequence[int], limit: int, seed: int) -> list[int]:
+    """Return some of the rows, drawn at random, in the order of the rows.
+
+    Rows are drawn one after the other, so a larger limit includes those of a smaller one.
+    """
+    # The second number makes this draw independent of other uses of the seed.
+    order = np.random.default_rng([seed, 7]).permutation(rows)
+    drawn: list[int] = sorted(order[:limit].tolist())
+    return drawn
+
+
 def sentence_counts(sentences: int, resamples: int, seed: Seed) -> FloatArray:
     """Return how often `sentence_draws` draws each sentence, resamples × sentences."""
     return draw_weights(sentence_draws(sentences, resamples, seed), sentences)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from gecjury.benchmarks.table import View
 from gecjury.core.errors import OptionError, install_hint
+from gecjury.core.processes import own_command
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.metaeval import study as metaeval
@@ -30,9 +31,15 @@ from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Human, Level, Settings
 from gecjury.metaeval.tasks.comparison import TaskComparison, TaskStudy
 from gecjury.models.checkpoints import embedded_installed
-from gecjury.report.comparison import document, tables
+from gecjury.report.comparison import check_columns, document, tables
+from gecjury.report.paper import for_paper
 from gecjury.report.result import Result
-from gecjury.report.tasks import task_document, task_tables, tasks_verdict
+from gecjury.report.tasks import (
+    check_task_columns,
+    task_document,
+    task_tables,
+    tasks_verdict,
+)
 from gecjury.report.words import Answer
 from gecjury.scoring.scores import Plan
 from gecjury.stats.figure import Figure
@@ -49,6 +56,12 @@ _TRAINED = ("some:model=embedded",)
 _SAMPLE = Path(__file__).parents[1] / "benchmarks" / "sample"
 """Folder of the sample. It has replies of `_JUDGES`, as `gecjury judgments export` writes them, and
 scores of `_TRAINED` for installations without torch."""
+_NEXT = """\
+next:
+{gecjury} data sample texts
+{gecjury} score texts/source.txt texts/careful.txt texts/hasty.txt -r texts/ref0.txt -m {metric} \
+--html score.html
+{gecjury} compare sample -m {metric} -m gleu --html compare.html"""
 _JUDGES = (
     "llm-s:backend=vllm,model=smollm2-taught,protocol=pointwise,scoring=expected,context=none,"
     "prompt=short-grade",
@@ -118,9 +131,12 @@ class Compare(Settings, Study):
     Attributes:
         weights: with several benchmarks: the weight of a task, or of all tasks of a benchmark, in
             the average; weights must sum to 1 (default: equal).
+        columns: columns of the table, separated by commas, such as r,rho,acc (default: the most
+            important; --verbose shows all).
     """
 
     weights: Mapping[str, float] | None = option(None, hidden=True)
+    columns: tuple[str, ...] = option((), metavar="NAMES")
     # The language belongs to the benchmark.
     needs: ClassVar[tuple[Need, ...]] = ("judges", "plans")
     inputs: ClassVar[Inputs] = Benchmarks(
@@ -146,7 +162,11 @@ class Compare(Settings, Study):
 
     def check(self, work: Work) -> None:
         """Refuse data and settings that a benchmark or a metric does not support."""
-        self._tried(work)
+        tried = self._tried(work)
+        if isinstance(tried, TaskStudy):
+            check_task_columns(self.columns, tried.tasks)
+        else:
+            check_columns(self.columns, tried)
 
     def plans(self, work: Work) -> list[Plan]:
         """Return the requests that the metrics would send for all levels that are compared."""
@@ -163,14 +183,23 @@ class Compare(Settings, Study):
         tried = self._tried(work)
         if isinstance(tried, TaskStudy):
             tasks = tried.compare(work.folder)
-            shown = tuple(task_tables(tasks))
+            shown = tuple(task_tables(tasks, self.columns))
             status, sentences = int(tasks.incomplete), tuple(tasks_verdict(tasks))
-            return ComparedTasks(shown, {}, (), status, verdict=sentences, comparison=tasks)
+            signatures = [
+                scored.signature for one in tasks.comparisons.values() for scored in one.results
+            ]
+            paper = for_paper(shown[0], signatures)
+            return ComparedTasks(
+                shown, {}, (), status, verdict=sentences, paper=paper, comparison=tasks
+            )
         comparison = compared(tried, work.folder)
         notes = tuple(caution.text for caution in comparison.cautions)
         answer, status = Answer(comparison), int(comparison.incomplete)
-        shown, verdict = tuple(tables(comparison)), tuple(answer.verdict)
-        return Compared(shown, {}, notes, status, verdict=verdict, answer=answer)
+        shown, verdict = tuple(tables(comparison, self.columns)), tuple(answer.verdict)
+        return Compared(
+            shown, {}, notes, status, verdict=verdict, short=tuple(answer.opening),
+            paper=for_paper(shown[0]), answer=answer,
+        )  # fmt: skip
 
     def html(self, result: Result) -> str:
         """Return a comparison as one page to read and share."""
@@ -269,13 +298,16 @@ class Demo(Study):
     def run(self, work: Work) -> Compared:
         """Compare on the sample, with the replies that are stored with it.
 
-        The sentences on the three families come last.
+        Only the caution that it is a sample is shown. The commands to try next come last.
         """
         with _replayed(work) as replayed:
             result = cast(Compared, self.comparison.run(replayed))
-        families = tuple(result.answer.families)
-        others = tuple(sentence for sentence in result.verdict if sentence not in families)
-        return replace(result, verdict=others, said=families)
+        main, *others = result.tables
+        brief = main.instead["brief"]
+        instead = {**main.instead, "brief": replace(brief, notes=brief.notes[:1])}
+        metric = "errant" if find_spec("errant") and find_spec("spacy") else "green"
+        following = _NEXT.format(gecjury=own_command(), metric=metric)
+        return replace(result, tables=(replace(main, instead=instead), *others), said=(following,))
 
 
 @contextmanager

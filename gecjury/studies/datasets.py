@@ -105,6 +105,10 @@ class DatasetScoring(DatasetOptions, Study):
         """Refuse to count requests, for which all rows would be read."""
         raise OptionError("--dry-run: is for texts; for a dataset try a file with a few rows")
 
+    def kept(self, work: Work) -> str:
+        """Return what an interrupted run keeps, and how to continue it."""
+        return f"{work.folder} keeps the parts that were finished: the same command scores the rest"
+
     def run(self, work: Work) -> Result:
         """Score a dataset into its folder."""
         from gecjury.datasets.run import score_dataset
@@ -180,7 +184,7 @@ def _refuse_text_options(args: Namespace) -> None:
         "-r": ": name the column of the references with --column references=NAME",
         "--sentences": ": the scores of rows are written to the folder of -o",
     }
-    for name in ("references", "m2", "sentences", "by_type", "worst", "html"):
+    for name in ("references", "m2", "sentences", "by_type", "worst", "limit", "html"):
         if getattr(args, name):
             flag = "-r" if name == "references" else f"--{name.replace('_', '-')}"
             hint = hints.get(flag, "")
@@ -204,11 +208,10 @@ def _tables(scores: DatasetScores) -> list[Table]:
             for reason, count in reasons.items()
         ]
         keys = ("column", "reason", "rows")
-        shown.append(Table([Column(key) for key in keys], missing, "Missing scores"))
+        shown.append(Table([Column(key) for key in keys], missing, "Missing scores", asked=True))
     if results.kept is not None:
         about = f"{results.kept} of {results.read} rows are kept"
         heads = [Column("condition"), Column("removed"), Column("failed")]
-        shown.append(
-            Table(heads, [vars(part) for part in results.conditions], "Kept rows", [about])
-        )
+        rows = [vars(part) for part in results.conditions]
+        shown.append(Table(heads, rows, "Kept rows", [about], asked=True))
     return shown

@@ -95,6 +95,7 @@ class Explain(Study):
                 language=corpus.language.code,
                 title=title,
                 above=(replace(shown_text, notes=[*shown_text.notes, *notes]),),
+                verdict=_verdict(scorer.name, one),
             )
         (table,) = work.scores()
         shown, records, missing = list[Table](), list[dict[str, Any]](), False
@@ -145,7 +146,7 @@ class Explain(Study):
         ]
         columns = [Column("edit"), Column("type")]
         columns += [Column("value", digits=4), Column("error", digits=4)]
-        return Table(columns, rows, f"Attribution by {shares.method}", notes)
+        return Table(columns, rows, f"Attribution by {shares.method}", notes, asked=True)
 
 
 @dataclass(frozen=True)
@@ -296,6 +297,16 @@ def _sentence_table(one: Explained, language: Language) -> Table:
     rows = [{"text": name, "sentence": language.shown(text)} for name, text in lines]
     notes = [", ".join(signs), *notes] if signs else notes
     return Table([Column("text"), Column("sentence")], rows, notes=notes)
+
+
+def _verdict(metric: str, one: Explained) -> tuple[str, ...]:
+    """Return the scores by the reference that counts; nothing without an alignment."""
+    if one.chosen is None:
+        return ()
+    (numbers,) = (numbers for numbers in one.alike() if one.chosen in numbers)
+    best = ", the best" if len(one.references) > len(numbers) else ""
+    scores = _scores(one.explanations[one.chosen])
+    return (f"{metric}: {scores} by {_references(numbers)}{best}.",)
 
 
 def _references(numbers: Sequence[int]) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import ClassVar, Literal, get_args
 
@@ -126,9 +126,18 @@ class Power(Study):
             "resamples": self.resampling.resamples,
             "seed": self.seed,
         }
-        rows, about = [asdict(need) for need in needs], [*self._how(needs), *notes]
+        meaning, errors, assumed = self._how(needs)
         title = f"How much data a difference needs{work.named}"
-        return Result((Table(_COLUMNS, rows, title, about, "rows"),), facts, notes)
+        full = Table(
+            (*_COLUMNS, *_ERRORS),
+            [asdict(need) for need in needs],
+            title,
+            [*notes, errors, assumed],
+            "rows",
+            legend=meaning,
+        )
+        brief = replace(full, columns=_COLUMNS, notes=[*notes, assumed])
+        return Result((replace(full, instead={"brief": brief}),), facts, notes)
 
     def _needs(self, asked: Asked) -> Iterator[Need]:
         """Yield how much data detects every difference of one question."""
@@ -167,10 +176,10 @@ class Power(Study):
                 slope=slope,
             )
 
-    def _how(self, needs: Sequence[Need]) -> list[str]:
-        """Return notes on what the figures are."""
+    def _how(self, needs: Sequence[Need]) -> tuple[str, str, str]:
+        """Return what the figures are: data needed, errors, and what is assumed."""
         slopes = [need.slope for need in needs]
-        return [
+        return (
             f"needed: to detect a difference with {self.power:.0%} power at "
             f"{self.resampling.level:g} (two-sided); between: 90% interval for one pair, 10th to "
             f"90th percentile of pairs for several (here up to {max(n.pairs for n in needs)})",
@@ -178,16 +187,15 @@ class Power(Study):
             "difference at hand",
             f"assumed: errors fall with the square root of the size; measured exponents "
             f"{min(slopes):.2f} to {max(slopes):.2f} (-0.50 expected)",
-        ]
+        )
 
 
 _COLUMNS = (
     *map(Column, ("question", "label")),
     Column("value", place="power"),
     *map(Column, ("needed", "between", "unit", "at_hand")),
-    Column("error", place="power"),
-    Column("observed"),
 )
+_ERRORS = (Column("error", place="power"), Column("observed"))
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import check, options_of, settings_from
 from gecjury.corpus.corpus import Corpus
+from gecjury.models.checkpoints import check_name
 from gecjury.report.result import Result
-from gecjury.scoring.abilities import plan_of
+from gecjury.scoring.abilities import asks, plan_of
 from gecjury.scoring.registry import Metric, load
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer, check_new_texts
@@ -240,10 +241,13 @@ class Study(ABC):
         """Return a metric that is ready to score.
 
         Raises:
-            OptionError: an unknown metric or option, or given scores, while the study needs scores
-                of new texts.
+            OptionError: an unknown metric, option or model, or given scores, while the study needs
+                scores of new texts.
         """
         scorer = load(metric)
+        # A misspelt folder is reported before data are read or a missing package is named.
+        for model in scorer.loaded_models:
+            check_name(model, packaged=scorer.family == "refbased")
         if self.new_texts:
             check_new_texts(scorer, self.new_texts)
         return scorer
@@ -281,6 +285,11 @@ class Study(ABC):
         """Return a message on how long the study takes, if that is minutes; otherwise empty."""
         return ""
 
+    def kept(self, work: Work) -> str:
+        """Return what an interrupted run keeps, and how to continue it."""
+        scores = work.folder if self.keeps is not None and self.keeps.metavar == "DIR" else None
+        return kept_by(work, scores)
+
     def check(self, work: Work) -> None:
         """Refuse data that a metric cannot score, before anything is scored.
 
@@ -317,6 +326,22 @@ class Study(ABC):
             raise OptionError('no metric is named: give at least one, e.g. "green"')
         self.check(work)
         return self.run(work)
+
+
+def kept_by(work: Work, scores: str | Path | None) -> str:
+    """Return what an interrupted run keeps, and how to continue it.
+
+    Args:
+        scores: the folder of score files; None for nowhere.
+    """
+    parts = []
+    if work.runtime.use_cache and any(map(asks, work.scorers)):
+        parts.append("the judges' replies so far are stored")
+    if scores:
+        parts.append(f"{scores} keeps the scores of the metrics that were finished")
+    if not parts:
+        return "nothing is kept: the same command starts again"
+    return f"{' and '.join(parts)}: the same command continues from there"
 
 
 _TEXTS = "texts in lists as gecjury.corpus_of_texts(sources, hypotheses, references)"

@@ -13,6 +13,7 @@ from gecjury.core.errors import InputError, OptionError, known_name
 from gecjury.core.settings import option, options_of, settings_from
 from gecjury.core.textfiles import read_toml, write_text
 from gecjury.report.result import Result
+from gecjury.report.table import MOST_NOTES
 from gecjury.report.tables import to_json
 from gecjury.report.tasks import absences
 from gecjury.scoring.consent import Power, home_of, is_outside, powers_of, require_consent
@@ -78,7 +79,7 @@ class StudyFile(Compare):
         page = tasks_page(result.comparison, [*made.items()], title=self.title)
         write_text(Path(folder, "index.html"), page)
         place = f"page: {Path(folder, 'index.html').absolute()}"
-        said = (*result.sentences(), *_incomplete(result.comparison), place)
+        said = (*result.sentences("brief"), *_incomplete(result.comparison)[:MOST_NOTES], place)
         # The figures are in the files, so nothing is printed on stdout.
         return replace(result, text="", said=said)
 

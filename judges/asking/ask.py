@@ -366,7 +366,8 @@ def plan_work(questions: Sequence[Question], model: Model, runtime: Runtime, ret
         Distinct requests that no stored reply answers, with the tokens that the model would read
         and write, if every answer is typical, and in the details how many requests are answered
         already (`stored`) and how tokens were counted (`counted`). If the model reasons, tokens and
-        cost also have the range of `reasoning_range`.
+        cost also have the range of `reasoning_range`. The time is known if the store has replies
+        of a server, which say how long it took to answer.
     """
     run = _Run(questions, model, runtime, retries)
     if questions and runtime.use_cache:
@@ -385,10 +386,16 @@ def plan_work(questions: Sequence[Question], model: Model, runtime: Runtime, ret
         for name, thoughts in (("least", least), ("most", most)):
             spent = written + thoughts
             cost[name] = None if run.price is None else run.price.cost(read, spent)
+    latencies = [reply.latency for reply in run.store if reply.latency]
+    seconds = None
+    # The latency of a model in this process or of a batch of requests is that of all of them.
+    if latencies and model.backend == "openai" and not runtime.batch:
+        seconds = len(todo) * sum(latencies) / len(latencies) / runtime.concurrency
     return Plan(
         len(todo),
         tokens,
         cost,
+        seconds,
         {
             "posed": len(questions),
             "stored": len(run.questions) - len(todo),

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from gecjury.core.errors import InputError
 from gecjury.corpus.edits import ARROW
 from gecjury.judges.asking.store import Damage, Identity, stored_lines
+from gecjury.judges.own_wording import kept_own
 from gecjury.judges.replies.reply import Failure, Verdict, read_reason, verdict_from_json
 from gecjury.prompts import Prompt, packaged
 
@@ -132,9 +133,15 @@ def judged_items(path: Path, prompts: Iterable[Prompt] = ()) -> Iterator[JudgedI
 class Wordings:
     """The wordings that are used to read texts from stored messages."""
 
-    def __init__(self, prompts: Iterable[Prompt] = ()) -> None:
-        """Add wordings that are not packaged; packaged ones are looked up by their id."""
+    def __init__(self, prompts: Iterable[Prompt] = (), folder: Path | None = None) -> None:
+        """Add wordings that are not packaged; packaged ones are looked up by their id.
+
+        Args:
+            prompts: wordings.
+            folder: folder of stores, which has copies of the users' own prompts.
+        """
         self._by_id = {_own(prompt.id): prompt for prompt in prompts}
+        self._folder = folder
         self._looked_up: dict[str, Prompt | None] = {}
 
     def judged(self, record: Mapping[str, Any]) -> Judged:
@@ -151,12 +158,13 @@ class Wordings:
         parts = record["parts"]
         name = str(parts["prompt"])
         if name not in self._looked_up:
-            self._looked_up[name] = self._by_id.get(_own(name)) or packaged(name)
+            kept = None if self._folder is None else kept_own(name, self._folder)
+            self._looked_up[name] = self._by_id.get(_own(name)) or packaged(name) or kept
         wording = self._looked_up[name]
         if wording is None:
             raise ValueError(
-                f"the wording {name} is not one of gecjury's, so the texts in its questions cannot "
-                "be identified"
+                f"the wording {name} is not one of gecjury's and not kept with the replies, so "
+                "the texts in its questions cannot be identified"
             )
         values = wording.unrender(question_of(parts["messages"]))
         protocol = protocol_of(wording)
@@ -290,8 +298,8 @@ def review_of(paths: Sequence[Path], most: int) -> Review:
         most: most replies to keep; the others are counted.
     """
     review = Review()
-    wordings = Wordings()
     for path in paths:
+        wordings = Wordings(folder=path.parent)
         for line in stored_lines(path):
             if not isinstance(line, Damage) and line.record is None:
                 review.stores.append(line.identity)
@@ -322,7 +330,7 @@ def _reviewed(file: str, line: int, record: Mapping[str, Any], wordings: Wording
     try:
         judged = wordings.judged(record)
     except ValueError as error:
-        # The wording is the user's own: only the whole message can be shown.
+        # The wording is the user's own and was not kept: only the whole message can be shown.
         read = record.get("read")
         failure = str(read.get("failure") or "") if isinstance(read, dict) else ""
         return ReviewedReply(**told, problem=str(error), failure=failure)

@@ -22,7 +22,7 @@ from gecjury.core.textfiles import read_toml, user_path
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.backends.backend import Assignment, no_template
 from gecjury.judges.backends.window import fitted, too_long
-from gecjury.models.checkpoints import refuse_code, weight_bytes
+from gecjury.models.checkpoints import check_name, refuse_code, weight_bytes
 
 # Settings of `vllm.LLM` that a user's file may give. A jury or a study that somebody sent may name
 # the file, so these load no code, read and write no files, and open no connections.
@@ -89,6 +89,7 @@ class _Engine:
 
     def __init__(self, model: Model) -> None:
         _refuse_file(model.name)
+        check_name(model.name, packaged=False)
         # Results go to stdout, so vLLM's log must not.
         os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
         os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")

@@ -19,7 +19,6 @@ from pathlib import Path
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, MissingExtraError
 from gecjury.core.runtime import Runtime
-from gecjury.core.textfiles import user_path
 from gecjury.corpus.corpus import fingerprint
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import inside, repository, resolve
@@ -45,6 +44,8 @@ PACKAGED = {
 
 USUAL_WEIGHTS = (0.55, 0.43, 0.02)
 """Weights of grammaticality, fluency and meaning: the paper's at sentence level."""
+
+_TRAIN = "some tmu-gfm"  # target and data of the command that trains a SOME
 
 _FOLDERS = {
     "grammaticality": ("grammaticality", "grammer", "grammar"),
@@ -267,11 +268,12 @@ def bundle_models(location: str) -> tuple[str, ...]:
     """Return a trained SOME and the encoders that its folder names; nothing is downloaded.
 
     Raises:
+        OptionError: neither a folder nor a model of the hub.
         InputError: the folder is damaged.
     """
     if location in PACKAGED:
         location = str(PACKAGED[location])
-    folder = user_path(location)
+    folder = folder_of(location, _TRAIN)
     manifest = _manifest(folder) if folder.is_dir() else None
     named = () if manifest is None else _encoders_elsewhere(folder, manifest).values()
     return (location, *named)
@@ -320,7 +322,7 @@ def assemble(
 def _repository(location: str) -> tuple[Path, str]:
     if location in PACKAGED:
         return repository(str(PACKAGED[location]))
-    folder_of(location, "some tmu-gfm")
+    folder_of(location, _TRAIN)
     return repository(location)
 
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 from gecjury.core.errors import InputError
 from gecjury.core.records import from_record
 from gecjury.core.textfiles import read_json, user_path
-from gecjury.models.checkpoints import inside
+from gecjury.models.checkpoints import check_name, inside
 from gecjury.models.origin import MANIFEST
 from gecjury.refless.data.annotations import QUALITY, RATED
 from gecjury.refless.nets.features import Linear
@@ -149,15 +149,14 @@ def folder_of(location: str, train: str) -> Path:
         train: target and data of the `gecjury train` command that trains such a model.
 
     Raises:
-        InputError: a path without a folder.
+        OptionError: neither a folder nor a model of the hub.
     """
-    folder = user_path(location)
-    if location.startswith((".", "/", "~")) and not folder.is_dir():
-        raise InputError(
-            f"{location}: no such folder. Train a model, e.g. with `gecjury train {train} -o "
-            f"{location} --recipe small`, or correct the path"
-        )
-    return folder
+    remedy = (
+        f"train a model, e.g. with `gecjury train {train} -o {location} --recipe small`, or "
+        "correct the path"
+    )
+    check_name(location, packaged=False, remedy=remedy)
+    return user_path(location)
 
 
 def read_manifest(folder: Path, kind: type[_T], formats: Sequence[str]) -> _T | None:

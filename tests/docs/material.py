@@ -195,7 +195,7 @@ def lay_models(folder: Path) -> None:
     make_tiny_model(folder / "tiny-judge", context=2048)
     write(folder / "texts.src", tiny.sentences(80))
     write(folder / "texts.trg", tiny.sentences(80, 1))
-    few = ["--encoder", str(encoder), "--epochs", "1", "--device", "cpu", "--check"]
+    few = ["--encoder", str(encoder), "--epochs", "1", "--device", "cpu", "--leakage", "none"]
     for name in ("my-some", "DIR"):
         ratings = tiny.ratings(folder / "tiny-ratings.tsv")
         words = ["train", "some", str(ratings), *tiny.COLUMNS, "--scale", "1:4"]

@@ -78,7 +78,7 @@ _LINES = (
     ("analyse", "edits", *_FILES),
     ("tune", "green:beta=0:2:1", "./own"),
     ("train", "jury", "./own", "-m", "gleu", "-m", "green", "-o", "jury.json"),
-    ("train", "impara", "source.txt,ref.txt", "-o", "x", "--encoder", "nowhere/x", "--check"),
+    ("train", "impara", "source.txt,ref.txt", "-o", "x", "--encoder", "no/x", "--leakage", "none"),
     ("judgments", "list", "--cache", "cache"), ("judgments", "export", "x.jsonl"),
     ("demo", "--help"),
 )  # fmt: skip

@@ -205,7 +205,7 @@ def test_more_processes_than_devices_are_refused(models: Path, tmp_path: Path) -
     count = torch.cuda.device_count() + 1
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(count)]
     command = ["train", "some", str(tiny.ratings(tmp_path / "r.tsv", 60)), "-o", "out", "-q"]
-    command += ["--encoder", str(models / "encoder"), "--check", *tiny.COLUMNS]
+    command += ["--encoder", str(models / "encoder"), "--leakage", "none", *tiny.COLUMNS]
     process = run(*launcher, "-m", "gecjury", *command, folder=tmp_path)
     _, told = process.communicate(timeout=300)
     assert process.returncode
@@ -248,7 +248,8 @@ def test_too_little_memory_for_a_training(
 ) -> None:
     data = tiny.ratings(tmp_path / "r.tsv", 6000)
     command = ["train", "some", str(data), "-o", str(tmp_path / "out"), "--epochs", "1", "-q"]
-    command += ["--encoder", str(models / "encoder"), "--device", "cuda", "--check", *tiny.COLUMNS]
+    command += ["--encoder", str(models / "encoder"), "--device", "cuda", *tiny.COLUMNS]
+    command += ["--leakage", "none"]
     assert main([*command[:4], str(tmp_path / "first"), *command[5:], "--train-batch", "64"]) == 0
     capsys.readouterr()
     with memory(96):

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,7 +51,8 @@ def test_a_dry_run_prints_the_contract_and_sends_nothing(
     server = serve()
     metric = f"llm-s:model=gpt-4o,base_url={server.url}"
     for command in ("score", "rank"):
-        status, out, err = call(command, *files, "-m", metric, "--dry-run")
+        argv = [command, *files, "-m", metric, "--dry-run"]
+        status, out, err = call(*argv, "--format", "json")
         assert (status, err) == (0, "")
         record = json.loads(out)
         assert record["requests"] == 2
@@ -57,8 +62,44 @@ def test_a_dry_run_prints_the_contract_and_sends_nothing(
         assert record["cost"]["amount"] == pytest.approx(cost)
         assert record["cost"]["currency"] == "USD"
         assert "estimate" in record["metrics"][0]["counted"]
+        assert record["seconds"] is None  # no reply shows how fast the server is
+        said = call(*argv)[1]
+        assert said.startswith("This run would send 2 requests (")
+        assert said.endswith(f" output tokens) for USD {cost:.2g}; nothing was sent.\n")
     assert not server.bodies
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
+def test_ctrl_c_keeps_the_replies_and_says_so(
+    call: Call, serve: Serve, files: list[str], tmp_path: Path
+) -> None:
+    asked, release = threading.Event(), threading.Event()
+
+    def second_waits(number: int, body: dict[str, Any]) -> None:
+        if "He go" in str(body):
+            asked.set()
+            release.wait(30)
+
+    server = serve(second_waits)
+    argv = ["score", *files, "-m", f"llm-s:model=m,base_url={server.url}", "--concurrency", "1"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "gecjury", *argv, "--cache", str(tmp_path / "c")],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert asked.wait(60)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    release.set()
+    assert (process.returncode, err) == (
+        130,
+        "gecjury: interrupted; the judges' replies so far are stored: the same command continues "
+        "from there\n",
+    )
+    record = json.loads(call(*argv, "--dry-run", "--format", "json")[1])
+    assert (record["requests"], record["metrics"][0]["stored"]) == (1, 1)
 
 
 def test_a_dry_run_counts_what_is_still_to_be_asked(
@@ -66,11 +107,19 @@ def test_a_dry_run_counts_what_is_still_to_be_asked(
 ) -> None:
     metric = f"llm-s:model=m,base_url={serve().url}"
     assert call("score", *files, "-m", metric)[0] == 0
-    record = json.loads(call("score", *files, "-m", metric, "--dry-run")[1])
+    score = ["score", *files, "-m", metric, "--dry-run"]
+    record = json.loads(call(*score, "--format", "json")[1])
     assert (record["requests"], record["metrics"][0]["stored"]) == (0, 2)
     assert record["cost"]["amount"] is None  # no price is known for the user's own server
-    status, out, _ = call("compare", "sample", "-m", metric, "--dry-run")
+    assert "send no requests, since all replies are stored" in call(*score)[1]
+    compare = ["compare", "sample", "-m", metric, "--dry-run"]
+    status, out, _ = call(*compare, "--format", "json")
     assert (status, json.loads(out)["requests"] > 10) == (0, True)
+    # The stored replies show how fast the server is, and simultaneous requests share the time.
+    seconds = json.loads(out)["seconds"]
+    alone = json.loads(call(*compare, "--format", "json", "--concurrency", "1")[1])["seconds"]
+    assert alone == pytest.approx(32 * seconds)
+    assert " at an unknown price, in about " in call(*compare)[1]
 
 
 def test_missing_verdicts_make_the_exit_status_1(
@@ -205,7 +254,7 @@ def test_a_panel_says_how_far_its_models_agree(call: Call, serve: Serve, files: 
     # Units (4, 5), (2, 3), (4, 5) and (2, 3): observed 8 · 1 over 8 values; expected, over
     # 4 5 2 3 4 5 2 3, twice the squares of its 28 pairs, 2 · (64 · 1.25) = 160, over 8 · 7:
     # α = 1 − (8 / 8) / (160 / 56) = .65. Mid-ranks 5 7 1 3: the same, four times as large.
-    status, out, err = call("score", *files, "-m", metric)
+    status, out, err = call("score", *files, "-m", metric, "--verbose")
     assert (status, err) == (0, "")
     assert re.search(r"panel\s+Krippendorff's α\s+ordinal 0.650, interval 0.650 over 4", out)
 
@@ -219,3 +268,40 @@ def test_a_prompt_is_printed_as_a_starting_point(capsys: pytest.CaptureFixture[s
         assert capsys.readouterr().out == prompt
     assert main(["judgments", "prompt", "gleu"]) == 2
     assert "gleu does not ask a model; name a judge" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("protocol", "prompt", "more"),
+    [
+        ("listwise", "sentence", ""),
+        ("pairwise", "pairwise", ""),
+        ("pointwise", "pointwise", ",reason=true,criterion=fluency"),
+    ],
+)
+def test_replies_to_a_prompt_of_ones_own_are_shown_as_cards(
+    call: Call,
+    serve: Serve,
+    files: list[str],
+    tmp_path: Path,
+    protocol: str,
+    prompt: str,
+    more: str,
+) -> None:
+    own, page = tmp_path / "own.txt", tmp_path / "page.html"
+    usual = prompt_text(prompt).replace("name: ", "name: my-", 1)
+    own.write_text(usual.replace("\n---\n", "\n---\nPlease.\n"))
+    judge = f"llm-s:protocol={protocol},model=tiny,base_url={serve().url},prompt={own}{more}"
+    assert call("rank", *files, "-m", judge)[0] == 0
+    own.write_text("This file may be changed later.")
+    assert call("judgments", "show", "--html", str(page))[0] == 0
+    text = page.read_text(encoding="utf-8")
+    assert "<ins>goes</ins>" in text
+    assert "Please." not in text
+    assert "cannot be extracted" not in text
+    # A copy that is not the prompt is not used.
+    [copy] = (tmp_path / "c" / "judgments" / "prompts").iterdir()
+    copy.write_text(copy.read_text().replace("Please.", ""))
+    assert call("judgments", "show", "--html", str(page))[0] == 0
+    text = page.read_text(encoding="utf-8")
+    assert "Please." in text
+    assert "and not kept with the replies" in text

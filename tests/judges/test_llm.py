@@ -484,12 +484,12 @@ def test_edit_verdicts_are_compared_with_the_annotators(
     name = "edit-verdict:backend=vllm,model=m"
     argv = ["compare", "seeda", "-m", name, "--level", "edit"]
     argv += ["--data", str(data_dir), "--cache", str(tmp_path), "--quiet"]
-    assert main([*argv, "--dry-run"]) == 0
+    assert main([*argv, "--dry-run", "--format", "json"]) == 0
     planned = json.loads(capsys.readouterr().out)["requests"]
     # Its verdicts are stored, so that the command finds them all and asks nothing.
     model.load(name).edit_scores(edit_cases(seeda), Runtime(cache=tmp_path))
     assert planned == len(model.attempts)
-    assert main([*argv, "--dry-run"]) == 0
+    assert main([*argv, "--dry-run", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["requests"] == 0
     assert main([*argv, "--format", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gecjury import load
-from gecjury.core.errors import InputError, OptionError
+from gecjury.core.errors import DataError, InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.leakage import normalise
@@ -76,7 +76,7 @@ def test_refusals(tmp_path: Path) -> None:
     tiny.encoder(tmp_path / "three", outputs=3)
     with pytest.raises(InputError, match="a model with 3 outputs"):
         load("impara", model=str(tmp_path / "three")).score_corpus(corpus, RUNTIME)
-    with pytest.raises(InputError, match="no such folder"):
+    with pytest.raises(OptionError, match="no such folder"):
         load("impara", model=str(tmp_path / "none")).score_corpus(corpus, RUNTIME)
     with pytest.raises(OptionError, match="a cosine"):
         load("impara:threshold=1.5")
@@ -128,6 +128,24 @@ def test_without_a_threshold_no_similarity_is_read(tmp_path: Path) -> None:
         OptionError, match="encoder= is for the similarity, which threshold=none does not use"
     ):
         load("impara", model=model, encoder=model, threshold=None)
+
+
+def test_an_encoder_that_cannot_be_loaded_is_not_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plain ranker asks for bert-base-cased; the error says how to do without."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    tiny.encoder(tmp_path / "ranker", 1, outputs=1)
+    corpus = Corpus(SOURCES, {"x": Version(SOURCES)})
+    model, remedy = str(tmp_path / "ranker"), "or score without the similarity: threshold=none$"
+    with pytest.raises(DataError, match=f"model bert-base-cased is not .*{remedy}"):
+        load("impara", model=model).score_corpus(corpus, RUNTIME)
+    with pytest.raises(OptionError, match=f"no such folder.*{remedy}"):
+        load("impara", model=model, encoder=f"{model}/none").score_corpus(corpus, RUNTIME)
+    record = {"format": "gecjury-impara/1", "encoder": "../elsewhere"}
+    (tmp_path / "ranker" / "gecjury.json").write_text(json.dumps(record))
+    with pytest.raises(InputError, match=f"as its encoder, which is not in the folder.*{remedy}"):
+        load("impara", model=model).score_corpus(corpus, RUNTIME)
 
 
 @pytest.mark.slow

@@ -176,7 +176,7 @@ def test_without_a_model_the_training_command_is_named(tmp_path: Path) -> None:
     for metric, option in (("some", ""), ("impara", ""), ("asano", "")):
         with pytest.raises(OptionError, match="gecjury train"):
             load(metric + option).score_corpus(CORPUS, RUNTIME)
-    with pytest.raises(InputError, match="no such folder"):
+    with pytest.raises(OptionError, match="no such folder"):
         load("some", model=str(tmp_path / "nowhere")).score_corpus(CORPUS, RUNTIME)
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="not a trained SOME"):

@@ -31,7 +31,7 @@ from gecjury.benchmarks.own.judgments import (
 from gecjury.benchmarks.table import BENCHMARKS, BenchmarkInfo, View, looks_like_path
 from gecjury.core.errors import InputError, OptionError, nearest_of
 from gecjury.core.records import from_record
-from gecjury.core.textfiles import lies_in, read_toml
+from gecjury.core.textfiles import lies_in, near_folder, read_toml
 from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.files.reading import read_corpus, system_name
@@ -420,9 +420,10 @@ def _described(path: Path) -> tuple[Path, Description]:
             f"{path}: judgments alone are not a benchmark, since texts are needed to score; "
             f"expected {_SHAPE}"
         )
+    near = near_folder(path)
     raise InputError(
-        f"{path}: no such folder or file, and no benchmark of that name; expected {_SHAPE}, or "
-        f"one of {', '.join(BENCHMARKS)}"
+        f"{path}: no such folder or file, and no benchmark of that name; "
+        + (near or f"expected {_SHAPE}, or one of {', '.join(BENCHMARKS)}")
     )
 
 

@@ -97,18 +97,23 @@ class Attack(MadeUp[list[Damaged]]):
                     pairs[damaged.attack].append(scored_pair(table, corpus, damaged))
             effects = [effect(name, of_kind, weights) for name, of_kind in pairs.items()]
             rows += [{**one.about, **asdict(made)} for made in effects]
-            summaries.append(f"{one.label} {_summed_up(effects, len(systems))}")
+            summaries.append(f"{one.label} {_summed_up(effects, len(systems))}.")
             missing |= any(made.missing for made in effects)
-        notes = notes_of(scored)
+        # Damage may move lines on purpose, so remarks on damaged outputs would mislead.
+        made_up = {what.name for one in scored for _, some in one.parts for what in some}
+        damaged_outputs = tuple(f"system {name}:" for name in made_up)
+        notes = tuple(note for note in notes_of(scored) if not note.startswith(damaged_outputs))
         title = (
             f"Damaged and undamaged, {len(corpus)} sentences, {len(systems)} systems{work.named}"
         )
-        about = [*summaries, _MEANING, *notes, *(one.signature for one in scored)]
+        about = [*notes, *(one.signature for one in scored)]
+        full = Table(_COLUMNS, rows, title, [_MEANING, *about], "rows")
+        brief = replace(full, columns=_MAIN, notes=about, legend=_SHORT)
         described = [{"name": what.name, "summary": what.summary} for what in perturbations]
         columns = [Column("name"), Column("summary", place="attack")]
         return Result(
             (
-                Table(_COLUMNS, rows, title, about, "rows"),
+                replace(full, instead={"brief": brief}),
                 Table(columns, described, "Attacks", name="attacks"),
             ),
             {
@@ -121,6 +126,7 @@ class Attack(MadeUp[list[Damaged]]):
             },
             notes,
             int(missing),
+            verdict=tuple(summaries),
         )
 
     def _perturbations(self, work: Work) -> tuple[Perturbation, ...]:
@@ -322,6 +328,12 @@ _COLUMNS = (
     Column("net", interval="net_ci95"),
     *map(Column, ("change", "before", "after", "outranks", "outranks_source", "verdict")),
 )
+_SHORT = (
+    "higher, lower: share of the damaged texts whose sentence score is above, below that of the "
+    "undamaged"
+)
+_LESS = ("equal", "before", "after", "outranks", "outranks_source")
+_MAIN = tuple(column for column in _COLUMNS if column.key not in _LESS)
 
 
 attack = function_of(Attack)

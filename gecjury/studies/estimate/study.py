@@ -96,12 +96,14 @@ class Estimate(Study):
             "seed": self.seed,
         }
         title = f"Estimates from few labels{work.named}"
-        about_rows = [*self._how(labels), *notes, *(str(table.signature) for table in tables)]
+        about_rows = [*notes, *self._how(labels), *(str(table.signature) for table in tables)]
         metric = [Column("metric")] * (len(tables) > 1)
         columns = [*metric, Column("system"), *self._columns("estimate")]
         more = [Column("labelled"), Column("sources"), Column("error", digits=4), Column("weight")]
         main = Table(columns, systems, title, about_rows, "rows")
-        shown = [replace(main, instead={"verbose": replace(main, columns=[*columns, *more])})]
+        verbose = replace(main, columns=[*columns, *more])
+        brief = replace(main, notes=notes, legend=self._legend())
+        shown = [replace(main, instead={"verbose": verbose, "brief": brief})]
         if differences:
             columns = [*metric, Column("first"), Column("second"), *self._columns("first - second")]
             shown.append(_difference_table(Table(columns, differences, name="differences")))
@@ -239,6 +241,13 @@ class Estimate(Study):
             Column("worth"),
         ]
 
+    def _legend(self) -> str:
+        """Return what the columns are, in short."""
+        return (
+            f"estimate: mean label of all outputs; [low, high]: {self.confidence:.0%} over "
+            "sources; worth: labelled sources with which labels alone would have the same error"
+        )
+
     def _how(self, labels: Labels) -> list[str]:
         """Return notes on what the figures are."""
         scale = "mean score, on the metric's scale"
@@ -328,13 +337,11 @@ class Estimated:
 
 
 def _difference_table(pairs: Table) -> Table:
-    """Return the table of differences, of which people see those of neighbours."""
+    """Return the table of differences, of which papers show those of neighbours."""
     pairs = replace(pairs, title="Differences, paired by source")
     neighbours = [row for row in pairs.rows if row.get("neighbours")]
-    note = "neighbours in the order of estimates; --verbose has all pairs"
-    notes = [note] if len(neighbours) < len(pairs.rows) else []
-    few = replace(pairs, rows=neighbours, notes=notes)
-    return replace(pairs, instead={"brief": few, "latex": few})
+    notes = ["neighbours in the order of estimates"] if len(neighbours) < len(pairs.rows) else []
+    return replace(pairs, instead={"latex": replace(pairs, rows=neighbours, notes=notes)})
 
 
 def _not_at_random(metric: str, moments: Sequence[Moments]) -> list[str]:

@@ -15,7 +15,7 @@ Example:
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -175,10 +175,11 @@ class Maege(MadeUp[Cells]):
                 ]
         notes = notes_of(scored)
         title = f"MAEGE on {work.name}, {len(pool.annotated)} sentences"
-        about = [*self._how(pool), *notes, *(one.signature for one in scored)]
-        tables = [Table(_COLUMNS, rows, title, about, "rows")]
+        about = [*notes, *self._how(pool), *(one.signature for one in scored)]
+        full = Table((*_COLUMNS, *_MORE), rows, title, about, "rows")
+        tables = [replace(full, instead={"brief": replace(full, columns=_COLUMNS)})]
         if self.by_type:
-            tables.append(Table(_OF_TYPES, changes, _BY_TYPE, name="by_type"))
+            tables.append(Table(_OF_TYPES, changes, _BY_TYPE, name="by_type", asked=True))
         facts = self._facts(work, pool)
         language = pool.language.code
         return Result(tuple(tables), facts, notes, int(missing), (), language, title)
@@ -233,13 +234,13 @@ def _figures(scores: PoolScores, weights: FloatArray) -> dict[str, Any]:
 
 
 _COLUMNS = (
-    *map(Column, ("metric", "family", "corpus_pearson", "corpus_spearman")),
+    *map(Column, ("metric", "corpus_pearson", "corpus_spearman")),
     Column("pearson", interval="pearson_ci95", place="maege"),
     Column("kendall", interval="kendall_ci95", place="maege"),
     Column("kendall_ties_agree"),
     Column("tied_share", place="maege"),
-    *map(Column, ("missing", "seconds")),
 )
+_MORE = tuple(map(Column, ("family", "missing", "seconds")))
 _OF_TYPES = (
     *map(Column, ("metric", "type", "edits", "mean")),
     Column("error", place="by_type"),

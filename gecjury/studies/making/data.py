@@ -36,8 +36,21 @@ class TrainingTexts(Inputs):
 
     def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Material:
         """Return the names, which the training reads."""
-        checked = tuple(args.checked)
+        checked = looked_for_in(args.leakage)
         return Material(tuple(args.inputs), checked, runtime, args.lang, args.fold, args.quiet)
+
+
+def looked_for_in(leakage: Sequence[str]) -> tuple[str, ...]:
+    """Return the benchmarks that --leakage names; none of them for `none`.
+
+    Raises:
+        OptionError: `none` and a benchmark.
+    """
+    from gecjury.core.errors import OptionError
+
+    if "none" in leakage and len(leakage) > 1:
+        raise OptionError(f"--leakage {' '.join(leakage)}: name benchmarks, or none alone")
+    return () if "none" in leakage else tuple(leakage)
 
 
 @dataclass(frozen=True)
@@ -135,7 +148,7 @@ class Material:
         return self.language(languages).code
 
     def labelled_text(self, names: Sequence[str], code: str) -> LabelledText:
-        """Return labelled sentences without those of the benchmarks of --check.
+        """Return labelled sentences without those of the benchmarks of --leakage.
 
         The user is told how many are excluded, and where the dev part comes from.
 

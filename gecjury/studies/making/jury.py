@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.settings import option
+from gecjury.core.wording import duration
 from gecjury.corpus.leakage import sentence_key
 from gecjury.jury.model import JuryModel, Member, write_jury
 from gecjury.jury.training import collect_pairs, train_jury
@@ -22,7 +23,8 @@ from gecjury.scoring.score_files import check_writable
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
 from gecjury.studies.inputs import Benchmarks, Inputs, Need
-from gecjury.studies.study import Output, Study, Work
+from gecjury.studies.making.training import rehearsed
+from gecjury.studies.study import Output, Study, Work, kept_by
 
 if TYPE_CHECKING:
     from gecjury.core.runtime import Runtime
@@ -95,6 +97,10 @@ example:
         if Path(cast(str, work.folder)).is_dir():
             raise OptionError(f"{work.folder} is a folder; a jury is one file: -o FILE.json")
 
+    def kept(self, work: Work) -> str:
+        """Return what an interrupted run keeps, and how to continue it."""
+        return kept_by(work, self.scores)
+
     def run(self, work: Work) -> Result:
         """Score the benchmarks, train on people's pairs, and write the jury."""
         file, runtime = cast(str, work.folder), work.runtime
@@ -118,8 +124,6 @@ example:
 
     def rehearse(self, work: Work) -> Result:
         """Count pairs and requests, and estimate the time of scoring from some sentences."""
-        from gecjury.metaeval.cautions import duration
-
         seconds, plans = 0.0, []
         for benchmark in work.benchmarks:
             for member in _members(work):
@@ -136,18 +140,16 @@ example:
         rows = [
             {key: part.record[key] for key in keys} for part in self._parts(work, (), work.runtime)
         ]
-        notes = [
-            f"scoring takes about {duration(seconds)} (estimated from {_MEASURED} sentences of "
-            "each benchmark on this machine)"
-        ]
         total = Plan.total(plans)
-        if plans:
-            notes.append(f"the judges get {total.requests} requests, whose time is not included")
-        notes.append("nothing was written: leave out --dry-run to train")
+        asked = f" and, for the judges, {total.in_words()}" if plans else ""
+        text = (
+            f"The training takes about {duration(seconds)} (estimated from {_MEASURED} sentences "
+            f"of each benchmark on this machine){asked}, on {rehearsed(rows)}; nothing was "
+            "written.\n"
+        )
         columns = [Column(key, digits=0) for key in keys]
         facts = {"seconds": seconds, "requests": total.requests, "cost": total.cost}
-        table = Table(columns, rows, notes=notes, name="parts")
-        return Result((table,), facts, tuple(notes))
+        return Result((Table(columns, rows, name="parts"),), facts, text=text)
 
     def _parts(
         self, work: Work, members: Sequence[Member], runtime: Runtime
@@ -216,7 +218,7 @@ def _tables(file: str, model: JuryModel) -> list[Table]:
         f"jury: {file}; score with -m jury:file={file}",
     ]
     return [
+        Table(members, rows, "Members", notes),
         Table(sets, merged, "Trained on"),
         Table(strengths, record["strengths"], "Pull towards equal weights"),
-        Table(members, rows, "Members", notes),
     ]

@@ -10,15 +10,17 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
+from gecjury.benchmarks.table import benchmark_info, looks_like_path
 from gecjury.core.errors import OptionError, OutputError
 from gecjury.core.settings import option, options_of, settings_from
 from gecjury.core.textfiles import read_json
-from gecjury.models.checkpoints import PACKAGED_ENCODERS
+from gecjury.core.wording import duration, listed, number
+from gecjury.models.checkpoints import PACKAGED_ENCODERS, check_name
 from gecjury.refless.training.recipe import FEATURES, BaseRecipe
 from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.registry import missing_extra
 from gecjury.studies.inputs import Need
-from gecjury.studies.making.data import Material
+from gecjury.studies.making.data import Material, looked_for_in
 from gecjury.studies.study import Output, Study, Work
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ class Training(Study):
     """A training of a model.
 
     Attributes:
-        checked: warn if training sentences are in these benchmarks (default: seeda; none: --check).
+        leakage: benchmarks in which training sentences are looked for; none for no check.
         figure: draw losses and dev scores, updated after each epoch: .png, .pdf or .svg.
         dry_run: read and split the data, and say how long the training takes; write nothing.
     """
@@ -75,15 +77,18 @@ class Training(Study):
     metrics: ClassVar[str | None] = None
     keeps: ClassVar[Output | None] = Output("folder for the trained model", "PATH", required=True)
     logs: ClassVar[bool] = True
-    checked: tuple[str, ...] = option(
-        ("seeda",), "--check", metavar="BENCHMARK", several=True, empty=True, heading="data"
-    )
+    leakage: tuple[str, ...] = option(("seeda",), metavar="NAME", several=True, heading="data")
     figure: str | None = option(
         None,
         metavar="FILE",
         needs={"kernel": ("fine_tune", "detection"), "encoder features": ()},
     )
     dry_run: bool = False
+
+    @property
+    def checked(self) -> tuple[str, ...]:
+        """The benchmarks in which training sentences are looked for."""
+        return looked_for_in(self.leakage)
 
     @abstractmethod
     def job(self, material: Material, common: Mapping[str, Any]) -> TrainingJob:
@@ -102,9 +107,15 @@ class Training(Study):
         """Return what the training reads."""
 
     def check(self, work: Work) -> None:
-        """Refuse an output that is a file, and a figure that cannot be drawn."""
+        """Refuse an output that is a file, misspelt names, and a figure that cannot be drawn."""
         if Path(cast(str, work.folder)).is_file():
             raise OptionError(f"{work.folder} is a file; -o names a folder for the model")
+        for name in (getattr(self, "encoder", ""), getattr(self, "detector", "")):
+            if name and name != FEATURES:
+                check_name(name)
+        for benchmark in self.checked:
+            if not looks_like_path(benchmark):
+                benchmark_info(benchmark)
         if self.figure is not None:
             from gecjury.report.figures import check_figure
 
@@ -112,7 +123,6 @@ class Training(Study):
 
     def rehearse(self, work: Work) -> Result:
         """Read and split the data, and estimate the time from a few measured batches."""
-        from gecjury.metaeval.cautions import duration
         from gecjury.refless.training.pace import measured_pace
 
         with _explained(work.folder):
@@ -120,18 +130,19 @@ class Training(Study):
             effort = self.effort(job)
             columns = [Column(key, digits=0) for key in effort.parts[0]]
             facts: dict[str, Any] = {}
-            note = "without an encoder, the training takes seconds"
+            time = "takes seconds, since it has no encoder,"
             if job.recipe.encoder != FEATURES:
                 encoder, settings = job.recipe.encoder, job.recipe.settings
                 pace = measured_pace(encoder, effort.texts, settings, work.runtime, effort.kind)
                 seconds = effort.learnt * pace.learning + effort.read * pace.reading
                 facts["seconds"] = seconds
-                note = (
-                    f"the training takes about {duration(seconds)}, or less if it stops early "
-                    "(estimated from a few batches on this machine, as busy as it is now)"
+                time = (
+                    f"takes about {duration(seconds)} (estimated from a few batches on this "
+                    "machine), or less if it stops early,"
                 )
-        notes = (note, "nothing was written: leave out --dry-run to train")
-        return Result((Table(columns, effort.parts, notes=notes, name="parts"),), facts, notes)
+        table = Table(columns, effort.parts, name="parts")
+        text = f"The training {time} on {rehearsed(effort.parts)}; nothing was written.\n"
+        return Result((table,), facts, text=text)
 
     def run(self, work: Work) -> Result:
         """Train, and write the model into the folder."""
@@ -183,13 +194,13 @@ class Training(Study):
         """
         if worth is None:
             return Result((table,), facts)
-        # The verdict comes first, and the model's name last, where users look for it.
-        notes = [worth.verdict]
+        notes = []
         embedded = getattr(self, "encoder", "") in PACKAGED_ENCODERS
         if not worth.above_changes and embedded and not self.chosen_recipe():
             notes.append("the best measured settings for the packaged encoder: --recipe small")
+        # The model's name comes last, where users look for it.
         notes.append(f"model: {folder}; score with -m {model}")
-        tables = [table]
+        tables = [replace(table, notes=notes)]
         if worth.rows:
             title = f"Held-out pairs of corrections of one source, by {worth.judged}"
             columns = [
@@ -197,8 +208,12 @@ class Training(Study):
                 Column("accuracy", interval="interval", place="training"),
             ]
             tables.append(Table(columns, [vars(row) for row in worth.rows], title))
-        tables[-1] = replace(tables[-1], notes=notes)
-        return Result(tuple(tables), {**facts, "worth": asdict(worth)}, tuple(notes))
+        return Result(
+            tuple(tables),
+            {**facts, "worth": asdict(worth)},
+            tuple(notes),
+            verdict=(f"{worth.verdict}.",),
+        )
 
     def _job(self, work: Work) -> Any:
         common = {
@@ -207,7 +222,13 @@ class Training(Study):
             "recipe_name": self.chosen_recipe(),
             "drawn": None if self.figure is None else self._drawing(self.figure, work),
         }
-        return self.job(work.data, common)
+        job = self.job(work.data, common)
+        if not self.checked:
+            work.runtime.tell(
+                "warning: leakage is not checked (--leakage none): the model may learn sentences "
+                "that it is later tested on"
+            )
+        return job
 
     @staticmethod
     def _drawing(figure: str, work: Work) -> Callable[[Mapping[str, Any]], None]:
@@ -261,6 +282,15 @@ class RatedTraining(Training):
         for note in data.notes:
             material.runtime.tell(f"{name}: {note}")
         return data
+
+
+def rehearsed(parts: Sequence[Mapping[str, Any]]) -> str:
+    """Return the size of each part of the data in words: `train (24 rows) and dev (8 rows)`."""
+    texts = []
+    for name, *counts in (part.items() for part in parts):
+        sizes = ", ".join(f"{number(count)} {key.replace('_', ' ')}" for key, count in counts)
+        texts.append(f"{name[1]} ({sizes})")
+    return listed(texts)
 
 
 def detection_origin(detection: Sequence[str], detector: str) -> dict[str, str]:

@@ -179,11 +179,11 @@ class Alarms(SystemsStudy):
             about.append(about_tests(how))
         size = f"{number(counts.words.size)} sentences, {number(int(counts.words.sum()))} words"
         table = Table(columns, rows, f"False alarms: {size}", [*about, *notes], "rows")
-        return replace(table, instead={"brief": replace(table, notes=[legend, *notes])})
+        return replace(table, instead={"brief": replace(table, notes=notes, legend=legend)})
 
     def _frequent(self, good: Corpus, counted: Sequence[Sequence[Sequence[Edit]]]) -> Table:
-        """Return the most frequent edits of each system, shown with one row per system."""
-        records, rows = [], []
+        """Return the most frequent edits of each system."""
+        records = []
         for system, lines in zip(good.names, counted, strict=True):
             made = Counter(
                 (_shown(good, row, edit), edit.type)
@@ -196,15 +196,8 @@ class Alarms(SystemsStudy):
                 {"system": system, "edit": edit, "type": kind, "count": count}
                 for (edit, kind), count in most
             ]
-            if most:
-                texts = ", ".join(f"{edit} {count}" for (edit, _), count in most)
-                rows.append({"system": system, "edit": texts})
         columns = [Column("system"), Column("edit"), Column("type"), Column("count")]
-        table = Table(columns, records, "Most frequent edits", name="edits")
-        brief = replace(
-            table, columns=[Column("system"), Column("edit", place="alarms")], rows=rows
-        )
-        return replace(table, instead={"brief": brief})
+        return Table(columns, records, "Most frequent edits", name="edits")
 
 
 _FIGURES = (

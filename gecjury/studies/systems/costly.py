@@ -91,7 +91,7 @@ def costly_sentences(
                     yield CostlySentence(
                         system=system,
                         metric=table.signature.label,
-                        line=line + 1,
+                        line=corpus.line(line),
                         score=scores[line],
                         cost=cost,
                         source=language.shown(corpus.sources[line]),
@@ -120,7 +120,7 @@ def judged(
     Args:
         scorer: the metric that the sentence costs something.
     """
-    row = sentence.line - 1
+    row = corpus.row(sentence.line)
     part = one_line(corpus.with_systems([sentence.system]), row)
     source = corpus.sources[row].split()
     if isinstance(scorer, Explains):

@@ -26,6 +26,7 @@ from gecjury.studies.systems.ranking import (
     TEST,
     about_tests,
     rank_scores,
+    score_column,
     settings_of_tests,
 )
 
@@ -98,20 +99,25 @@ class Rank(SystemsStudy):
             if any(key in row for row in rows)
         ]
         names = [Column("rank"), Column("system"), Column("metric")]
-        columns = [*names, Column("score", interval="ci95"), *certain, *parts]
+        scores, about_score = Column("score", interval="ci95"), list[str]()
+        if self.aggregate == "corpus":
+            scores, about_score = score_column(scored)
+        columns = [*names, scores, *certain, *parts]
         title = f"Ranking by {self.aggregate} score"
         table = Table(columns, rows, title, [*about, *notes, *signatures], "rows")
-        # Three intervals and the certainty would not fit a screen.
+        # Three intervals and the clusters would not fit a screen.
         bare = [replace(column, interval="") for column in parts]
-        legend = (
-            f"[low, high]: {how.confidence:.0%} bootstrap over sentences; ranks, cluster: "
-            f"consistent with tests at {how.level:g}; p to next: of the difference from the system "
-            "below"
-        )
+        if certain:
+            about_score += [
+                f"[low, high]: {how.confidence:.0%} bootstrap over sentences",
+                f"ranks: consistent with tests at {how.level:g}",
+                "p to next: of the difference from the system below",
+            ]
         brief = replace(
             table,
-            columns=[*columns[:4], *bare, *certain],
-            notes=[*([legend] if certain else []), *notes],
+            columns=[*names, scores, *bare, *(c for c in certain if c.key != "cluster")],
+            notes=notes,
+            legend="; ".join(about_score),
         )
         # Papers show one column per metric, without ranks and clusters.
         alone = replace(table, notes=[*about[:1], *notes, *signatures])

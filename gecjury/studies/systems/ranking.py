@@ -115,6 +115,13 @@ class Ranking:
             }
         return row
 
+    def p_best(self, name: str) -> float | None:
+        """Return the corrected p of a system's difference from the best one; None for that one."""
+        assert self.tests is not None
+        best = self.names.index(self.systems[0].name)
+        row = self.names.index(name)
+        return None if row == best else float(self.tests.adjusted[row, best])
+
     def notes(self) -> Iterator[str]:
         """Yield remarks on numbers that are missing or equal."""
         if self.dropped:
@@ -259,6 +266,27 @@ def rank_scores(
         bounded=bounded,
         dropped=dropped,
     )
+
+
+def score_column(tables: Sequence[ScoreTable]) -> tuple[Column, list[str]]:
+    """Return the column of scores, called F0.5 if every metric has that score, and a legend.
+
+    Args:
+        tables: scores of the metrics.
+    """
+    names = {table.signature.label: _f_score(table) for table in tables}
+    heading, *others = dict.fromkeys(names.values())
+    if others:
+        heading = ""
+    known = [f"{name} of {label}" for label, name in names.items() if name]
+    legend = [f"score: {', '.join(known)}"] if known and not heading else []
+    return Column("score", heading=heading, interval="ci95"), legend
+
+
+def _f_score(table: ScoreTable) -> str:
+    """Return the name of the F-score that a metric computes, such as `F0.5`; empty for others."""
+    beta = table.signature.settings.get("beta")
+    return f"F{float(beta):g}" if beta is not None and table.precision is not None else ""
 
 
 CERTAINTY = (Column("ranks"), Column("cluster"), Column("p_next"))

@@ -9,10 +9,10 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gecjury.core.errors import OptionError
 from gecjury.core.settings import option
@@ -20,15 +20,17 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.report.result import Column, Result, Table
 from gecjury.report.tables import audit_tables, crossed
 from gecjury.scoring.by_edit import TypeLevel
+from gecjury.scoring.scorer import Scorer, scores_of_all
 from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.bootstrap import limited_rows
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.datasets import FilesOrDataset, dataset_scoring
 from gecjury.studies.inputs import Inputs
 from gecjury.studies.study import SCORES, Output, Study, Work, function_of
 from gecjury.studies.systems.costly import costly_sentences, costly_table
-from gecjury.studies.systems.page import USUAL_LEVEL, USUAL_WORST, Systems, page_of
+from gecjury.studies.systems.page import USUAL_LEVEL, USUAL_WORST, Systems, opening_of, page_of
 from gecjury.studies.systems.parts import Part, by_rule, by_type, macro, part_table
-from gecjury.studies.systems.ranking import rank_scores
+from gecjury.studies.systems.ranking import TEST, rank_scores, score_column
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -49,6 +51,8 @@ class Score(Study):
         by_rule: also print counts by rule of a grammar checker: 1 category, 2 rule, 3 both.
         macro: also print macro averages of precision, recall and F, over sentences and error types.
         worst: also print the N sentences that cost each system most.
+        limit: score N of the sentences, drawn with the seed; all of them if there are no more.
+        seed: seed of the limit, the resampling and the tests.
     """
 
     inputs: ClassVar[Inputs] = FilesOrDataset()
@@ -61,6 +65,8 @@ class Score(Study):
     by_rule: TypeLevel | None = None
     macro: bool = False
     worst: int | None = option(None, metavar="N", least=1, most=10_000)
+    limit: int | None = option(None, metavar="N", least=1)
+    seed: int = option(0, least=0)
 
     def asked(self, args: Namespace) -> Study:
         """Return the scoring of a dataset if the inputs are one.
@@ -70,24 +76,51 @@ class Score(Study):
         """
         return dataset_scoring(args) or self
 
+    def check(self, work: Work) -> None:
+        """Refuse data that a metric cannot score, and given scores if sentences are drawn."""
+        super().check(work)
+        if self._limited(work) is not work:
+            for scorer in work.scorers:
+                if scorer.fixed:
+                    raise scores_of_all(scorer.name)
+
+    def to_score(self, work: Work) -> Iterator[tuple[Scorer, Corpus]]:
+        """Yield every metric with the sentences that it scores."""
+        return super().to_score(self._limited(work))
+
+    def _limited(self, work: Work) -> Work:
+        """Return the work on as many of the sentences as the settings allow."""
+        whole = work.corpus
+        if self.limit is None or self.limit >= len(whole):
+            return work
+        rows = limited_rows(range(len(whole)), self.limit, self.seed)
+        if work.benchmark is not None:
+            return replace(work, data=work.benchmark.take(rows))
+        return replace(work, data=replace(whole.take(rows), drawn=(whole, tuple(rows))))
+
     def run(self, work: Work) -> Result:
         """Score the systems.
 
         Table `rows` has one record per metric and system: `score`, `precision` and `recall` if the
         metric has them, their intervals over resampled sentences (`ci95`, `precision_ci95`,
-        `recall_ci95`) for at most 5,000 sentences, and on request `sentences`, `by_type` (counts,
-        precision, recall and F0.5 by error type), `by_rule` and `macro`. Table `worst` has the
-        sentences that cost most.
+        `recall_ci95`) and `p_best`, the corrected p of the difference from the best system by the
+        metric, with `rank_range`, `ranks`, `cluster` and `p_next` as in `rank`, for at most 5,000
+        sentences; and on request `sentences`, `by_type` (counts, precision, recall and F0.5 by
+        error type), `by_rule` and `macro`. Table `worst` has the sentences that cost most. With a
+        limit, the fact `limit` has the lines that were scored.
 
         Raises:
             OptionError: counts by error type or rule or macro averages are requested, but no
                 metric has them.
         """
+        size = len(work.corpus)
+        work = self._limited(work)
         tables = work.scores()
         asked = self._asked(work.corpus, tables)
         how = _HOW if 1 < len(work.corpus) <= _MOST_RESAMPLED else _UNTESTED
+        several = len(work.corpus.names) > 1
         rankings = [
-            rank_scores(scorer, table, how, tested=False)
+            rank_scores(scorer, table.settled(), how, self.seed, tested=several)
             for scorer, table in zip(work.scorers, tables, strict=True)
         ]
         rows = []
@@ -95,6 +128,9 @@ class Score(Study):
             systems = {system.name: system for system in one.systems}
             for place, name in enumerate(table.systems):
                 row = one.row(systems[name])
+                # A metric that only describes outputs has no best system.
+                if one.tests is not None and one.lead.directed:
+                    row["p_best"] = one.p_best(name)
                 if self.sentences:
                     row["sentences"] = table.sentences[place].tolist()
                 if valid := table.statistics.details.get("valid", {}).get(name):
@@ -107,24 +143,39 @@ class Score(Study):
                     if numbers := {part.name: part.numbers for part in own}:
                         row["macro" if key == "over" else f"by_{key}"] = numbers
                 rows.append(row)
-        notes = tuple(dict.fromkeys(note for one in tables for note in one.statistics.notes))
-        columns = [Column(key) for key in ("system", "metric")]
-        columns.append(Column("score", interval="ci95"))
+        remarks = [note for one in tables for note in one.statistics.notes]
+        facts: dict[str, Any] = {}
+        if len(work.corpus) < size:
+            lines = [work.corpus.line(row) for row in range(len(work.corpus))]
+            facts["limit"] = {"sentences": self.limit, "of": size, "lines": lines}
+            limited = f"--limit: {self.limit} of {size} sentences, drawn with seed {self.seed}"
+            remarks.insert(0, limited)
+        notes = tuple(dict.fromkeys(remarks))
+        scores, legend = score_column(tables)
+        columns = [Column("system"), Column("metric"), scores]
         shares = [key for key in ("precision", "recall") if any(key in row for row in rows)]
         columns += [Column(key, interval=f"{key}_ci95") for key in shares]
-        about = ["[low, high]: 95% bootstrap over sentences"] if how is _HOW else []
+        if how is _HOW:
+            legend.append("[low, high]: 95% bootstrap over sentences")
+        if any("p_best" in row for row in rows):
+            columns.append(Column("p_best"))
+            legend.append(f"p to best: of the difference from the best system ({TEST}, Holm)")
         signatures = [one.signature for one in rankings]
-        main = Table(columns, rows, notes=[*about, *signatures, *notes], name="rows")
+        main = Table(
+            columns, rows, notes=[*signatures, *notes], name="rows", legend="; ".join(legend)
+        )
         # Papers show the scores alone.
-        bare = replace(main, columns=[replace(column, interval="") for column in columns])
+        of_papers = [c for c in columns if c.key != "p_best"]
+        bare = replace(main, columns=[replace(column, interval="") for column in of_papers])
         shown = [replace(main, instead={"latex": crossed(bare, *shares, "score")})]
         if self.sentences:
-            shown.append(_sentence_table(tables))
-        shown += [part_table(key, parts) for key, parts in asked.items()]
+            shown.append(replace(_sentence_table(tables, work.corpus), asked=True))
+        shown += [replace(part_table(key, parts), asked=True) for key, parts in asked.items()]
         shown += audit_tables(list(tables))
         if self.worst:
             worst = costly_sentences(tables, work.scorers, work.corpus, self.worst)
-            shown.append(costly_table([sentence.row() for sentence in worst]))
+            table = costly_table([sentence.row() for sentence in worst])
+            shown.append(replace(table, asked=True))
         audits = {
             str(table.signature): table.statistics.details["audit"]["members"]
             for table in tables
@@ -132,11 +183,12 @@ class Score(Study):
         }
         return Systems(
             tuple(shown),
-            {"audits": audits} if audits else {},
+            facts | ({"audits": audits} if audits else {}),
             notes,
             int(any(table.unanswered for table in tables)),
             language=work.corpus.language.code,
             title=f"Scores of {', '.join(work.corpus.names)}",
+            verdict=opening_of(rankings) if several else (),
             kicker="scores",
             rankings=tuple(rankings),
             work=work,
@@ -149,18 +201,16 @@ class Score(Study):
         The page has tests, error types and costly sentences whether or not they were asked for.
         """
         assert isinstance(result, Systems)
-        how = _UNTESTED
         points = len(result.work.corpus)
-        if points > 1:
+        if points > _MOST_RESAMPLED:
             with suppress(OptionError):
                 check_resamples(_HOW.resamples, points)
-                how = _HOW
-        rankings = tuple(
-            rank_scores(scorer, table.settled(), how)
-            for scorer, table in zip(result.work.scorers, result.scored, strict=True)
-        )
-        level, worst = self.by_type or USUAL_LEVEL, self.worst or USUAL_WORST
-        return page_of(replace(result, rankings=rankings), level, worst)
+                rankings = tuple(
+                    rank_scores(scorer, table.settled(), _HOW, self.seed)
+                    for scorer, table in zip(result.work.scorers, result.scored, strict=True)
+                )
+                result = replace(result, rankings=rankings, verdict=())
+        return page_of(result, self.by_type or USUAL_LEVEL, self.worst or USUAL_WORST)
 
     def _asked(self, corpus: Corpus, tables: Sequence[ScoreTable]) -> dict[str, list[Part]]:
         """Return the further figures that were asked for, of all metrics.
@@ -194,18 +244,18 @@ _WITHOUT = {
 }
 
 
-def _sentence_table(tables: Sequence[ScoreTable]) -> Table:
+def _sentence_table(tables: Sequence[ScoreTable], corpus: Corpus) -> Table:
     # A system may be called `line` or `metric`; its column then needs another name.
     systems = tables[0].systems
     keys = [f"system {name}" if name in ("line", "metric") else name for name in systems]
     rows = [
         {
-            "line": line,
+            "line": corpus.line(row),
             "metric": table.signature.label,
             **dict(zip(keys, scores, strict=True)),
         }
         for table in tables
-        for line, scores in enumerate(table.sentences.T.tolist(), 1)
+        for row, scores in enumerate(table.sentences.T.tolist())
     ]
     columns = [Column("line"), Column("metric"), *(Column(key, digits=4) for key in keys)]
     return Table(columns, rows, "Sentence scores")

@@ -280,9 +280,10 @@ def verdict(choice: HeldOut, default: str) -> tuple[str, ...]:
     ranked = Ranked(values, paired={(first, second): bounds}, gaps={(first, second): gain})
     return (
         f"{choice.best} has the highest accuracy of {choice.candidates} candidates, "
-        f"{choice.figure:.3f}. Chosen without each of {choice.folds} folds and scored on it, the "
-        f"best candidate has {choice.held_out:.3f}: choosing {inflated}.",
+        f"{choice.figure:.3f}.",
         f"Held out, {ranked.verdict()}",
+        f"Chosen without each of {choice.folds} folds and scored on it, the best candidate has "
+        f"{choice.held_out:.3f}: choosing {inflated}.",
     )
 
 

@@ -173,7 +173,9 @@ what to tune:
         find = self._chosen if self.prompt else self._swept
         result = find(work, benchmark, others)
         *tables, elsewhere = result.tables
-        elsewhere = replace(elsewhere, notes=warnings, title="Elsewhere", name="elsewhere")
+        elsewhere = replace(
+            elsewhere, notes=warnings, title="Elsewhere", name="elsewhere", asked=True
+        )
         (what,) = work.typed
         facts = {
             "what": masked(what),

@@ -27,7 +27,7 @@ SCORE = ["score", "source.txt", "mine.txt", "-m"]
 GLEU = [*SCORE, "gleu", "-r"]
 GIVEN = [*SCORE, "scores:file=x.csv"]
 JURY = [*SCORE, "jury:file=x.json", "-r", "ref.txt"]
-TRAIN = ["train", "some", "x.jsonl", "-o", "out", "--encoder", "embedded", "--check"]
+TRAIN = ["train", "some", "x.jsonl", "-o", "out", "--encoder", "embedded", "--leakage", "none"]
 MINE = ["compare", "mine", "-m", "gleu"]
 
 

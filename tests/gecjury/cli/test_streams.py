@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -90,7 +93,9 @@ def test_results_escape_control_characters(shell: Shell, argv: list[str], form: 
     assert not any(line.startswith("gecjury: all is well") for line in out.splitlines())
 
 
-def run(words: list[str], streams: str, code: str = "") -> subprocess.CompletedProcess[str]:
+def run(
+    words: list[str], streams: str, code: str = "", **more: str
+) -> subprocess.CompletedProcess[str]:
     program = ["-c", code] if code else ["-m", "gecjury"]
     return subprocess.run(
         ["sh", "-c", f'exec "$@" {streams}', "sh", sys.executable, *program, *words],
@@ -98,7 +103,7 @@ def run(words: list[str], streams: str, code: str = "") -> subprocess.CompletedP
         text=True,
         timeout=60,
         check=False,
-        env={"PYTHONPATH": str(REPOSITORY), "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"},
+        env={"PYTHONPATH": str(REPOSITORY), "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"} | more,
     )
 
 
@@ -136,6 +141,36 @@ def test_a_file_does_not_get_the_descriptor_of_a_closed_stream(tmp_path: Path) -
     assert (tmp_path / "cache").read_text() == ""
 
 
+@pytest.mark.parametrize("command", ["score", "rank", "diff"])
+def test_tables_without_utf8_and_to_a_pipe_that_closes(tmp_path: Path, command: str) -> None:
+    texts = {"source": "a b\nc d\n", "x": "a B\nc d\n", "y": "a b\nc D\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    files = [str(tmp_path / name) for name in texts]
+    words = [command, *files, "-r", files[1], "-m", "gleu"]
+    narrow = run(words, "", PYTHONIOENCODING="ascii", COLUMNS="40", NO_COLOR="1")
+    assert (narrow.returncode, narrow.stderr) == (0, "")
+    assert max(map(len, narrow.stdout.splitlines())) <= 40
+    assert re.search(r"x (\(OLD\) )?leads: 1\.0000", " ".join(narrow.stdout.split()))
+    # Signs are replaced by ASCII, not escaped.
+    assert narrow.stdout.isascii()
+    assert "\\u" not in narrow.stdout
+    first = run(words, "| head -1")
+    assert (first.returncode, first.stderr, first.stdout.count("\n")) == (0, "", 1)
+
+
+def test_a_comparison_is_readable_in_a_narrow_terminal_without_utf8() -> None:
+    words = ["compare", "sample", "-m", "green", "-m", "gleu", "--resamples", "5", "--verbose"]
+    done = run(words[:-1], "", PYTHONIOENCODING="ascii", NO_COLOR="1", COLUMNS="40")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.isascii()
+    assert max(map(len, done.stdout.splitlines())) <= 40
+    # An interval is not broken.
+    assert re.search(r"count-changes *\| *\.155 \[-", done.stdout)
+    assert "\\u" not in run(words, "", PYTHONIOENCODING="ascii").stdout
+    assert run(words, "| head -1").stderr == ""
+
+
 def test_a_broken_pipe_to_another_process_is_an_error() -> None:
     code = (
         "import sys; from gecjury import cli; from gecjury.cli import metrics\n"
@@ -155,7 +190,37 @@ def test_an_interruption_is_reported_in_one_line(
 
     monkeypatch.setattr("gecjury.cli._run", interrupted)
     assert main(["metrics"]) == 130
-    assert capsys.readouterr().err == "gecjury: interrupted\n"
+    assert capsys.readouterr().err == "gecjury: interrupted; run the same command again\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (["-o", "out"], "out keeps the scores of the metrics that were finished: the same command "
+         "continues from there"),
+        ([], "nothing is kept: the same command starts again"),
+    ],
+)  # fmt: skip
+def test_ctrl_c_says_what_is_kept(tmp_path: Path, words: list[str], kept: str) -> None:
+    waits = "import time\ndef waits(source, hypothesis):\n    open('now', 'w').close()\n"
+    (tmp_path / "slow.py").write_text(f"{waits}    time.sleep(60)\n    return 0.0\n")
+    (tmp_path / "text.txt").write_text("a b\n")
+    argv = ["score", "text.txt", "text.txt", "-m", "changes", "-m", "slow.py:waits", *words]
+    with subprocess.Popen(
+        [sys.executable, "-m", "gecjury", *argv],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while not (tmp_path / "now").exists() and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, f"gecjury: interrupted; {kept}\n")
+    assert [file.name.partition("-")[0] for file in tmp_path.glob("out/*.json")] == (
+        ["changes"] if words else []
+    )
 
 
 # --- standard input ----------------------------------------------------------------------------

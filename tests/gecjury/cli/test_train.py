@@ -22,7 +22,9 @@ pytest.importorskip("transformers")
 FINE_TUNED = "would do nothing with --kernel without --fine-tune"
 UNTRAINED = f"{FINE_TUNED} or --detection"
 
-QUICK = ["--device", "cpu", "--quiet", "--check", "--epochs", "1", "--learning-rate", "1e-3"]
+QUICK = [
+    "--device", "cpu", "--quiet", "--leakage", "none", "--epochs", "1", "--learning-rate", "1e-3",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -148,6 +150,10 @@ SOME = ["some", "r.tsv", "-o", "out"]
         (["some", "nowhere.tsv", "-o", "out"], "no such file"),
         ([*SOME, "--epochs", "0", *COLUMNS], "expected 1 to 1000000"),
         (["impara", "nowhere", "-o", "out"], "neither a set"),
+        ([*SOME, "--check"], "--check is gone: name benchmarks with --leakage NAME, or none"),
+        ([*SOME, "--leakage"], "--leakage: expected at least one argument"),
+        ([*SOME, "--leakage", "sedaa"], "unknown benchmark 'sedaa': did you mean seeda?"),
+        ([*SOME, "--leakage", "none", "seeda"], "--leakage none seeda: name benchmarks, or none"),
         (["some", "autojqe", "-o", "out", "--lang", "sv"], "autojqe is Japanese (ja)"),
         (["impara", "geccc-dev", "-o", "out", "--lang", "uk"], "geccc-dev is Czech (cs)"),
         (["impara", "geccc-dev", "ua-gec", "-o", "out"], "ua-gec is Ukrainian: a model"),
@@ -162,7 +168,8 @@ def test_wrong_use_ends_with_status_2(
     message: str,
 ) -> None:
     ratings(tmp_path / "r.tsv", 20)
-    out, err = shell.ended("train", *argv, "--check", "--device", "cpu", status=2)
+    more = () if "--leakage" in argv else ("--leakage", "none")
+    out, err = shell.ended("train", *argv, *more, "--device", "cpu", status=2)
     assert out == ""
     assert message in err
 
@@ -177,11 +184,16 @@ def test_training_warns_of_leakage(shell: Shell, tmp_path: Path, encoder: str) -
     data.write_text("\n".join(lines) + "\n")
     _, err = shell.ended(
         "train", "some", str(data), "-o", str(tmp_path / "some"), "--encoder", encoder,
-        *QUICK, "--check", "sample", *COLUMNS, "--shared",
+        *QUICK, "--leakage", "sample", *COLUMNS, "--shared",
     )  # fmt: skip
     assert "warning: leakage: 1 sentences of" in err
     assert "are in sample" in err
     assert "leakage" in (tmp_path / "some" / "README.md").read_text()
+    _, err = shell.ended(
+        "train", "some", str(data), "-o", str(tmp_path / "another"), "--encoder", encoder,
+        *QUICK, *COLUMNS, "--shared",
+    )  # fmt: skip
+    assert "warning: leakage is not checked (--leakage none)" in err
 
 
 def test_refusals_name_the_file(shell: Shell, tmp_path: Path) -> None:
@@ -211,12 +223,12 @@ def test_detection_from_labelled_tokens(shell: Shell, tmp_path: Path, encoder: s
     from gecjury.benchmarks.load import load_benchmark
 
     corpus = load_benchmark("sample").corpus
-    # Two sentences of the benchmark named by --check, one of them in upper case.
+    # Two sentences of the benchmark named by --leakage, one of them in upper case.
     train = labelled(tmp_path, corpus.sources[0].upper(), corpus.references[0].lines[1])
     data = ratings(tmp_path / "r.tsv", 40)
     out, err = shell.ended(
         "train", "some", str(data), "-o", str(tmp_path / "some"), "--encoder", encoder,
-        "--device", "cpu", "--quiet", "--check", "sample", "--kernel", "--detection", str(train),
+        "--device", "cpu", "--quiet", "--leakage", "sample", "--kernel", "--detection", str(train),
         "--format", "json", *COLUMNS,
     )  # fmt: skip
     assert "excluded from the labelled text: 2 sentences that are in sample" in err
@@ -252,9 +264,9 @@ def test_a_detector_serves_some_and_impara(shell: Shell, tmp_path: Path, encoder
     assert "<!-- best epoch -->" in (tmp_path / "detector.svg").read_text()
     (row,) = json.loads(out)["rows"]
     assert set(row) == {"part", "f0.5", "precision", "recall", "ap", "tokens"}
-    assert "left out" not in err  # --check names no benchmark
+    assert "left out" not in err  # --leakage none
     data = ratings(tmp_path / "r.tsv", 40)
-    common = ["--encoder", encoder, "--detector", detector, "--device", "cpu", "--quiet", "--check"]
+    common = ["--encoder", encoder, "--detector", detector, *QUICK[:5]]
     shell.ended("train", "some", str(data), "-o", str(tmp_path / "some"), "--kernel", *common,
         *COLUMNS)  # fmt: skip
     weights = "model.safetensors"
@@ -294,10 +306,10 @@ def test_columns_of_a_named_set_are_refused(shell: Shell, tmp_path: Path) -> Non
 def test_quality_in_japanese_from_a_table_to_scores(shell: Shell, tmp_path: Path) -> None:
     encoder = str(tiny.character_encoder(tmp_path / "encoder", tiny.KANA))
     data, folder = tiny.qualities(tmp_path / "human.csv"), tmp_path / "some"
-    train = ["train", "some", str(data), "-o", str(folder), "--encoder", encoder, *QUICK[:4]]
+    train = ["train", "some", str(data), "-o", str(folder), "--encoder", encoder, *QUICK[:5]]
     train += ["--lang", "ja", "--column", "output=訂正", "--column", "source=原文"]
     out, err = shell.ended(*train, "--column", "quality=個別評価", "--kernel")
-    assert "warning" not in err
+    assert err.count("warning") == 1  # that leakage is not checked
     assert f"score with -m some:model={folder}" in " ".join(out.split())
     for name, lines in (("s", tiny.japanese(4, 5)), ("h", tiny.japanese(4, 6))):
         (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -318,7 +330,7 @@ def test_an_encoder_that_lacks_the_characters_is_reported(
 ) -> None:
     data = tiny.qualities(tmp_path / "human.csv", 40)
     train = ["train", "some", str(data), "-o", str(tmp_path / "some"), "--encoder", encoder]
-    _, err = shell.ended(*train, *QUICK[:4], "--kernel", "--lang", "ja")
+    _, err = shell.ended(*train, *QUICK[:5], "--kernel", "--lang", "ja")
     assert "does not know 100% of the word pieces" in err
     assert "100% of the word pieces" in (tmp_path / "some" / "README.md").read_text()
 
@@ -341,9 +353,9 @@ def test_training_reports_how_good_the_metric_is(
 ) -> None:
     folder = tmp_path / "some"
     data = parts_of(tmp_path / "r.tsv", {"train": 12, "dev": 4, "test": 20})
-    command = ["train", "some", str(data), "-o", str(folder), "--encoder", encoder, *QUICK[:4]]
+    command = ["train", "some", str(data), "-o", str(folder), "--encoder", encoder, *QUICK[:5]]
     command += ["--kernel", *COLUMNS]
-    out = " ".join(shell.ended(*command)[0].split())
+    out = " ".join(shell.ended(*command, "--verbose")[0].split())
     assert "Held-out pairs of corrections of one source, by people's ratings" in out
     assert "counting changes, " in out
     record = json.loads((folder / "gecjury.json").read_text())
@@ -422,7 +434,9 @@ def test_a_recipe_with_missing_requirements_is_refused_with_the_remedy(
     message: str,
 ) -> None:
     ratings(tmp_path / "r.tsv", 40)
-    _, err = shell.ended("train", *argv, "-o", "out", "--check", "--device", "cpu", status=2)
+    _, err = shell.ended(
+        "train", *argv, "-o", "out", "--leakage", "none", "--device", "cpu", status=2
+    )
     assert message in " ".join(err.split())
 
 
@@ -435,7 +449,7 @@ def test_a_recipe_is_named_in_the_help_the_card_and_the_manifest(
     shell.ended(
         "train", "some", str(ratings(tmp_path / "r.tsv", 40)), "-o", str(folder),
         "--recipe", "small", "--encoder", encoder, "--detector", encoder, *COLUMNS,
-        "--check", "--device", "cpu",
+        "--leakage", "none", "--device", "cpu",
     )  # fmt: skip
     name = "small, but for --encoder, --detector"
     assert json.loads((folder / "gecjury.json").read_text())["recipe"] == name
@@ -452,14 +466,17 @@ def test_a_dry_run_counts_the_parts_and_estimates_the_time(
 ) -> None:
     data = parts_of(tmp_path / "r.tsv", {"train": 12, "dev": 4, "test": 20})
     folder = tmp_path / "some"
-    command = ["train", "some", str(data), "-o", str(folder), *QUICK[:4], *COLUMNS, "--dry-run"]
+    command = ["train", "some", str(data), "-o", str(folder), *QUICK[:5], *COLUMNS, "--dry-run"]
     out = json.loads(shell.ended(*command, "--encoder", encoder, "--format", "json")[0])
     assert [(row["part"], row["rows"]) for row in out["parts"]] == [
         ("train", 24), ("dev", 8), ("test", 40),
     ]  # fmt: skip
     assert out["seconds"] > 0
     out, _ = shell.ended(*command, "--recipe", "features")
-    assert "without an encoder, the training takes seconds" in out
+    assert out == (
+        "The training takes seconds, since it has no encoder, on train (24 rows), dev (8 rows) and "
+        "test (40 rows); nothing was written.\n"
+    )
     assert not folder.exists()
 
 

@@ -50,7 +50,7 @@ def test_ratings_and_stored_replies_teach_a_judge(shell: Shell, tmp_path: Path, 
     output = str(tmp_path / "judge")
     out, err = shell.ended(
         "train", "judge", ratings(shell), str(store), "sample", "--scale", "0:100", "--model", tiny,
-        "-o", output, "--check", "--format", "json", *QUICK,
+        "-o", output, "--leakage", "none", "--format", "json", *QUICK,
     )  # fmt: skip
     document = json.loads(out)
     assert [(row["what"], row["part"]) for row in document["rows"]] == [
@@ -73,7 +73,7 @@ def test_training_sentences_that_are_in_a_benchmark_are_reported(
     path.write_text(path.read_text().replace("He have 7 dog .", source))
     _, err = shell.ended(
         "train", "judge", path, "--scale", "0:100", "--model", tiny, "-o", str(tmp_path / "judge"),
-        "--check", "sample", "--protocol", "pairwise", *QUICK,
+        "--leakage", "sample", "--protocol", "pairwise", *QUICK,
     )  # fmt: skip
     assert "2 sentences of r.tsv are in sample" in err
 
@@ -92,7 +92,7 @@ def test_a_dry_run_counts_partly_corrected_sentences(
     def rehearsed(*words: str) -> tuple[dict[str, int], str]:
         out, err = shell.ended(
             "train", "judge", path, "--scale", "0:100", "--model", tiny, "-o",
-            str(tmp_path / "judge"), "--check", "sample", "--dry-run", "--format", "json", *QUICK,
+            str(tmp_path / "judge"), "--leakage", "sample", "--dry-run", "--format", "json", *QUICK,
             *words,
         )  # fmt: skip
         return {row["part"]: row["questions"] for row in json.loads(out)["parts"]}, err
@@ -136,8 +136,8 @@ def test_errors_are_reported_before_training(
     scale = [] if "--scale" in words else ["--scale", "0:100"]
     output = tmp_path / "judge"
     _, err = shell.ended(
-        "train", "judge", path, "--model", tiny, "-o", str(output), "--check", *QUICK, *scale,
-        *words, status=2,
+        "train", "judge", path, "--model", tiny, "-o", str(output), "--leakage", "none", *QUICK,
+        *scale, *words, status=2,
     )  # fmt: skip
     assert message in " ".join(err.split())
     assert not (output / "model.safetensors").exists()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import gecjury
 from gecjury.cli import main
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
+from gecjury.metaeval.cautions import SAMPLE
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.settings import Settings
 from gecjury.stats import trueskill
@@ -36,18 +40,31 @@ def test_demo_needs_no_data_and_says_that_it_proves_nothing(
     monkeypatch.setenv("GECJURY_DATA", str(tmp_path / "nowhere"))
     monkeypatch.chdir(tmp_path)
     out, err = run(capsys, "demo", "--resamples", "20")
-    page, system, sentence = err.splitlines()
-    assert page == f"page: {tmp_path / 'gecjury-demo.html'}"
-    assert system.startswith("System level, best of each family: ")
-    assert sentence.startswith("Sentence level, best of each family: ")
-    # They are also on the page, and only once in the terminal.
-    text = (tmp_path / "gecjury-demo.html").read_text(encoding="utf-8")
-    assert f">{system}</p>" in text
-    assert "best of each family" not in out
+    assert err.splitlines()[-1] == f"page: {tmp_path / 'gecjury-demo.html'}"
+    assert ">System level, best of each family: " in Path("gecjury-demo.html").read_text("utf-8")
+    # One caution follows the legend, and nothing else.
+    below = out[out.index("[low, high]") :]
+    assert " ".join(below.split()).endswith("1 is best " + " ".join(SAMPLE.split()))
     assert "base_url" not in out
     assert "SAMPLE, NOT EVIDENCE" in out
-    for word in ("green", "gleu", "constant", "random", "copy-source", "two annotators"):
+    for word in ("green", "gleu", "count-changes", "two annotators"):
         assert word in out
+
+
+def test_commands_that_the_demo_prints_work_as_they_are(tmp_path: Path) -> None:
+    def run_in_shell(command: str) -> str:
+        words = ["sh", "-c", command]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    lines = run_in_shell(f"{shlex.quote(sys.executable)} -m gecjury demo").splitlines()
+    assert len(lines) <= 30
+    commands = lines[lines.index("next:") + 1 : -1]
+    assert len(commands) == 3
+    for command in commands:
+        run_in_shell(command)
+    assert {"score.html", "compare.html"} <= {path.name for path in tmp_path.iterdir()}
 
 
 def test_demo_replays_a_judge_and_shows_three_families(
@@ -86,7 +103,7 @@ def test_json_follows_its_specification(capsys: pytest.CaptureFixture[str]) -> N
         assert {"accuracy", "kendall", "tied", "pairs", "ci95"} <= set(row["sentence"])
         assert row["missing"] == 0
     assert set(found["ceiling"]) == {"edit", "sentence"}
-    assert set(found["chance"]) == {"constant", "random", "copy-source"}
+    assert set(found["chance"]) == {"constant", "random", "copy-source", "count-changes"}
     assert found["chance"]["constant"]["accuracy"] == 0.5
 
 
@@ -218,7 +235,7 @@ def test_a_limit_draws_sentences_and_says_so(capsys: pytest.CaptureFixture[str])
     other = document(capsys, *COMPARE, "--limit", "20", "--seed", "1")
     assert other["limit"]["lines"] != lines
     out, _ = run(capsys, *COMPARE, "--limit", "20", "--verbose")
-    assert "SAMPLE, NOT EVIDENCE: sample, 6 systems (base), 20 of 51 sentences, " in out
+    assert "SAMPLE, NOT EVIDENCE: 6 systems (base), 20 of 51 sentences, " in out
     assert "--limit: 20 of 51 judged sentences, drawn with seed 0, the same for every" in out
 
 

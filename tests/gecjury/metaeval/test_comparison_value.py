@@ -69,7 +69,7 @@ def test_rows_are_plain_and_in_the_order_of_the_main_table() -> None:
     assert [(r["metric"], r.get("human")) for r in rows] == [
         (r["metric"], r.get("human")) for r in shown
     ]
-    assert len(rows) == 2 * (2 + 3 + 1)
+    assert len(rows) == 2 * (2 + 4 + 1)
     first = rows[0]
     assert first["pearson_low"] <= first["pearson"] <= first["pearson_high"]
     assert first["accuracy"] == document(Answer(found))["rows"][0]["sentence"]["accuracy"]

@@ -11,8 +11,9 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.errors import OptionError
+from gecjury.core.wording import duration
 from gecjury.corpus.corpus import corpus_of_texts
-from gecjury.metaeval.cautions import _effort, duration, warning
+from gecjury.metaeval.cautions import _effort, warning
 from gecjury.metaeval.comparison import checked
 from gecjury.metaeval.settings import Settings
 from gecjury.stats.resampling import Resampling
@@ -54,7 +55,7 @@ def test_long_durations_are_reported_with_cause_and_remedy() -> None:
 
 def test_durations() -> None:
     assert [duration(time) for time in (0.2, 301, 3 * 3600, 100 * 3600)] == [
-        "1 seconds", "5 minutes", "3 hours", "4 days",
+        "1 second", "5 minutes", "3 hours", "4 days",
     ]  # fmt: skip
 
 

@@ -86,6 +86,8 @@ def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
 def test_latex(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "latex", title="T", notes=["a note"]) == (
         "% T\n"
+        "% this table has letters that pdflatex lacks: compile with xelatex or lualatex and a font "
+        "that has them, or use the package CJKutf8\n"
         "\\begin{tabular}{lrrl}\n"
         "\\toprule\n"
         "system & Score & n & ok \\\\\n"
@@ -286,6 +288,34 @@ def test_people_see_the_verdict_first_and_only_the_main_columns(
     assert "   s " in out
     assert "\nllm-s|model=/models/a|v1\n" in out
     assert str(result).startswith("llm-s: a leads.\nScores\n")
+
+
+def test_people_see_little_without_verbose(capsys: pytest.CaptureFixture[str]) -> None:
+    columns = [Column(f"c{number}") for number in range(9)]
+    row = {column.key: 1 for column in columns}
+    notes = [f"note {number}" for number in range(4)]
+    main = Table(columns, [row], "Main", notes, "rows", legend="the legend")
+    further = Table(columns[:1], [row], "Further", name="further")
+    asked = Table(columns[:1], [row], "Asked", name="asked", asked=True)
+    result = Result((main, further, asked), verdict=("One.", "Two.", "Three."))
+    print_result(result, "table", more="--verbose")
+    out = capsys.readouterr().out
+    assert out.startswith("One.\nTwo.\n\nMain\n")
+    assert "c7" in out
+    assert "\nthe legend\nnote 0\nnote 1\nnote 2\n" in out
+    assert out.endswith("\nmore: --verbose\n")
+    for hidden in ("Three.", "c8", "note 3", "Further"):
+        assert hidden not in out
+    assert "Asked" in out
+    assert "more:" not in str(result)
+    print_result(result, "table", verbose=True, more="--verbose")
+    out = capsys.readouterr().out
+    for shown in ("Three.", "c8", "the legend\nnote 0", "note 3", "Further", "Asked"):
+        assert shown in out
+    assert "more:" not in out
+    # If nothing is left out, nothing points to it.
+    print_result(Result((asked,)), "table", more="--verbose")
+    assert "more:" not in capsys.readouterr().out
 
 
 def test_output_for_programs_has_full_names_and_all_columns(

@@ -50,9 +50,10 @@ def test_the_choice_is_tested_on_held_out_sources() -> None:
     assert choice.inflation == 0.25
     assert choice.gain == 0.0
     assert first.difference_ci95 == (0.0, 0.0)
-    first_sentence, second_sentence = verdict(choice, "a")
-    assert "choosing inflates the figure by 0.250." in first_sentence
-    assert "share the lead: 0.500" in second_sentence
+    best, held_out, inflation = verdict(choice, "a")
+    assert best == "b has the highest accuracy of 2 candidates, 0.750."
+    assert "share the lead: 0.500" in held_out
+    assert "choosing inflates the figure by 0.250." in inflation
     worse = replace(choice, held_out=0.4, gain=-0.1, gain_ci95=(-0.15, -0.05))
     told = verdict(worse, "a")[1]
     assert "a leads: 0.500, 0.100 ahead of the choice" in told
@@ -134,6 +135,8 @@ def test_a_dry_run_counts_all_candidates(shell: Shell) -> None:
         "llm-s:model=gpt-6-luna",
         "sample",
         "--dry-run",
+        "--format",
+        "json",
         "--prompt",
         "criterion=fluency",
     ]

@@ -34,7 +34,7 @@ def test_an_engine_is_given_the_settings_of_a_file(
 
     monkeypatch.setitem(sys.modules, "vllm", SimpleNamespace(LLM=record))
     path = engine_of(tmp_path, 'max_model_len = 512\nenforce_eager = true\ndtype = "bfloat16"\n')
-    judge = load("llm-s", backend="vllm", model="tiny", engine=path)
+    judge = load("llm-s", backend="vllm", model="nobody/tiny", engine=path)
     assert "engine" not in judge.settings()
     with pytest.raises(InputError, match="enough"):
         judge.score_corpus(corpus_of_texts(["a"], ["b"]), Runtime(cache=tmp_path / "cache"))
@@ -97,8 +97,8 @@ def test_an_engine_without_memory_is_reported_with_the_remedy(
         raise RuntimeError(error)
 
     monkeypatch.setitem(sys.modules, "vllm", SimpleNamespace(LLM=fail))
-    judge = load("llm-s", backend="vllm", model="tiny", engine=engine_of(tmp_path, settings))
-    pattern = "vLLM cannot load tiny: " + re.escape(error)
+    judge = load("llm-s", backend="vllm", model="nobody/tiny", engine=engine_of(tmp_path, settings))
+    pattern = "vLLM cannot load nobody/tiny: " + re.escape(error)
     pattern += f"; .*{re.escape(remedy)}" if remedy else "$"
     with pytest.raises(InputError, match=pattern):
         judge.score_corpus(corpus_of_texts(["a"], ["b"]), Runtime(cache=tmp_path))

@@ -151,7 +151,7 @@ def test_it_is_trained_and_scores_without_torch_and_nltk(tmp_path: Path) -> None
         import sys
         sys.modules.update(dict.fromkeys(("torch", "transformers", "nltk")))
         from gecjury.cli import main
-        train = "train some r.tsv -o some --encoder features --check --column output=hyp"
+        train = "train some r.tsv -o some --encoder features --leakage none --column output=hyp"
         assert main([*train.split(), "--column", "source=src", "--column", "fluency=f"]) == 0
         for model in ("some,alpha=0,beta=1,gamma=0", "features"):
             assert main(["score", "h.txt", "h.txt", "-m", f"some:model={model}"]) == 0

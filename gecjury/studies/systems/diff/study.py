@@ -74,8 +74,7 @@ class Diff(SystemsStudy):
     Attributes:
         by_type: how error types are distinguished: 1 operation (M, R, U), 2 category, 3 both, 0
             not at all.
-        show: number of error types, edits and sentences that are listed; with --verbose sentences
-            of each direction and metric, and all types.
+        show: number of edits that are listed, and of sentences of each direction.
         resampling: the paired bootstrap over sentences, and the paired tests.
         seed: seed of the resampling and of the tests.
         fail_if: exit with status 3 if this condition is true, with 2 if something could not be
@@ -263,7 +262,7 @@ class Diff(SystemsStudy):
         legend = f"low, high: {how.confidence:.0%} paired bootstrap; p: paired randomisation"
         if rates:
             legend += "; over-correction and under-correction: lower is better"
-        return replace(table, instead={"brief": replace(table, notes=[legend, *notes])})
+        return replace(table, instead={"brief": replace(table, notes=notes, legend=legend)})
 
     def _type_tables(self, tables: Sequence[ScoreTable]) -> Iterator[Table]:
         """Yield F0.5 by error type, for each metric that counts types."""
@@ -298,8 +297,7 @@ class Diff(SystemsStudy):
                 Column("adjusted"),
             ]
             title = f"By error type: {table.signature.label}"
-            full = Table(columns, rows, title, [note], "types")
-            yield replace(full, instead={"brief": _most_certain(full, self.show)})
+            yield Table(columns, rows, title, [note], "types")
 
 
 def _bounded(digits: int) -> list[Column]:
@@ -311,21 +309,6 @@ def _bounded(digits: int) -> list[Column]:
         Column("low", digits=digits, value=lambda row: row["ci95"][0]),
         Column("high", digits=digits, value=lambda row: row["ci95"][1]),
     ]
-
-
-def _most_certain(table: Table, show: int) -> Table:
-    """Return the error types with the most certain differences, without their counts.
-
-    Args:
-        show: number of types that are listed; 0 for all.
-    """
-    rows = sorted(table.rows, key=lambda row: (row["adjusted"], row["p"], -abs(row["difference"])))
-    columns = [column for column in table.columns if not column.key.endswith("tp/fp/fn")]
-    title = table.title
-    if 0 < show < len(rows):
-        title += f" ({show} of {len(rows)}, the most certain differences)"
-        rows = rows[:show]
-    return replace(table, columns=columns, rows=rows, title=title)
 
 
 def _three(side: str, row: Record) -> str:

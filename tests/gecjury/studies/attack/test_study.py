@@ -222,11 +222,17 @@ def test_a_missing_score_is_counted(
     assert "length prefers the damage: repeat-all; undecided: empty; ranks most systems" in out
 
 
+def test_moved_lines_of_damaged_outputs_are_not_reported() -> None:
+    result = gecjury.attack("sample", "green", Attack(attacks=("similar",)))
+    assert result.notes == ()
+
+
 def test_judge_requests_are_counted_and_judges_get_order_attacks(
     shell: Shell, files: list[str]
 ) -> None:
     pytest.importorskip("openai")
     argv = [*files[:2], "-m", "llm-s:model=gpt-6-luna", "--dry-run", "--no-cache"]
+    argv += ["--format", "json"]
     result = json.loads(shell("attack", *argv, "--attack", "order")[1])
     # One request per sentence, with its text, its source and the damaged text side by side.
     assert result["requests"] == 3

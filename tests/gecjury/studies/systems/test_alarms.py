@@ -81,7 +81,6 @@ def test_edits_and_changed_sentences_are_listed() -> None:
         {"system": "busy", "line": 1, "marked": "He [goes→went] home now ."},
         {"system": "busy", "line": 2, "marked": "All is well here [.→!]"},
     ]
-    assert "[.→!] 1, [goes→went] 1" in str(result)
     none = Alarms(show=0, resampling=FAST.resampling)
     assert gecjury.alarms(corpus_of_texts(CLEAN, {"b": BUSY}), (), none).table("edits").rows == []
 

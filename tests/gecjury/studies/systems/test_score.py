@@ -35,10 +35,30 @@ def test_scores_of_texts(corpus: Corpus) -> None:
     assert "precision" not in rows[2]
     assert rows[3]["sentences"] == own.sentences[1].tolist()
     text = str(result)
-    assert text.split("\n")[1].split() == ["system", "metric", "score", "precision", "recall"]
+    heads = ["system", "metric", "score", "precision", "recall", "p", "to", "best"]
+    assert text.split("\n")[3].split() == heads
+    assert "score: F2 of green; " in text
     assert str(own.signature) not in text
     assert str(own.signature) in str(result.shown_to("verbose")[0].notes)
     assert repr(result) == "<Result: 4 rows>"
+
+
+def test_the_difference_from_the_best_system_is_tested() -> None:
+    result = gecjury.score("sample", "green")
+    ranked = gecjury.rank("sample", "green")
+    best, *others = [row["system"] for row in ranked.rows()]
+    (tested,) = ranked.table("significance").rows
+    row_of_best = dict(
+        zip(tested["systems"], tested["adjusted"][tested["systems"].index(best)], strict=True)
+    )
+    p_values = {row["system"]: row["p_best"] for row in result.rows()}
+    assert p_values == {best: None, **{name: row_of_best[name] for name in others}}
+    assert result.verdict == ranked.verdict
+    # With one system there is nothing to test.
+    alone = gecjury.score(corpus_of_texts(SOURCE, {"copy": SOURCE}, [FIXED]), "green")
+    assert "p_best" not in alone.rows()[0]
+    assert alone.verdict == ()
+    assert [column.title for column in alone.tables[0].columns][2] == "F2"
 
 
 def test_a_benchmark_by_name_and_score_files(tmp_path: Path) -> None:
@@ -51,6 +71,46 @@ def test_a_benchmark_by_name_and_score_files(tmp_path: Path) -> None:
     again = gecjury.score(corpus, "changes", folder=tmp_path / "out")
     assert again.rows() == result.rows()
     assert kept.stat().st_mtime_ns == written
+
+
+def test_a_limit_scores_the_same_sentences_as_alone(shell: Shell) -> None:
+    texts = [f"He have {number} cats ." for number in range(9)]
+    shell.write("s.txt", "\n".join(texts) + "\n")
+    outputs = [text.replace("have", "has") if number % 2 else text
+               for number, text in enumerate(texts)]  # fmt: skip
+    shell.write("h.txt", "\n".join(outputs) + "\n")
+    shell.write("r.txt", "\n".join(text.replace("have", "has") for text in texts) + "\n")
+    words = ["score", "s.txt", "h.txt", "-r", "r.txt", "-m", "green", "--sentences"]
+    words += ["--worst", "9", "--format", "json"]
+    whole = json.loads(shell.ended(*words)[0])["rows"][0]["sentences"]
+    five = json.loads(shell.ended(*words, "--limit", "5")[0])
+    lines = five["limit"]["lines"]
+    assert (five["limit"]["of"], len(lines), lines) == (9, 5, sorted(lines))
+    assert five["rows"][0]["sentences"] == [whole[line - 1] for line in lines]
+    # Sentences have the lines of the file, and the worst are the uncorrected ones, at odd lines.
+    assert {row["line"] for row in five["worst"]} == {line for line in lines if line % 2}
+    assert five["notes"][0] == "--limit: 5 of 9 sentences, drawn with seed 0"
+    three = json.loads(shell.ended(*words, "--limit", "3")[0])["limit"]["lines"]
+    assert set(three) < set(lines)
+    other = json.loads(shell.ended(*words, "--limit", "5", "--seed", "1")[0])
+    assert other["limit"]["lines"] != lines
+    assert "limit" not in json.loads(shell.ended(*words, "--limit", "9")[0])
+    # The page shows the same sentences.
+    shell.ended(*words[:7], "--limit", "5", "--html", "page.html")
+    page = (shell.folder / "page.html").read_text(encoding="utf-8")
+    worst = next(row["line"] for row in five["worst"])
+    assert f"line {worst} " in page
+    assert f"He have {worst - 1} cats ." in page
+
+
+def test_a_limit_of_a_benchmark_and_of_given_scores(tmp_path: Path) -> None:
+    result = gecjury.score("sample", "green", limit=20)
+    assert result.facts["limit"]["of"] == 68
+    file = tmp_path / "given.tsv"
+    file.write_text("system\tline\tscore\ncopy\t1\t0.5\ncopy\t2\t0.5\ncopy\t3\t0.5\n")
+    texts = corpus_of_texts(SOURCE, {"copy": SOURCE})
+    with pytest.raises(OptionError, match="scores: finished scores are for all sentences"):
+        gecjury.score(texts, f"scores:file={file}", limit=1)
 
 
 def test_error_types_by_hand() -> None:
