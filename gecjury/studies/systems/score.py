@@ -174,8 +174,8 @@ class Score(Study):
         shown += audit_tables(list(tables))
         if self.worst:
             worst = costly_sentences(tables, work.scorers, work.corpus, self.worst)
-            table = costly_table([sentence.row() for sentence in worst])
-            shown.append(replace(table, asked=True))
+            costly = costly_table([sentence.row() for sentence in worst])
+            shown.append(replace(costly, asked=True))
         audits = {
             str(table.signature): table.statistics.details["audit"]["members"]
             for table in tables
