@@ -52,9 +52,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _main_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Return a short table of the metrics, those of a family together."""
+    from gecjury.core.errors import FAMILIES
     from gecjury.report.result import Column, Table
 
-    families = list(dict.fromkeys(row["family"] for row in rows))
+    families = list(dict.fromkeys([*FAMILIES, *(row["family"] for row in rows)]))
     grouped = sorted(rows, key=lambda row: families.index(row["family"]))
     keys = ["name", "family", "needs", "summary"]
     # The package is shown only if it is not gecjury.
