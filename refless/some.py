@@ -123,7 +123,7 @@ class SOME(WeighedAspects):
         "aggregate": "mean",
     }
 
-    model: str = setting("", names="model")
+    model: str = "embedded"
     alpha: float = setting(USUAL_WEIGHTS[0], scoring=True)
     beta: float = setting(USUAL_WEIGHTS[1], scoring=True)
     gamma: float = setting(USUAL_WEIGHTS[2], scoring=True)
@@ -133,18 +133,17 @@ class SOME(WeighedAspects):
     @property
     def loaded_models(self) -> tuple[str, ...]:
         """The trained model, and the encoders that it names."""
-        return bundle_models(self.model) if self.model else ()
+        return bundle_models(self.model)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The hash of the trained weights, or the hub's commit; see `bundle_identity`."""
-        return bundle_identity(self.model) if self.model else {}
+        return bundle_identity(self.model)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Scaled predictions, systems × sentences × (grammaticality, fluency, meaning).
 
         For a model of quality: systems × sentences × 1.
         """
-        self.refuse_unnamed("some tmu-gfm", "; or use the packaged one, -m some:model=embedded")
         # A folder that has been trained again since the last call has another identity.
         identity = tuple(self.extra_signature(runtime).items())
         bundle = _open(identity, self.model, self.max_length, runtime.device, self.dtype)

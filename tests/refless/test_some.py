@@ -173,9 +173,9 @@ def test_inputs_with_the_same_pieces_are_read_once(three: Path) -> None:
 
 
 def test_without_a_model_the_training_command_is_named(tmp_path: Path) -> None:
-    for metric, option in (("some", ""), ("impara", ""), ("asano", "")):
+    for metric in ("impara", "asano"):
         with pytest.raises(OptionError, match="gecjury train"):
-            load(metric + option).score_corpus(CORPUS, RUNTIME)
+            load(metric).score_corpus(CORPUS, RUNTIME)
     with pytest.raises(OptionError, match="no such folder"):
         load("some", model=str(tmp_path / "nowhere")).score_corpus(CORPUS, RUNTIME)
     (tmp_path / "empty").mkdir()
@@ -183,6 +183,10 @@ def test_without_a_model_the_training_command_is_named(tmp_path: Path) -> None:
         load("some", model=str(tmp_path / "empty")).score_corpus(CORPUS, RUNTIME)
     with pytest.raises(OptionError, match="sum to 1"):
         load("some:alpha=0.5")
+
+
+def test_the_packaged_model_is_the_default() -> None:
+    assert load("some") == load("some:model=embedded")
 
 
 def test_a_failed_download_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
         "within": 2.0,
         "detector": EMBEDDED_SOME,
     },
+    "kernel": {"encoder": BASE, "kernel": True, "read_source": True, "within": 2.0},
     "base": {
         "encoder": BASE,
         "kernel": True,
@@ -90,7 +91,7 @@ examples:
     detection: tuple[str, ...] = option(
         (), metavar="FILE", several=True, needs={"encoder features": ()}
     )
-    recipe: Literal["features", "small", "base", "paper"] | None = None
+    recipe: Literal["features", "small", "kernel", "base", "paper"] | None = None
 
     def check(self, work: Work) -> None:
         """Refuse several sets, and the recipe `base` without a detector."""

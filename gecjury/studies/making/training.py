@@ -34,11 +34,12 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=BaseRecipe)
 
 BASE = "sentence-transformers/all-mpnet-base-v2"
-"""The encoder of the recipes called `base`."""
+"""The encoder of the recipes `kernel` and `base`."""
 
 _ABOUT = {
     "features": "no encoder and no torch; trains in seconds",
     "small": "no model download",
+    "kernel": "a base-size encoder, read but not trained; minutes on two cores",
     "base": "a base-size encoder; two cores are enough",
     "paper": "Yoshimura et al. (2020)",
 }
