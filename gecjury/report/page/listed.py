@@ -23,6 +23,7 @@ from gecjury.stats.catalogue import statistic
 from gecjury.stats.figure import Figure
 
 _SHADES = 5  # the classes `hi1` to `hi5` of the style
+_MOST_OPEN = 4  # further tables; more of them are folded
 _LONG = 40  # characters; longer texts get room in a narrow table
 
 
@@ -143,8 +144,8 @@ def result_html(result: Result, details: Details) -> str:
         common = {"title": result.title, "lang_attribute": lang}
         return render("listing", tables=listed, **common) if listed else None
 
-    def folded(groups: Mapping[str, Table]) -> Markup | None:
-        listed = [(short(name), _prepared([table])) for name, table in groups.items()]
+    def folded(groups: Iterable[tuple[str, Table]]) -> Markup | None:
+        listed = [(short(name), _prepared([table])) for name, table in groups]
         common = {"title": result.title, "lang_attribute": lang}
         return render("folded", groups=listed, **common) if listed else None
 
@@ -156,13 +157,16 @@ def result_html(result: Result, details: Details) -> str:
     # Remarks and signatures have sections of their own.
     elsewhere = {shortly(note, names) for note in (*result.notes, *signatures)}
     shown = [replace(t, notes=[note for note in t.notes if note not in elsewhere]) for t in shown]
+    others = [table for table in shown if table.name != "rows"]
     settings = {"signatures": signed_papers(signatures), "facts": [], "notes": [], "citation": ""}
     content = {
         "summary": _summary(result, details, short),
         "scores": listing(*(replace(table, title="") for table in shown if table.name == "rows")),
-        "types": folded(details.types),
+        "types": folded(details.types.items()),
         "sentences": _marked(details, short, lang),
-        "tables": listing(*(table for table in shown if table.name != "rows")),
+        "tables": folded((t.title, replace(t, title="")) for t in others)
+        if len(others) > _MOST_OPEN
+        else listing(*others),
         "settings": render("settings", **settings) if signatures else None,
     }
     headings = {**_SECTIONS, "tables": details.tables}
