@@ -139,44 +139,20 @@ class Explain(Study):
         from gecjury.report.page.listed import Details, result_html
 
         assert isinstance(result, Explanations)
-        scorer, language = result.work.scorer, result.work.corpus.language
-        tables, listed_sentences = list[Table](), []
+        tables, sentences = list[Table](), list[tuple[str, list[tuple[str, str]]]]()
         for sentence, one in result.parts:
             where = f"line {sentence.line}, " if sentence else ""
             tables += [replace(t, title=where + t.title) for t in self._tables(one)]
-            lines, remarks = _marked_lines(one, language)
+            lines, remarks = _marked_lines(one, result.work.corpus.language)
             about = [sentence.about] if sentence else []
-            listed_sentences.append((" · ".join([*about, *remarks]), lines))
-        first, one = result.parts[0] if result.parts else (None, None)
-        verdict = ["No sentence lowers the score."]
-        if first is not None:
-            verdict = [
-                f"Without line {first.line} the score of {first.system} would be "
-                f"{number(first.cost, 5)} higher; no other sentence costs more."
-            ]
-        elif one is not None:
-            verdict = list(one.verdict(scorer.name))
-        costs = [(f"line {s.line}", "cost", s.cost, 0.0) for s, _ in result.parts if s]
-        shares = one.attribution_rows() if one and not first else []
-        costs += [(row["edit"], "attribution", row["value"], row["error"]) for row in shares]
-        figures = [
-            Figure(
-                system=label,
-                family=scorer.family,
-                statistic=key,
-                value=value,
-                low=value - error if error else nan,
-                high=value + error if error else nan,
-            )
-            for label, key, value, error in costs
-        ]
+            sentences.append((" · ".join([*about, *remarks]), lines))
         return result_html(
-            replace(result, tables=tuple(tables), above=(), verdict=tuple(verdict)),
+            replace(result, tables=tuple(tables), above=(), verdict=result.opening()),
             Details(
                 kicker="explanation",
-                figures=figures,
-                sentences={"": listed_sentences},
-                about_sentences=COST if first else "",
+                figures=result.figures(),
+                sentences={"": sentences},
+                about_sentences=COST if self.worst else "",
                 tables=("Edits", "How edits were matched"),
             ),
         )
@@ -224,6 +200,43 @@ class Explanations(Result):
 
     work: Work = field(kw_only=True)
     parts: tuple[tuple[CostlySentence | None, Explained], ...] = field(kw_only=True)
+
+    def opening(self) -> tuple[str, ...]:
+        """Return what the page says first: what the score is, or which sentence costs most."""
+        if not self.parts:
+            return ("No sentence lowers the score.",)
+        first, one = self.parts[0]
+        if first is None:
+            return tuple(one.verdict(self.work.scorer.name))
+        return (
+            f"Without line {first.line} the score of {first.system} would be "
+            f"{number(first.cost, 5)} higher; no other sentence costs more.",
+        )
+
+    def figures(self) -> list[Figure]:
+        """Return the costs of sentences, or the shares of edits in the score of the only one."""
+        family, figures = self.work.scorer.family, []
+        for sentence, one in self.parts:
+            if sentence is not None:
+                place = f"line {sentence.line}"
+                figures.append(
+                    Figure(family=family, system=place, statistic="cost", value=sentence.cost)
+                )
+                continue
+            for row in one.attribution_rows():
+                # Without sampling there is no error.
+                value, error = row["value"], row["error"] or nan
+                figures.append(
+                    Figure(
+                        family=family,
+                        system=row["edit"],
+                        statistic="attribution",
+                        value=value,
+                        low=value - error,
+                        high=value + error,
+                    )
+                )
+        return figures
 
 
 @dataclass(frozen=True)

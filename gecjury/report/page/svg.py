@@ -260,7 +260,7 @@ def intervals(
     # The longest name and the longest number determine where the plot begins and ends.
     names = [cut(row.metric, 21) for row in rows]
     numbers = [number(row.value, statistic(row.statistic).digits) for row in rows]
-    right = WIDTH - 16 - max((text_width(words, 11) for words in numbers), default=0.0)
+    right = WIDTH - 16 - max((text_width(shown, 11) for shown in numbers), default=0.0)
     # Names with many wide letters are wider than the mean letter suggests.
     left = 22 + max((text_width(name, 11) for name in names), default=0.0)
     top, step = 22.0 if lines else 6.0, 20.0
@@ -275,10 +275,10 @@ def intervals(
         parts.append(_line(at(value), top - 4, at(value), bottom, "grid"))
         parts.append(_text(at(value), bottom + 11, words, anchor="middle", class_="t mute"))
     parts += _named_lines(lines, at, top, bottom)
-    for place, (row, name, value) in enumerate(zip(rows, names, numbers, strict=True)):
+    for place, (row, name, shown) in enumerate(zip(rows, names, numbers, strict=True)):
         y = top + step * (place + 0.5)
         drawn = [_text(left - 8, y + 4, name, 11, "end")]
-        words = f"{row.metric}: {label} {value}"
+        words = f"{row.metric}: {label} {shown}"
         bounded = math.isfinite(row.low) and math.isfinite(row.high)
         if bounded:
             words += f" [{number(row.low)}, {number(row.high)}]"
@@ -286,11 +286,11 @@ def intervals(
             if bounded:
                 drawn.append(_line(at(row.low), y, at(row.high), y, f"whisker f-{row.family}"))
             drawn.append(marker(row.family, at(row.value), y, 4.2))
-        drawn.append(_text(WIDTH - 4, y + 4, value, 11, "end", "t num"))
+        drawn.append(_text(WIDTH - 4, y + 4, shown, 11, "end", "t num"))
         parts.append(_told(words, drawn, (0, y - step / 2, WIDTH, y + step / 2)))
     parts.append(_text((left + right) / 2, bottom + 26, label, 10, "middle", "t mute"))
     spoken = f"{label}: " + ", ".join(
-        f"{row.metric} {value}" for row, value in zip(rows, numbers, strict=True)
+        f"{row.metric} {shown}" for row, shown in zip(rows, numbers, strict=True)
     )
     return _plot(bottom + 32, spoken, parts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from gecjury.report.result import Result, Table
 from gecjury.report.verdict import opening
@@ -80,10 +81,10 @@ def page_of(result: Systems, level: TypeLevel = USUAL_LEVEL, worst: int = USUAL_
     from gecjury.studies.systems.parts import by_type, cost_tables
 
     corpus, scored, rankings = result.work.corpus, result.scored, result.rankings
-    if result.sentences_on_page is None:
-        about, sentences = COST, judged_groups(result.work, scored, worst)
-    else:
-        about, sentences = result.sentences_on_page[0], result.sentences_on_page[1]()
+    about, sentences = result.sentences_on_page or (
+        COST,
+        partial(judged_groups, result.work, scored, worst),
+    )
     sizes = {
         "system": len(corpus.names),
         "sentence": len(corpus),
@@ -118,7 +119,7 @@ def page_of(result: Systems, level: TypeLevel = USUAL_LEVEL, worst: int = USUAL_
             figures=[*map(_named, differences)] or numbers,
             drawn=differences[0].system if differences else "",
             types={**result.types_on_page, **costs},
-            sentences=sentences,
+            sentences=sentences(),
             about_sentences=about,
         ),
     )
