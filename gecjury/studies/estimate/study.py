@@ -136,13 +136,16 @@ class Estimate(Study):
             )
             for row in rows
         ]
+        systems = len({row["system"] for row in rows})
+        title = f"Estimates of {systems} system{'s' * (systems != 1)} from few labels"
         facts = (
-            f"{len({row['system'] for row in rows})} systems",
             f"{number(max(row['sources'] for row in rows))} sentences",
             f"up to {number(max(row['labelled'] for row in rows))} labelled",
             f"labels: {result.facts['labels']}",
         )
-        return result_html(result, Details(kicker="estimates", facts=facts, figures=figures))
+        return result_html(
+            replace(result, title=title), Details(kicker="estimates", facts=facts, figures=figures)
+        )
 
     def _labelled(self, work: Work) -> tuple[Labels, FloatArray]:
         """Return all labels, and those that are used, systems × sentences.
