@@ -207,7 +207,12 @@ class Explanations(Result):
             return ("No sentence lowers the score.",)
         first, one = self.parts[0]
         if first is None:
-            return tuple(one.verdict(self.work.scorer.name))
+            said, shares = self.verdict, one.attribution
+            if not said and shares is not None:
+                score, source = number(shares.full, 4), number(shares.empty, 4)
+                name = self.work.scorer.name
+                said = (f"{name} scores the hypothesis {score}, the source {source}.",)
+            return tuple(filter(None, (*said, one.counts())))
         return (
             f"Without line {first.line} the score of {first.system} would be "
             f"{number(first.cost, 5)} higher; no other sentence costs more.",
@@ -273,23 +278,17 @@ class Explained:
         """Return True if some reference gave no score."""
         return any(isnan(one.scores["score"]) for one in self.explanations)
 
-    def verdict(self, metric: str) -> Iterator[str]:
-        """Yield the score in words, and what the edits contribute to it."""
-        shares, compared = self.attribution, self.compared()
-        if self.chosen is not None:
-            best = f" against {_references([self.chosen])}, the best of {len(self.references)}"
-            scores = _scores(self.explanations[self.chosen])
-            yield f"{metric}{best if len(self.references) > 1 else ''}: {scores}."
-        elif shares is not None:
-            score, source = number(shares.full, 4), number(shares.empty, 4)
-            yield f"{metric} scores the hypothesis {score}, the source {source}."
-        if compared is not None:
-            own, theirs = (
-                {(e.start, e.end, e.correction) for e in counted_edits(edits)}
-                for edits in (self.edits, compared)
-            )
-            right, missing = len(own & theirs), len(theirs - own)
-            yield f"Right edits: {right} of {len(own)}; missing edits: {missing}."
+    def counts(self) -> str:
+        """Return how many edits are right and how many are missing; empty without a reference."""
+        compared = self.compared()
+        if compared is None:
+            return ""
+        own, theirs = (
+            {(e.start, e.end, e.correction) for e in counted_edits(edits)}
+            for edits in (self.edits, compared)
+        )
+        right, missing = len(own & theirs), len(theirs - own)
+        return f"Right edits: {right} of {len(own)}; missing edits: {missing}."
 
     def compared(self) -> Edits | None:
         """Return the edits of the reference that counts, otherwise of the most similar one."""
