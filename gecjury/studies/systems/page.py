@@ -85,6 +85,8 @@ def page_of(result: Systems, level: TypeLevel = USUAL_LEVEL, worst: int = USUAL_
         COST,
         partial(judged_groups, result.work, scored, worst),
     )
+    if corpus.references:
+        about += " The reference is the one that shares most edits with the correction."
     sizes = {
         "system": len(corpus.names),
         "sentence": len(corpus),
