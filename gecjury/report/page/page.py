@@ -117,8 +117,7 @@ def _header(answer: Answer) -> dict[str, Any]:
     heading = f"{metrics} metric{'s' * (metrics != 1)} against people on "
     return {
         "heading": heading + (name.upper() if benchmark.name in BENCHMARKS else name),
-        # The banner of the sample data says what the verdict begins with.
-        "sentences": (answer.families or answer.verdict[int(benchmark.sample) :])[:2],
+        "sentences": (answer.families or answer.opening)[:2],
         "facts": [
             f"{len(benchmark.corpus.names)} systems",
             f"{number(len(benchmark.corpus))} sentences",
