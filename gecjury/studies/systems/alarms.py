@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import nan
 from typing import Any, ClassVar
 
 import numpy as np
@@ -356,11 +357,11 @@ def _types(
 ) -> dict[str, Table]:
     """Return the error types of each system's edits, the most frequent first, for the page."""
     columns = [Column(key) for key in ("type", "edits", "per_thousand")]
-    tables = {}
+    words, tables = float(counts.words.sum()) or nan, {}
     for system, of_one in zip(good.names, counted, strict=True):
         types = Counter(merged_type(edit.type, USUAL_LEVEL) for line in of_one for edit in line)
         rows = [
-            {"type": kind, "edits": count, "per_thousand": _PER * count / counts.words.sum()}
+            {"type": kind, "edits": count, "per_thousand": _PER * count / words}
             for kind, count in sorted(types.items(), key=lambda pair: (-pair[1], pair[0]))
         ]
         if rows:

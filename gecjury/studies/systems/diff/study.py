@@ -405,7 +405,7 @@ def _moved_groups(
         (_, new), *near_new = judged(work.corpus.names[1], one.line, scorers[one.metric], work)
         # The two corrections may be close to different references.
         texts = [("OLD", old), ("NEW", new), *dict([*near_old, *near_new]).items()]
-        group = f"{one.metric}: sentences that NEW {'gains' if one.effect > 0 else 'loses'}"
+        group = f"{one.metric}: sentences on which NEW {'gains' if one.effect > 0 else 'loses'}"
         groups.setdefault(group, []).append((about, texts))
     return groups
 
