@@ -598,8 +598,8 @@ def meant_references(version: Version, sources: Sequence[str]) -> Version:
     if not same:
         return version
     return version.with_note(
-        f"{len(same)} of {len(lines)} lines are {_NO_ERROR} (no error) and are read as their "
-        f"source ({named_lines(same)})"
+        f"{len(same)} of {len(lines)} lines {'is' if len(same) == 1 else 'are'} {_NO_ERROR} (no "
+        f"error), read as the source ({named_lines(same)})"
     )
 
 
@@ -654,8 +654,9 @@ def empty_note(version: Version, sources: Sequence[str]) -> str:
     if not empty:
         return ""
     return (
-        f"{len(empty)} of {len(sources)} lines are empty ({named_lines(empty)}), which counts as "
-        f"a deleted sentence; {NO_REFERENCE} says that there is no reference"
+        f"{len(empty)} of {len(sources)} lines {'is' if len(empty) == 1 else 'are'} empty "
+        f"({named_lines(empty)}), which counts as a deleted sentence; {NO_REFERENCE} says that "
+        "there is no reference"
     )
 
 

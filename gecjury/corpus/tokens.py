@@ -232,7 +232,8 @@ def in_language(corpus: Corpus, language: Language) -> Corpus:
             cut = ours
             if count:
                 what = listed(sorted(changed))
-                notes.append(f"{what} written as in the source in {count} lines (--fold none: not)")
+                size = f"{count} line{'s' * (count != 1)}"
+                notes.append(f"{what} written as in the source in {size} (--fold none: not)")
         made = replace(old, lines=cut, text=None if cut == plain else plain)
         return made.with_note("; ".join(notes)) if notes else made
 

@@ -188,18 +188,21 @@ _ENTRIES = (
     _p_value("p_next", "p to next"),
     _p_value("p_best", "p to best"),
     Statistic("difference", better="higher"),
-    Statistic("changed", better="lower", range=(0, 1)),
+    Statistic("changed", words="share of sentences changed", better="lower", range=(0, 1)),
     Statistic("over-correction", digits=4, better="lower", range=(0, 1)),
     Statistic("under-correction", digits=4, better="lower", range=(0, 1)),
     Statistic("success", digits=4, better="higher", range=(0, 1)),
     Statistic("cost", digits=5),
+    Statistic("attribution", words="share of the score", digits=4),
     Statistic("effect", digits=5),
     Statistic("alarms_per_1000", "per 1,000 tokens", digits=2, better="lower"),
-    Statistic("per_thousand", "in 1,000 words", digits=1, better="lower"),
+    Statistic("per_thousand", "in 1,000 words", "edits in 1,000 words", digits=1, better="lower"),
     # Estimates from few labels.
+    Statistic("estimate", words="estimated mean label", better="higher"),
     Statistic("all_labels", "all labels"),
     Statistic("labels_alone", "labels alone"),
     Statistic("metric_alone", "metric alone"),
+    Statistic("partner_mass", "partner's mass"),
     # Damaged and made-up texts.
     Statistic("net", "higher - lower", better="lower", range=(-1, 1)),
     Statistic("change", "mean change", digits=4, better="lower"),
@@ -260,7 +263,7 @@ _ENTRIES = (
         "page.seconds",
         "seconds",
         digits=1,
-        meaning="Scoring time in this run; 0 if stored scores were read.",
+        meaning="Scoring time in this run; – if stored scores were read.",
     ),
 )
 

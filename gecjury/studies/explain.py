@@ -11,16 +11,24 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import inf, isnan
+from dataclasses import dataclass, field, replace
+from math import inf, isnan, nan
 from typing import Any, ClassVar
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
-from gecjury.core.wording import listed
+from gecjury.core.wording import listed, number
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import MISSED, RIGHT, WRONG, Edits, marked_edits, nearest_reference
+from gecjury.corpus.edits import (
+    MISSED,
+    RIGHT,
+    WRONG,
+    Edits,
+    counted_edits,
+    marked_edits,
+    nearest_reference,
+)
 from gecjury.corpus.languages.language import Language
 from gecjury.metaeval.edits.attribution import Attribution, Method, attribute
 from gecjury.report.result import Column, Result, Table
@@ -28,9 +36,12 @@ from gecjury.scoring.abilities import Explains
 from gecjury.scoring.by_edit import Explanation, HeatMap, edit_label
 from gecjury.scoring.registry import able
 from gecjury.scoring.scorer import Scorer
+from gecjury.stats.figure import Figure
 from gecjury.studies.inputs import Inputs, Need, Sentence
 from gecjury.studies.study import Study, Work, function_of
 from gecjury.studies.systems.costly import (
+    COST,
+    CostlySentence,
     costly_sentences,
     costly_table,
     edits_as_read,
@@ -84,21 +95,23 @@ class Explain(Study):
         scorer, corpus = work.scorer, work.corpus
         if not self.worst:
             one = explained(scorer, corpus, work.runtime, self)
-            title = f"{scorer.name}: {one.hypothesis}"
             notes = corpus.remarks(scorer.needs)
             shown_text = _sentence_table(one, corpus.language)
-            return Result(
+            return Explanations(
                 tuple(self._tables(one)),
                 {"metric": next(iter(work.typed), scorer.name), **_facts(one)},
                 notes,
                 status=int(one.missing),
                 language=corpus.language.code,
-                title=title,
+                title=f"Explanation by {scorer.name}",
                 above=(replace(shown_text, notes=[*shown_text.notes, *notes]),),
                 verdict=_verdict(scorer.name, one),
+                work=work,
+                parts=((None, one),),
             )
         (table,) = work.scores()
         shown, records, missing = list[Table](), list[dict[str, Any]](), False
+        parts: list[tuple[CostlySentence | None, Explained]] = []
         for sentence in costly_sentences([table], [scorer], corpus, self.worst):
             # Each line is explained as if it had been given alone.
             line = one_line(corpus, sentence.line - 1)
@@ -108,13 +121,40 @@ class Explain(Study):
             shown.append(replace(_sentence_table(one, corpus.language), title=where))
             shown += [replace(t, title=f"{where}, {t.title}") for t in self._tables(one)]
             records.append({**sentence.row(), **_facts(one)})
+            parts.append((sentence, one))
         worst, notes = costly_table(records), table.statistics.notes
-        return Result(
+        return Explanations(
             (replace(worst, notes=[*worst.notes, *notes]), *shown),
             notes=notes,
             status=int(missing or table.unanswered > 0),
             language=corpus.language.code,
-            title=f"{scorer.name}: sentences that cost most",
+            title=f"Sentences that cost {corpus.names[0]} most by {scorer.name}",
+            work=work,
+            parts=tuple(parts),
+        )
+
+    def html(self, result: Result) -> str:
+        """Return the explanation as one page: the verdict, a plot, marked texts, matched edits."""
+        # Imported here: most results are never written as a page.
+        from gecjury.report.page.listed import Details, result_html
+
+        assert isinstance(result, Explanations)
+        tables, sentences = list[Table](), list[tuple[str, list[tuple[str, str]]]]()
+        for sentence, one in result.parts:
+            where = f"line {sentence.line}, " if sentence else ""
+            tables += [replace(t, title=where + t.title) for t in self._tables(one)]
+            lines, remarks = _marked_lines(one, result.work.corpus.language)
+            about = [sentence.about] if sentence else []
+            sentences.append((" · ".join([*about, *remarks]), lines))
+        return result_html(
+            replace(result, tables=tuple(tables), above=(), verdict=result.opening()),
+            Details(
+                kicker="explanation",
+                figures=result.figures(),
+                sentences={"": sentences},
+                about_sentences=COST if self.worst else "",
+                tables=("Edits", "How edits were matched"),
+            ),
         )
 
     def _tables(self, one: Explained) -> Iterator[Table]:
@@ -149,6 +189,61 @@ class Explain(Study):
         return Table(columns, rows, f"Attribution by {shares.method}", notes, asked=True)
 
 
+@dataclass(frozen=True, repr=False)
+class Explanations(Result):
+    """Explained sentences, as tables and as a page.
+
+    Attributes:
+        work: the texts and the metric.
+        parts: the sentences; those that were chosen by their cost come with it.
+    """
+
+    work: Work = field(kw_only=True)
+    parts: tuple[tuple[CostlySentence | None, Explained], ...] = field(kw_only=True)
+
+    def opening(self) -> tuple[str, ...]:
+        """Return what the page says first: what the score is, or which sentence costs most."""
+        if not self.parts:
+            return ("No sentence lowers the score.",)
+        first, one = self.parts[0]
+        if first is None:
+            said, shares = self.verdict, one.attribution
+            if not said and shares is not None:
+                score, source = number(shares.full, 4), number(shares.empty, 4)
+                name = self.work.scorer.name
+                said = (f"{name} scores the hypothesis {score}, the source {source}.",)
+            return tuple(filter(None, (*said, one.counts())))
+        return (
+            f"Without line {first.line} the score of {first.system} would be "
+            f"{number(first.cost, 5)} higher; no other sentence costs more.",
+        )
+
+    def figures(self) -> list[Figure]:
+        """Return the costs of sentences, or the shares of edits in the score of the only one."""
+        family, figures = self.work.scorer.family, []
+        for sentence, one in self.parts:
+            if sentence is not None:
+                place = f"line {sentence.line}"
+                figures.append(
+                    Figure(family=family, system=place, statistic="cost", value=sentence.cost)
+                )
+                continue
+            for row in one.attribution_rows():
+                # Without sampling there is no error.
+                value, error = row["value"], row["error"] or nan
+                figures.append(
+                    Figure(
+                        family=family,
+                        system=row["edit"],
+                        statistic="attribution",
+                        value=value,
+                        low=value - error,
+                        high=value + error,
+                    )
+                )
+        return figures
+
+
 @dataclass(frozen=True)
 class Explained:
     """How a metric judged one hypothesis.
@@ -174,14 +269,33 @@ class Explained:
     def alike(self) -> list[list[int]]:
         """Return the indices of the references, grouped by equal edits."""
         groups: dict[Edits, list[int]] = {}
-        for number, edits in enumerate(self.reference_edits):
-            groups.setdefault(edits, []).append(number)
+        for place, edits in enumerate(self.reference_edits):
+            groups.setdefault(edits, []).append(place)
         return list(groups.values())
 
     @property
     def missing(self) -> bool:
         """Return True if some reference gave no score."""
         return any(isnan(one.scores["score"]) for one in self.explanations)
+
+    def counts(self) -> str:
+        """Return how many edits are right and how many are missing; empty without a reference."""
+        compared = self.compared()
+        if compared is None:
+            return ""
+        own, theirs = (
+            {(e.start, e.end, e.correction) for e in counted_edits(edits)}
+            for edits in (self.edits, compared)
+        )
+        right, missing = len(own & theirs), len(theirs - own)
+        return f"Right edits: {right} of {len(own)}; missing edits: {missing}."
+
+    def compared(self) -> Edits | None:
+        """Return the edits of the reference that counts, otherwise of the most similar one."""
+        if not self.reference_edits:
+            return None
+        nearest = nearest_reference(self.edits, self.reference_edits)
+        return self.reference_edits[nearest if self.chosen is None else self.chosen]
 
     def attribution_rows(self) -> list[dict[str, Any]]:
         """Return a record for each edit with its share of the score; empty if not requested."""
@@ -268,18 +382,24 @@ _SIGNS = {
 
 
 def _sentence_table(one: Explained, language: Language) -> Table:
-    """Return source, hypothesis and references with their edits marked.
+    """Return source, hypothesis and references with their edits marked."""
+    lines, notes = _marked_lines(one, language)
+    marked = " ".join(text for _, text in lines[1:])
+    signs = [f"{sign} {meaning}" for sign, meaning in _SIGNS.items() if f" {sign}]" in marked]
+    rows = [{"text": name, "sentence": text} for name, text in lines]
+    notes = [", ".join(signs), *notes] if signs else notes
+    return Table([Column("text"), Column("sentence")], rows, notes=notes)
+
+
+def _marked_lines(one: Explained, language: Language) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return source, hypothesis and references with their edits marked, and remarks.
 
     The hypothesis is compared with the reference that counts, otherwise with the one that shares
-    most of its edits; references with the same edits share a row.
+    most of its edits; references with the same edits share a line.
     """
     tokens, groups = one.source.split(), one.alike()
-    compared = None
-    if groups:
-        nearest = nearest_reference(one.edits, one.reference_edits)
-        compared = one.reference_edits[nearest if one.chosen is None else one.chosen]
     lines = [("source", " ".join(tokens))]
-    lines.append(("hypothesis", marked_edits(tokens, one.edits, compared)))
+    lines.append(("hypothesis", marked_edits(tokens, one.edits, one.compared())))
     notes = []
     for numbers in groups:
         edits = one.reference_edits[numbers[0]]
@@ -292,11 +412,7 @@ def _sentence_table(one: Explained, language: Language) -> Table:
             notes.append(
                 f"{_references(numbers)}: there was nothing to correct, and {change}{scores}"
             )
-    marked = " ".join(text for _, text in lines[1:])
-    signs = [f"{sign} {meaning}" for sign, meaning in _SIGNS.items() if f" {sign}]" in marked]
-    rows = [{"text": name, "sentence": language.shown(text)} for name, text in lines]
-    notes = [", ".join(signs), *notes] if signs else notes
-    return Table([Column("text"), Column("sentence")], rows, notes=notes)
+    return [(name, language.shown(text)) for name, text in lines], notes
 
 
 def _verdict(metric: str, one: Explained) -> tuple[str, ...]:

@@ -262,10 +262,12 @@ class Study(ABC):
         return (), ""
 
     def html(self, result: Result) -> str:
-        """Return a result of the study as one page that needs no network."""
-        from gecjury.report.page.listed import tables_html
+        """Return a result of the study as one page that needs no network.
 
-        return tables_html(result)
+        Raises:
+            NotImplementedError: the study has no page.
+        """
+        raise NotImplementedError
 
     def plans(self, work: Work) -> list[Plan]:
         """Return the requests that the metrics would send to services that may cost money."""

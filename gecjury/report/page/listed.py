@@ -1,10 +1,11 @@
-"""Pages of studies: tables as on the command line, and the page of systems."""
+"""The page of a study's result: the answer, plots, tables, and sentences with marked edits."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -15,35 +16,19 @@ from gecjury.corpus.edits import ARROW, MISSED, RIGHT, WRONG
 from gecjury.report.page.markup import lang_attribute, render, render_page
 from gecjury.report.page.page import Section, card, signed_papers
 from gecjury.report.page.svg import intervals
-from gecjury.report.result import Result, Table
+from gecjury.report.result import OPENING, Result, Table
 from gecjury.report.tables import shown_cells
-from gecjury.report.verdict import Ranked
 from gecjury.report.words import Statement
 from gecjury.stats.catalogue import statistic
 from gecjury.stats.figure import Figure
 
-
-def tables_html(result: Result) -> str:
-    """Return the tables of a result as a page that needs no network and no script.
-
-    Facts that are texts are shown above the tables, unless a table shows them. Edits in cells,
-    `[old→new]`, are marked, with right and wrong ones distinguished. In shaded columns cells with
-    larger values are darker.
-    """
-    tables, rules = _prepared(result.shown_to("verbose"))
-    return render_page(
-        "listed",
-        title=shortened(result.title),
-        rules=rules,
-        facts=[] if result.above else list(_texts(result)),
-        tables=tables,
-        lang_attribute=lang_attribute(result.language),
-    )
+_SHADES = 5  # the classes `hi1` to `hi5` of the style
+_MOST_OPEN = 4  # further tables; more of them are folded
+_LONG = 40  # characters; longer texts get room in a narrow table
 
 
-def _prepared(tables: Iterable[Table]) -> tuple[list[tuple[Any, ...]], str]:
-    """Return tables for the template `listing`, and the style of their shaded cells."""
-    shades: set[int] = set()
+def _prepared(tables: Iterable[Table]) -> list[tuple[Any, ...]]:
+    """Return tables for the template `listing`."""
     shown = []
     for table in tables:
         headings, numeric, rows = shown_cells(table)
@@ -54,34 +39,12 @@ def _prepared(tables: Iterable[Table]) -> tuple[list[tuple[Any, ...]], str]:
         for values, texts in zip(shaded, rows, strict=True):
             line = []
             for value, css, text in zip(values, classes, texts, strict=True):
-                if value is not None:
-                    # In thousandths of the darkest. Only the shades that occur become rules, since
-                    # the size of a page is limited.
-                    shade = round(1000 * value / top) if top > 0 else 0
-                    shades.add(shade)
-                    css = f"{css} shade{shade}"
-                line.append((pieces_of(text), css))
+                if value is not None and value > 0:
+                    css = f"{css} hi{math.ceil(_SHADES * value / top)}"
+                line.append((pieces_of(text), css or "text" * (len(text) > _LONG)))
             lines.append(line)
         shown.append((table.title, list(zip(headings, classes, strict=True)), lines, table.notes))
-    return shown, "".join(f".shade{shade}{{{_rule(shade)}}}\n" for shade in sorted(shades))
-
-
-def _texts(result: Result) -> Iterator[tuple[str, str]]:
-    """Yield the verdict and the facts that are texts; lists are split into their texts."""
-    yield from (("verdict", sentence) for sentence in result.sentences())
-    for name, value in result.facts.items():
-        for text in value if isinstance(value, list) else [value]:
-            if isinstance(text, str):
-                yield name, text
-
-
-def _rule(shade: int) -> str:
-    """Return the style of a cell by its shade in thousandths of the darkest.
-
-    It is used in a class, because the policy of pages forbids `style` attributes.
-    """
-    rule = f"background:rgba(31,90,160,{shade / 1000:.3f})"
-    return f"{rule};color:#fff" if shade > 500 else rule
+    return shown
 
 
 @dataclass(frozen=True)
@@ -91,7 +54,7 @@ class Piece:
     Attributes:
         text: the words; for an edit `[old→new]`.
         kind: empty for words; `edit`, or the meaning of an edit's sign: `right`, `wrong`, `missed`.
-        old: words that an edit with a sign replaces.
+        old: words that an edit replaces.
         new: words that it inserts.
         sign: the sign.
     """
@@ -116,6 +79,8 @@ def pieces_of(marked: str) -> list[Piece]:
     pieces, done = [], 0
     for edit in _EDIT.finditer(marked):
         old, new, sign = edit.groups()
+        if not old and not new:
+            continue
         pieces.append(Piece(marked[done : edit.start()]))
         pieces.append(Piece(edit[0], _KINDS.get(sign, "edit"), old, new, sign or ""))
         done = edit.end()
@@ -127,135 +92,150 @@ Sentences = Mapping[str, Sequence[tuple[str, Sequence[tuple[str, str]]]]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SystemsPage:
-    """The content of the page of systems.
+class Details:
+    """What a page shows besides the verdict, tables and notes of a result.
 
     Attributes:
         kicker: a word on what the page shows.
-        names: short names of metrics.
-        verdict: at most two sentences, which open the page.
-        leads: the systems by each metric.
-        figures: the numbers of the systems; differences if there are any, otherwise the figures
-            that systems are ranked by, are drawn.
-        main: the table of all numbers.
+        facts: what was scored, in a few words each.
+        statements: the verdict by each metric.
+        figures: the numbers that are drawn, a plot for each metric or, without one, statistic.
+        drawn: title of the plot, if the figures do not name a metric.
         types: tables of error types by metric and system.
         sentences: sentences by metric and system.
-        tables: further tables.
-        facts: what was scored, in a few words each.
-        notes: remarks for the reader.
-        signatures: signatures of the metrics.
+        about_sentences: what the numbers of the sentences mean.
+        tables: short name and heading of the section of further tables.
     """
 
     kicker: str
-    title: str
-    language: str
-    names: Mapping[str, str]
-    verdict: Sequence[str]
-    leads: Mapping[str, Ranked]
-    figures: Sequence[Figure]
-    main: Table
-    types: Mapping[str, Table]
-    sentences: Sentences
-    tables: Sequence[Table]
-    facts: Sequence[str]
-    notes: Sequence[str]
-    signatures: Sequence[str]
+    facts: Sequence[str] = ()
+    statements: Mapping[str, str] = field(default_factory=dict)
+    figures: Sequence[Figure] = ()
+    drawn: str = ""
+    types: Mapping[str, Table] = field(default_factory=dict)
+    sentences: Sentences = field(default_factory=dict)
+    about_sentences: str = ""
+    tables: tuple[str, str] = ("Tables", "Further tables")
 
 
-def systems_html(page: SystemsPage) -> str:
-    """Return systems as a page that needs no network and no script: who leads, then the details."""
-    lang = lang_attribute(page.language)
+_SECTIONS = {
+    "summary": ("Summary", "In one minute"),
+    "scores": ("Scores", "All numbers"),
+    "types": ("Error types", "Error types"),
+    "sentences": ("Sentences", "Sentences and their edits"),
+    "settings": ("Settings", "Settings"),
+}
+
+
+def result_html(result: Result, details: Details) -> str:
+    """Return a result as a page that needs no network and no script: the answer, then the details.
+
+    Edits in texts, `[old→new]`, are marked, with right and wrong ones distinguished. In shaded
+    columns cells with larger values are darker.
+    """
+    lang, names = lang_attribute(result.language), result.short_names()
+    shown = result.shown_to("verbose")
 
     def short(text: str) -> str:
-        return shortened(shortly(text, page.names))
+        return shortened(shortly(text, names))
 
-    def listing(*tables: Table) -> dict[str, Any]:
-        return {"title": page.title, "tables": _prepared(tables)[0], "lang_attribute": lang}
+    def listing(*tables: Table) -> Markup | None:
+        listed = _prepared(tables)
+        common = {"title": result.title, "lang_attribute": lang}
+        return render("listing", tables=listed, **common) if listed else None
 
-    def folded(groups: Mapping[str, Table]) -> Markup:
-        listed = [(short(name), listing(table)["tables"]) for name, table in groups.items()]
-        return render("folded", title=page.title, groups=listed, lang_attribute=lang)
+    def folded(groups: Iterable[tuple[str, Table]]) -> Markup | None:
+        listed = [(short(name), _prepared([table])) for name, table in groups]
+        common = {"title": result.title, "lang_attribute": lang}
+        return render("folded", groups=listed, **common) if listed else None
 
+    signatures = list(
+        dict.fromkeys(
+            row["signature"] for t in result.tables[:1] for row in t.rows if row.get("signature")
+        )
+    )
     # Remarks and signatures have sections of their own.
-    elsewhere = {*page.notes, *page.signatures}
-    about = [note for note in page.main.notes if note not in elsewhere]
-    content: dict[str, Markup | None] = {
-        "summary": _systems_summary(page, short),
-        "scores": render("listing", **listing(replace(page.main, title="", notes=about))),
-        "types": folded(page.types) if page.types else None,
-        "sentences": _costly(page.sentences, short, lang) if page.sentences else None,
-        "tables": render("listing", **listing(*page.tables)) if page.tables else None,
-        "settings": render(
-            "settings",
-            facts=[],
-            notes=[],
-            signatures=signed_papers(page.signatures),
-            citation="",
-        ),
+    elsewhere = {shortly(note, names) for note in (*result.notes, *signatures)}
+    shown = [replace(t, notes=[note for note in t.notes if note not in elsewhere]) for t in shown]
+    others = [table for table in shown if table.name != "rows"]
+    settings = {"signatures": signed_papers(signatures), "facts": [], "notes": [], "citation": ""}
+    content = {
+        "summary": _summary(result, details, short),
+        "scores": listing(*(replace(table, title="") for table in shown if table.name == "rows")),
+        "types": folded(details.types.items()),
+        "sentences": _marked(details, short, lang),
+        "tables": folded((t.title, replace(t, title="")) for t in others)
+        if len(others) > _MOST_OPEN
+        else listing(*others),
+        "settings": render("settings", **settings) if signatures else None,
     }
+    headings = {**_SECTIONS, "tables": details.tables}
     return render_page(
         "page",
-        rules=_prepared(page.tables)[1],
-        kicker=page.kicker,
-        title=shortened(page.title),
-        heading=shortened(page.title),
-        sentences=[shortly(sentence, page.names) for sentence in page.verdict],
-        facts=page.facts,
+        kicker=details.kicker,
+        title=shortened(result.title),
+        heading=shortened(result.title),
+        sentences=result.sentences()[:OPENING],
+        facts=details.facts,
         sample=False,
         sections=[
-            Section(key, *_SECTIONS[key], part) for key, part in content.items() if part is not None
+            Section(key, *headings[key], part) for key, part in content.items() if part is not None
         ],
         footer=f"Made by gecjury {__version__}.",
         numbers="",
     )
 
 
-_SECTIONS = {
-    "summary": ("Summary", "In one minute"),
-    "scores": ("Scores", "All numbers"),
-    "types": ("Error types", "Error types by cost"),
-    "sentences": ("Sentences", "Sentences that matter most"),
-    "tables": ("Tables", "Further tables"),
-    "settings": ("Settings", "Settings"),
-}
-
-
-def _systems_summary(page: SystemsPage, short: Callable[[str], str]) -> Markup:
-    statements = [
-        Statement(short(metric), shortly(lead.verdict(), page.names))
-        for metric, lead in page.leads.items()
-        if lead.values
-    ]
-    drawn: dict[str, list[Figure]] = {}
-    # The first number of a system is the one that systems are ranked by.
-    seen: dict[tuple[str, str], str] = {}
-    differences = [figure for figure in page.figures if figure.statistic == "difference"]
-    for figure in differences or page.figures:
-        place = (figure.metric, figure.system)
-        if seen.setdefault(place, figure.statistic) == figure.statistic:
-            label = figure.metric if differences else figure.system
-            group = "" if differences else figure.metric
-            drawn.setdefault(group, []).append(replace(figure, metric=short(label)))
+def _summary(result: Result, details: Details, short: Callable[[str], str]) -> Markup | None:
+    """Return plots, and cards of what the opening does not say; None if there is nothing."""
+    names = result.short_names()
+    drawn: dict[tuple[str, str], list[Figure]] = {}
+    for figure in details.figures:
+        drawn.setdefault((figure.metric, figure.statistic), []).append(figure)
     plots = []
-    for metric, figures in drawn.items():
-        entry = statistic(figures[0].statistic)
+    for (metric, key), figures in drawn.items():
+        entry = statistic(key)
         words = entry.words or entry.heading or entry.key
-        if any(figure.interval for figure in figures):
-            words += ", with its interval"
-        plots.append((short(metric), words, intervals(figures, short(metric) or words)))
-    cards = [card("By metric" if len(page.leads) > 1 else "Verdict", statements)]
-    if page.notes:
-        careful = [Statement("Notes", f"{note.rstrip('.')}.") for note in page.notes]
+        title = short(metric) or details.drawn or words.capitalize()
+        rows = [replace(figure, metric=short(figure.system)) for figure in figures]
+        about = ["with intervals"] if any(figure.interval for figure in figures) else []
+        about += ["↓ lower is better"] if any("↓" in row.metric for row in rows) else []
+        plots.append((title, "; ".join(about), intervals(rows, words)))
+    # What the opening says is not repeated.
+    opening, further = result.sentences()[:OPENING], result.sentences()[OPENING:]
+    others = [
+        Statement(short(metric), shortly(text, names))
+        for metric, text in details.statements.items()
+        if metric and not any(one.startswith(f"{short(metric)}: ") for one in opening)
+    ]
+    cards = [card("Other metrics", others)] if others else []
+    cards += [card("More", [Statement("", one) for one in further])] if further else []
+    if result.notes:
+        careful = [Statement("", f"{shortly(note, names).rstrip('.')}.") for note in result.notes]
         cards.append(card("Read with care", careful, careful=True))
+    if not plots and not cards:
+        return None
     return render("summary", overviews=plots, terms={}, cards=cards, glossary={})
 
 
-def _costly(sentences: Sentences, short: Callable[[str], str], lang: Markup) -> Markup:
+def _marked(details: Details, short: Callable[[str], str], lang: Markup) -> Markup | None:
+    if not any(details.sentences.values()):
+        return None
     groups = [
         (
             short(name),
             [(facts, [(who, pieces_of(text)) for who, text in texts]) for facts, texts in listed],
         )
-        for name, listed in sentences.items()
+        for name, listed in details.sentences.items()
     ]
-    return render("costly", groups=groups, lang_attribute=lang)
+    signs = {
+        piece.kind
+        for _, listed in groups
+        for _, texts in listed
+        for _, pieces in texts
+        for piece in pieces
+        if piece.sign
+    }
+    return render(
+        "costly", note=details.about_sentences, signs=signs, groups=groups, lang_attribute=lang
+    )

@@ -43,9 +43,7 @@ def render(template: str, /, **values: Any) -> Markup:
     return Markup(environment().get_template(f"{template}.html.jinja").render(values))
 
 
-def render_page(
-    template: str, /, *, title: str, scripted: bool = False, rules: str = "", **values: Any
-) -> str:
+def render_page(template: str, /, *, title: str, scripted: bool = False, **values: Any) -> str:
     """Return a whole page from a template that extends `base`; it needs no network.
 
     Its policy forbids the network and allows only the style and the script whose hashes it lists,
@@ -55,10 +53,9 @@ def render_page(
         template: template for `render`.
         title: the title of the page.
         scripted: include the page's script.
-        rules: style rules for this page only, added to those of all pages.
         **values: values for `render`.
     """
-    style = _read("report.css") + rules
+    style = _read("report.css")
     script = _read("report.js") if scripted else ""
     scripts = f"'{_sha256(script)}'" if scripted else "'none'"
     policy = (

@@ -117,7 +117,7 @@ def _header(answer: Answer) -> dict[str, Any]:
     heading = f"{metrics} metric{'s' * (metrics != 1)} against people on "
     return {
         "heading": heading + (name.upper() if benchmark.name in BENCHMARKS else name),
-        "sentences": answer.families[:2],
+        "sentences": (answer.families or answer.opening)[:2],
         "facts": [
             f"{len(benchmark.corpus.names)} systems",
             f"{number(len(benchmark.corpus))} sentences",

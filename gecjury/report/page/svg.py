@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from gecjury.core.wording import cut, letters, number
 from gecjury.report.escaping import clean
+from gecjury.stats.catalogue import statistic
 from gecjury.stats.figure import Figure
 
 Box = tuple[float, float, float, float]
@@ -240,7 +241,7 @@ def _tick_texts(values: Sequence[float]) -> list[str]:
 def _padded(values: Sequence[float], share: float = 0.08) -> tuple[float, float]:
     finite = [value for value in values if math.isfinite(value)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
-    room = (high - low) * share or max(abs(high) * share, 0.5)
+    room = (high - low) * share or abs(high) / 2 or 0.5
     return low - room, high + room
 
 
@@ -256,15 +257,17 @@ def intervals(
         label: description of the plot for screen readers, and title of the axis.
         lines: (name, value) of vertical lines, such as chance and people.
     """
-    # The longest name determines where the plot begins; 42 units at the right are for the numbers.
+    # The longest name and the longest number determine where the plot begins and ends.
     names = [cut(row.metric, 21) for row in rows]
+    numbers = [number(row.value, statistic(row.statistic).digits) for row in rows]
+    right = WIDTH - 16 - max((text_width(shown, 11) for shown in numbers), default=0.0)
     # Names with many wide letters are wider than the mean letter suggests.
     left = 22 + max((text_width(name, 11) for name in names), default=0.0)
-    top, step = 22.0, 20.0
+    top, step = 22.0 if lines else 6.0, 20.0
     ends = [v for row in rows for v in (row.value, row.low, row.high)]
     bottom = top + step * len(rows) + 2
     wide = _padded([*ends, *(value for _, value in lines)], 0.06)
-    at = _Frame((left, top, WIDTH - 42, bottom), wide).across
+    at = _Frame((left, top, right, bottom), wide).across
     # Later parts cover earlier ones, so the grid and the lines come first, then the rows.
     parts: list[Element] = []
     marks = ticks(*wide)
@@ -272,10 +275,10 @@ def intervals(
         parts.append(_line(at(value), top - 4, at(value), bottom, "grid"))
         parts.append(_text(at(value), bottom + 11, words, anchor="middle", class_="t mute"))
     parts += _named_lines(lines, at, top, bottom)
-    for place, (row, name) in enumerate(zip(rows, names, strict=True)):
+    for place, (row, name, shown) in enumerate(zip(rows, names, numbers, strict=True)):
         y = top + step * (place + 0.5)
         drawn = [_text(left - 8, y + 4, name, 11, "end")]
-        words = f"{row.metric}: {label} {number(row.value)}"
+        words = f"{row.metric}: {label} {shown}"
         bounded = math.isfinite(row.low) and math.isfinite(row.high)
         if bounded:
             words += f" [{number(row.low)}, {number(row.high)}]"
@@ -283,10 +286,12 @@ def intervals(
             if bounded:
                 drawn.append(_line(at(row.low), y, at(row.high), y, f"whisker f-{row.family}"))
             drawn.append(marker(row.family, at(row.value), y, 4.2))
-        drawn.append(_text(WIDTH - 4, y + 4, number(row.value), 11, "end", "t num"))
+        drawn.append(_text(WIDTH - 4, y + 4, shown, 11, "end", "t num"))
         parts.append(_told(words, drawn, (0, y - step / 2, WIDTH, y + step / 2)))
-    parts.append(_text((left + WIDTH - 42) / 2, bottom + 26, label, 10, "middle", "t mute"))
-    spoken = f"{label}: " + ", ".join(f"{row.metric} {number(row.value)}" for row in rows)
+    parts.append(_text((left + right) / 2, bottom + 26, label, 10, "middle", "t mute"))
+    spoken = f"{label}: " + ", ".join(
+        f"{row.metric} {shown}" for row, shown in zip(rows, numbers, strict=True)
+    )
     return _plot(bottom + 32, spoken, parts)
 
 

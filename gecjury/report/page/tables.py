@@ -209,7 +209,9 @@ def family_table(answer: Answer, view: str) -> PageTable:
     more: dict[str, dict[tuple[str, str], Cell]] = {}
     if any(row.missing for row in rows.values()):
         more["missing"] = {key: measure_cell(row.missing) for key, row in rows.items()}
-    more["seconds"] = {key: measure_cell(row.seconds, digits=1) for key, row in rows.items()}
+    more["seconds"] = {
+        key: measure_cell(row.seconds or None, digits=1) for key, row in rows.items()
+    }
     if spent := _judge_costs(answer.comparison.audits):
         signatures = {key: row.signature for key, row in rows.items()}
         more["cost"] = {key: Cell(spent[s]) for key, s in signatures.items() if s in spent}

@@ -17,10 +17,11 @@ from gecjury.benchmarks.table import View
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.settings import check_needs, option
-from gecjury.core.wording import listed
+from gecjury.core.wording import listed, number
 from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.verdict import Ranked
 from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.figure import Figure
 from gecjury.studies.estimate.labels import Labels, labels_of_benchmark, read_labels
 from gecjury.studies.estimate.prediction_powered import LEAST, Interval, Moments, Outputs, filled
 from gecjury.studies.inputs import FilesOrBenchmark, Inputs
@@ -115,6 +116,35 @@ class Estimate(Study):
             language=work.corpus.language.code,
             title=title,
             verdict=tuple(verdict),
+        )
+
+    def html(self, result: Result) -> str:
+        """Return the estimates as one page, with a plot for each metric."""
+        # Imported here: most results are never written as a page.
+        from gecjury.report.page.listed import Details, result_html
+
+        rows = result.rows()
+        figures = [
+            Figure(
+                metric=row["metric"],
+                family=row["family"],
+                system=row["system"],
+                statistic="estimate",
+                value=row["estimate"],
+                low=row["interval"][0],
+                high=row["interval"][1],
+            )
+            for row in rows
+        ]
+        systems = len({row["system"] for row in rows})
+        title = f"Estimates of {systems} system{'s' * (systems != 1)} from few labels"
+        facts = (
+            f"{number(max(row['sources'] for row in rows))} sentences",
+            f"up to {number(max(row['labelled'] for row in rows))} labelled",
+            f"labels: {result.facts['labels']}",
+        )
+        return result_html(
+            replace(result, title=title), Details(kicker="estimates", facts=facts, figures=figures)
         )
 
     def _labelled(self, work: Work) -> tuple[Labels, FloatArray]:
@@ -276,10 +306,13 @@ class Estimate(Study):
         worth = round(float(middle)) if np.isfinite(middle) else None
         smaller = 1 - 1 / math.sqrt(float(np.median([one.powered.gain for one in systems])))
         change = f"{abs(smaller):.0%} {'smaller' if smaller > 0 else 'larger'} than"
+        if worth == labelled:
+            change = "not smaller than"
+        elif change.startswith("0%"):
+            change = "about as large as"
         gain = (
-            f"{metric}: standard errors are {change if worth != labelled else 'not smaller than'} "
-            f"those of labels alone (median): {labelled} labelled sources are worth "
-            f"{worth or 'any number'}."
+            f"{metric}: standard errors are {change} those of labels alone (median): {labelled} "
+            f"labelled sources are worth {worth or 'any number'}."
         )
         if not pairs:
             return [gain]

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from math import nan
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +27,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import ARROW, Edit, counted_edits, marked_edits
 from gecjury.extraction.extract import corpus_edits
 from gecjury.report.result import Column, Record, Result, Table
+from gecjury.scoring.by_edit import merged_type
 from gecjury.scoring.system_tests import SystemTests, mean_pair_tests
 from gecjury.stats.bootstrap import interval, sentence_draws
 from gecjury.stats.counts import ratio, wilson_interval
@@ -32,7 +35,13 @@ from gecjury.stats.figure import Figure
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.inputs import FilesOrBenchmark, Inputs, Need, References
 from gecjury.studies.study import Work, function_of
-from gecjury.studies.systems.page import Systems, SystemsStudy, opening_of
+from gecjury.studies.systems.page import (
+    USUAL_LEVEL,
+    Sentences,
+    Systems,
+    SystemsStudy,
+    opening_of,
+)
 from gecjury.studies.systems.ranking import (
     CERTAINTY,
     Ranking,
@@ -145,11 +154,13 @@ class Alarms(SystemsStudy):
             },
             tuple(notes),
             language=good.language.code,
-            title=f"False alarms on good text{work.named}",
+            title=f"False alarms of {', '.join(good.names)} on good text",
             verdict=verdict,
             kicker="false alarms",
             rankings=(ranked,),
             work=replace(work, data=good),
+            types_on_page=_types(good, counted, counts),
+            sentences_on_page=(_CHANGED, partial(_most_changed, good, lines, counted, self.show)),
         )
 
     def _ranked(self, systems: Sequence[str], counts: _Counts) -> Ranking:
@@ -331,16 +342,52 @@ def _alarms(
 ) -> list[dict[str, Any]]:
     """Return a record of every sentence that a system changes, with its edits marked."""
     return [
-        {
-            "system": system,
-            "line": lines[row] + 1,
-            "marked": good.language.shown(
-                marked_edits(good.sources[row].split(), counted[number][row])
-            ),
-        }
-        for number, system in enumerate(good.names)
-        for row in np.flatnonzero(counts.changed[number]).tolist()
+        {"system": system, "line": lines[row] + 1, "marked": _marked(good, row, of_one[row])}
+        for system, of_one, changed in zip(good.names, counted, counts.changed, strict=True)
+        for row in np.flatnonzero(changed).tolist()
     ]
+
+
+def _marked(good: Corpus, row: int, edits: Sequence[Edit]) -> str:
+    return good.language.shown(marked_edits(good.sources[row].split(), edits))
+
+
+def _types(
+    good: Corpus, counted: Sequence[Sequence[Sequence[Edit]]], counts: _Counts
+) -> dict[str, Table]:
+    """Return the error types of each system's edits, the most frequent first, for the page."""
+    columns = [Column(key) for key in ("type", "edits", "per_thousand")]
+    words, tables = float(counts.words.sum()) or nan, {}
+    for system, of_one in zip(good.names, counted, strict=True):
+        types = Counter(merged_type(edit.type, USUAL_LEVEL) for line in of_one for edit in line)
+        rows = [
+            {"type": kind, "edits": count, "per_thousand": _PER * count / words}
+            for kind, count in sorted(types.items(), key=lambda pair: (-pair[1], pair[0]))
+        ]
+        if rows:
+            tables[system] = Table(columns, rows)
+    return tables
+
+
+_CHANGED = "The changed sentences with most edits."
+
+
+def _most_changed(
+    good: Corpus, lines: Sequence[int], counted: Sequence[Sequence[Sequence[Edit]]], show: int
+) -> Sentences:
+    """Return the sentences in which each system makes most edits, for the page."""
+    groups = {}
+    for system, of_one in zip(good.names, counted, strict=True):
+        order = sorted(range(len(lines)), key=lambda row: -len(of_one[row]))[:show]
+        groups[system] = [
+            (
+                f"line {lines[row] + 1} · edits: {count}",
+                [("", _marked(good, row, of_one[row]))],
+            )
+            for row in order
+            if (count := len(of_one[row]))
+        ]
+    return {system: sentences for system, sentences in groups.items() if sentences}
 
 
 alarms = function_of(Alarms)

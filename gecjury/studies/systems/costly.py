@@ -109,22 +109,24 @@ def costly_table(rows: Sequence[Record]) -> Table:
     return Table(columns, rows, "Sentences that cost most", [note], "worst")
 
 
-def judged(
-    sentence: CostlySentence, scorer: Scorer, corpus: Corpus, runtime: Runtime
-) -> list[tuple[str, str]]:
-    """Return the correction of a sentence and its nearest reference, each with its name.
+COST = "Cost: how much higher the score of all sentences is without this one."
+
+
+def judged(system: str, line: int, scorer: Scorer, work: Work) -> list[tuple[str, str]]:
+    """Return a system's correction of a line and its nearest reference, each with its name.
 
     Edits have the signs of `marked_edits`: right, wrong or missed. The reference is the one that
     shares most edits; without references there is only the correction.
 
     Args:
-        scorer: the metric that the sentence costs something.
+        line: the line, from 1.
+        scorer: the metric whose edits are shown.
     """
-    row = corpus.row(sentence.line)
-    part = one_line(corpus.with_systems([sentence.system]), row)
+    corpus, row = work.corpus, work.corpus.row(line)
+    part = one_line(corpus.with_systems([system]), row)
     source = corpus.sources[row].split()
     if isinstance(scorer, Explains):
-        read = edits_as_read(scorer, part, runtime)
+        read = edits_as_read(scorer, part, work.runtime)
         ((own,),) = read.systems.values()
         others = [theirs for (theirs,) in read.references]
     else:
@@ -149,7 +151,7 @@ def judged_groups(
     scorers = dict(zip((t.signature.label for t in tables), work.scorers, strict=True))
     groups: dict[str, list[tuple[str, list[tuple[str, str]]]]] = {}
     for sentence in costly_sentences(tables, work.scorers, work.corpus, count):
-        texts = judged(sentence, scorers[sentence.metric], work.corpus, work.runtime)
+        texts = judged(sentence.system, sentence.line, scorers[sentence.metric], work)
         group = groups.setdefault(f"{sentence.metric}: {sentence.system}", [])
         group.append((sentence.about, texts))
     return groups

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
-from gecjury.report.result import Result
+from gecjury.report.result import Result, Table
 from gecjury.report.verdict import opening
 from gecjury.scoring.by_edit import TypeLevel
 from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.catalogue import statistic
 from gecjury.stats.figure import Figure
 from gecjury.studies.study import Study, Work
 from gecjury.studies.systems.ranking import Ranking
@@ -32,7 +34,9 @@ class Systems(Result):
         scored: the scores of each metric.
         kicker: a word on what the page shows.
         differences: figures on the differences of two systems.
-        sentences_on_page: sentences for the page; by default those that cost most.
+        types_on_page: tables of error types for the page, before those of costs.
+        sentences_on_page: what the numbers of the sentences on the page mean, and a function that
+            returns them; by default those that cost most.
     """
 
     rankings: tuple[Ranking, ...] = field(kw_only=True)
@@ -40,7 +44,10 @@ class Systems(Result):
     kicker: str = field(kw_only=True)
     scored: tuple[ScoreTable, ...] = field(default=(), kw_only=True)
     differences: tuple[Figure, ...] = field(default=(), kw_only=True)
-    sentences_on_page: Sentences | None = field(default=None, kw_only=True)
+    types_on_page: Mapping[str, Table] = field(default_factory=dict, kw_only=True)
+    sentences_on_page: tuple[str, Callable[[], Sentences]] | None = field(
+        default=None, kw_only=True
+    )
 
     def figures(self) -> list[Figure]:
         """Return the numbers of every system, then the differences."""
@@ -69,18 +76,17 @@ def page_of(result: Systems, level: TypeLevel = USUAL_LEVEL, worst: int = USUAL_
         worst: number of the costliest sentences of each metric and system.
     """
     # Imported here: most results are never written as a page.
-    from gecjury.report.page.listed import SystemsPage, systems_html
-    from gecjury.studies.systems.costly import judged_groups
+    from gecjury.report.page.listed import Details, result_html
+    from gecjury.studies.systems.costly import COST, judged_groups
     from gecjury.studies.systems.parts import by_type, cost_tables
 
-    corpus, scored = result.work.corpus, result.scored
-    main, *others = result.shown_to("verbose")
-    sentences = result.sentences_on_page
-    if sentences is None:
-        sentences = judged_groups(result.work, scored, worst)
-    # These have sections of their own.
-    own = ("Sentences that cost most", "Sentences that moved most")
-    others = [t for t in others if not t.title.startswith(own) and t.title != "By error type"]
+    corpus, scored, rankings = result.work.corpus, result.scored, result.rankings
+    about, sentences = result.sentences_on_page or (
+        COST,
+        partial(judged_groups, result.work, scored, worst),
+    )
+    if corpus.references:
+        about += " The reference is the one that shares most edits with the correction."
     sizes = {
         "system": len(corpus.names),
         "sentence": len(corpus),
@@ -90,23 +96,41 @@ def page_of(result: Systems, level: TypeLevel = USUAL_LEVEL, worst: int = USUAL_
     title = result.title
     if len(corpus.names) > _MOST_NAMED:
         title = title.replace(", ".join(corpus.names), facts[0])
-    return systems_html(
-        SystemsPage(
-            kicker=result.kicker,
-            title=title,
-            language=result.language,
-            names=result.short_names(),
-            verdict=result.verdict or opening_of(result.rankings),
-            leads={one.metric: one.lead for one in result.rankings},
-            figures=result.figures(),
-            main=main,
-            types=cost_tables([part for table in scored for part in by_type(table, level)]),
-            sentences=sentences,
-            tables=others,
-            facts=facts,
-            notes=result.notes,
-            signatures=list(
-                dict.fromkeys(one.signature for one in result.rankings if one.signature)
-            ),
-        )
+    # Metrics are drawn by the number that systems are ranked by.
+    numbers = [
+        figure
+        for one in rankings
+        for system in one.systems
+        for figure in system.numbers[: 1 if one.metric else None]
+    ]
+    differences = [figure for figure in result.differences if figure.statistic == "difference"]
+    costs = cost_tables([part for table in scored for part in by_type(table, level)])
+    shown = replace(
+        result,
+        title=title,
+        verdict=result.verdict or opening_of(rankings),
+        # Error types and sentences have sections of their own.
+        tables=tuple(t for t in result.tables if not t.title.startswith(_SECTIONS)),
     )
+    return result_html(
+        shown,
+        Details(
+            kicker=result.kicker,
+            facts=facts,
+            statements={one.metric: one.lead.verdict() for one in rankings if one.lead.values},
+            figures=[*map(_named, differences)] or numbers,
+            drawn=differences[0].system if differences else "",
+            types={**result.types_on_page, **costs},
+            sentences=sentences(),
+            about_sentences=about,
+        ),
+    )
+
+
+_SECTIONS = ("Sentences that cost most", "Sentences that moved most", "By error type")
+
+
+def _named(difference: Figure) -> Figure:
+    """Return a difference as a row of a plot: named by its metric, or its rate."""
+    lower = statistic(difference.metric).better == "lower"
+    return replace(difference, metric="", system=difference.metric + " ↓" * lower)

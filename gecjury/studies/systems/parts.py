@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,11 @@ def cost_tables(parts: Sequence[Part]) -> dict[str, Table]:
     """Return the error types by metric and system, the costliest first, for a page."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for part in sorted(parts, key=lambda part: (-part.cost, part.name)):
-        row = {"type": part.name, "cost": part.cost, **part.numbers}
+        tp, fp, fn = part.counts
+        # Without edits to take a share of, a number is not defined.
+        empty = {"precision": not tp + fp, "recall": not tp + fn, "f0.5": not tp + fp + fn}
+        numbers = {key: nan if empty.get(key) else n for key, n in part.numbers.items()}
+        row = {"type": part.name, "cost": part.cost, **numbers}
         rows.setdefault(f"{part.metric}: {part.system}", []).append(row)
     order = dict.fromkeys(f"{part.metric}: {part.system}" for part in parts)
     keys = ("type", "cost", "precision", "recall", "f0.5", "tp", "fp", "fn")

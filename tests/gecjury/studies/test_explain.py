@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 
 import numpy as np
 import pytest
@@ -170,6 +172,19 @@ def test_the_transport_plan_on_a_page(files: Shell) -> None:
     assert np.sum(one["plan"]["values"]) == pytest.approx(one["scores"]["tp"])
     page = (files.folder / "plan.html").read_text(encoding="utf-8")
     # One cell for each of the two references; each contains all mass that the hypothesis sent.
-    assert page.count('<td class="n shade') == 2
+    assert page.count('<td class="n hi5') == 2
+    assert "<h1>Explanation by uot-errant</h1>" in page
+    assert "Right edits: 1 of 1; missing edits: 0." in page
+    assert "partner's mass" in html.unescape(page)
     assert 'He <mark class="missed"><del>go</del> <ins>went</ins> ○</mark> home .' in page
     assert 'He <mark class="right"><del>go</del> <ins>goes</ins> ✓</mark> home .' in page
+
+
+def test_the_page_of_an_attribution(shell: Shell) -> None:
+    words = [SOURCE, BETTER, BEST, "-m", "green", "--attribution", "add", "--html", "page.html"]
+    assert shell("explain", *words)[0] == 0
+    page = (shell.folder / "page.html").read_text(encoding="utf-8")
+    assert re.search(
+        r'<p class="lead">green scores the hypothesis [\d.]+, the source [\d.]+\.', page
+    )
+    assert re.search(r"<title>\[\d,\d\] → \w+: share of the score ", page)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import isnan, nan
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
@@ -31,6 +32,7 @@ from gecjury.stats.permutation import holm
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.inputs import Inputs, TwoOutputs
 from gecjury.studies.study import Work, function_of
+from gecjury.studies.systems.costly import judged
 from gecjury.studies.systems.diff.edited import (
     Change,
     MovedSentence,
@@ -162,9 +164,11 @@ class Diff(SystemsStudy):
         old, new = corpus.names
         sides = {old: f"{old} (OLD)", new: f"{new} (NEW)"}
         title = f"{sides[new]} − {sides[old]}"
+        types = list(self._type_tables(tables))
+        scorers = {table.signature.label: scorer for scorer, table in named}
         shown = [
             self._differences(title, metrics, rates, tables, notes),
-            *self._type_tables(tables),
+            *types,
             *_edit_tables(edits, self.show),
             *(_moved_tables(moved, self.show) if moved else ()),
             *audit_tables(list(tables)),
@@ -215,7 +219,13 @@ class Diff(SystemsStudy):
             scored=tables,
             differences=tuple(differences),
             kicker="old and new",
-            sentences_on_page=_moved_groups(moved),
+            types_on_page={
+                f"{table.rows[0]['metric']}: {new} − {old}": replace(
+                    table.seen_by("verbose"), title=""
+                )
+                for table in types
+            },
+            sentences_on_page=(_EFFECT, partial(_moved_groups, work, scorers, moved)),
         )
 
     def _ranking(self, scorer: Scorer, table: ScoreTable, one: Paired) -> Ranking:
@@ -297,7 +307,9 @@ class Diff(SystemsStudy):
                 Column("adjusted"),
             ]
             title = f"By error type: {table.signature.label}"
-            yield Table(columns, rows, title, [note], "types")
+            full = Table(columns, rows, title, [note], "types")
+            people = replace(full, rows=sorted(map(_of_edits, rows), key=_certainty))
+            yield replace(full, instead={"verbose": people})
 
 
 def _bounded(digits: int) -> list[Column]:
@@ -309,6 +321,22 @@ def _bounded(digits: int) -> list[Column]:
         Column("low", digits=digits, value=lambda row: row["ci95"][0]),
         Column("high", digits=digits, value=lambda row: row["ci95"][1]),
     ]
+
+
+def _of_edits(row: Record) -> Record:
+    """Return the record of an error type without the F0.5 of a system that has no edits of it."""
+    empty = {
+        side: nan
+        for side in ("old", "new")
+        if not any(row[f"{side}_{key}"] for key in ("tp", "fp", "fn"))
+    }
+    undefined = {"difference": nan, "ci95": (nan, nan), "adjusted": nan} if empty else {}
+    return {**row, **empty, **undefined}
+
+
+def _certainty(row: Record) -> tuple[bool, float, float, float]:
+    """Return the key that sorts error types: the most certain differences first."""
+    return isnan(row["difference"]), row["adjusted"], row["p"], -abs(row["difference"])
 
 
 def _three(side: str, row: Record) -> str:
@@ -362,14 +390,23 @@ def _edit_tables(edits: Sequence[Change] | None, show: int) -> Iterator[Table]:
         yield Table(columns, rows, "The most frequent of them")
 
 
-def _moved_groups(moved: Sequence[MovedSentence]) -> Sentences:
-    """Return the sentences that moved most by metric, for the page."""
+_EFFECT = "Effect: how much of the difference NEW − OLD disappears without the sentence."
+
+
+def _moved_groups(
+    work: Work, scorers: Mapping[str, Scorer], moved: Sequence[MovedSentence]
+) -> Sentences:
+    """Return the sentences that moved most by metric and direction, for the page."""
     groups: dict[str, list[tuple[str, list[tuple[str, str]]]]] = {}
     for one in moved:
         about = f"line {one.line} · {number(one.old, 4)} → {number(one.new, 4)}"
-        texts = [("OLD", one.old_marked), ("NEW", one.new_marked)]
         about += f" · effect {number(one.effect, 5)}"
-        groups.setdefault(one.metric, []).append((about, texts))
+        (_, old), *near_old = judged(work.corpus.names[0], one.line, scorers[one.metric], work)
+        (_, new), *near_new = judged(work.corpus.names[1], one.line, scorers[one.metric], work)
+        # The two corrections may be close to different references.
+        texts = [("OLD", old), ("NEW", new), *dict([*near_old, *near_new]).items()]
+        group = f"{one.metric}: sentences on which NEW {'gains' if one.effect > 0 else 'loses'}"
+        groups.setdefault(group, []).append((about, texts))
     return groups
 
 

@@ -100,7 +100,7 @@ def test_an_empty_line_of_a_reference_is_mentioned(here: Path, shell: Shell) -> 
         files = ["s.txt", "h.txt", "-r", "h.txt", "-r", "r.txt", "-m", "errant"]
         more = ["--worst", "1"] if command == "explain" else []
         out, _ = shell.ended(command, *files, *more)
-        assert "r.txt: 1 of 2 lines are empty (line 2)" in " ".join(out.split())
+        assert "r.txt: 1 of 2 lines is empty (line 2)" in " ".join(out.split())
 
 
 @pytest.mark.parametrize("blank", ["", " "])
@@ -114,10 +114,10 @@ def test_no_error_means_the_source(here: Path, shell: Shell, blank: str) -> None
     assert corpus.references[0].lines == ("我 是 学生 。", "没有错误", "他 去 学校 。")
     # A sentence that is the mark itself is not counted.
     note, language = corpus.remarks(("references",))
-    assert "1 of 3 lines are 没有错误" in note
+    assert "1 of 3 lines is 没有错误" in note
     assert "zh.txt: looks like Chinese" in language
     out, _ = shell.ended("check", "zh.txt", "zh.txt", "-r", "r.txt")
-    assert "1 of 3 lines are 没有错误" in " ".join(out.split())
+    assert "1 of 3 lines is 没有错误" in " ".join(out.split())
 
 
 def test_lists_in_python_have_the_same_marks() -> None:
@@ -133,7 +133,7 @@ def test_empty_lines_of_named_and_of_benchmark_sets(here: Path) -> None:
     corpus = read_corpus("s.txt", ["h.txt"], ["h.txt", "mine=r.txt"])
     assert corpus.remarks(("references",)) == ()
     (note,) = corpus.with_references("mine").remarks(("references",))
-    assert note.startswith("r.txt: 1 of 2 lines are empty")
+    assert note.startswith("r.txt: 1 of 2 lines is empty")
     # In SEEDA, an annotator deleted a whole sentence.
     official = replace(corpus.with_references("mine"), reference_name="official", _labels={})
     assert official.remarks(("references",)) == ()

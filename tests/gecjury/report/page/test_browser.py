@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gecjury.cli import main
-from gecjury.report.page.listed import tables_html
+from gecjury.report.page.listed import Details, result_html
 from gecjury.report.result import Result
 from gecjury.scoring.by_edit import HeatMap
 from gecjury.studies.explain import plan_table
@@ -96,9 +96,10 @@ HOSTILE = {
 }
 
 
-def plan_page(plan: HeatMap, facts: dict[str, str], language: str = "en") -> str:
+def plan_page(plan: HeatMap, *facts: str, language: str = "en") -> str:
     """Return the page of a transport plan, as `explain` writes it."""
-    return tables_html(Result((plan_table(plan),), facts, language=language, title=plan.title))
+    result = Result((plan_table(plan),), language=language, title=plan.title, verdict=facts)
+    return result_html(result, Details(kicker="explanation"))
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
@@ -109,7 +110,7 @@ def test_names_and_sentences_have_no_effect_on_either_page(
     plan = HeatMap(evil, (evil, "b"), ("c", evil), np.array([[0.5, 0.1], [0.2, 0.0]]))
     pages = {
         "report": page_of(comparison_of(evil)),
-        "plan": plan_page(plan, {"source": evil, evil: "x"}),
+        "plan": plan_page(plan, evil),
     }
     for name, text in pages.items():
         path = tmp_path / f"{name}.html"
@@ -236,15 +237,28 @@ def test_without_a_script_all_contents_are_there(tab: chromium.Page, report: Pat
     assert tab.run("document.querySelector('#browser table').checkVisibility()")
 
 
+TEXTS = "source.txt outputs/hasty.txt outputs/careful.txt"
+FOUND = "-r reference0.txt -m gleu -m green --resamples 20"
+PAGES = {
+    "score": f"score {TEXTS} -r reference0.txt -m gleu -m green",
+    "rank": f"rank {TEXTS} {FOUND}",
+    "diff": f"diff {TEXTS} {FOUND}",
+    "alarms": "alarms reference0.txt outputs/hasty.txt outputs/careful.txt --resamples 20",
+    "explain": "explain source.txt outputs/hasty.txt reference0.txt --worst 2 -m errant",
+    "estimate": "estimate sample -m gleu -m green",
+}
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_scores_can_be_read_on_a_phone(tab: chromium.Page, tmp_path: Path, scheme: str) -> None:
-    folder = importlib.resources.files("gecjury.benchmarks") / "sample"
-    outputs = [str(folder / "outputs" / f"{name}.txt") for name in ("careful", "hasty", "noisy")]
-    words = ["-r", str(folder / "reference0.txt"), "-m", "gleu", "-m", "green"]
-    path = tmp_path / "scores.html"
-    argv = ["score", str(folder / "source.txt"), *outputs, *words, "--html", str(path)]
-    with contextlib.redirect_stdout(io.StringIO()):
-        assert main(argv) == 0
+@pytest.mark.parametrize("command", PAGES)
+def test_a_page_can_be_read_on_a_phone(
+    tab: chromium.Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, scheme: str
+) -> None:
+    path = tmp_path / "page.html"
+    with importlib.resources.as_file(importlib.resources.files("gecjury.benchmarks")) as folder:
+        monkeypatch.chdir(folder / "sample")
+        with contextlib.redirect_stdout(io.StringIO()):
+            assert main([*PAGES[command].split(), "--html", str(path)]) == 0
     opened(tab, path)
     tab.media(scheme)
     tab.size(390, 844, phone=True)
@@ -252,11 +266,34 @@ def test_scores_can_be_read_on_a_phone(tab: chromium.Page, tmp_path: Path, schem
     assert tab.requests == [path.resolve().as_uri()]
     assert tab.run("document.documentElement.scrollWidth") == 390
     assert len(inks(tab)) > 50
-    # A plot starts on the first screen, and right and wrong edits differ in more than colour.
-    assert tab.run("document.querySelector('svg.plot').getBoundingClientRect().top") < 844
-    ends = (
-        "[...document.querySelectorAll('article mark.%s')].every(m => m.textContent.endsWith('%s'))"
+    # The answer comes before the cards, and the cards before the plots.
+    top = "document.querySelector('{}')?.getBoundingClientRect().top ?? {}"
+    answer, cards, plot = (
+        tab.run(top.format(*place)) for place in ((".lead", -1), (".card", 0), ("svg.plot", -1))
     )
-    for kind, sign in (("right", "✓"), ("wrong", "✗"), ("missed", "○")):
-        assert tab.run(f"document.querySelectorAll('article mark.{kind}').length") > 0
-        assert tab.run(ends % (kind, sign))
+    assert 0 < answer < 844
+    assert cards < plot
+    # Tables that are too wide scroll in their box.
+    wide = "[...document.querySelectorAll('table')].filter(t => t.offsetWidth > 390)"
+    assert tab.run(f"{wide}.every(t => getComputedStyle(t.parentElement).overflowX === 'auto')")
+    if command not in ("alarms", "estimate"):
+        # Right and wrong edits differ in more than colour.
+        marks = "[...document.querySelectorAll('article mark.{}')]"
+        ends = f"{marks}.map(m => m.textContent.at(-1))"
+        for kind, sign in (("right", "✓"), ("wrong", "✗"), ("missed", "○")):
+            assert set(tab.run(ends.format(kind))) <= {sign}
+        assert tab.run(f"{marks.format('wrong')}.length") > 0
+
+
+def test_no_card_or_plot_is_alone_in_its_row(tab: chromium.Page, report: Path) -> None:
+    """Of three cards all are in one row or each has a row; an odd last plot has the whole row."""
+    opened(tab, report)
+    for width in (1280, 1000, 800, 600):
+        tab.size(width)
+        for grid in ("cards", "two"):
+            places = tab.run(
+                f"[...document.querySelector('.{grid}').children].map(c => "
+                "{ const box = c.getBoundingClientRect(); return [box.left, box.right]; })"
+            )
+            last = tab.run(f"document.querySelector('.{grid}').getBoundingClientRect().right")
+            assert places[-1][1] == pytest.approx(last, abs=1)

@@ -1,13 +1,12 @@
-"""The page of scores: leaders, intervals, error types, sentences; edits split into pieces."""
+"""The page of a result: the opening, plots, error types, sentences; edits split into pieces."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from gecjury.report.page.listed import SystemsPage, pieces_of, systems_html
-from gecjury.report.result import Column, Table
-from gecjury.report.verdict import PairedTests, Ranked, opening
+from gecjury.report.page.listed import Details, pieces_of, result_html
+from gecjury.report.result import Column, Result, Table
 from gecjury.stats.figure import Figure
 
 
@@ -24,37 +23,25 @@ def test_edits_of_a_sentence_are_split_by_kind() -> None:
     assert "".join(one.text for one in pieces) == "a [b→c ✓] [→d ✗][e→○] [f→ ○] [g→h] ] [i"
 
 
-def systems_page(**more: Any) -> str:
-    lead = Ranked(
-        {"new": 0.5, "old": 0.4}, tests=PairedTests(("new", "old"), [[1, 0.01], [0.01, 1]])
-    )
+def written(verdict: str = "errant: new leads.", **more: Any) -> str:
+    """Return the page of a result with one row and a plot of two systems."""
     figures = [
         Figure(metric="errant", family="refbased", system=name, statistic="score", value=value)
-        for name, value in lead.values.items()
+        for name, value in (("new", 0.5), ("old", 0.25))
     ]
-    main = Table([Column("system"), Column("score")], [{"system": "new", "score": 0.5}])
-    empty = dict.fromkeys(("tables", "facts", "notes", "signatures"), ())
-    fields = {
-        **empty,
-        "kicker": "scores",
-        "title": "Scores of <b>",
-        "language": "en",
-        "names": {},
-        "verdict": opening({"errant": lead}),
-        "leads": {"errant": lead},
-        "figures": figures,
-        "main": main,
-        "types": {},
-        "sentences": {},
-    }
-    return systems_html(SystemsPage(**{**fields, **more}))
+    row = {"system": "new", "metric": "errant", "score": 0.5, "signature": "errant|v1"}
+    main = Table([Column("system"), Column("score")], [row], name="rows")
+    result = Result((main,), title="Scores of <b>", notes=("few sentences",), verdict=(verdict,))
+    return result_html(result, Details(kicker="scores", figures=figures, **more))
 
 
 def test_the_page_opens_with_the_leader() -> None:
-    sentence = "new leads: 0.500, 0.100 ahead of old, significant (p = 0.010)."
-    text = systems_page()
-    assert f'<p class="lead">errant: {sentence}</p>' in text
-    assert re.findall(r"<dd>(.*?)</dd>", text) == [sentence]
+    statements = {"errant": "new leads.", "gleu": "old leads."}
+    text = written(statements=statements)
+    assert '<p class="lead">errant: new leads.</p>' in text
+    # The card has only what the opening does not say.
+    assert re.findall(r"<dd>(.*?)</dd>", text) == ["old leads.", "few sentences."]
+    assert "Other metrics" not in written(statements={"errant": "new leads."})
 
 
 def test_details_follow_below() -> None:
@@ -62,19 +49,24 @@ def test_details_follow_below() -> None:
     kinds = Table([Column(key) for key in keys], [dict(zip(keys, ("DET", 0.25), strict=True))])
     about = "line 7 · score 0.0000 · cost 0.12500"
     texts = [("correction", "a [b→c ✗] ."), ("reference 2", "a [b→d ○] .")]
-    text = systems_page(
+    text = written(
         types={"errant: new": kinds, "errant: old": kinds},
         sentences={"errant: new": [(about, texts), (about, texts[:1])]},
-        notes=["few sentences"],
-        signatures=["errant|v1"],
     )
     assert "Scores of &lt;b&gt;" in text
     assert "<script" not in text
-    assert 'role="img"' in text
+    assert "<title>score: new 0.5000, old 0.2500</title>" in text
     assert "errant: old</b></summary>" in text
     assert re.search(r'DET</td><td class="n">0.25000', text)
     assert about in text
     assert text.count("reference 2") == 1
     assert 'a <mark class="missed"><del>b</del> <ins>d</ins> ○</mark> .' in text
-    assert "few sentences." in text
     assert '<code class="copy">errant|v1</code>' in text
+
+
+def test_parts_without_content_have_no_section() -> None:
+    plain = Table([Column("edit")], [{"edit": "[a→b] [→] " + 40 * "x"}], "Edits")
+    text = result_html(Result((plain,), title="t"), Details(kicker="k"))
+    assert re.findall(r"<h2>(.*?)</h2>", text) == ["Further tables"]
+    # Edits without a sign have colours; what only looks like an edit stays; long texts get room.
+    assert f'<td class="text" dir="auto"><del>a</del> <ins>b</ins> [→] {40 * "x"}</td>' in text

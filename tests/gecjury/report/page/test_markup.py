@@ -11,8 +11,10 @@ import pytest
 
 from gecjury.report.escaping import clean
 from gecjury.report.page.environment import environment
-from gecjury.report.page.listed import Piece
-from gecjury.report.page.markup import lang_attribute, render_page
+from gecjury.report.page.listed import Details, result_html
+from gecjury.report.page.markup import lang_attribute
+from gecjury.report.result import Column, Result, Table
+from gecjury.stats.figure import Figure
 
 EVIL = "\"><script>alert('x')</script>"
 
@@ -52,25 +54,16 @@ def test_no_template_switches_escaping_off() -> None:
         assert not re.search(r"\|\s*safe\b|autoescape|\bon[a-z]+=|\bstyle=", text), name
 
 
-def test_a_page_allows_only_its_own_style_and_script() -> None:
-    table = (
-        EVIL,
-        [(EVIL, "n")],
-        [[([Piece(EVIL, kind, EVIL, EVIL, EVIL) for kind in ("", "edit", "right")], EVIL)]],
-        [EVIL],
-    )
-    common: dict[str, Any] = {"facts": [(EVIL, EVIL)], "lang_attribute": lang_attribute("uk")}
-    common["tables"] = [table]
-    plain = render_page("listed", title=EVIL, **common)
-    assert "script-src 'none'" in html.unescape(plain)
-    assert "<script" not in plain
-    ruled = render_page("listed", title=EVIL, rules=".s1{color:red}", **common)
-    first, second = (
-        re.findall(r"style-src 'sha256-([^']*)'", html.unescape(page)) for page in (plain, ruled)
-    )
-    assert len(first) == len(second) == 1
-    assert first != second
-    assert ".s1{color:red}</style>" in ruled
+def test_a_page_allows_only_its_own_style_and_no_script() -> None:
+    sentences = {EVIL: [(EVIL, [(EVIL, f"{EVIL} [{EVIL}→{EVIL} ✓] [{EVIL}→{EVIL}]")])]}
+    table = Table([Column(EVIL)], [{EVIL: EVIL}], EVIL, [EVIL])
+    result = Result((table,), title=EVIL, notes=(EVIL,), verdict=(EVIL,), language="uk")
+    more: Any = {"types": {EVIL: table}, "sentences": sentences, "about_sentences": EVIL}
+    figure = Figure(metric=EVIL, system=EVIL, statistic=EVIL, value=0.5)
+    page = result_html(result, Details(kicker=EVIL, facts=[EVIL], figures=[figure], **more))
+    assert "script-src 'none'" in html.unescape(page)
+    assert "<script" not in page
+    assert len(re.findall(r"style-src 'sha256-([^']*)'", html.unescape(page))) == 1
 
 
 def test_texts_state_their_language() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -185,6 +186,14 @@ def comparison_of(name: str, language: Language = ENGLISH) -> Comparison:
 def page_of(comparison: Comparison) -> str:
     answer = Answer(comparison)
     return comparison_page(answer, document(answer))
+
+
+def test_metrics_of_one_family_open_with_the_leaders() -> None:
+    comparison = comparison_of("x")
+    opening = Answer(comparison).opening
+    assert opening[0].startswith("System level: ")
+    page = html.unescape(page_of(comparison))
+    assert f'<p class="lead">{opening[0]}</p><p>{opening[1]}</p>' in page
 
 
 @pytest.mark.security

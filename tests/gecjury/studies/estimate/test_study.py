@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,8 @@ from gecjury.core.errors import InputError, OptionError
 from gecjury.report.result import Result
 from gecjury.report.tables import to_json
 from gecjury.studies.estimate.labels import labels_of_benchmark
-from gecjury.studies.estimate.prediction_powered import Moments, Outputs
+from gecjury.studies.estimate.prediction_powered import Interval, Moments, Outputs
+from gecjury.studies.estimate.study import Estimated
 from gecjury.studies.study import Work
 from tests.shell import Shell
 
@@ -95,6 +98,24 @@ def test_a_good_metric_makes_intervals_of_ratings_narrower(files: list[str]) -> 
     assert gaps[1]["estimate"] == pytest.approx(rows[0]["estimate"] - rows[2]["estimate"], abs=0.05)
     assert "are worth" in result.verdict[0]
     assert result.verdict[1].startswith("changes: best leads: ")
+
+
+def test_the_page_opens_with_the_verdict_and_a_plot(shell: Shell, files: list[str]) -> None:
+    words = ["estimate", *files, "-m", "changes", "--labels", "ratings.csv", "--html", "p.html"]
+    shell.ended(*words)
+    page = (shell.folder / "p.html").read_text(encoding="utf-8")
+    assert "<h1>Estimates of 3 systems from few labels</h1>" in page
+    assert '<p class="lead">changes: standard errors are ' in page
+    assert re.search(r"<title>best: estimated mean label [\d.]+ \[[\d.]+, [\d.]+\]</title>", page)
+    assert "<dt>" not in page
+
+
+@pytest.mark.parametrize(("gain", "words"), [(1.05, "2% smaller than"), (1.009, "about as large")])
+def test_a_difference_of_no_percent_is_none(gain: float, words: str) -> None:
+    alone = Interval(0.5, 0.4, 0.6, 0.05)
+    systems = [Estimated(("a",), replace(alone, gain=gain), alone, 100, {})]
+    (sentence,) = Estimate()._verdict("m", systems, [])
+    assert words in sentence
 
 
 def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:

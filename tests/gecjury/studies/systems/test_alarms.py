@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -161,8 +162,13 @@ def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
     assert "False alarms: 4 sentences, 14 words" in out
     assert "quiet leads: share changed 0.0000" in out
     page = (shell.folder / "page.html").read_text(encoding="utf-8")
-    assert "False alarms on good text" in page
+    assert "<h1>False alarms of busy, quiet on good text</h1>" in page
     assert '<p class="lead">quiet leads' in page
+    # Two plots with intervals, the types of the edits, and the changed sentences.
+    assert re.search(r"<title>busy: share of sentences changed \S+ \[\S+, \S+\]</title>", page)
+    assert "edits in 1,000 words" in page
+    assert "good_by" not in page
+    assert "<ins>" in page.partition("Sentences and their edits")[2]
 
 
 def test_a_benchmark_without_references_is_refused() -> None:

@@ -139,4 +139,4 @@ def test_the_page_opens_with_the_verdict(shell: Shell) -> None:
     page = (shell.folder / "p.html").read_text(encoding="utf-8")
     assert '<p class="lead">green: mine leads: 1.0000' in page
     assert "p to next" in page
-    assert "Sentences that matter most" in page
+    assert "Sentences and their edits" in page

@@ -81,7 +81,13 @@ def test_the_command_prints_what_the_function_gives(files: Shell) -> None:
         assert part in out
     page = (files.folder / "page.html").read_text(encoding="utf-8")
     assert "<h1>new against old</h1>" in page
-    assert re.search(r"<mark>\[are→is\]</mark>", page)
+    # Edits are judged by the nearest reference, a plot has the differences.
+    assert '<mark class="right"><del>are</del> <ins>is</ins> ✓</mark>' in page
+    assert '<mark class="wrong"><del>well</del> <ins>good</ins> ✗</mark>' in page
+    assert "<title>over-correction ↓: difference 1.000" in page
+    plain = page.replace(' dir="auto"', "")
+    # OLD makes no edits, so that its F0.5 of a type that no reference has is not defined.
+    assert re.search(r"<td>R:ADJ</td><td>0/0/0</td><td>0/1/0</td><td class=.n.>–</td>", plain)
     assert '<p class="lead">green: ' in page
     assert 'class="who">OLD<' in page
 
