@@ -82,7 +82,7 @@ def tables(comparison: Comparison, chosen: Sequence[str] = ()) -> list[Table]:
     audits = audit_tables(comparison)
     parts += [replace(audit, asked=comparison.settings.audit) for audit in audits]
     if comparison.settings.windows:
-        parts.append(_window_table(comparison))
+        parts.append(replace(_window_table(comparison), asked=True))
     return parts
 
 

@@ -236,18 +236,13 @@ def test_metrics_not_significantly_below_the_leader_are_recommended() -> None:
 
 
 def test_counting_the_changes_is_a_baseline_for_recommendations() -> None:
-    def with_likeness(case: Case, accuracy: float) -> Case:
-        copied = of_metric("copy-source", 0.1, accuracy, family="chance")
-        counted = of_metric("count-changes", -0.1, 1 - accuracy, family="chance")
-        return replace(case, figures=(*case.figures, *copied, *counted))
-
-    [text] = advice(with_likeness(families(), 0.41))
+    [text] = advice(with_baselines(families(), 0.41))
     assert "use gleu. Not above count-changes (0.590) by their 90% intervals: errant." in text
-    case = with_likeness(families(), 0.3)
+    case = with_baselines(families(), 0.3)
     [text] = advice(case)
     assert "no metric can be recommended. Not above count-changes (0.700)" in text
     # Similarity to the source is the baseline where people prefer fewer changes.
-    [text] = advice(with_likeness(families(), 0.65))
+    [text] = advice(with_baselines(families(), 0.65))
     assert "no metric can be recommended. Not above copy-source (0.650)" in text
     # The baseline is neither recommended nor compared with itself.
     named = {"gleu": "changes"}
@@ -255,6 +250,45 @@ def test_counting_the_changes_is_a_baseline_for_recommendations() -> None:
     tests = (replace(case.tests[0], metrics=("changes", "errant", LONG)),)
     [text] = advice(replace(case, figures=figures, tests=tests))
     assert "changes" not in text.replace("count-changes", "")
+
+
+def with_baselines(case: Case, accuracy: float) -> Case:
+    copied = of_metric("copy-source", 0.1, accuracy, family="chance")
+    counted = of_metric("count-changes", -0.1, 1 - accuracy, family="chance")
+    return replace(case, figures=(*case.figures, *copied, *counted))
+
+
+def test_the_opening_is_a_sentence_for_each_level_and_names_the_baseline() -> None:
+    system, sentence = with_baselines(families(), 0.41).answer().opening
+    assert system == (
+        "System level: gleu leads: Pearson r 0.900, 0.100 ahead of errant, not tested."
+    )
+    assert sentence == (
+        "Sentence level: gleu leads: sentence accuracy 0.660, 0.020 ahead of errant, not "
+        "significant (p = 0.400, paired permutation, Holm-corrected over 3 metrics), but errant "
+        "and llm-s are not above count-changes (0.590) by their 90% intervals."
+    )
+    [_, sentence] = with_baselines(families(), 0.3).answer().opening
+    assert sentence.endswith(", but no metric is above count-changes (0.700) by its 90% interval.")
+    # A sample is never evidence, so it gives no advice.
+    [_, sentence] = with_baselines(families(sample=True), 0.3).answer().opening
+    assert "count-changes" not in sentence
+    assert BASIC.answer().opening == BASIC.answer().verdict[:2]
+
+
+def test_the_opening_covers_both_kinds_of_judgments_in_one_sentence() -> None:
+    answer = families().answer()
+    other = [replace(figure, human="sentence") for figure in answer.comparison.figures()]
+    both = SimpleNamespace(
+        **{**vars(answer.comparison), "views": ("edit", "sentence")},
+    )
+    both.figures = lambda: [*answer.comparison.figures(), *other]
+    system, sentence = Answer(cast(Comparison, both)).opening
+    assert system == (
+        "System level, edit-based judgments: gleu leads: Pearson r 0.900, 0.100 ahead of errant, "
+        "not tested; sentence-based judgments: gleu leads (Pearson r 0.900, not tested)."
+    )
+    assert "; sentence-based judgments: gleu leads (sentence accuracy 0.660" in sentence
 
 
 def test_the_order_of_the_verdict() -> None:

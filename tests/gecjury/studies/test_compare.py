@@ -51,6 +51,31 @@ def test_a_dash_is_accepted_for_an_underscore(shell: Shell) -> None:
     assert shell(*words[:-3], "pairwise_accuracy")[0] == 0
 
 
+def test_a_terminal_shows_two_sentences_one_table_and_three_notes(shell: Shell) -> None:
+    words = ["compare", "sample", "-m", "green", "-m", "gleu", "-m", "changes"]
+    _, out, _ = shell(*words, "--human", "both", "--resamples", "5")
+    opening, _, table = out.partition("\n\n")
+    assert [opening.count(f"{level} level, edit-based") for level in ("System", "Sentence")] == [
+        1,
+        1,
+    ]
+    assert opening.count(". ") + opening.count(".\n") == 1
+    assert "Holm-corrected over 3 metrics" in opening
+    assert table.count("\n ───") == 1
+    assert [word for word in ("copy-source", "constant", "random", "People") if word in out] == []
+    for row in ("count-changes    chance     edit", "two annotators   humans     sentence"):
+        assert row in out
+    assert out.endswith("\nmore: --verbose, or --html page.html\n")
+    # Everything else is there on request.
+    _, out, _ = shell(*words, "--resamples", "5", "--verbose")
+    for words_of_more in ("copy-source", "People among the metrics", "best of each family", " SPA"):
+        assert words_of_more in out
+    # The audit was asked for.
+    _, out, _ = shell(*words, "--resamples", "5", "--audit")
+    assert "Audit of green\n" in out
+    assert "People" not in out
+
+
 def test_printed_tables_have_at_most_eight_columns(shell: Shell) -> None:
     words = ["compare", "sample", "-m", "green", "-m", "gleu", "--human", "both"]
     for more in ([], ["--statistic", "spa"]):
