@@ -77,7 +77,7 @@ def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
         (["gleu", "sample"], ["gleu:OPTION=START:STOP:STEP"]),
         (["green", "smple"], ["smple", "sample"]),
         (["green", "sample", "--test", "smple"], ["smple", "sample"]),
-        (["some", "sample"], ["no model is named"]),
+        (["some:model=./nowhere", "sample"], ["no such folder"]),
     ],
 )
 def test_wrong_use(shell: Shell, argv: list[str], words: list[str]) -> None:
