@@ -83,6 +83,7 @@ PUT_IN = (
     (r"\bNAME\.\.\.", "jfleg"),
     (r"^(compare seeda .*)file=(mine.tsv|scores,metric=some)", r"\1file=seeda.tsv"),
     (r"file=scores,", "file=stored-scores,"),
+    (r"^(tune uot-errant:encoder=embedded)", r"\1,lambda1=0.5:1:0.5,lambda2=lambda1"),
     (r"encoder=embedded", "encoder=tiny-encoder"),
     (r"-m uot-errant(?!\S)", "-m uot-errant:encoder=tiny-encoder"),
     (r"-m scribendi(?!\S)", "-m scribendi:model=tiny-lm"),
