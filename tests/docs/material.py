@@ -88,7 +88,11 @@ def _lay_edits(folder: Path) -> None:
 
 def _lay_answers(folder: Path) -> None:
     """Write rankings and verdicts on edits as `gecjury annotate` does."""
-    texts = ['source = "source.txt"', 'outputs = ["mine.txt", "old.txt"]', 'references = ["ref.txt"]']
+    texts = [
+        'source = "source.txt"',
+        'outputs = ["mine.txt", "old.txt"]',
+        'references = ["ref.txt"]',
+    ]
     ranks = [f"{n},{name},{n % 2 + 1},anna" for n in range(1, LINES) for name in ("mine", "old")]
     write(folder / "judgments.csv", ["sentence,system,rank,annotator", *ranks])
     write(folder / "judgments.toml", [*texts, 'judgments = "judgments.csv"'])
