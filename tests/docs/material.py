@@ -21,12 +21,10 @@ OUTPUTS = {
     "mine": "careful", "theirs": "fluent", "other": "cautious", "system": "careful",
     "old": "hasty", "new": "careful", "main/out": "hasty", "pr/out": "careful",
     "a": "careful", "b": "fluent", "c": "hasty", "BART": "spelling", "T5": "careful",
-    "gamed": "noisy", "output": "careful", "outputs/careful": "careful",
-    "outputs/hasty": "hasty", "baseline": "hasty",
+    "baseline": "hasty",
     "system_preds/one/out1": "careful", "system_preds/two/out2": "fluent",
 }  # fmt: skip
 JUDGED = ["source,correction,score,reason", "My uncle drive .,My uncle drives .,5,Right."]
-VERDICTS = ["sentence,system,start,end,correction,valid", "1,system,0,1,The,right"]
 REFERENCES = {"ref": 0, "ref0": 0, "ref1": 1, "reference": 0, "clean": 0}
 
 
@@ -61,7 +59,6 @@ def lay(folder: Path) -> None:
     write(folder / "free.txt", ["changes", "gleu"])
     write(folder / "two.txt", ["changes", "green"])
     write(folder / "judged.csv", JUDGED)
-    write(folder / "verdicts.csv", VERDICTS)
     write(folder / "teacher.txt", prompt_text("pointwise").splitlines())
     score_dataset(
         folder / "pairs",
@@ -82,8 +79,6 @@ def _lay_edits(folder: Path) -> None:
     for text, name in (("ref", "gold"), ("mine", "mine"), ("ref", "a"), ("ref1", "b")):
         words = ["edits", str(folder / "source.txt"), str(folder / f"{text}.txt")]
         assert main([*words, "-o", str(folder / f"{name}.m2")]) == 0
-    (folder / "conll14.errant").write_bytes((folder / "gold.m2").read_bytes())
-    write(folder / "nucle14-2a.txt", sample("source.txt"))
 
 
 def _lay_answers(folder: Path) -> None:
@@ -161,8 +156,6 @@ def _lay_tables(folder: Path, sources: list[str], texts: dict[str, list[str]]) -
     names = ("a", "b")
     rows = [f"{name}\t{line}\t{draw.random():.3f}" for name in names for line in range(1, 21)]
     write(folder / "mine.tsv", ["system\tline\tscore", *rows])
-    rows = [f"{n},{line},{draw.random():.3f}" for line in range(1, LINES + 1) for n in names]
-    write(folder / "scores.csv", ["system,line,score", *rows])
     for name, between, columns in (
         ("ratings.csv", ",", ("grammaticality", "fluency", "meaning")),
         ("ratings.tsv", "\t", ("rater1", "rater2", "rater3", "flu")),

@@ -75,12 +75,10 @@ SAMPLE_REPLIES = Path(__file__).parents[1] / "judges" / "stored"
 # Replacements for what a reader has to fill in, and options that keep a command short: the tests
 # check that a command is parsed, finds its files and metrics and succeeds, not its figures.
 PUT_IN = (
-    (r"\bSOURCE HYP REF\.\.\.", "source.txt mine.txt ref.txt"),
     (r"\bSOURCE HYP\b", "source.txt mine.txt"),
     (r"\bCORPUS\b", "sample"),
-    (r"conll14-AMU.errant", "mine.m2"),
+    (r"\$Q\b", "backend=vllm,model=qwen2.5-coder-0.5b-instruct"),  # a variable of the shell
     (r"^(analyse (?!edits).*)", r"\1 -m uot-errant"),
-    (r"\bNAME\.\.\.", "jfleg"),
     (r"^(compare seeda .*)file=(mine.tsv|scores,metric=some)", r"\1file=seeda.tsv"),
     (r"file=scores,", "file=stored-scores,"),
     (r"^(tune uot-errant:encoder=embedded)", r"\1,lambda1=0.5:1:0.5,lambda2=lambda1"),
