@@ -6,7 +6,7 @@ separate, and two edits that move text across unchanged text are one edit of wor
 
 Its cost of a substitution depends on a thesaurus (HIT's Cilin), a list of confusable characters and
 pinyin. The thesaurus may not be redistributed, so two tokens count as unrelated here, as nearly all
-are. The costs matter only where two alignments compete. See docs/guides/chinese.md for the share.
+are. The costs matter only where two alignments compete. See docs/guides/languages.md for the share.
 """
 
 from __future__ import annotations

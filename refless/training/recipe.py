@@ -22,7 +22,7 @@ FEATURES = "features"
 MOST_SEED = 2**32 - 1
 
 _MODEL = "model and optimisation"
-_BEYOND = "beyond the paper (see docs/guides/train-options.md for what each gives)"
+_BEYOND = "beyond the paper (see docs/guides/train.md for what each gives)"
 
 _ENCODER: Mapping[str, tuple[str, ...]] = {"encoder features": ()}
 _TUNED: Mapping[str, tuple[str, ...]] = {"kernel": ("fine_tune",), **_ENCODER}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib.resources
-import json
 import random
+import shutil
 from pathlib import Path
 
 from gecjury.benchmarks.load import load_benchmark
@@ -21,12 +21,10 @@ OUTPUTS = {
     "mine": "careful", "theirs": "fluent", "other": "cautious", "system": "careful",
     "old": "hasty", "new": "careful", "main/out": "hasty", "pr/out": "careful",
     "a": "careful", "b": "fluent", "c": "hasty", "BART": "spelling", "T5": "careful",
-    "gamed": "noisy", "output": "careful", "outputs/careful": "careful",
-    "outputs/hasty": "hasty", "baseline": "hasty",
+    "baseline": "hasty",
     "system_preds/one/out1": "careful", "system_preds/two/out2": "fluent",
 }  # fmt: skip
 JUDGED = ["source,correction,score,reason", "My uncle drive .,My uncle drives .,5,Right."]
-VERDICTS = ["sentence,system,start,end,correction,valid", "1,system,0,1,The,right"]
 REFERENCES = {"ref": 0, "ref0": 0, "ref1": 1, "reference": 0, "clean": 0}
 
 
@@ -38,17 +36,22 @@ def sample(name: str, lines: int = LINES) -> list[str]:
 
 def lay(folder: Path) -> None:
     """Write every file that needs neither real data nor a model."""
+    assert main(["data", "sample", str(folder / "texts")]) == 0
+    shutil.copytree(REPOSITORY / "docs/examples", folder / "docs/examples")
     sources = sample("source.txt")
     texts = {name: sample(f"outputs/{output}.txt") for name, output in OUTPUTS.items()}
     texts |= {name: sample(f"reference{number}.txt") for name, number in REFERENCES.items()}
     for name, lines in {"source": sources, **texts}.items():
         write(folder / f"{name}.txt", lines)
     _lay_edits(folder)
-    _lay_matches(folder, sources)
+    _lay_answers(folder)
     _lay_dataset(folder, sources, texts)
     _lay_benchmark(folder / "mine", sources, texts)
     _lay_tables(folder, sources, texts)
     _lay_essays(folder, sources, texts)
+    columns = {"source": "source", "hypothesis": "outputs/careful", "references": "reference0"}
+    lines = zip(*(sample(f"{name}.txt", 68) for name in columns.values()), strict=True)
+    datasets.write(folder / "pairs.jsonl", [dict(zip(columns, row, strict=True)) for row in lines])
     page = (REPOSITORY / "docs/guides/data.md").read_text(encoding="utf-8")
     write(folder / "spanish.csv", page.partition("```csv\n")[2].partition("\n```")[0].split("\n"))
     study = ['benchmarks = ["sample", "mine"]', 'metrics = ["green", "changes"]']
@@ -56,7 +59,6 @@ def lay(folder: Path) -> None:
     write(folder / "free.txt", ["changes", "gleu"])
     write(folder / "two.txt", ["changes", "green"])
     write(folder / "judged.csv", JUDGED)
-    write(folder / "verdicts.csv", VERDICTS)
     write(folder / "teacher.txt", prompt_text("pointwise").splitlines())
     score_dataset(
         folder / "pairs",
@@ -77,22 +79,27 @@ def _lay_edits(folder: Path) -> None:
     for text, name in (("ref", "gold"), ("mine", "mine"), ("ref", "a"), ("ref1", "b")):
         words = ["edits", str(folder / "source.txt"), str(folder / f"{text}.txt")]
         assert main([*words, "-o", str(folder / f"{name}.m2")]) == 0
-    (folder / "conll14.errant").write_bytes((folder / "gold.m2").read_bytes())
-    write(folder / "nucle14-2a.txt", sample("source.txt"))
 
 
-def _lay_matches(folder: Path, sources: list[str]) -> None:
-    """Write matches in the format of harper.js, with every word of the first line as a match."""
-    plain = [source.replace(" .", ".") for source in sources]
-    write(folder / "plain.txt", plain)
-    lints, start = [], 0
-    for word in plain[0].split():
-        start = plain[0].index(word, start)
-        span = {"start": start, "end": start + len(word)}
-        inner = {"suggestions": [{"ReplaceWith": list(word.upper())}], "lint_kind": "Spelling"}
-        lints.append({"inner": inner, "span": span, "problem_text": word, "rule": "SpellCheck"})
-    replies = [json.dumps({"lints": lints if row == 0 else []}) for row in range(len(plain))]
-    write(folder / "harper.jsonl", replies)
+def _lay_answers(folder: Path) -> None:
+    """Write rankings and verdicts on edits as `gecjury annotate` does."""
+    texts = [
+        'source = "source.txt"',
+        'outputs = ["mine.txt", "old.txt"]',
+        'references = ["ref.txt"]',
+    ]
+    ranks = [f"{n},{name},{n % 2 + 1},anna" for n in range(1, LINES) for name in ("mine", "old")]
+    write(folder / "judgments.csv", ["sentence,system,rank,annotator", *ranks])
+    write(folder / "judgments.toml", [*texts, 'judgments = "judgments.csv"'])
+    verdicts, sentence = [], 0
+    for line in (folder / "mine.m2").read_text(encoding="utf-8").splitlines():
+        sentence += line.startswith("S ")
+        if line.startswith("A ") and "noop" not in line:
+            span, _, correction, *_ = line[2:].split("|||")
+            valid = ("right", "wrong")[len(verdicts) % 2]
+            verdicts.append(f'{sentence},mine,{span.replace(" ", ",")},"{correction}",{valid},anna')
+    write(folder / "edits.csv", ["sentence,system,start,end,correction,valid,annotator", *verdicts])
+    write(folder / "edits.toml", [*texts, 'verdicts = "edits.csv"'])
 
 
 def _lay_essays(folder: Path, sources: list[str], texts: dict[str, list[str]]) -> None:
@@ -149,8 +156,6 @@ def _lay_tables(folder: Path, sources: list[str], texts: dict[str, list[str]]) -
     names = ("a", "b")
     rows = [f"{name}\t{line}\t{draw.random():.3f}" for name in names for line in range(1, 21)]
     write(folder / "mine.tsv", ["system\tline\tscore", *rows])
-    rows = [f"{n},{line},{draw.random():.3f}" for line in range(1, LINES + 1) for n in names]
-    write(folder / "scores.csv", ["system,line,score", *rows])
     for name, between, columns in (
         ("ratings.csv", ",", ("grammaticality", "fluency", "meaning")),
         ("ratings.tsv", "\t", ("rater1", "rater2", "rater3", "flu")),
