@@ -101,7 +101,7 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m tools.check_site site
 	@echo "Open site/index.html"
 
-# All that stands before an upload, which is left to a person: docs/project/releasing.md.
+# All that stands before an upload, which is left to a person: CONTRIBUTING.md.
 release-check: $(VENV)-release/.ready
 	$(VENV)-release/bin/python -m tools.release_check
 
