@@ -616,4 +616,4 @@ def test_marks_and_empty_lines_among_references(tmp_path: Path, made: Any) -> No
     assert [row["green"] for row in made.read(tmp_path / "out")[:2]] == [1, 1]
     notes = " ".join(scored.results.notes)
     assert "没有错误" in notes
-    assert "lines are empty" in notes
+    assert "1 of 4 lines is empty" in notes
