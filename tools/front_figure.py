@@ -46,6 +46,8 @@ _MEASURED = {
     "Trained, without references": {
         "some:model=my-some": "SOME on MPNet", "some:model=embedded": "SOME, packaged",
         "impara:model=my-impara,threshold=none": "IMPARA",
+        "jury:equal=some:model=my-some+fluency": "SOME + fluency",
+        "jury:equal=some+fluency": "packaged SOME + fluency",
     },
     "LLM judges": {},
     "Counting only": {"changes": "changed words, counted"},
@@ -76,7 +78,7 @@ def rows() -> Iterator[tuple[str, list[Row]]]:
     """
     measured = {
         row["metric"]: [float(row[key]) for key in ("accuracy", "accuracy_low", "accuracy_high")]
-        for row in table("seeda")
+        for row in [*table("seeda-sums"), *table("seeda")]
         if (row["systems"], row["judgments"]) == ("base", "S") and row["accuracy_low"]
     }
     for family, names in _MEASURED.items():
