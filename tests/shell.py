@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -101,4 +102,17 @@ def python(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=60,
         env={"PYTHONPATH": str(REPOSITORY), "PATH": "", "LC_ALL": "C.UTF-8"},
+    )
+
+
+def started(*argv: str | Path, folder: Path) -> subprocess.Popen[str]:
+    """Start a command in its own process, which Ctrl-C ends even if this process ignores it."""
+    # A suite that was started in the background inherits, and would hand on, an ignored signal.
+    return subprocess.Popen(
+        [sys.executable, "-m", "gecjury", *map(str, argv)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )

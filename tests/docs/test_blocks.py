@@ -60,7 +60,7 @@ RULES = (
         "real data",
     ),
     Rule(
-        r"encoder|(uot|pt)-errant|pt-m2|\b(some|impara|asano|scribendi|train|analyse)\b",
+        r"encoder|(uot|pt)-errant|pt-m2|\b(some|impara|asano|fluency|scribendi|train|analyse)\b",
         When.MODEL,
         "a model",
     ),
@@ -86,6 +86,7 @@ PUT_IN = (
     (r"-m uot-errant(?!\S)", "-m uot-errant:encoder=tiny-encoder"),
     (r"-m scribendi(?!\S)", "-m scribendi:model=tiny-lm"),
     (r"-m impara(?!\S)", "-m impara:model=my-impara"),
+    (r"(-m |\+)fluency(?!\S)", r"\1fluency:model=tiny-lm"),
     (r"judgments show smollm2-135m-instruct", f"judgments show {SAMPLE_REPLIES}"),
     (r"^((?!judgments ).*\b(llm-[se]|edit-verdict)\b.*)", r"\1 --dry-run"),
     (r"^(compare (?!.*--statistic).*)", r"\1 --resample none"),
@@ -96,7 +97,10 @@ PUT_IN = (
     (r"--workers \d+", "--workers 1"),
     (r"--encoder \S+", ""),
     (r"--epochs \d+", ""),
-    (r"--model (?:MODEL|smollm2-135m-instruct)", "--model tiny-judge --epochs 1 --max-length 2000"),
+    (
+        r"--model (?:MODEL|smollm2-135m-instruct|Hug\S+)",
+        "--model tiny-judge --epochs 1 --max-length 2000",
+    ),
     (r"--freeze-layers \d+", "--freeze-layers 1"),
     (r"--recipe base", "--recipe base --freeze-layers 1"),
     (r"^(train judge .*--recipe small)", r"\1 --freeze-layers 1 --partial mine.m2"),
@@ -107,7 +111,10 @@ PUT_IN = (
         r"\1 --encoder tiny-encoder",
     ),
     # Kernel regression alone and a jury have no epochs.
-    (r"^(train (?!jury )(?!.*--kernel(?!.*--fine-tune)).*tiny-encoder)", r"\1 --epochs 1"),
+    (
+        r"^(train (?!jury )(?!.*(--kernel(?!.*--fine-tune)|recipe kernel)).*tiny-encoder)",
+        r"\1 --epochs 1",
+    ),
     (r"--scale 0\.52:0\.89", "--scale 0:1"),  # the original is for scores clipped to this range
     (r"impara:model=DIR", "impara:model=my-impara"),
     (r"asano:model=my-gug", "asano:model=my-gug,language_model=tiny-lm"),

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -21,6 +19,7 @@ from gecjury.judges.asking.store import Identity, store_path
 from gecjury.judges.judge import load_wording
 from gecjury.prompts import prompt_text
 from tests.judges.faultserver import FaultServer, Said, completion
+from tests.shell import started
 
 Serve = Callable[..., FaultServer]
 Call = Callable[..., tuple[int, str, str]]
@@ -83,12 +82,7 @@ def test_ctrl_c_keeps_the_replies_and_says_so(
 
     server = serve(second_waits)
     argv = ["score", *files, "-m", f"llm-s:model=m,base_url={server.url}", "--concurrency", "1"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "gecjury", *argv, "--cache", str(tmp_path / "c")],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with started(*argv, "--cache", tmp_path / "c", folder=tmp_path) as process:
         assert asked.wait(60)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)

@@ -15,7 +15,7 @@ import pytest
 
 from gecjury.cli import main
 from gecjury.cli.streams import print_data, tell
-from tests.shell import REPOSITORY, Shell
+from tests.shell import REPOSITORY, Shell, started
 
 EVIL = "a\x1b]0;owned\x07\n\x9b31mgecjury: all is well\u202e"
 SHOWN = r"a\x1b]0;owned\x07\x0a\x9b31mgecjury: all is well\u202e"
@@ -206,13 +206,7 @@ def test_ctrl_c_says_what_is_kept(tmp_path: Path, words: list[str], kept: str) -
     (tmp_path / "slow.py").write_text(f"{waits}    time.sleep(60)\n    return 0.0\n")
     (tmp_path / "text.txt").write_text("a b\n")
     argv = ["score", "text.txt", "text.txt", "-m", "changes", "-m", "slow.py:waits", *words]
-    with subprocess.Popen(
-        [sys.executable, "-m", "gecjury", *argv],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with started(*argv, folder=tmp_path) as process:
         while not (tmp_path / "now").exists() and process.poll() is None:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
