@@ -80,7 +80,9 @@ def tables(comparison: Comparison, chosen: Sequence[str] = ()) -> list[Table]:
     if comparison.people:
         parts.append(_people_table(comparison))
     audits = audit_tables(comparison)
-    parts += [replace(audit, asked=comparison.settings.audit) for audit in audits]
+    asked, sample = comparison.settings.audit, comparison.benchmark.sample
+    # Nobody paid for the replies that come with the sample.
+    parts += [replace(audit, asked=asked, gist="" if sample else audit.gist) for audit in audits]
     if comparison.settings.windows:
         parts.append(replace(_window_table(comparison), asked=True))
     return parts

@@ -115,10 +115,12 @@ class Result:
         names = self.short_names()
         # In a paper the main table comes first.
         tables = self.tables if reader == "latex" else (*self.above, *self.tables)
-        shown = [table for table in tables if table.columns]
+        shown, gists = [table for table in tables if table.columns], list[str]()
         if reader == "brief":
+            gists = [table.gist for table in shown[1:] if table.gist and not table.asked]
             shown = [*shown[:1], *(table for table in shown[1:] if table.asked)]
-        return [table.seen_by(reader).with_short_names(names) for table in shown]
+        seen = [table.seen_by(reader, gists if table is shown[0] else ()) for table in shown]
+        return [table.with_short_names(names) for table in seen]
 
     def leaves_out(self) -> bool:
         """Return whether people see more tables, columns, notes or sentences with `--verbose`."""

@@ -85,6 +85,7 @@ class Table:
         legend: what signs and headings mean, in one or two lines; shown before the notes.
         asked: whether people see the table without `--verbose` although it is not the first one:
             an option asked for it, or it says what is missing.
+        gist: what people read below the first table if they do not see this one.
     """
 
     columns: Sequence[Column]
@@ -96,9 +97,12 @@ class Table:
     rules: tuple[int, ...] = ()
     legend: str = ""
     asked: bool = False
+    gist: str = ""
 
-    def seen_by(self, reader: Reader) -> Table:
+    def seen_by(self, reader: Reader, gists: Sequence[str] = ()) -> Table:
         """Return the table that a reader sees, with the legend as its first note.
+
+        Gists of other tables come before its own notes.
 
         Without `--verbose`, people see at most `MOST_COLUMNS` and `MOST_NOTES`, and no signatures.
         """
@@ -107,7 +111,7 @@ class Table:
         if reader == "brief":
             signatures = {row.get("signature") for row in self.rows}
             columns = columns if table.asked else columns[:MOST_COLUMNS]
-            notes = [note for note in notes if note not in signatures][:MOST_NOTES]
+            notes = [*gists, *(note for note in notes if note not in signatures)][:MOST_NOTES]
         legend = [table.legend] if table.legend else []
         return replace(table, columns=columns, notes=[*legend, *notes], legend="")
 

@@ -591,9 +591,17 @@ def _latex_row(cells: Iterable[str]) -> str:
     return ("{}" if line.lstrip().startswith(("[", "*")) else "") + f"{line} \\\\"
 
 
+_GIST = {"valid replies": "", "cost": ":"}
+"""What people read of an audit without `--verbose`, with the sign that follows."""
+
+
 def audit_table(label: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     """Return the table of the audit that a metric stored with its scores."""
-    return Table([Column(key) for key in ("model", "what", "value")], rows, f"Audit of {label}")
+    columns = [Column(key) for key in ("model", "what", "value")]
+    kept = [(row["what"], row["value"]) for row in rows if row["what"] in _GIST]
+    facts = [f"{what}{_GIST[what]} {value}" for what, value in kept]
+    gist = f"{label}: {'; '.join(facts)}" if facts else ""
+    return Table(columns, rows, f"Audit of {label}", gist=gist)
 
 
 def audit_tables(tables: Sequence[ScoreTable]) -> list[Table]:

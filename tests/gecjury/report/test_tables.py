@@ -14,6 +14,7 @@ import pytest
 from gecjury.core.wording import width
 from gecjury.report.result import Column, Result, Table, print_result
 from gecjury.report.tables import (
+    audit_table,
     crossed,
     print_table,
     print_tables,
@@ -316,6 +317,22 @@ def test_people_see_little_without_verbose(capsys: pytest.CaptureFixture[str]) -
     # If nothing is left out, nothing points to it.
     print_result(Result((asked,)), "table", more="--verbose")
     assert "more:" not in capsys.readouterr().out
+
+
+def test_the_gist_of_a_table_is_shown_in_its_place() -> None:
+    columns, row = [Column("system")], {"system": "a"}
+    main = Table(columns, [row], notes=["one", "two", "three"], legend="legend")
+    rows = [
+        {"model": "m", "what": "valid replies", "value": "1 of 2 (50.0%)"},
+        {"model": "m", "what": "refused", "value": "1"},
+        {"model": "m", "what": "cost", "value": "0.01 USD"},
+    ]
+    audit = audit_table("llm-s", rows)
+    (shown,) = Result((main, audit), {}).shown_to("brief")
+    gist = "llm-s: valid replies 1 of 2 (50.0%); cost: 0.01 USD"
+    assert shown.notes == ["legend", gist, "one", "two"]
+    first, second = Result((main, audit), {}).shown_to("verbose")
+    assert (first.notes, second.rows) == (["legend", "one", "two", "three"], rows)
 
 
 def test_output_for_programs_has_full_names_and_all_columns(
