@@ -47,7 +47,7 @@ _MEASURED = {
         "some:model=my-some": "SOME on MPNet", "some:model=embedded": "SOME, packaged",
         "impara:model=my-impara,threshold=none": "IMPARA",
         "jury:equal=some:model=my-some+fluency": "SOME + fluency",
-        "jury:equal=some+fluency": "packaged SOME + fluency",
+        "jury:equal=some+fluency": "packaged + fluency",
     },
     "LLM judges": {},
     "Counting only": {"changes": "changed words, counted"},
