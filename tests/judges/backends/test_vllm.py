@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.core.errors import InputError
+from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.scoring.registry import load
@@ -143,8 +143,13 @@ def test_models_that_cannot_be_used(tmp_path: Path) -> None:
     corpus = Corpus(("S .",), {"x": Version(("T .",))})
     runtime = replace(Runtime(), cache=tmp_path)
     missing = str(tmp_path / "nowhere")
-    with pytest.raises(InputError, match=f"vLLM cannot load {missing}") as caught:
+    with pytest.raises(OptionError, match=f"'{missing}': no such folder"):
         load("llm-s", backend="vllm", model=missing).score_corpus(corpus, runtime)
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "config.json").write_text("{}")
+    with pytest.raises(InputError, match=f"vLLM cannot load {broken}") as caught:
+        load("llm-s", backend="vllm", model=str(broken)).score_corpus(corpus, runtime)
     assert "\n" not in str(caught.value)
     mute = make_tiny_model(tmp_path / "mute", template=False)
     with pytest.raises(InputError, match="has no chat template"):
