@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.models.checkpoints import weights_identity
 from gecjury.models.precision import DType
 from gecjury.refless.nets.language import english_model_notes, fluencies
-from gecjury.refless.some import ModelScorer, distinct_pairs
+from gecjury.refless.some import LanguageModelScorer, distinct_pairs
 from gecjury.scoring.scorer import MeanScorer, setting
 from gecjury.scoring.scores import Statistics
 
 
 @dataclass(frozen=True)
-class Fluency(ModelScorer, MeanScorer):
+class Fluency(LanguageModelScorer, MeanScorer):
     """1/(1 + H), with H the mean negative log probability of a word piece (Asano et al. 2017).
 
     0 to 1, higher is better; an empty hypothesis has 0. It does not read the source, so it cannot
@@ -34,15 +32,6 @@ class Fluency(ModelScorer, MeanScorer):
 
     model: str = "HuggingFaceTB/SmolLM2-135M-Instruct"
     dtype: DType = setting("float32", later=True)
-
-    @property
-    def loaded_models(self) -> tuple[str, ...]:
-        """The language model."""
-        return (self.model,)
-
-    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """The hash of the language model's weights, or its name and commit on the hub."""
-        return {"weights": weights_identity(self.model)}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """The scores, systems × sentences."""

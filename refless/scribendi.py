@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,18 +11,17 @@ from gecjury.core.arrays import FloatArray, IntArray, draw_weights
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
-from gecjury.models.checkpoints import weights_identity
 from gecjury.models.precision import DType
 from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities
 from gecjury.refless.similarity import indel_ratio, token_sort_ratio
-from gecjury.refless.some import ModelScorer, distinct_pairs
+from gecjury.refless.some import LanguageModelScorer, distinct_pairs
 from gecjury.scoring.abilities import Sums
 from gecjury.scoring.scorer import setting
 from gecjury.scoring.scores import Scores, Statistics
 
 
 @dataclass(frozen=True)
-class Scribendi(ModelScorer, Sums):
+class Scribendi(LanguageModelScorer, Sums):
     """1, 0 or −1 a sentence, summed over the corpus (Islam and Magnani 2021).
 
     0 if the hypothesis equals its source. 1 if its perplexity is lower and the greater of token
@@ -48,15 +46,6 @@ class Scribendi(ModelScorer, Sums):
     model: str = "openai-community/gpt2"
     threshold: float = option(0.8, least=0, most=1)
     dtype: DType = setting("float32", later=True)
-
-    @property
-    def loaded_models(self) -> tuple[str, ...]:
-        """The language model."""
-        return (self.model,)
-
-    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """The hash of the language model's weights, or its name and commit on the hub."""
-        return {"weights": weights_identity(self.model)}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """The scores, systems × sentences."""

@@ -14,6 +14,7 @@ from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
+from gecjury.models.checkpoints import weights_identity
 from gecjury.models.precision import DType
 from gecjury.refless.data.annotations import ASPECTS, QUALITY
 from gecjury.refless.nets.bundle import (
@@ -52,6 +53,19 @@ class ModelScorer(Scorer, ReadsText):
                 f"`gecjury train {train} -o my-model --recipe small`, and score with "
                 f"-m {self.name}:model=my-model{otherwise}"
             )
+
+
+class LanguageModelScorer(ModelScorer):
+    """A metric whose only network is a causal language model."""
+
+    @property
+    def loaded_models(self) -> tuple[str, ...]:
+        """The language model."""
+        return (self.model,)
+
+    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
+        """The hash of the language model's weights, or its name and commit on the hub."""
+        return {"weights": weights_identity(self.model)}
 
 
 class WeighedAspects(ModelScorer, MeanScorer, HasParts):
