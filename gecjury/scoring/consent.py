@@ -107,9 +107,10 @@ def _powers(text: str, home: Path, base_url: str | None) -> Iterator[Power]:
         for member, folder in kind.named_metrics(near, home):
             yield from _powers(member, folder, options.get("base_url") or base_url)
     else:
-        # Loaded with the defaults, which the file need not name.
+        # Loaded with the defaults, which the file need not name; a folder elsewhere replaces one.
+        replaced = [getattr(kind, key, "") for key in outside]
         for model in load(name, **near).loaded_models:
-            if model not in ("", "embedded") and not _is_path(model):
+            if model not in ("", "embedded", *replaced) and not _is_path(model):
                 yield Power(f"fetches {model} if it is not cached", who=text)
 
 

@@ -68,6 +68,11 @@ def test_what_a_metric_of_a_file_does(place: Path, metric: str, power: str) -> N
     assert not (place / "PWNED").exists()
 
 
+def test_a_folder_elsewhere_replaces_the_default_model(place: Path) -> None:
+    (power,) = does("fluency:model=..")
+    assert "reads .., outside" in power
+
+
 def test_what_lies_beside_the_file_needs_no_consent(place: Path) -> None:
     (place / "mine").mkdir()
     (place / "s.tsv").write_text("1\n")
