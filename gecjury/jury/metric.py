@@ -223,7 +223,7 @@ class Jury(MeanScorer):
 
     @property
     def asks(self) -> bool:
-        """Whether a member asks a language model."""
+        """True if a member asks a language model."""
         return any(asks(scorer) for _, scorer in self._seats)
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:

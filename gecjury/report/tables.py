@@ -52,7 +52,7 @@ _PLAIN = {
     **{"α": "alpha", "β": "beta", "ε": "epsilon", "κ": "kappa", "λ": "lambda", "π": "pi"},
     **{"ρ": "rho", "τ": "tau", "≤": "<=", "≥": ">="},
 }
-"""What people see instead of signs of tables if the encoding of stdout lacks them."""
+"""Signs in place of those of tables that the encoding of stdout lacks."""
 
 _WIDE = 10_000  # characters: as wide as any table needs to be
 _PIPE = 100  # width of a pipe or a file, where no terminal has a width
@@ -592,7 +592,7 @@ def _latex_row(cells: Iterable[str]) -> str:
 
 
 _GIST = {"valid replies": "", "cost": ":"}
-"""What people read of an audit without `--verbose`, with the sign that follows."""
+"""Facts of an audit that people read without `--verbose`, with the sign that follows them."""
 
 
 def audit_table(label: str, rows: Sequence[Mapping[str, Any]]) -> Table:

@@ -273,8 +273,8 @@ class Plan:
         kinds = dict.fromkeys(("input", "output", *(key for plan in plans for key in plan.tokens)))
         tokens = {key: sum(plan.tokens.get(key, 0) for plan in plans) for key in kinds}
         times = [plan.seconds for plan in plans if plan.requests]
-        known = [time for time in times if time is not None]
-        seconds = sum(known) if len(known) == len(times) else None
+        measured = [time for time in times if time is not None]
+        seconds = sum(measured) if len(measured) == len(times) else None
         return cls(sum(plan.requests for plan in plans), tokens, cost, seconds)
 
     def record(self) -> dict[str, Any]:

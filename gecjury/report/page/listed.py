@@ -93,7 +93,7 @@ Sentences = Mapping[str, Sequence[tuple[str, Sequence[tuple[str, str]]]]]
 
 @dataclass(frozen=True, kw_only=True)
 class Details:
-    """What a page shows besides the verdict, tables and notes of a result.
+    """The content of a page besides the verdict, tables and notes of a result.
 
     Attributes:
         kicker: a word on what the page shows.
