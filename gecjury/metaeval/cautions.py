@@ -20,7 +20,7 @@ from gecjury.core.errors import InputError
 from gecjury.core.wording import duration, listed, number, percent
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
-from gecjury.stats.preferences import TieRule
+from gecjury.stats.choices import TieRule
 from gecjury.stats.trueskill import sampled_opponents
 
 _LEAST = 3  # systems, for a correlation

@@ -9,9 +9,7 @@ from typing import Literal
 from gecjury.benchmarks.table import View
 from gecjury.core.errors import OptionError
 from gecjury.core.settings import check, option
-from gecjury.stats.permutation import SystemStatistic
-from gecjury.stats.preferences import TieRule
-from gecjury.stats.ranking import Aggregate
+from gecjury.stats.choices import Aggregate, SystemStatistic, TieRule
 from gecjury.stats.resampling import Resampling
 
 Human = Literal["edit", "sentence", "both"]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from gecjury.core.arrays import FloatArray
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.languages.language import ENGLISH, Language
-
-TypeLevel = Literal[1, 2, 3]
-"""Level of detail of error types: 1 operation (M, R, U), 2 category, 3 both."""
+from gecjury.stats.choices import TypeLevel
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from gecjury.scoring.abilities import ChoosesReferences
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.stats.bootstrap import Interval, interval, sentence_draws
+from gecjury.stats.choices import Aggregate
 from gecjury.stats.permutation import (
     approximate_randomisation,
     holm_matrix,
@@ -29,13 +30,7 @@ from gecjury.stats.permutation import (
     tail_p,
     wmt_clusters,
 )
-from gecjury.stats.ranking import (
-    Aggregate,
-    aggregate_scores,
-    resampled_wins,
-    score_wins,
-    win_rates,
-)
+from gecjury.stats.ranking import aggregate_scores, resampled_wins, score_wins, win_rates
 from gecjury.stats.resampling import Resampling
 from gecjury.stats.trueskill import Game, meetings, rate_resampled, score_waves
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,6 @@ from gecjury.core.arrays import BLOCK, FloatArray, IntArray, blocks, settled
 from gecjury.stats.correlation import MEASURES
 from gecjury.stats.counts import defined_mean, ratio
 from gecjury.stats.resampling import PERMUTATIONS
-
-SystemStatistic = Literal["pearson", "spearman", "kendall", "pairwise_accuracy", "spa"]
-"""The statistics that tests between metrics compare at system level; SPA has its own test."""
 
 _CHUNK = 1000  # permutations of cells whose random bits are drawn together
 _TAIL = 10

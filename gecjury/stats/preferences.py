@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.core.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks, settled
+from gecjury.stats.choices import TieRule
 from gecjury.stats.correlation import signs
 from gecjury.stats.counts import ratio
-
-TieRule = Literal["half", "official", "loss", "drop", "calibrated"]
-"""How a pair with equal metric scores counts; see `preference_agreement`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,17 +8,14 @@ Unscored outputs are not compared: a pair with one is left out, and is never a t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal
 
 import numpy as np
 
 from gecjury.core.arrays import BLOCK, FloatArray, IntArray, blocks
+from gecjury.stats.choices import Aggregate
 from gecjury.stats.correlation import signs
 from gecjury.stats.counts import defined_mean, ratio
 from gecjury.stats.trueskill import Game, Outcome, meetings, met, rate
-
-Aggregate = Literal["trueskill", "expected-wins", "corpus", "mean"]
-"""Ways to compute a system's score; see `aggregate_scores`."""
 
 _GAME = Game()
 _AT_ONCE = 500_000  # comparisons that are held in memory at a time

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal, cast
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option, options_of, settings_from
-from gecjury.report.result import Column, Result, Table
-from gecjury.scoring.scores import Plan
 from gecjury.studies.inputs import Files, Inputs, Parser
 from gecjury.studies.study import Study, Work
 
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
     from gecjury.corpus.corpus import Corpus
     from gecjury.corpus.languages.language import Language
     from gecjury.datasets.run import DatasetScores
+    from gecjury.report.result import Result, Table
+    from gecjury.scoring.scores import Plan
 
 _DATASET = re.compile(r"^hf:|[*?\[]|/$|\.(parquet|pq|jsonl|ndjson|json)(\.gz)?$")
 """Names that may be those of a dataset."""
@@ -112,6 +112,7 @@ class DatasetScoring(DatasetOptions, Study):
     def run(self, work: Work) -> Result:
         """Score a dataset into its folder."""
         from gecjury.datasets.run import score_dataset
+        from gecjury.report.result import Result
 
         data = cast(Dataset, work.data)
         scores = score_dataset(
@@ -194,6 +195,8 @@ def _refuse_text_options(args: Namespace) -> None:
 
 
 def _tables(scores: DatasetScores) -> list[Table]:
+    from gecjury.report.result import Column, Table
+
     rows, results = scores.rows(), scores.results
     columns = [Column("system")] if any(row["system"] for row in rows) else []
     columns += [Column("metric"), Column("score", digits=4)]

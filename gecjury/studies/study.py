@@ -3,6 +3,9 @@
 A subclass is a frozen dataclass. Its fields are the options of its command, its docstring is their
 help, and `run` carries the study out. The command line reads all of this from the class; it is
 declared nowhere else.
+
+`gecjury COMMAND --help` imports the module of a study, so it imports at its top only what declares
+options; what reads, scores or reports is imported where it is used.
 """
 
 from __future__ import annotations
@@ -18,14 +21,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, c
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import check, options_of, settings_from
-from gecjury.corpus.corpus import Corpus
-from gecjury.models.checkpoints import check_name
-from gecjury.report.result import Result
-from gecjury.scoring.abilities import asks, plan_of
-from gecjury.scoring.registry import Metric, load
-from gecjury.scoring.score_files import check_writable, score_with_files
-from gecjury.scoring.scorer import Scorer, check_new_texts
-from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.studies.inputs import Inputs, Need
 
 if TYPE_CHECKING:
@@ -33,6 +28,11 @@ if TYPE_CHECKING:
 
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.benchmarks.table import View
+    from gecjury.corpus.corpus import Corpus
+    from gecjury.report.result import Result
+    from gecjury.scoring.registry import Metric
+    from gecjury.scoring.scorer import Scorer
+    from gecjury.scoring.scores import Plan, ScoreTable
 
 Data: TypeAlias = "Corpus | Benchmark | str | Sequence[str | Benchmark]"
 """The data of a study: texts, a benchmark, or the names of benchmarks or files."""
@@ -40,7 +40,7 @@ Data: TypeAlias = "Corpus | Benchmark | str | Sequence[str | Benchmark]"
 Read: TypeAlias = "Corpus | Benchmark | tuple[Benchmark, ...]"
 """Data after reading; several benchmarks if the study accepts them."""
 
-Metrics: TypeAlias = Metric | Sequence[Metric]
+Metrics: TypeAlias = "Metric | Sequence[Metric]"
 """One metric or several: a name with options as on the command line, a loaded metric, or your own
 function."""
 
@@ -110,9 +110,11 @@ class Work:
             OptionError: an unknown metric, option or benchmark.
             DataError: the benchmark's files are missing.
         """
+        from gecjury.scoring.scorer import Scorer
+
         # A plain function is a metric as well, so a callable is one metric and not several.
         alone = isinstance(metrics, str | Scorer) or callable(metrics)
-        listed = [cast(Metric, metrics)] if alone else list(cast("Sequence[Metric]", metrics))
+        listed = [cast("Metric", metrics)] if alone else list(cast("Sequence[Metric]", metrics))
         # Keyed by the metric as given, so that a name given twice is loaded once.
         loaded_metrics = {metric: study.load(metric) for metric in listed}
         typed = {name: scorer for name, scorer in loaded_metrics.items() if isinstance(name, str)}
@@ -148,6 +150,8 @@ class Work:
     @property
     def corpus(self) -> Corpus:
         """The texts."""
+        from gecjury.corpus.corpus import Corpus
+
         if isinstance(self.data, Corpus):
             return self.data
         first: Benchmark = self.data[0] if isinstance(self.data, tuple) else self.data
@@ -156,6 +160,8 @@ class Work:
     @property
     def benchmark(self) -> Benchmark | None:
         """The only benchmark; None for plain texts, and for several."""
+        from gecjury.corpus.corpus import Corpus
+
         return None if isinstance(self.data, Corpus | tuple) else self.data
 
     @property
@@ -171,6 +177,8 @@ class Work:
         Raises:
             OutputError: the folder cannot be written; raised before anything is scored.
         """
+        from gecjury.scoring.score_files import check_writable, score_with_files
+
         if not self.folder:
             return tuple(s.score_corpus(self.corpus, self.runtime) for s in self.scorers)
         check_writable(self.folder)
@@ -244,6 +252,10 @@ class Study(ABC):
             OptionError: an unknown metric, option or model, or given scores, while the study needs
                 scores of new texts.
         """
+        from gecjury.models.checkpoints import check_name
+        from gecjury.scoring.registry import load
+        from gecjury.scoring.scorer import check_new_texts
+
         scorer = load(metric)
         # A misspelt folder is reported before data are read or a missing package is named.
         for model in scorer.loaded_models:
@@ -271,6 +283,8 @@ class Study(ABC):
 
     def plans(self, work: Work) -> list[Plan]:
         """Return the requests that the metrics would send to services that may cost money."""
+        from gecjury.scoring.abilities import plan_of
+
         plans = (plan_of(scorer, corpus, work.runtime) for scorer, corpus in self.to_score(work))
         return [plan for plan in plans if plan is not None]
 
@@ -336,6 +350,8 @@ def kept_by(work: Work, scores: str | Path | None) -> str:
     Args:
         scores: the folder of score files; None for nowhere.
     """
+    from gecjury.scoring.abilities import asks
+
     parts = []
     if work.runtime.use_cache and any(map(asks, work.scorers)):
         parts.append("the judges' replies so far are stored")

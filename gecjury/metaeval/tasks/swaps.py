@@ -21,10 +21,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.core.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
+from gecjury.stats.choices import TieRule
 from gecjury.stats.correlation import MEASURES
 from gecjury.stats.counts import defined_mean, ratio
 from gecjury.stats.permutation import standardise
-from gecjury.stats.preferences import TieRule, outcomes_by_pair, pair_outcomes
+from gecjury.stats.preferences import outcomes_by_pair, pair_outcomes
 from gecjury.stats.soft_accuracy import Differences, normal_confidence
 
 LEAST_UNITS = 4

@@ -8,9 +8,9 @@ from functools import partial
 
 from gecjury.report.result import Result, Table
 from gecjury.report.verdict import opening
-from gecjury.scoring.by_edit import TypeLevel
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.catalogue import statistic
+from gecjury.stats.choices import TypeLevel
 from gecjury.stats.figure import Figure
 from gecjury.studies.study import Study, Work
 from gecjury.studies.systems.ranking import Ranking

@@ -11,8 +11,9 @@ import numpy as np
 
 from gecjury.core.arrays import FloatArray
 from gecjury.report.result import Column, Table
-from gecjury.scoring.by_edit import TypeLevel, merged_type, whole_counts
+from gecjury.scoring.by_edit import merged_type, whole_counts
 from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.choices import TypeLevel
 from gecjury.stats.counts import defined_mean, precision_recall_f
 
 _ALL_RULES = "all rules"

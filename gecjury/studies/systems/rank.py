@@ -16,7 +16,7 @@ from typing import ClassVar
 from gecjury.core.settings import option
 from gecjury.report.result import Column, Reader, Result, Table
 from gecjury.report.tables import crossed
-from gecjury.stats.ranking import Aggregate
+from gecjury.stats.choices import Aggregate
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.inputs import Files, Inputs
 from gecjury.studies.study import SCORES, Output, Work, function_of

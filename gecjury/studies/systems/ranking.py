@@ -26,8 +26,8 @@ from gecjury.scoring.system_tests import (
 )
 from gecjury.stats.bootstrap import Interval
 from gecjury.stats.catalogue import statistic
+from gecjury.stats.choices import Aggregate
 from gecjury.stats.figure import Figure
-from gecjury.stats.ranking import Aggregate
 from gecjury.stats.resampling import Resampling, check_resamples
 
 _DIGITS = 4

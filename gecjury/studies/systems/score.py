@@ -19,10 +19,10 @@ from gecjury.core.settings import option
 from gecjury.corpus.corpus import Corpus
 from gecjury.report.result import Column, Result, Table
 from gecjury.report.tables import audit_tables, crossed
-from gecjury.scoring.by_edit import TypeLevel
 from gecjury.scoring.scorer import Scorer, scores_of_all
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import limited_rows
+from gecjury.stats.choices import TypeLevel
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.datasets import FilesOrDataset, dataset_scoring
 from gecjury.studies.inputs import Inputs

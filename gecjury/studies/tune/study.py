@@ -28,7 +28,7 @@ from gecjury.scoring.registry import Metric, load
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
-from gecjury.stats.ranking import Aggregate
+from gecjury.stats.choices import Aggregate
 from gecjury.studies.inputs import Inputs, Need, OneBenchmark
 from gecjury.studies.study import SCORES, Output, Study, Work, function_of
 from gecjury.studies.tune.candidates import (

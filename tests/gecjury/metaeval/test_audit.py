@@ -23,7 +23,7 @@ from gecjury.metaeval.audit import (
 from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
-from gecjury.stats.preferences import TieRule
+from gecjury.stats.choices import TieRule
 from gecjury.stats.resampling import Resampling
 
 NAN = float("nan")

@@ -21,7 +21,7 @@ from gecjury.scoring.registry import load
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 from gecjury.scoring.system_tests import Entry
-from gecjury.stats.preferences import TieRule
+from gecjury.stats.choices import TieRule
 from gecjury.stats.ranking import aggregate_scores
 from gecjury.stats.resampling import Resampling
 

@@ -18,8 +18,9 @@ from gecjury.metaeval.study import Study
 from gecjury.metaeval.uncertainty import Draws
 from gecjury.scoring.system_tests import Entry
 from gecjury.stats.bootstrap import interval
+from gecjury.stats.choices import SystemStatistic
 from gecjury.stats.correlation import pearson
-from gecjury.stats.permutation import SystemStatistic, holm_matrix, perm_both, perm_systems
+from gecjury.stats.permutation import holm_matrix, perm_both, perm_systems
 from gecjury.stats.preferences import preference_agreement
 from gecjury.stats.ranking import win_rates
 from gecjury.stats.resampling import Resampling

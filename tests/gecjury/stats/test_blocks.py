@@ -11,9 +11,9 @@ import pytest
 
 from gecjury.core.arrays import FloatArray
 from gecjury.stats.bootstrap import make_resampled
+from gecjury.stats.choices import TieRule
 from gecjury.stats.permutation import perm_systems
 from gecjury.stats.preferences import (
-    TieRule,
     agreement_in_parts,
     drawn_sums,
     pair_table,

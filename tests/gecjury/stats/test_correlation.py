@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gecjury.benchmarks.judgments import expand_pairs, read_rankings
+from gecjury.stats.choices import TieRule
 from gecjury.stats.correlation import (
     correlations,
     kendall,
@@ -25,7 +26,7 @@ from gecjury.stats.correlation import (
     tau_of_pairs,
     taus,
 )
-from gecjury.stats.preferences import TieRule, preference_agreement
+from gecjury.stats.preferences import preference_agreement
 from tests.published import BASE
 
 NAN = float("nan")

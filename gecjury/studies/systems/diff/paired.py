@@ -14,11 +14,12 @@ import numpy as np
 
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
 from gecjury.corpus.corpus import Corpus
-from gecjury.scoring.by_edit import TypeLevel, merged_type
+from gecjury.scoring.by_edit import merged_type
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.scoring.system_tests import pair_tests
 from gecjury.stats.bootstrap import Interval, interval, sentence_draws
+from gecjury.stats.choices import TypeLevel
 from gecjury.stats.counts import precision_recall_f, ratio
 from gecjury.stats.figure import Figure
 from gecjury.stats.permutation import permutation_signs, swapped_means, tail_p

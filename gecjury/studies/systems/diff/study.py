@@ -24,10 +24,11 @@ from gecjury.report.result import Column, Record, Result, Table
 from gecjury.report.tables import audit_tables
 from gecjury.report.verdict import opening
 from gecjury.scoring.abilities import ReadsEdits
-from gecjury.scoring.by_edit import TypeLevel, whole_counts
+from gecjury.scoring.by_edit import whole_counts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.scoring.system_tests import SystemTests
+from gecjury.stats.choices import TypeLevel
 from gecjury.stats.permutation import holm
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.inputs import Inputs, TwoOutputs
