@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -68,6 +69,8 @@ _LOCK = Lock()
 
 def _one_thread() -> AbstractContextManager[Any]:
     """Limit matrix products to one thread: they are so small that more would only wait."""
+    if os.environ.get("OPENBLAS_NUM_THREADS") == "1":
+        return nullcontext()
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:  # installed with the extra `edits`, but no pipeline needs it

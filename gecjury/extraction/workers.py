@@ -14,7 +14,13 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gecjury.core.processes import ForkedProcess, Pool, SpawnedProcess, serve_standard_streams
+from gecjury.core.processes import (
+    ForkedProcess,
+    Pool,
+    SpawnedProcess,
+    may_fork,
+    serve_standard_streams,
+)
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
 from gecjury.extraction.taggers import extractor_of
 
@@ -38,32 +44,22 @@ def extract_in_workers(
         GecjuryError: a worker raised an error or ended unexpectedly.
     """
     batches = _Batches(pairs, workers)
+    forks = tagger in ("embedded", "none", "cherrant") and may_fork()
     others = min(workers - 1, max(len(pairs) - 1, 0) // _SMALLEST)
     pool: Pool[_Result] = Pool()
     try:
-        if others and not _may_fork(tagger):
+        if others and not forks:
             # The processes already share the processor, so none of them starts further threads.
             alone = {"OMP_NUM_THREADS": "1"}
             words = "gecjury.extraction.workers", tagger
             pool.fill(others, lambda: SpawnedProcess(*words, environment=alone))
         local = extractor_of(tagger)
-        if _may_fork(tagger):
+        if forks:
             pool.fill(others, lambda: ForkedProcess(lambda: _answers(local), pool.processes))
     except BaseException:
         pool.close()
         raise
     return _together(batches, local, pool)
-
-
-def _may_fork(tagger: str) -> bool:
-    """Return True if a fork of this process can work safely."""
-    return (
-        sys.platform == "linux"
-        and tagger in ("embedded", "none", "cherrant")
-        and "cupy" not in sys.modules
-        and threading.active_count() == 1
-        and threading.current_thread() is threading.main_thread()
-    )
 
 
 class _Batches:

@@ -62,7 +62,6 @@ def resampled_system_scores(
     aggregate: Aggregate,
     entries: Sequence[Entry],
     draws: IntArray,
-    workers: int | None = None,
     *,
     opponents: int | None = None,
     seed: int = 0,
@@ -73,7 +72,6 @@ def resampled_system_scores(
         aggregate: rule by which sentence scores become system scores.
         entries: M metrics.
         draws: B × N sentence indices, rows ascending.
-        workers: threads for TrueSkill, by default one for each processor.
         opponents: as for `gecjury.stats.ranking.aggregate_scores`.
         seed: seed of the opponents.
 
@@ -85,7 +83,7 @@ def resampled_system_scores(
         tables = [entry.table.sentences for entry in entries]
         size, lines = tables[0].shape
         rounds = None if opponents is None else meetings(size, lines, opponents, seed)
-        return _skills(tables, counts, rounds, workers)
+        return _skills(tables, counts, rounds)
     scores = []
     for entry in entries:
         sentences = entry.table.sentences
@@ -102,17 +100,21 @@ def _skills(
     tables: Sequence[FloatArray],
     counts: FloatArray,
     rounds: IntArray | None,
-    workers: int | None,
 ) -> FloatArray:
     """Return TrueSkill of every draw; if a metric never prefers a system, no skill moves."""
     game = Game()
     skills = np.full((len(tables), len(counts), len(tables[0])), game.mu)
-    # TrueSkill is played only for metrics with different scores on some sentence.
-    moved = [
-        number
-        for number, table in enumerate(tables)
-        if (np.fmax.reduce(table, axis=0) > np.fmin.reduce(table, axis=0)).any()
-    ]
+    # TrueSkill is played only for metrics with different scores on some sentence, and once for two
+    # whose scores are opposite, as those of two baselines are: so are their skills.
+    moved: list[int] = []
+    opposite: dict[int, int] = {}
+    for number, table in enumerate(tables):
+        if (np.fmax.reduce(table, axis=0) > np.fmin.reduce(table, axis=0)).any():
+            reverse = (one for one in moved if np.array_equal(tables[one], -table, equal_nan=True))
+            if (one := next(reverse, None)) is None:
+                moved.append(number)
+            else:
+                opposite[number] = one
     if moved:
         skills[moved] = rate_resampled(
             score_waves([tables[number] for number in moved], rounds),
@@ -120,8 +122,10 @@ def _skills(
             len(tables[0]),
             game,
             metrics=len(moved),
-            workers=workers or os.cpu_count() or 1,
+            workers=os.cpu_count() or 1,
         )
+    for number, one in opposite.items():
+        skills[number] = 2 * game.mu - skills[one]
     return skills
 
 
@@ -219,7 +223,7 @@ def score_intervals(
     elif aggregate == "mean":
         drawn = table.by_sentence.mean(draws)
     else:
-        (scores,) = resampled_system_scores(aggregate, [Entry(table, scorer)], draws, workers=1)
+        (scores,) = resampled_system_scores(aggregate, [Entry(table, scorer)], draws)
         if aggregate == "trueskill":
             # Only differences of skills are meaningful: the order of the first comparisons, while
             # all skills are uncertain, shifts all skills together.

@@ -12,10 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
 from gecjury.core.arrays import BLOCK, Float32Array, FloatArray, IntArray
+from gecjury.core.processes import in_forks
 
 MOST_GAMES = 5_000_000
 """The most games that one pass plays in full; of more, a sample of about `SAMPLED_GAMES` is played.
@@ -25,6 +27,7 @@ MOST_GAMES = 5_000_000
 SAMPLED_GAMES = 2_000_000
 
 _MISSING = 9.0  # code of a comparison without a score
+_LEAST_SHARE = 10_000_000  # games for which a fork is worth its start, about a fifth of a second
 _AT_ONCE = 60_000  # skills; the data of a wave of comparisons then stay in the processor's cache
 
 # The correction of a decided comparison is read from a table of chords, exact to 1e-6 between
@@ -324,22 +327,27 @@ def rate_resampled(
         systems: S.
         game: the constants; `tau` must be 0 and the probability of a draw below one half.
         metrics: M, the number of metrics whose comparisons are in `waves`.
-        workers: number of threads; the result does not depend on it.
+        workers: number of processes; the result does not depend on it.
         at_once: number of skills updated side by side; the result does not depend on it.
 
     Returns:
         Means of the skills, M × B × S.
     """
-    from concurrent.futures import ThreadPoolExecutor
-
-    # The draws are split to bound the memory. The parts run in threads, since numpy's loops
-    # release the global interpreter lock.
     turns = _turns(counts.astype(np.int64))
-    parts = np.array_split(turns, -(-counts.shape[0] * systems * metrics // at_once) or 1, axis=1)
-    with ThreadPoolExecutor(max(1, workers)) as pool:
-        done = list(pool.map(lambda part: _rate(waves, part, systems, metrics, game), parts))
-    skills = np.concatenate(done, axis=2)
-    return skills.transpose(1, 2, 0).astype(np.float64)
+    games = int(counts.sum()) * math.comb(systems, 2) * metrics
+    shares = np.array_split(turns, max(1, min(workers, games // _LEAST_SHARE)), axis=1)
+
+    def skills(number: int) -> list[Any]:
+        # The draws of a share are split to bound the memory.
+        share = shares[number]
+        count = -(-share.shape[1] * systems * metrics // at_once) or 1
+        parts = np.array_split(share, count, axis=1)
+        done = [_rate(waves, part, systems, metrics, game) for part in parts]
+        everything: list[Any] = np.concatenate(done, axis=2).tolist()
+        return everything
+
+    done = in_forks(skills, len(shares))
+    return np.concatenate([np.array(part) for part in done], axis=2).transpose(1, 2, 0)
 
 
 def _turns(times: IntArray) -> IntArray:

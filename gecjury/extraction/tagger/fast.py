@@ -131,7 +131,8 @@ class Embedded:
         heads = np.where(rooted, places, parses.heads) - np.maximum.accumulate(begins)
         lifted = np.flatnonzero(self._lifted[parses.moves] & ~rooted)
         lifted = np.searchsorted(starts, lifted, side="right")
-        for sentence in np.unique(lifted - 1).tolist():
+        # `np.unique` would import the part of numpy for masked arrays.
+        for sentence in sorted(set((lifted - 1).tolist())):
             begin = int(starts[sentence])
             self._attach(slice(begin, begin + len(sentences[sentence])), deps, heads)
         attributes, numbers = self._attributes(encoded, tags[encoded.rows], deps)

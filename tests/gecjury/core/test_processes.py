@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
@@ -12,7 +13,16 @@ from typing import Any
 import pytest
 
 from gecjury.core.errors import InputError
-from gecjury.core.processes import ForkedProcess, Pool, WorkerDied, WorkerProcess, answered, failure
+from gecjury.core.processes import (
+    ForkedProcess,
+    Pool,
+    WorkerDied,
+    WorkerProcess,
+    answered,
+    failure,
+    in_forks,
+    may_fork,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks processes")
 
@@ -88,3 +98,33 @@ def test_an_error_in_one_process_ends_all() -> None:
         take(Pool())
     assert pids
     assert all(map(is_gone, pids))
+
+
+def test_forks_share_the_work_if_no_other_thread_runs() -> None:
+    idle = threading.Event()
+    timer = threading.Timer(60, print)
+    timer.start()  # such as that of a progress bar
+    others = threading.active_count() > 2
+    results = in_forks(lambda number: [number, os.getpid()], 3)
+    timer.cancel()
+    assert [number for number, _ in results] == [0, 1, 2]
+    assert len({pid for _, pid in results}) == (1 if others else 3)
+    assert results[2][1] == os.getpid()
+    thread = threading.Thread(target=idle.wait)
+    thread.start()
+    try:
+        assert not may_fork()
+        assert in_forks(lambda number: os.getpid(), 2) == [os.getpid()] * 2
+    finally:
+        idle.set()
+        thread.join()
+
+
+def test_an_error_in_a_fork_arrives() -> None:
+    def refuse(number: int) -> int:
+        if number == 0:
+            raise InputError("not what was expected")
+        return number
+
+    with pytest.raises(InputError, match=r"^not what was expected$"):
+        in_forks(refuse, 2)

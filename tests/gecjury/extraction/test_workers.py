@@ -17,12 +17,12 @@ from gecjury.core.errors import GecjuryError, InputError, OptionError
 pytest.importorskip("spacy")
 pytest.importorskip("errant")
 
-from gecjury.core.processes import ForkedProcess, SpawnedProcess
+from gecjury.core.processes import ForkedProcess, SpawnedProcess, may_fork
 from gecjury.corpus.edits import Edit
 from gecjury.extraction import workers
 from gecjury.extraction.pipeline import ExtractedEdits, TextPair, errant_extractor
 from gecjury.extraction.tagger import load_tagger
-from gecjury.extraction.workers import _answers, _Batches, _may_fork, extract_in_workers
+from gecjury.extraction.workers import _answers, _Batches, extract_in_workers
 
 
 def children() -> set[str]:
@@ -160,7 +160,7 @@ def test_workers_together_give_each_pair_once(
     # Other tests in this process may have left library threads running.
     alone = threading.active_count() == 1
     assert not (threads and alone)
-    assert _may_fork("embedded") == (sys.platform == "linux" and alone)
+    assert may_fork() == (sys.platform == "linux" and alone)
     before = children()
     found = list(extract_in_workers(PAIRS, "embedded", 3))
     assert len(found) == len(PAIRS)

@@ -45,12 +45,13 @@ def test_trueskill_of_all_draws_equals_that_of_each(
             assert found[number, row] == pytest.approx(expected, abs=2e-5)
 
 
-def test_splitting_does_not_change_the_ratings_of_draws() -> None:
+def test_splitting_does_not_change_the_ratings_of_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     # In single precision, to the last bit; draws of different lengths end at different steps.
     rng = np.random.default_rng(3)
     waves = score_waves([rng.integers(4, size=(6, 20)).astype(float) for _ in range(2)])
     counts = rng.integers(3, size=(7, 20)).astype(float)
     whole = rate_resampled(waves, counts, 6, GAME, metrics=2)
+    monkeypatch.setattr("gecjury.stats.trueskill._LEAST_SHARE", 1)
     split = rate_resampled(waves, counts, 6, GAME, metrics=2, workers=2, at_once=24)
     assert split.tolist() == whole.tolist()
     alone = [rate_resampled(waves, row[None], 6, GAME, metrics=2)[:, 0] for row in counts]

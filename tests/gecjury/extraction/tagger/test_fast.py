@@ -180,18 +180,13 @@ def test_look_ups_equal_those_of_the_pipeline(nlp: Any) -> None:
             ]
 
 
-def test_parses_in_several_threads_are_serialised_and_use_one_blas_thread(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    threadpoolctl = pytest.importorskip("threadpoolctl")
+def test_parses_in_several_threads_are_serialised(monkeypatch: pytest.MonkeyPatch) -> None:
     tagger, inside, most = Embedded(), [0], [0]
-    blas: set[int] = set()
     parse = tagger.parse
 
     def parse_slowly(words: Any) -> Any:
         inside[0] += 1
         most[0] = max(most[0], inside[0])
-        blas.update(_blas_threads(threadpoolctl))
         time.sleep(0.02)  # time for the other thread to start
         try:
             return parse(words)
@@ -199,12 +194,27 @@ def test_parses_in_several_threads_are_serialised_and_use_one_blas_thread(
             inside[0] -= 1
 
     monkeypatch.setattr(tagger, "parse", parse_slowly)
-    before = _blas_threads(threadpoolctl)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda line: Parser(tagger).parse([line]), SENTENCES[:4]))
-    assert _blas_threads(threadpoolctl) == before
     assert most == [1]
-    assert blas <= {1}  # empty if threadpoolctl does not know numpy's BLAS
+
+
+def test_parses_use_one_blas_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    tagger, threads = Embedded(), []
+    parse = tagger.parse
+
+    def observed(words: Any) -> Any:
+        threads.append(_blas_threads(threadpoolctl))
+        return parse(words)
+
+    monkeypatch.setattr(tagger, "parse", observed)
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    with threadpoolctl.threadpool_limits(limits=2):
+        before = _blas_threads(threadpoolctl)
+        Parser(tagger).parse(SENTENCES[:1])
+        assert _blas_threads(threadpoolctl) == before
+    assert threads[0] <= {1}  # empty if threadpoolctl does not know numpy's BLAS
 
 
 def _blas_threads(threadpoolctl: Any) -> set[int]:
