@@ -346,6 +346,7 @@ def rate_resampled(
         everything: list[Any] = np.concatenate(done, axis=2).tolist()
         return everything
 
+    _table()  # Once for all forks, and faster while no other thread runs.
     done = in_forks(skills, len(shares))
     return np.concatenate([np.array(part) for part in done], axis=2).transpose(1, 2, 0)
 
