@@ -20,7 +20,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, tuple[str, str]]
         "rank": ("rank systems by their scores", "systems.rank:Rank"),
         "diff": (
             "compare two systems: what a new output gains and loses, and a gate for releases",
-            "systems.diff:Diff",
+            "systems.diff.study:Diff",
         ),
         "alarms": (
             "false alarms: how often systems change text that needs no change",
@@ -99,7 +99,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, tuple[str, str]]
     "judge": {
         "estimate": (
             "estimate the quality of systems from few labels and a metric's scores",
-            "estimate:Estimate",
+            "estimate.study:Estimate",
         ),
     },
 }

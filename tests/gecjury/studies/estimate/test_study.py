@@ -16,9 +16,9 @@ from gecjury import Estimate
 from gecjury.core.errors import InputError, OptionError
 from gecjury.report.result import Result
 from gecjury.report.tables import to_json
+from gecjury.studies.estimate.estimates import Estimated
 from gecjury.studies.estimate.labels import labels_of_benchmark
 from gecjury.studies.estimate.prediction_powered import Interval, Moments, Outputs
-from gecjury.studies.estimate.study import Estimated
 from gecjury.studies.study import Work
 from tests.shell import Shell
 
