@@ -72,7 +72,7 @@ def test_help_needs_no_numpy(shell: Shell) -> None:
     others = ("check", "train", "data fetch", "m2 apply", "judgments list")
     helps = [f"{command} --help" for command in (*others, *LIGHT)]
     done = python("-c", script, "--help", "--version", *helps, cwd=shell.folder)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert not done.stderr, done.stderr
     overview, _, rest = done.stdout.partition(f"gecjury {gecjury.__version__}\n")
     assert all(name in overview for name in COMMANDS)
     assert all(f"usage: gecjury {command} " in rest for command in (*others, *LIGHT))
