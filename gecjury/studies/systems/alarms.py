@@ -150,7 +150,10 @@ class Alarms(SystemsStudy):
         from gecjury.studies.systems.ranking import CERTAINTY, about_tests
 
         how = self.resampling
-        columns = [Column("system"), *_FIGURES]
+        columns = [
+            *(Column("system"), Column("changed", interval="ci95"), Column("edits")),
+            Column("per_thousand", interval="per_thousand_ci95"),
+        ]
         legend = f"[low, high]: {how.confidence:.0%}; changed: share of sentences; lower is better"
         about = [
             "changed: share of sentences that the system changes, Wilson interval; edits in 1,000 "
@@ -165,13 +168,6 @@ class Alarms(SystemsStudy):
         size = f"{number(counts.words.size)} sentences, {number(int(counts.words.sum()))} words"
         table = Table(columns, rows, f"False alarms: {size}", [*about, *notes], "rows")
         return replace(table, instead={"brief": replace(table, notes=notes, legend=legend)})
-
-
-_FIGURES = (
-    Column("changed", interval="ci95"),
-    Column("edits"),
-    Column("per_thousand", interval="per_thousand_ci95"),
-)
 
 
 alarms = function_of(Alarms)

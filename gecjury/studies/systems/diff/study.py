@@ -234,12 +234,7 @@ class Diff(SystemsStudy):
             for (label, one), signature in zip(metrics.items(), signatures, strict=True)
         ]
         rows += [{"measure": name, **one.row()} for name, one in rates.items()]
-        columns = [
-            Column("measure"),
-            *bounded(4),
-            Column("p"),
-            Column("sentences"),
-        ]
+        columns = [Column("measure"), *bounded(4), Column("p"), Column("sentences")]
         about = (
             f"low, high: {how.confidence:.0%} paired percentile bootstrap of the difference over "
             f"sentences, {how.resamples} resamples, seed {self.seed}; p: paired approximate "

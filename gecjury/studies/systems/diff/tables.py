@@ -66,9 +66,7 @@ def type_tables(
 def bounded(digits: int) -> list[Column]:
     """Return the columns of a difference, with the bounds of its interval."""
     return [
-        Column("old", digits=digits),
-        Column("new", digits=digits),
-        Column("difference", digits=digits),
+        *(Column(key, digits=digits) for key in ("old", "new", "difference")),
         Column("low", digits=digits, value=lambda row: row["ci95"][0]),
         Column("high", digits=digits, value=lambda row: row["ci95"][1]),
     ]
