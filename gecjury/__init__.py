@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from gecjury.studies.estimate.study import Estimate, estimate
     from gecjury.studies.explain import Explain, explain
     from gecjury.studies.maege.study import Maege, maege
-    from gecjury.studies.pick import Pick, pick
-    from gecjury.studies.power import Power, power
+    from gecjury.studies.pick.study import Pick, pick
+    from gecjury.studies.power.study import Power, power
     from gecjury.studies.systems.alarms import Alarms, alarms
     from gecjury.studies.systems.diff.study import Diff, diff
     from gecjury.studies.systems.rank import Rank, rank
@@ -114,8 +114,8 @@ _HOMES = {
         "gecjury.studies.estimate.study": ("Estimate", "estimate"),
         "gecjury.studies.explain": ("Explain", "explain"),
         "gecjury.studies.maege.study": ("Maege", "maege"),
-        "gecjury.studies.pick": ("Pick", "pick"),
-        "gecjury.studies.power": ("Power", "power"),
+        "gecjury.studies.pick.study": ("Pick", "pick"),
+        "gecjury.studies.power.study": ("Power", "power"),
         "gecjury.studies.systems.rank": ("Rank", "rank"),
         "gecjury.studies.systems.score": ("Score", "score"),
         "gecjury.studies.tune.study": ("Tune", "tune"),

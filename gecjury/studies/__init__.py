@@ -26,7 +26,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, tuple[str, str]]
             "false alarms: how often systems change text that needs no change",
             "systems.alarms:Alarms",
         ),
-        "pick": ("choose the best of several corrections of each sentence", "pick:Pick"),
+        "pick": ("choose the best of several corrections of each sentence", "pick.study:Pick"),
         "explain": ("why a hypothesis got its score, edit by edit", "explain:Explain"),
     },
     "compare": {
@@ -40,7 +40,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, tuple[str, str]]
         ),
         "power": (
             "how many sentences, systems or judgments are needed to detect a difference",
-            "power:Power",
+            "power.study:Power",
         ),
         "maege": (
             "test metrics on chains of one annotator's edits, whose order is known",

@@ -25,7 +25,7 @@ from gecjury.studies.inputs import FilesOrBenchmark, Inputs
 from gecjury.studies.study import Study, Work, function_of
 
 if TYPE_CHECKING:
-    from gecjury.studies.data_needed import Need
+    from gecjury.studies.power.data_needed import Need
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +87,7 @@ class Power(Study):
             OptionError: the data cannot answer a question, or answer none at all.
             InputError: there are too few data, or nothing differs.
         """
-        from gecjury.studies.data_needed import answerable, check_varies, needs_of
+        from gecjury.studies.power.data_needed import answerable, check_varies, needs_of
 
         tables = list(zip(work.scorers, work.scores(), strict=True))
         remarks = (note for _, table in tables for note in table.statistics.notes)

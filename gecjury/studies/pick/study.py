@@ -95,7 +95,7 @@ class Pick(Study):
         import numpy as np
 
         from gecjury.core.arrays import settled
-        from gecjury.studies.candidates import agreement, metric_scores
+        from gecjury.studies.pick.candidates import agreement, metric_scores
 
         corpus, start = work.corpus, time.perf_counter()
         if self._utility is None:
