@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from gecjury.stats.resampling import Resampling
     from gecjury.studies.attack import Attack, attack
     from gecjury.studies.compare import Compare, compare
-    from gecjury.studies.estimate import Estimate, estimate
+    from gecjury.studies.estimate.study import Estimate, estimate
     from gecjury.studies.explain import Explain, explain
     from gecjury.studies.maege.study import Maege, maege
-    from gecjury.studies.pick import Pick, pick
-    from gecjury.studies.power import Power, power
+    from gecjury.studies.pick.study import Pick, pick
+    from gecjury.studies.power.study import Power, power
     from gecjury.studies.systems.alarms import Alarms, alarms
-    from gecjury.studies.systems.diff import Diff, diff
+    from gecjury.studies.systems.diff.study import Diff, diff
     from gecjury.studies.systems.rank import Rank, rank
     from gecjury.studies.systems.score import Score, score
     from gecjury.studies.tune.study import Tune, tune
@@ -110,12 +110,12 @@ _HOMES = {
         "gecjury.studies.systems.alarms": ("Alarms", "alarms"),
         "gecjury.studies.attack": ("Attack", "attack"),
         "gecjury.studies.compare": ("Compare", "compare"),
-        "gecjury.studies.systems.diff": ("Diff", "diff"),
-        "gecjury.studies.estimate": ("Estimate", "estimate"),
+        "gecjury.studies.systems.diff.study": ("Diff", "diff"),
+        "gecjury.studies.estimate.study": ("Estimate", "estimate"),
         "gecjury.studies.explain": ("Explain", "explain"),
         "gecjury.studies.maege.study": ("Maege", "maege"),
-        "gecjury.studies.pick": ("Pick", "pick"),
-        "gecjury.studies.power": ("Power", "power"),
+        "gecjury.studies.pick.study": ("Pick", "pick"),
+        "gecjury.studies.power.study": ("Power", "power"),
         "gecjury.studies.systems.rank": ("Rank", "rank"),
         "gecjury.studies.systems.score": ("Score", "score"),
         "gecjury.studies.tune.study": ("Tune", "tune"),

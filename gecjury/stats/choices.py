@@ -13,3 +13,13 @@ Aggregate = Literal["trueskill", "expected-wins", "corpus", "mean"]
 
 TypeLevel = Literal[1, 2, 3]
 """Level of detail of error types: 1 operation (M, R, U), 2 category, 3 both."""
+
+AttributionMethod = Literal["remove", "add", "shapley"]
+"""Ways to divide a score among edits; see `gecjury.metaeval.edits.attribution`."""
+
+Question = Literal["scores", "judgments", "accuracy", "pearson"]
+"""Kinds of differences to detect: two systems by a metric's scores, or by people's judgments; two
+metrics by the accuracy of their sentence scores, or by their correlation over systems."""
+
+FEWEST_LABELS = 10
+"""The smallest number of labelled sources for which an interval is computed."""

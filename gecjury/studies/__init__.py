@@ -20,13 +20,13 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, tuple[str, str]]
         "rank": ("rank systems by their scores", "systems.rank:Rank"),
         "diff": (
             "compare two systems: what a new output gains and loses, and a gate for releases",
-            "systems.diff:Diff",
+            "systems.diff.study:Diff",
         ),
         "alarms": (
             "false alarms: how often systems change text that needs no change",
             "systems.alarms:Alarms",
         ),
-        "pick": ("choose the best of several corrections of each sentence", "pick:Pick"),
+        "pick": ("choose the best of several corrections of each sentence", "pick.study:Pick"),
         "explain": ("why a hypothesis got its score, edit by edit", "explain:Explain"),
     },
     "compare": {
@@ -40,7 +40,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, tuple[str, str]]
         ),
         "power": (
             "how many sentences, systems or judgments are needed to detect a difference",
-            "power:Power",
+            "power.study:Power",
         ),
         "maege": (
             "test metrics on chains of one annotator's edits, whose order is known",
@@ -99,7 +99,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, tuple[str, str]]
     "judge": {
         "estimate": (
             "estimate the quality of systems from few labels and a metric's scores",
-            "estimate:Estimate",
+            "estimate.study:Estimate",
         ),
     },
 }

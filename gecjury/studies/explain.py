@@ -13,40 +13,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isnan, nan
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gecjury.core.errors import InputError, OptionError
-from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.core.wording import listed, number
-from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import (
     MISSED,
     RIGHT,
     WRONG,
-    Edits,
     counted_edits,
     marked_edits,
     nearest_reference,
 )
-from gecjury.corpus.languages.language import Language
-from gecjury.metaeval.edits.attribution import Attribution, Method, attribute
 from gecjury.report.result import Column, Result, Table
-from gecjury.scoring.abilities import Explains
-from gecjury.scoring.by_edit import Explanation, HeatMap, edit_label
-from gecjury.scoring.registry import able
-from gecjury.scoring.scorer import Scorer
+from gecjury.stats.choices import AttributionMethod
 from gecjury.stats.figure import Figure
 from gecjury.studies.inputs import Inputs, Need, Sentence
 from gecjury.studies.study import Study, Work, function_of
-from gecjury.studies.systems.costly import (
-    COST,
-    CostlySentence,
-    costly_sentences,
-    costly_table,
-    edits_as_read,
-    one_line,
-)
+
+if TYPE_CHECKING:
+    from gecjury.core.runtime import Runtime
+    from gecjury.corpus.corpus import Corpus
+    from gecjury.corpus.edits import Edits
+    from gecjury.corpus.languages.language import Language
+    from gecjury.metaeval.edits.attribution import Attribution
+    from gecjury.scoring.by_edit import Explanation, HeatMap
+    from gecjury.scoring.scorer import Scorer
+    from gecjury.studies.systems.costly import CostlySentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +60,7 @@ class Explain(Study):
     page: ClassVar[bool | str] = True
     new_texts: ClassVar[str] = "explain"
     worst: int | None = option(None, metavar="N", least=1, most=1_000)
-    attribution: Method | None = None
+    attribution: AttributionMethod | None = None
     seed: int = option(0, least=0)
 
     @classmethod
@@ -92,6 +86,8 @@ class Explain(Study):
         For one sentence, the facts have `explanations`, one per reference, the index of the one
         that counts (`chosen`), and `attribution`. Table `worst` has all of this for each sentence.
         """
+        from gecjury.studies.systems.costly import costly_sentences, costly_table, one_line
+
         scorer, corpus = work.scorer, work.corpus
         if not self.worst:
             one = explained(scorer, corpus, work.runtime, self)
@@ -135,8 +131,8 @@ class Explain(Study):
 
     def html(self, result: Result) -> str:
         """Return the explanation as one page: the verdict, a plot, marked texts, matched edits."""
-        # Imported here: most results are never written as a page.
         from gecjury.report.page.listed import Details, result_html
+        from gecjury.studies.systems.costly import COST
 
         assert isinstance(result, Explanations)
         tables, sentences = list[Table](), list[tuple[str, list[tuple[str, str]]]]()
@@ -299,6 +295,8 @@ class Explained:
 
     def attribution_rows(self) -> list[dict[str, Any]]:
         """Return a record for each edit with its share of the score; empty if not requested."""
+        from gecjury.scoring.by_edit import edit_label
+
         shares = self.attribution
         if shares is None:
             return []
@@ -310,12 +308,15 @@ class Explained:
         ]
 
 
-def check_explained(scorer: Scorer, attribution: Method | None = None) -> None:
+def check_explained(scorer: Scorer, attribution: AttributionMethod | None = None) -> None:
     """Refuse a metric that shows no alignment, unless an attribution is requested.
 
     Raises:
         OptionError: names the metrics that show one.
     """
+    from gecjury.scoring.abilities import Explains
+    from gecjury.scoring.registry import able
+
     if attribution is None and not isinstance(scorer, Explains):
         raise OptionError(
             f"{scorer.name} shows no alignment; {', '.join(able(Explains))} do. Any metric can be "
@@ -335,6 +336,10 @@ def explained(scorer: Scorer, corpus: Corpus, runtime: Runtime, settings: Explai
         OptionError: the metric shows no alignment, or its scores cannot be divided.
         InputError: a reference is needed, but there is none.
     """
+    from gecjury.metaeval.edits.attribution import attribute
+    from gecjury.scoring.abilities import Explains
+    from gecjury.studies.systems.costly import edits_as_read
+
     check_explained(scorer, settings.attribution)
     scorer.check(corpus)
     (hypothesis,) = corpus.systems.values()

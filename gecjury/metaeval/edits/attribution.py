@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import factorial
 from operator import or_
-from typing import Literal
 
 import numpy as np
 
@@ -29,8 +28,8 @@ from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.scoring.scorer import Scorer
+from gecjury.stats.choices import AttributionMethod
 
-Method = Literal["remove", "add", "shapley"]
 EXACT_LIMIT = 10  # most edits for exact Shapley values, which need up to 2¹⁰ = 1,024 scores
 
 
@@ -49,7 +48,7 @@ class Attribution:
         exact: False if Shapley values were sampled.
     """
 
-    method: Method
+    method: AttributionMethod
     edits: tuple[Edit, ...]
     values: FloatArray
     errors: FloatArray
@@ -81,7 +80,7 @@ def attribute(
     references: Sequence[Version] = (),
     *,
     gold: M2Sentence | None = None,
-    method: Method = "shapley",
+    method: AttributionMethod = "shapley",
     samples: int = 200,
     seed: int = 0,
     runtime: Runtime | None = None,
@@ -95,7 +94,7 @@ def attribute(
         edits: the hypothesis' edits; they must not overlap.
         references: one-line versions.
         gold: M2 block, for metrics that match gold edits.
-        method: a `Method`; the module's docstring describes them.
+        method: an `AttributionMethod`; the module's docstring describes them.
         samples: orders drawn if there are more than `EXACT_LIMIT` edits (rounded up to an even
             number, since each order is also used backwards).
         seed: the seed of the orders.
@@ -142,12 +141,14 @@ class Subsets:
         orders: orders drawn for sampled Shapley values; None if nothing is sampled.
     """
 
-    method: Method
+    method: AttributionMethod
     count: int
     orders: tuple[tuple[int, ...], ...] | None = None
 
     @classmethod
-    def plan(cls, count: int, method: Method, samples: int = 200, seed: int = 0) -> Subsets:
+    def plan(
+        cls, count: int, method: AttributionMethod, samples: int = 200, seed: int = 0
+    ) -> Subsets:
         """Choose the subsets to score; the arguments are those of `attribute`."""
         if method != "shapley" or count <= EXACT_LIMIT:
             return cls(method, count)

@@ -15,6 +15,7 @@ from gecjury.benchmarks.table import View
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, OptionError
 from gecjury.corpus.corpus import Corpus
+from gecjury.stats.choices import FEWEST_LABELS
 from gecjury.stats.counts import defined_mean, ratio
 from gecjury.stats.ranking import win_rates
 
@@ -132,3 +133,37 @@ def shares_beaten(items: Sequence[RankedItem], corpus: Corpus) -> FloatArray:
     np.add.at(sums, sentences, np.nan_to_num(shares).T)
     np.add.at(counts, sentences, ~np.isnan(shares).T)
     return ratio(sums, counts, np.nan).T
+
+
+def drawn_labels(labels: Labels, draw: int | None, seed: int) -> FloatArray:
+    """Return the labels that are used, systems × sentences, with NaN for the others.
+
+    Args:
+        draw: number of sources whose labels are drawn; None for all.
+
+    Raises:
+        OptionError: fewer sources have labels than should be drawn.
+        InputError: fewer than `FEWEST_LABELS` sources have labels, or all labels are equal.
+    """
+    values = labels.values
+    if labels.scale[0] == labels.scale[1]:
+        present = values[~np.isnan(values)]
+        raise InputError(
+            f"{labels.origin}: all {len(present)} labels are {present[0]:g}; expected labels "
+            "that differ between good outputs and bad ones"
+        )
+    rows = np.flatnonzero(~np.isnan(values).all(axis=0))
+    drawn = values
+    if draw is not None:
+        if draw > len(rows):
+            raise OptionError(f"--draw {draw}: {labels.origin} has labels of {len(rows)} sources")
+        chosen = np.random.default_rng(seed).choice(rows, draw, replace=False)
+        drawn = np.full(values.shape, np.nan)
+        drawn[:, chosen] = values[:, chosen]
+    most = max(np.count_nonzero(~np.isnan(line)) for line in drawn)
+    if most < FEWEST_LABELS:
+        raise InputError(
+            f"{labels.origin}: no system has labels of more than {most} sources; an interval "
+            f"needs at least {FEWEST_LABELS}"
+        )
+    return drawn

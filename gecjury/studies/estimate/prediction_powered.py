@@ -19,9 +19,7 @@ import numpy as np
 
 from gecjury.core.arrays import BoolArray, FloatArray
 from gecjury.core.errors import InputError
-
-LEAST = 10
-"""The smallest number of labelled sources for which an interval is computed."""
+from gecjury.stats.choices import FEWEST_LABELS
 
 _ROUNDING = 1e-12  # rounding error of sums of equal labels
 
@@ -144,7 +142,7 @@ class Moments:
             second: outputs of the same sources, whose means are subtracted.
 
         Raises:
-            InputError: fewer than `LEAST` sources have a label.
+            InputError: fewer than `FEWEST_LABELS` sources have a label.
         """
         pair = (first,) if second is None else (first, second)
         labelled = np.zeros(len(first.labels), dtype=np.bool_)
@@ -156,8 +154,10 @@ class Moments:
         unseen = np.zeros(2)
         for one in pair:
             judged = one.labelled
-            if (count := int(judged.sum())) < LEAST:
-                raise InputError(f"{count} labelled sources; an interval needs at least {LEAST}")
+            if (count := int(judged.sum())) < FEWEST_LABELS:
+                raise InputError(
+                    f"{count} labelled sources; an interval needs at least {FEWEST_LABELS}"
+                )
             labelled |= judged
             control = Mean(0.0, np.zeros(len(judged)))
             # If every output is labelled, predictions have nothing to add.

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from gecjury.report.result import Result, Table
-from gecjury.report.verdict import opening
-from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.catalogue import statistic
 from gecjury.stats.choices import TypeLevel
 from gecjury.stats.figure import Figure
 from gecjury.studies.study import Study, Work
-from gecjury.studies.systems.ranking import Ranking
+
+if TYPE_CHECKING:
+    from gecjury.scoring.scores import ScoreTable
+    from gecjury.studies.systems.ranking import Ranking
 
 Sentences = Mapping[str, Sequence[tuple[str, Sequence[tuple[str, str]]]]]
 """Sentences by group: a line on each, and its versions by name, with their edits marked."""
@@ -65,6 +67,8 @@ class SystemsStudy(Study):
 
 def opening_of(rankings: Sequence[Ranking]) -> tuple[str, ...]:
     """Return who leads by the first metric, and whether the others agree."""
+    from gecjury.report.verdict import opening
+
     return opening({one.metric: one.lead for one in rankings})
 
 
@@ -75,7 +79,6 @@ def page_of(result: Systems, level: TypeLevel = USUAL_LEVEL, worst: int = USUAL_
         level: how error types are distinguished.
         worst: number of the costliest sentences of each metric and system.
     """
-    # Imported here: most results are never written as a page.
     from gecjury.report.page.listed import Details, result_html
     from gecjury.studies.systems.costly import COST, judged_groups
     from gecjury.studies.systems.parts import by_type, cost_tables

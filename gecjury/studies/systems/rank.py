@@ -21,14 +21,6 @@ from gecjury.stats.resampling import Resampling
 from gecjury.studies.inputs import Files, Inputs
 from gecjury.studies.study import SCORES, Output, Work, function_of
 from gecjury.studies.systems.page import Systems, SystemsStudy, opening_of
-from gecjury.studies.systems.ranking import (
-    CERTAINTY,
-    TEST,
-    about_tests,
-    rank_scores,
-    score_column,
-    settings_of_tests,
-)
 
 _OFFERED = ("over", "resamples", "confidence", "permutations")
 
@@ -65,6 +57,15 @@ class Rank(SystemsStudy):
         the difference from the next system; None for the last). Table `significance` has all
         p-values.
         """
+        from gecjury.studies.systems.ranking import (
+            CERTAINTY,
+            TEST,
+            about_tests,
+            rank_scores,
+            score_column,
+            settings_of_tests,
+        )
+
         how, scored = self.resampling, work.scores()
         rankings = [
             rank_scores(scorer, table.settled(), how, self.seed, self.aggregate)
@@ -92,7 +93,13 @@ class Rank(SystemsStudy):
         notes += dict.fromkeys(note for table in scored for note in table.statistics.notes)
         signatures = [one.signature for one in rankings]
         certain = CERTAINTY if how.over != "none" else ()
-        about = [] if how.over == "none" else self._about()
+        about = list[str]()
+        if certain:
+            drawn = f"{how.resamples} resamples, seed {self.seed}"
+            about += [
+                f"[low, high]: {how.confidence:.0%} percentile bootstrap over sentences, {drawn}",
+                about_tests(how),
+            ]
         parts = [
             Column(key, interval=f"{key}_ci95")
             for key in ("precision", "recall")
@@ -139,15 +146,6 @@ class Rank(SystemsStudy):
             work=work,
             scored=scored,
         )
-
-    def _about(self) -> list[str]:
-        """Return notes on how intervals, ranks and clusters were computed."""
-        how = self.resampling
-        return [
-            f"[low, high]: {how.confidence:.0%} percentile bootstrap over sentences, "
-            f"{how.resamples} resamples, seed {self.seed}",
-            about_tests(how),
-        ]
 
 
 rank = function_of(Rank)

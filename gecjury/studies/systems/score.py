@@ -16,24 +16,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from gecjury.core.errors import OptionError
 from gecjury.core.settings import option
-from gecjury.corpus.corpus import Corpus
 from gecjury.report.result import Column, Result, Table
 from gecjury.report.tables import audit_tables, crossed
-from gecjury.scoring.scorer import Scorer, scores_of_all
-from gecjury.scoring.scores import ScoreTable
-from gecjury.stats.bootstrap import limited_rows
 from gecjury.stats.choices import TypeLevel
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.datasets import FilesOrDataset, dataset_scoring
 from gecjury.studies.inputs import Inputs
 from gecjury.studies.study import SCORES, Output, Study, Work, function_of
-from gecjury.studies.systems.costly import costly_sentences, costly_table
 from gecjury.studies.systems.page import USUAL_LEVEL, USUAL_WORST, Systems, opening_of, page_of
-from gecjury.studies.systems.parts import Part, by_rule, by_type, macro, part_table
-from gecjury.studies.systems.ranking import TEST, rank_scores, score_column
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+    from gecjury.corpus.corpus import Corpus
+    from gecjury.scoring.scorer import Scorer
+    from gecjury.scoring.scores import ScoreTable
+    from gecjury.studies.systems.parts import Part
 
 # Resampling more sentences would take as long as scoring them.
 _MOST_RESAMPLED = 5_000
@@ -78,6 +76,8 @@ class Score(Study):
 
     def check(self, work: Work) -> None:
         """Refuse data that a metric cannot score, and given scores if sentences are drawn."""
+        from gecjury.scoring.scorer import scores_of_all
+
         super().check(work)
         if self._limited(work) is not work:
             for scorer in work.scorers:
@@ -90,6 +90,8 @@ class Score(Study):
 
     def _limited(self, work: Work) -> Work:
         """Return the work on as many of the sentences as the settings allow."""
+        from gecjury.stats.bootstrap import limited_rows
+
         whole = work.corpus
         if self.limit is None or self.limit >= len(whole):
             return work
@@ -113,6 +115,10 @@ class Score(Study):
             OptionError: counts by error type or rule or macro averages are requested, but no
                 metric has them.
         """
+        from gecjury.studies.systems.costly import costly_sentences, costly_table
+        from gecjury.studies.systems.parts import part_table
+        from gecjury.studies.systems.ranking import TEST, rank_scores, score_column
+
         size = len(work.corpus)
         work = self._limited(work)
         tables = work.scores()
@@ -200,6 +206,8 @@ class Score(Study):
 
         The page has tests, error types and costly sentences whether or not they were asked for.
         """
+        from gecjury.studies.systems.ranking import rank_scores
+
         assert isinstance(result, Systems)
         points = len(result.work.corpus)
         if points > _MOST_RESAMPLED:
@@ -218,6 +226,8 @@ class Score(Study):
         Raises:
             OptionError: no metric has them.
         """
+        from gecjury.studies.systems.parts import by_rule, by_type, macro
+
         asked: dict[str, list[Part]] = {}
         if self.by_type:
             level = self.by_type

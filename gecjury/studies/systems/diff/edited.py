@@ -8,10 +8,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from gecjury.core.errors import MissingExtraError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import ARROW, Edit, Edits, counted_edits
 from gecjury.extraction.retyping import typed_corpus_edits
+from gecjury.scoring.abilities import ReadsEdits
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.scoring.system_tests import scores_without
@@ -81,6 +83,19 @@ def _counted(right: Sequence[bool | None]) -> dict[str, Any]:
     good = None if None in right else sum(map(bool, right))
     bad = None if good is None else len(right) - good
     return {"count": len(right), "right": good, "wrong": bad}
+
+
+def changes_by_metric(
+    corpus: Corpus, scorers: Sequence[Scorer], runtime: Runtime
+) -> tuple[list[Change] | None, Sequence[str]]:
+    """Return edits as extracted by the first metric over edits, else by the default tagger."""
+    # Edits are extracted in the same way as by the metric that is printed above.
+    readers = (one.extraction for one in scorers if isinstance(one, ReadsEdits))
+    _, tagger = next(readers, ("auto", "embedded"))
+    try:
+        return edit_changes(corpus, runtime, tagger)
+    except MissingExtraError as error:
+        return None, [f"edits that came and went are left out: {error}"]
 
 
 def edit_changes(

@@ -13,8 +13,13 @@ from typing import Any
 import numpy as np
 
 from gecjury.core.errors import OptionError
+from gecjury.report.result import Record
 from gecjury.scoring.conditions import Condition, parse_condition
+from gecjury.studies.study import Work
 from gecjury.studies.systems.diff.paired import RATES, Paired
+
+TRIPPED = 3
+"""Exit status if a condition of `--fail-if` is true."""
 
 PARTS = ("old", "new", "low", "high", "p")
 """Suffixes of a figure's name, after a dot; the bare name means the difference, NEW − OLD."""
@@ -78,6 +83,19 @@ def judge_gate(gate: Gate, figures: Mapping[str, float]) -> dict[str, Any]:
     }
 
 
+def metric_names(work: Work) -> dict[str, str]:
+    """Return labels of metrics by possible names: as given, and short names if unambiguous."""
+    labels = [scorer.signature(work.corpus, work.runtime).label for scorer in work.scorers]
+    short = [scorer.name for scorer in work.scorers]
+    names = {text: labels[work.scorers.index(scorer)] for text, scorer in work.typed.items()} | {
+        label: label for label in labels
+    }
+    for name, label in zip(short, labels, strict=True):
+        if label == name or short.count(name) == 1:
+            names.setdefault(name, label)
+    return names
+
+
 def figure_names(labels: Sequence[str], names: Mapping[str, str], rates: bool) -> list[str]:
     """Return the names that conditions may use.
 
@@ -105,3 +123,23 @@ def figures_of(differences: Mapping[str, Paired], names: Mapping[str, str]) -> d
         figures[name] = one.difference
         figures |= {f"{name}.{p}": value for p, value in zip(PARTS, parts, strict=True)}
     return figures
+
+
+def outcome(gate: Record, unscored: Sequence[str]) -> tuple[int, tuple[str, ...]]:
+    """Return the exit status of the gate, and messages about the figures.
+
+    Args:
+        gate: from `judge_gate`.
+        unscored: what else is missing.
+    """
+    said = [f"gate: {o['condition']} holds: {_values(o['values'])}" for o in gate["tripped"]]
+    missing = [*unscored, *(f"{name} is not defined" for name in gate["missing"])]
+    if missing:
+        return 2, (*said, f"gate: cannot be judged: missing: {'; '.join(missing)}")
+    if said:
+        return TRIPPED, tuple(said)
+    return 0, (f"gate: passed: {_values(gate['values'])}",)
+
+
+def _values(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {value:.6g}" for name, value in values.items())

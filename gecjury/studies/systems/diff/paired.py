@@ -17,13 +17,14 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.by_edit import merged_type
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
-from gecjury.scoring.system_tests import pair_tests
+from gecjury.scoring.system_tests import SystemTests, pair_tests
 from gecjury.stats.bootstrap import Interval, interval, sentence_draws
 from gecjury.stats.choices import TypeLevel
 from gecjury.stats.counts import precision_recall_f, ratio
 from gecjury.stats.figure import Figure
 from gecjury.stats.permutation import permutation_signs, swapped_means, tail_p
 from gecjury.stats.resampling import Resampling
+from gecjury.studies.systems.ranking import Ranking, rank_scores
 
 RATES: Mapping[str, str] = {
     "over-correction": "of the sentences that every reference leaves unchanged, the share that the "
@@ -115,6 +116,19 @@ def metric_difference(scorer: Scorer, table: ScoreTable, how: Resampling, seed: 
     old, new = table.by_system.score.tolist()
     p = pair_tests(scorer, table, "corpus", how.permutations, seed)[0, 1]
     return Paired(old, new, bounds, float(p), lines, dropped)
+
+
+def ranking_of(scorer: Scorer, table: ScoreTable, one: Paired, how: Resampling) -> Ranking:
+    """Return the two systems by a metric, the better one first."""
+    old, new = table.systems
+    p = np.array([[np.nan, one.p], [one.p, np.nan]])
+    return rank_scores(
+        scorer,
+        table,
+        replace(how, over="none"),
+        tests=SystemTests.of(np.array([one.old, one.new]), p, how.level),
+        paired={(new, old): one.interval},
+    )
 
 
 Outcomes = Mapping[str, tuple[BoolArray, BoolArray]]

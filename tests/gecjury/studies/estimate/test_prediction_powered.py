@@ -8,12 +8,8 @@ import numpy as np
 import pytest
 
 from gecjury.core.errors import InputError
-from gecjury.studies.estimate.prediction_powered import (
-    LEAST,
-    Moments,
-    Outputs,
-    filled,
-)
+from gecjury.stats.choices import FEWEST_LABELS
+from gecjury.studies.estimate.prediction_powered import Moments, Outputs, filled
 
 NAN = math.nan
 HALVES = [0.0, 1.0] * 5
@@ -153,7 +149,7 @@ def test_variances_of_systems_labelled_on_different_sources_add_up() -> None:
 
 
 def test_too_few_labels_are_refused() -> None:
-    with pytest.raises(InputError, match=f"9 labelled sources; .* at least {LEAST}"):
+    with pytest.raises(InputError, match=f"9 labelled sources; .* at least {FEWEST_LABELS}"):
         Moments.of(outputs(HALVES[:9], HALVES))
 
 

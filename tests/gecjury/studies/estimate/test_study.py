@@ -16,9 +16,9 @@ from gecjury import Estimate
 from gecjury.core.errors import InputError, OptionError
 from gecjury.report.result import Result
 from gecjury.report.tables import to_json
+from gecjury.studies.estimate.estimates import Estimated, verdict_of
 from gecjury.studies.estimate.labels import labels_of_benchmark
 from gecjury.studies.estimate.prediction_powered import Interval, Moments, Outputs
-from gecjury.studies.estimate.study import Estimated
 from gecjury.studies.study import Work
 from tests.shell import Shell
 
@@ -114,7 +114,7 @@ def test_the_page_opens_with_the_verdict_and_a_plot(shell: Shell, files: list[st
 def test_a_difference_of_no_percent_is_none(gain: float, words: str) -> None:
     alone = Interval(0.5, 0.4, 0.6, 0.05)
     systems = [Estimated(("a",), replace(alone, gain=gain), alone, 100, {})]
-    (sentence,) = Estimate()._verdict("m", systems, [])
+    (sentence,) = verdict_of("m", systems, [], 0.95)
     assert words in sentence
 
 

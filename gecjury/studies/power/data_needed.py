@@ -1,44 +1,27 @@
-"""How many sentences, systems or judgments are needed to detect a difference: `gecjury power`.
-
-The data at hand show how differences vary; `gecjury.stats.sizes` has the statistics behind the
-answers.
-
-Example:
-    >>> from gecjury import power
-    >>> row = power("sample", ["green"]).rows()[0]
-    >>> row["value"], row["unit"], row["needed"]
-    (0.01, 'sentences', 1753)
-"""
+"""How much data detects a difference, by the questions about differences that data can answer."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar, Literal, get_args
+from typing import get_args
 
 import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import JudgmentPairs, expand_pairs
 from gecjury.core.arrays import FloatArray, IntArray, draw_weights
-from gecjury.core.errors import InputError, OptionError, nearest
-from gecjury.core.settings import option
-from gecjury.report.result import Column, Result, Table
+from gecjury.core.errors import InputError, OptionError
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.choices import Question
 from gecjury.stats.correlation import pearsons
 from gecjury.stats.counts import ratio
 from gecjury.stats.preferences import pair_outcomes
 from gecjury.stats.resampling import Resampling
 from gecjury.stats.sizes import FEWEST, Quantity, needed, spread
-from gecjury.studies.inputs import FilesOrBenchmark, Inputs
-from gecjury.studies.study import Study, Work, function_of
-
-Question = Literal["scores", "judgments", "accuracy", "pearson"]
-"""Kinds of differences to detect: two systems by a metric's scores, or by people's judgments; two
-metrics by the accuracy of their sentence scores, or by their correlation over systems."""
 
 _DIFFERENCES: dict[Question, tuple[float, ...]] = {
     "scores": (0.01, 0.02, 0.05),
@@ -46,156 +29,6 @@ _DIFFERENCES: dict[Question, tuple[float, ...]] = {
     "accuracy": (0.01, 0.02, 0.05),
     "pearson": (0.02, 0.05, 0.1),
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Power(Study):
-    """How many sentences, systems or judgments are needed to detect a difference.
-
-    Attributes:
-        pair: one of the two systems that are compared; give two (default: the median over all
-            pairs).
-        questions: what is compared: systems by scores or by judgments, metrics by accuracy or by
-            pearson; repeat for more (default: all that the data allow).
-        power: the probability of detecting the difference.
-        resampling: the resamples at every size, and the level of the two-sided test.
-        seed: seed of the resamples.
-    """
-
-    inputs: ClassVar[Inputs] = FilesOrBenchmark(
-        "a benchmark, or a source file and at least two outputs"
-    )
-    metrics: ClassVar[str] = (
-        "metric whose scores are compared (see `gecjury metrics`); two or more are also compared "
-        "by their agreement with people"
-    )
-    pair: tuple[str, ...] = option((), "--system", metavar="NAME")
-    questions: tuple[Question, ...] = option((), "--what")
-    power: float = option(0.8, metavar="P", above=0, below=1)
-    resampling: Resampling = option(
-        Resampling(over="sentences", resamples=300), offers=("level", "resamples")
-    )
-    seed: int = option(0, least=0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        level, resamples = self.resampling.level, self.resampling.resamples
-        if self.power <= level:
-            raise OptionError(f"--power {self.power}: expected more than --level {level}")
-        if not 20 <= resamples <= 100_000:
-            raise OptionError(f"--resamples {resamples}: expected 20 to 100000")
-        if len(self.pair) not in (0, 2) or len(set(self.pair)) < len(self.pair):
-            named = ", ".join(self.pair)
-            raise OptionError(f"--system: {named} named; expected two systems, or none for all")
-
-    def check(self, work: Work) -> None:
-        """Refuse data without two systems, or without those that are named."""
-        corpus = work.corpus
-        if len(corpus.systems) < 2:
-            raise InputError(f"{len(corpus.systems)} system: a difference needs two")
-        for name in self.pair:
-            if name not in corpus.systems:
-                raise OptionError(f"--system {name}: {nearest(name, corpus.names)}")
-        super().check(work)
-
-    def run(self, work: Work) -> Result:
-        """Measure how differences vary, and compute how much data detects them.
-
-        Table `rows` has one record per question, metric and difference; see `Need`.
-
-        Raises:
-            OptionError: the data cannot answer a question, or answer none at all.
-            InputError: there are too few data, or nothing differs.
-        """
-        tables = list(zip(work.scorers, work.scores(), strict=True))
-        remarks = (note for _, table in tables for note in table.statistics.notes)
-        notes = tuple(dict.fromkeys(remarks))
-        asked = _answerable(tables, work.benchmark, self.questions, self.pair)
-        if not asked:
-            raise OptionError(
-                "these data answer no question: give a metric with -m, or a benchmark with "
-                "people's judgments"
-            )
-        for one in asked:
-            _check_varies(one)
-        needs = [need for one in asked for need in self._needs(one)]
-        facts = {
-            "inputs": work.inputs,
-            "power": self.power,
-            "level": self.resampling.level,
-            "resamples": self.resampling.resamples,
-            "seed": self.seed,
-        }
-        meaning, errors, assumed = self._how(needs)
-        title = f"How much data a difference needs{work.named}"
-        full = Table(
-            (*_COLUMNS, *_ERRORS),
-            [asdict(need) for need in needs],
-            title,
-            [*notes, errors, assumed],
-            "rows",
-            legend=meaning,
-        )
-        brief = replace(full, columns=_COLUMNS, notes=[*notes, assumed])
-        return Result((replace(full, instead={"brief": brief}),), facts, notes)
-
-    def _needs(self, asked: Asked) -> Iterator[Need]:
-        """Yield how much data detects every difference of one question."""
-        quantity = asked.quantity
-        rng = np.random.default_rng([self.seed, 1])
-        deviation, slope = quantity.fit(self.resampling.resamples, rng)
-        # Converted to units: a sentence may have several judged pairs.
-        c = deviation * np.sqrt(asked.rate)
-        middle = float(np.nanmedian(c)) if np.isfinite(c).any() else math.nan
-        at_hand = float(np.median(quantity.size * np.asarray(asked.rate)))
-        # For one pair the influences are resampled; several pairs show how c varies.
-        if len(quantity.observed) == 1:
-            influences = quantity.influences()
-            rng = np.random.default_rng([self.seed, 2])
-            rows = rng.integers(len(influences), size=(2000, len(influences)))
-            ratios = spread(influences[rows, 0].T) / spread(influences)[0]
-            low, high = (middle * np.quantile(ratios, [0.05, 0.95])).tolist()
-        else:
-            low, high = np.nanquantile(c, [0.1, 0.9]).tolist()
-        for value in _DIFFERENCES[asked.question]:
-            fewest, count, most = (
-                needed(one, value, self.power, self.resampling.level) for one in (low, middle, high)
-            )
-            yield Need(
-                question=asked.question,
-                label=asked.label,
-                pairs=len(quantity.observed),
-                value=value,
-                unit=asked.unit,
-                at_hand=round(at_hand),
-                observed=float(np.nanmedian(np.abs(quantity.observed))),
-                deviation=middle,
-                error=middle / math.sqrt(at_hand),
-                needed=count,
-                between=(fewest, most),
-                slope=slope,
-            )
-
-    def _how(self, needs: Sequence[Need]) -> tuple[str, str, str]:
-        """Return what the figures are: data needed, errors, and what is assumed."""
-        slopes = [need.slope for need in needs]
-        return (
-            f"needed: to detect a difference with {self.power:.0%} power at "
-            f"{self.resampling.level:g} (two-sided); between: 90% interval for one pair, 10th to "
-            f"90th percentile of pairs for several (here up to {max(n.pairs for n in needs)})",
-            "error there: standard error of the difference with what is at hand; observed: the "
-            "difference at hand",
-            f"assumed: errors fall with the square root of the size; measured exponents "
-            f"{min(slopes):.2f} to {max(slopes):.2f} (-0.50 expected)",
-        )
-
-
-_COLUMNS = (
-    *map(Column, ("question", "label")),
-    Column("value", place="power"),
-    *map(Column, ("needed", "between", "unit", "at_hand")),
-)
-_ERRORS = (Column("error", place="power"), Column("observed"))
 
 
 @dataclass(frozen=True)
@@ -246,7 +79,48 @@ class Asked:
     rate: FloatArray | float = 1.0
 
 
-def _check_varies(asked: Asked) -> None:
+def needs_of(asked: Asked, power: float, how: Resampling, seed: int) -> Iterator[Need]:
+    """Yield how much data detects every difference of one question.
+
+    Args:
+        power: the probability of detecting the difference.
+        how: the resamples at every size, and the level of the two-sided test.
+    """
+    quantity = asked.quantity
+    rng = np.random.default_rng([seed, 1])
+    deviation, slope = quantity.fit(how.resamples, rng)
+    # Converted to units: a sentence may have several judged pairs.
+    c = deviation * np.sqrt(asked.rate)
+    middle = float(np.nanmedian(c)) if np.isfinite(c).any() else math.nan
+    at_hand = float(np.median(quantity.size * np.asarray(asked.rate)))
+    # For one pair the influences are resampled; several pairs show how c varies.
+    if len(quantity.observed) == 1:
+        influences = quantity.influences()
+        rng = np.random.default_rng([seed, 2])
+        rows = rng.integers(len(influences), size=(2000, len(influences)))
+        ratios = spread(influences[rows, 0].T) / spread(influences)[0]
+        low, high = (middle * np.quantile(ratios, [0.05, 0.95])).tolist()
+    else:
+        low, high = np.nanquantile(c, [0.1, 0.9]).tolist()
+    for value in _DIFFERENCES[asked.question]:
+        fewest, count, most = (needed(one, value, power, how.level) for one in (low, middle, high))
+        yield Need(
+            question=asked.question,
+            label=asked.label,
+            pairs=len(quantity.observed),
+            value=value,
+            unit=asked.unit,
+            at_hand=round(at_hand),
+            observed=float(np.nanmedian(np.abs(quantity.observed))),
+            deviation=middle,
+            error=middle / math.sqrt(at_hand),
+            needed=count,
+            between=(fewest, most),
+            slope=slope,
+        )
+
+
+def check_varies(asked: Asked) -> None:
     """Refuse data that are too few to resample, or that never differ.
 
     Raises:
@@ -263,7 +137,7 @@ def _check_varies(asked: Asked) -> None:
         )
 
 
-def _answerable(
+def answerable(
     tables: Sequence[tuple[Scorer, ScoreTable]],
     benchmark: Benchmark | None,
     questions: Sequence[Question],
@@ -436,6 +310,3 @@ def _of_pearson(
     # draws of at least as many systems as there are count.
     drawn = Quantity(size=human.shape[1], observed=observed, drawn=systems, from_size=1.0)
     yield Asked("pearson", label, "systems", drawn)
-
-
-power = function_of(Power)

@@ -12,25 +12,21 @@ Example:
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from gecjury.core.arrays import FloatArray, IntArray, settled
 from gecjury.core.errors import InputError, OptionError
-from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
 from gecjury.core.textfiles import lines_text, write_text
 from gecjury.core.wording import number
-from gecjury.corpus.corpus import Corpus, Version
 from gecjury.report.result import Column, Result, Table
-from gecjury.scoring.registry import load
-from gecjury.scoring.scorer import Scorer
-from gecjury.scoring.scores import Plan
 from gecjury.studies.inputs import Files, Inputs
 from gecjury.studies.study import Study, Work, function_of
+
+if TYPE_CHECKING:
+    from gecjury.core.arrays import IntArray
+    from gecjury.scoring.scorer import Scorer
+    from gecjury.scoring.scores import Plan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +56,8 @@ class Pick(Study):
 
     @property
     def _utility(self) -> Scorer | None:
+        from gecjury.scoring.registry import load
+
         return load(self.mbr) if self.mbr else None
 
     def plans(self, work: Work) -> list[Plan]:
@@ -94,11 +92,16 @@ class Pick(Study):
         `chosen`, and how many have `tied` scores or are `unscored`. Table `lines` has one record
         per sentence: the system `chosen`, its `text`, and the `scores` of all systems.
         """
+        import numpy as np
+
+        from gecjury.core.arrays import settled
+        from gecjury.studies.pick.candidates import agreement, metric_scores
+
         corpus, start = work.corpus, time.perf_counter()
         if self._utility is None:
-            label, signature, scores, remarks = _scored(work.scorer, corpus, work.runtime)
+            label, signature, scores, remarks = metric_scores(work.scorer, corpus, work.runtime)
         else:
-            label, signature, scores, remarks = _agreement(self._utility, corpus, work.runtime)
+            label, signature, scores, remarks = agreement(self._utility, corpus, work.runtime)
         # Scores are settled, since rounding must not choose among corrections with equal scores.
         filled = np.nan_to_num(settled(scores), nan=-np.inf)
         # The first of several equal candidates is chosen; if none was scored, the first of all.
@@ -155,86 +158,6 @@ class Pick(Study):
             # Programs read the corrections line by line, so nothing else is printed among them.
             text="" if self.output else lines_text(lines),
         )
-
-
-_Scored = tuple[str, str, FloatArray, list[str]]
-"""Label and signature of a way to choose, scores of candidates × sentences, and remarks."""
-
-
-def _scored(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> _Scored:
-    """Score the candidates by a metric."""
-    table = scorer.score_corpus(corpus, runtime)
-    label, notes = table.signature.label, list(table.statistics.notes)
-    if {"references", "gold"} & scorer.needs:
-        notes.append(f"{label} chose by the references: a bound that is out of reach without them")
-    if not scorer.directed:
-        notes.append(f"{label} does not say which text is better: its choice is a baseline")
-    return label, str(table.signature), table.sentences, notes
-
-
-def _agreement(utility: Scorer, corpus: Corpus, runtime: Runtime) -> _Scored:
-    """Score the candidates by how much they are like the others (minimum Bayes risk).
-
-    Every candidate is scored with each of the others as its only reference; its score is the mean
-    (Kumar and Byrne 2004). Texts that several files share are scored once, but count once for every
-    other file.
-    """
-    texts, member = _distinct(corpus)
-    table, notes = _utilities(utility, corpus, texts, runtime)
-    rows, width = np.arange(len(texts)), table.shape[1]
-    # Votes: how many files contain each distinct text of a sentence.
-    counts = np.zeros((len(texts), width))
-    for texts_of_system in member:
-        counts[rows, texts_of_system] += 1
-    # A text does not vote for itself, but another file with the same text does.
-    weights = counts[:, None, :] - np.eye(width)[None]
-    weights[weights < 0] = 0.0
-    total = weights.sum(axis=2)
-    risk = (weights * np.nan_to_num(table)).sum(axis=2) / np.where(total > 0, total, 1.0)
-    scores = np.stack([risk[rows, texts_of_system] for texts_of_system in member])
-    signature = utility.signature(corpus, runtime)
-    about = f"mbr|{utility.name}|{signature.own}"
-    return f"mbr {signature.label}", about, scores, notes
-
-
-def _distinct(corpus: Corpus) -> tuple[list[list[str]], list[IntArray]]:
-    """Return the distinct texts of each sentence, and which of them each system has."""
-    texts: list[list[str]] = []
-    member = [np.zeros(len(corpus), dtype=np.int64) for _ in corpus.systems]
-    for row in range(len(corpus)):
-        places: dict[str, int] = {}
-        for system, version in enumerate(corpus.systems.values()):
-            text = " ".join(version.lines[row].split())
-            member[system][row] = places.setdefault(text, len(places))
-        texts.append(list(places))
-    return texts, member
-
-
-def _utilities(
-    utility: Scorer, corpus: Corpus, texts: Sequence[Sequence[str]], runtime: Runtime
-) -> tuple[FloatArray, list[str]]:
-    """Return scores of every two distinct texts: sentences × texts × texts as references."""
-    width = max(map(len, texts))
-    table = np.full((len(texts), width, width), np.nan)
-    notes: dict[str, None] = {}
-    for place in range(width):
-        # Only sentences with more than `place` texts, and as many systems as they need at most.
-        rows = [row for row, distinct in enumerate(texts) if len(distinct) > place]
-        most = max(len(texts[row]) for row in rows)
-        systems = {
-            str(slot): Version(tuple(texts[row][slot % len(texts[row])] for row in rows))
-            for slot in range(most)
-        }
-        part = Corpus(
-            tuple(corpus.sources[row] for row in rows),
-            systems,
-            (Version(tuple(texts[row][place] for row in rows)),),
-            language=corpus.language,
-        )
-        statistics = utility.statistics(part, runtime)
-        notes.update(dict.fromkeys(statistics.notes))
-        table[rows, :most, place] = utility.sentence_scores(statistics).score.T
-    return table, list(notes)
 
 
 pick = function_of(Pick)

@@ -1,0 +1,185 @@
+"""Estimates of systems and of their differences by one metric, and what they say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+
+from gecjury.core.arrays import FloatArray
+from gecjury.core.errors import InputError
+from gecjury.core.wording import listed
+from gecjury.report.verdict import Ranked
+from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.choices import FEWEST_LABELS
+from gecjury.studies.estimate.labels import Labels
+from gecjury.studies.estimate.prediction_powered import Interval, Moments, Outputs, filled
+
+_ODD = 3.3  # standard errors; beyond them, labelled outputs were hardly drawn at random
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """An estimate of a system, or of the difference of two.
+
+    Attributes:
+        names: the system, or the two systems.
+        powered: by PPI++.
+        alone: by labels alone.
+        labelled: number of sources with a label.
+        more: further entries of the record.
+    """
+
+    names: tuple[str, ...]
+    powered: Interval
+    alone: Interval
+    labelled: int
+    more: dict[str, Any]
+
+    @property
+    def worth(self) -> int | None:
+        """Labelled sources with which labels alone would give the same error; None for no limit."""
+        gain = self.powered.gain
+        return round(self.labelled * gain) if math.isfinite(gain) else None
+
+    def record(self) -> dict[str, Any]:
+        """Return the estimate for JSON."""
+        keys = ("system",) if len(self.names) == 1 else ("first", "second")
+        return {
+            **dict(zip(keys, self.names, strict=True)),
+            "estimate": self.powered.value,
+            "interval": self.powered.bounds,
+            "error": self.powered.error,
+            "weight": self.powered.weight,
+            "labels_alone": self.alone.value,
+            "labels_alone_interval": self.alone.bounds,
+            "labelled": self.labelled,
+            "worth": self.worth,
+            **self.more,
+        }
+
+
+def estimates_of(
+    table: ScoreTable,
+    labels: Labels,
+    drawn: FloatArray,
+    confidence: float,
+    *,
+    all_labels: bool,
+) -> tuple[list[Estimated], list[Estimated], list[str]]:
+    """Return a metric's estimates of systems, the best first, and of their differences.
+
+    Args:
+        table: scores of all outputs.
+        drawn: the labels that are used.
+        all_labels: whether records have the means of the labels of all sources.
+
+    Returns:
+        Estimates of systems, and of pairs of them; and remarks for the reader.
+    """
+
+    def estimated(
+        names: tuple[str, ...], moments: Moments, known: float, more: dict[str, Any]
+    ) -> Estimated:
+        return Estimated(
+            names,
+            moments.estimate(confidence),
+            moments.alone(confidence),
+            int(np.count_nonzero(moments.labelled)),
+            {**more, "all_labels": known} if all_labels else more,
+        )
+
+    metric, notes = table.signature.label, []
+    scores = labels.predictions(table.settled().sentences)
+    try:
+        predictions = filled(scores)
+    except InputError as error:
+        raise InputError(f"{metric}: {error}") from None
+    counts = np.count_nonzero(~np.isnan(drawn), axis=1)
+    enough = counts >= FEWEST_LABELS
+    few = [f"{table.systems[n]} ({counts[n]})" for n in np.flatnonzero(~enough).tolist()]
+    if few:
+        notes.append(
+            f"left out because fewer than {FEWEST_LABELS} sources have labels: {listed(few)}"
+        )
+    if missing := int(np.isnan(scores).sum()):
+        notes.append(f"{metric}: {missing} outputs without a score get the mean score")
+    outputs = {
+        system: Outputs(drawn[system], predictions[system], labels.scale)
+        for system in np.flatnonzero(enough).tolist()
+    }
+    moments = {system: Moments.of(one) for system, one in outputs.items()}
+    notes += _not_at_random(metric, list(moments.values()))
+    known = np.array([np.nanmean(line) if system in outputs else np.nan
+                      for system, line in enumerate(labels.values)])  # fmt: skip
+    systems = {}
+    for system, one in moments.items():
+        # With all scores as labels, this is the mean score with its interval.
+        scored = Moments.of(Outputs(predictions[system], predictions[system]))
+        alone = scored.alone(confidence)
+        more = {
+            "metric_alone": alone.value,
+            "metric_alone_interval": alone.bounds,
+            "sources": len(predictions[system]),
+        }
+        names = (table.systems[system],)
+        systems[system] = estimated(names, one, float(known[system]), more)
+    order = sorted(systems, key=lambda system: -systems[system].powered.value)
+    neighbours = set(pairwise(order))
+    pairs = [
+        estimated(
+            (table.systems[one], table.systems[other]),
+            Moments.of(outputs[one], outputs[other]),
+            float(known[one] - known[other]),
+            {"neighbours": (one, other) in neighbours},
+        )
+        for one, other in combinations(order, 2)
+    ]
+    return [systems[system] for system in order], pairs, notes
+
+
+def verdict_of(
+    metric: str, systems: Sequence[Estimated], pairs: Sequence[Estimated], confidence: float
+) -> list[str]:
+    """Return sentences on what a metric gains, and on which system leads by how much."""
+    labelled = round(float(np.median([one.labelled for one in systems])))
+    middle = np.median([math.inf if one.worth is None else one.worth for one in systems])
+    worth = round(float(middle)) if np.isfinite(middle) else None
+    smaller = 1 - 1 / math.sqrt(float(np.median([one.powered.gain for one in systems])))
+    change = f"{abs(smaller):.0%} {'smaller' if smaller > 0 else 'larger'} than"
+    if worth == labelled:
+        change = "not smaller than"
+    elif change.startswith("0%"):
+        change = "about as large as"
+    gain = (
+        f"{metric}: standard errors are {change} those of labels alone (median): {labelled} "
+        f"labelled sources are worth {worth or 'any number'}."
+    )
+    if not pairs:
+        return [gain]
+    estimates = {one.names[0]: one.powered for one in systems}
+    gaps = {(one.names[0], one.names[1]): one.powered for one in pairs}
+    ranked = Ranked(
+        {system: one.value for system, one in estimates.items()},
+        intervals={system: one.bounds for system, one in estimates.items()},
+        paired={both: one.bounds for both, one in gaps.items()},
+        gaps={both: one.value for both, one in gaps.items()},
+        confidence=confidence,
+    )
+    return [gain, f"{metric}: {ranked.verdict()}"]
+
+
+def _not_at_random(metric: str, moments: Sequence[Moments]) -> list[str]:
+    """Return a note if labelled outputs have other scores than the rest."""
+    apart = float(np.mean([one.control.value for one in moments]))
+    error = float(np.linalg.norm(np.mean([one.control.parts for one in moments], axis=0)))
+    if not abs(apart) > _ODD * error > 0:
+        return []
+    return [
+        f"{metric}: labelled outputs have scores {'above' if apart > 0 else 'below'} those of "
+        "the others; estimates need labels of sources drawn at random"
+    ]

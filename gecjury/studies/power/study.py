@@ -1,0 +1,147 @@
+"""How many sentences, systems or judgments are needed to detect a difference: `gecjury power`.
+
+The data at hand show how differences vary; `gecjury.stats.sizes` has the statistics behind the
+answers.
+
+Example:
+    >>> from gecjury import power
+    >>> row = power("sample", ["green"]).rows()[0]
+    >>> row["value"], row["unit"], row["needed"]
+    (0.01, 'sentences', 1753)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from gecjury.core.errors import InputError, OptionError, nearest
+from gecjury.core.settings import option
+from gecjury.report.result import Column, Result, Table
+from gecjury.stats.choices import Question
+from gecjury.stats.resampling import Resampling
+from gecjury.studies.inputs import FilesOrBenchmark, Inputs
+from gecjury.studies.study import Study, Work, function_of
+
+if TYPE_CHECKING:
+    from gecjury.studies.power.data_needed import Need
+
+
+@dataclass(frozen=True, kw_only=True)
+class Power(Study):
+    """How many sentences, systems or judgments are needed to detect a difference.
+
+    Attributes:
+        pair: one of the two systems that are compared; give two (default: the median over all
+            pairs).
+        questions: what is compared: systems by scores or by judgments, metrics by accuracy or by
+            pearson; repeat for more (default: all that the data allow).
+        power: the probability of detecting the difference.
+        resampling: the resamples at every size, and the level of the two-sided test.
+        seed: seed of the resamples.
+    """
+
+    inputs: ClassVar[Inputs] = FilesOrBenchmark(
+        "a benchmark, or a source file and at least two outputs"
+    )
+    metrics: ClassVar[str] = (
+        "metric whose scores are compared (see `gecjury metrics`); two or more are also compared "
+        "by their agreement with people"
+    )
+    pair: tuple[str, ...] = option((), "--system", metavar="NAME")
+    questions: tuple[Question, ...] = option((), "--what")
+    power: float = option(0.8, metavar="P", above=0, below=1)
+    resampling: Resampling = option(
+        Resampling(over="sentences", resamples=300), offers=("level", "resamples")
+    )
+    seed: int = option(0, least=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        level, resamples = self.resampling.level, self.resampling.resamples
+        if self.power <= level:
+            raise OptionError(f"--power {self.power}: expected more than --level {level}")
+        if not 20 <= resamples <= 100_000:
+            raise OptionError(f"--resamples {resamples}: expected 20 to 100000")
+        if len(self.pair) not in (0, 2) or len(set(self.pair)) < len(self.pair):
+            named = ", ".join(self.pair)
+            raise OptionError(f"--system: {named} named; expected two systems, or none for all")
+
+    def check(self, work: Work) -> None:
+        """Refuse data without two systems, or without those that are named."""
+        corpus = work.corpus
+        if len(corpus.systems) < 2:
+            raise InputError(f"{len(corpus.systems)} system: a difference needs two")
+        for name in self.pair:
+            if name not in corpus.systems:
+                raise OptionError(f"--system {name}: {nearest(name, corpus.names)}")
+        super().check(work)
+
+    def run(self, work: Work) -> Result:
+        """Measure how differences vary, and compute how much data detects them.
+
+        Table `rows` has one record per question, metric and difference, a `Need`.
+
+        Raises:
+            OptionError: the data cannot answer a question, or answer none at all.
+            InputError: there are too few data, or nothing differs.
+        """
+        from gecjury.studies.power.data_needed import answerable, check_varies, needs_of
+
+        tables = list(zip(work.scorers, work.scores(), strict=True))
+        remarks = (note for _, table in tables for note in table.statistics.notes)
+        notes = tuple(dict.fromkeys(remarks))
+        asked = answerable(tables, work.benchmark, self.questions, self.pair)
+        if not asked:
+            raise OptionError(
+                "these data answer no question: give a metric with -m, or a benchmark with "
+                "people's judgments"
+            )
+        for one in asked:
+            check_varies(one)
+        how = (self.power, self.resampling, self.seed)
+        needs = [need for one in asked for need in needs_of(one, *how)]
+        facts = {
+            "inputs": work.inputs,
+            "power": self.power,
+            "level": self.resampling.level,
+            "resamples": self.resampling.resamples,
+            "seed": self.seed,
+        }
+        meaning, errors, assumed = self._how(needs)
+        title = f"How much data a difference needs{work.named}"
+        full = Table(
+            (*_COLUMNS, *_ERRORS),
+            [asdict(need) for need in needs],
+            title,
+            [*notes, errors, assumed],
+            "rows",
+            legend=meaning,
+        )
+        brief = replace(full, columns=_COLUMNS, notes=[*notes, assumed])
+        return Result((replace(full, instead={"brief": brief}),), facts, notes)
+
+    def _how(self, needs: Sequence[Need]) -> tuple[str, str, str]:
+        """Return what the figures are: data needed, errors, and what is assumed."""
+        slopes = [need.slope for need in needs]
+        return (
+            f"needed: to detect a difference with {self.power:.0%} power at "
+            f"{self.resampling.level:g} (two-sided); between: 90% interval for one pair, 10th to "
+            f"90th percentile of pairs for several (here up to {max(n.pairs for n in needs)})",
+            "error there: standard error of the difference with what is at hand; observed: the "
+            "difference at hand",
+            f"assumed: errors fall with the square root of the size; measured exponents "
+            f"{min(slopes):.2f} to {max(slopes):.2f} (-0.50 expected)",
+        )
+
+
+_COLUMNS = (
+    *map(Column, ("question", "label")),
+    Column("value", place="power"),
+    *map(Column, ("needed", "between", "unit", "at_hand")),
+)
+_ERRORS = (Column("error", place="power"), Column("observed"))
+
+
+power = function_of(Power)
