@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from gecjury.benchmarks.data_folder import open_data
 from gecjury.core.errors import InputError, OptionError, known_name
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.edits import Edit, apply_edits
@@ -111,6 +110,8 @@ def _known(name: str, runtime: Runtime) -> tuple[M2Sentence, ...]:
         from gecjury.benchmarks.loaders.corrected import read_ua_gec
 
         return read_ua_gec("test", "gec-fluency" if name == "ua-gec-fluency" else "gec-only").m2
+    from gecjury.benchmarks.data_folder import open_data
+
     folder = open_data(runtime.data, cache=runtime.cache)
     if name == _WITH_SETS:
         return read_m2(folder.paths((_OFFICIAL,), wanted_by="conll14")[_OFFICIAL], overlaps="keep")
@@ -135,6 +136,7 @@ def named_references(
         OptionError: a set of conll14 for another corpus, or `others` with one annotator.
         DataError: files of a reference set are missing.
     """
+    from gecjury.benchmarks.data_folder import open_data
     from gecjury.corpus.files.reading import read_versions
 
     everyone = range(corpus.annotators)

@@ -183,19 +183,11 @@ what to tune:
 
     def _swept(self, work: Work, benchmark: Benchmark, others: Sequence[Benchmark]) -> Result:
         """Find the best values of a range by each measure, and try them on other benchmarks."""
-        from gecjury.studies.tune.trial import (
-            Judged,
-            completed,
-            fold_draws,
-            optima_of,
-            parse_grid,
-            trial_of,
-            tried,
-        )
+        from gecjury.studies.tune import trial
 
         (what,) = work.typed
-        text, paper = completed(what)
-        grid = parse_grid(text)
+        text, paper = trial.completed(what)
+        grid = trial.parse_grid(text)
         # Settings that are not given follow the metric's paper, so that its figures are reproduced.
         how = replace(
             self,
@@ -204,19 +196,20 @@ what to tune:
         )
         folds = int(paper.get("folds", _FOLDS))
         study = how._judged(benchmark)
-        draws = fold_draws(len(benchmark.corpus), folds, self.seed)
-        judged = Judged(study, benchmark.view, draws)
-        optima = optima_of(grid, trial_of(grid, judged, work.runtime))
+        draws = trial.fold_draws(len(benchmark.corpus), folds, self.seed)
+        judged = trial.Judged(study, benchmark.view, draws)
+        optima = trial.optima_of(grid, trial.trial_of(grid, judged, work.runtime))
         rows = [
             {**row, "spread": one.spread, "optima": one.optima} if grid.single else row
-            for one, row in zip(optima, tried(grid, optima, study, work.runtime), strict=True)
+            for one, row in zip(optima, trial.tried(grid, optima, study, work.runtime), strict=True)
         ]
         elsewhere = []
         for other in others:
             grid.base.check(other.corpus)
             place = {"benchmark": other.name, "human": other.view}
             elsewhere += [
-                {**place, **row} for row in tried(grid, optima, how._judged(other), work.runtime)
+                {**place, **row}
+                for row in trial.tried(grid, optima, how._judged(other), work.runtime)
             ]
         default = grid.record(grid.default)
         columns = [Column("measure"), *(Column(key, digits=2) for key in default)]
