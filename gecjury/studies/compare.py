@@ -220,7 +220,7 @@ class Compare(Settings, Study):
         return comparison_page(compared.answer, compared.document())
 
     def _tasks(self, work: Work) -> TaskStudy | None:
-        """Return the comparison on several benchmarks, as checked as `_tried`; None on one."""
+        """Return the comparison on several benchmarks, checked like `_tried`; None for one."""
         if len(work.benchmarks) < 2:
             return None
         from gecjury.metaeval.tasks.comparison import TaskStudy
