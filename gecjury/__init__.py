@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gecjury.scoring import METRICS, ScoreTable, load
     from gecjury.scoring.given_scores import given_scores
     from gecjury.stats.resampling import Resampling
-    from gecjury.studies.attack import Attack, attack
+    from gecjury.studies.attack.study import Attack, attack
     from gecjury.studies.compare import Compare, compare
     from gecjury.studies.estimate.study import Estimate, estimate
     from gecjury.studies.explain import Explain, explain
@@ -108,7 +108,7 @@ _HOMES = {
         "gecjury.scoring.given_scores": ("given_scores",),
         "gecjury.stats.resampling": ("Resampling",),
         "gecjury.studies.systems.alarms": ("Alarms", "alarms"),
-        "gecjury.studies.attack": ("Attack", "attack"),
+        "gecjury.studies.attack.study": ("Attack", "attack"),
         "gecjury.studies.compare": ("Compare", "compare"),
         "gecjury.studies.systems.diff.study": ("Diff", "diff"),
         "gecjury.studies.estimate.study": ("Estimate", "estimate"),

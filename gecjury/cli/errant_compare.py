@@ -20,7 +20,6 @@ from gecjury.core.errors import InputError, OptionError
 from gecjury.core.settings import REQUIRED, option
 from gecjury.corpus.edits import NOOP
 from gecjury.corpus.m2 import M2Annotation, M2Sentence, read_m2
-from gecjury.refbased.errant import count_edits, count_types
 
 Unit = Literal["tokens", "spans", "corrections", "typed"]
 """Criteria of a match: the tokens to change, the spans, spans and corrections, or spans,
@@ -122,6 +121,8 @@ def compare_lines(
     Raises:
         InputError: the files have different numbers of blocks.
     """
+    from gecjury.refbased.errant import count_edits, count_types
+
     if len(hypothesis) != len(reference):
         raise InputError(
             f"the hypothesis file has {len(hypothesis)} blocks, the reference file "

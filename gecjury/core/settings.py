@@ -35,6 +35,7 @@ _WORDS = {
     float: "a number",
     str: "text",
     Mapping: "a mapping",
+    object: "an object",
 }
 
 REQUIRED = dataclasses.MISSING

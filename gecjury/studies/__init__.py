@@ -48,7 +48,7 @@ _TABLE: Mapping[str, Mapping[str, tuple[str, str | Mapping[str, tuple[str, str]]
         ),
         "attack": (
             "damage corrections and see which metrics prefer the damaged text",
-            "attack:Attack",
+            "attack.study:Attack",
         ),
         "analyse": (
             "norms, maps and curves of any corpus, as table and figure",

@@ -9,24 +9,19 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import numpy as np
-
-from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, MissingExtraError, OptionError, install_hint, nearest
 from gecjury.core.settings import option
-from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import counted_edits
-from gecjury.extraction.extract import corpus_edits
-from gecjury.report.figures import bars, lines, points
 from gecjury.report.result import Column, Result, Table
-from gecjury.scoring.options import short_names
-from gecjury.stats.correlation import pearson, spearman
-from gecjury.stats.ranking import aggregate_scores
 from gecjury.studies.inputs import FilesOrBenchmark, Inputs, Need
 from gecjury.studies.study import Study, Work
+
+if TYPE_CHECKING:
+    from gecjury.benchmarks.benchmark import Benchmark
+    from gecjury.core.arrays import FloatArray
+    from gecjury.corpus.corpus import Corpus
 
 Layout = Literal["pca", "tsne"]
 """A method of laying out vectors in the plane."""
@@ -127,6 +122,9 @@ class Edits(Analysis):
 
         Table `rows` begins with the system that has the fewest.
         """
+        from gecjury.extraction.extract import corpus_edits
+        from gecjury.report.figures import bars
+
         corpus = self.corpus(work)
         # References are left out: their edits would be extracted for nothing.
         texts = replace(corpus, references=())
@@ -161,6 +159,13 @@ class Scatter(JudgedAnalysis):
 
         Table `rows` has one record per metric and system, `correlations` one per metric.
         """
+        import numpy as np
+
+        from gecjury.report.figures import points
+        from gecjury.scoring.options import short_names
+        from gecjury.stats.correlation import pearson, spearman
+        from gecjury.stats.ranking import aggregate_scores
+
         corpus = self.corpus(work)
         kind, target = self.human(work)
         rows, correlations, groups = list[dict[str, Any]](), [], {}
@@ -217,6 +222,8 @@ class Norms(Analysis):
 
     def run(self, work: Work) -> Result:
         """Measure the edit vectors (the paper's table 3), the smallest mean first."""
+        from gecjury.report.figures import bars
+
         corpus = self.corpus(work)
         edits, vectors = _metric(self, work).vectors_of(corpus, work.runtime)
         norms = type_norms([short_type(edit.type) for _, _, edit in edits], vectors, self.min_count)
@@ -258,6 +265,8 @@ def type_norms(types: Sequence[str], vectors: FloatArray, least: int) -> list[Ty
     Raises:
         InputError: no type occurs that often.
     """
+    import numpy as np
+
     norms = np.linalg.norm(vectors, axis=1)
     lengths = {kind: norms[np.array(types) == kind] for kind in _common(types, least)}
     of_types = [
@@ -297,6 +306,8 @@ class Map(Norms):
 
     def run(self, work: Work) -> Result:
         """Lay out the edit vectors of common types (the paper's figure 5)."""
+        from gecjury.report.figures import points
+
         edits, vectors = _metric(self, work).vectors_of(self.corpus(work), work.runtime)
         types = [short_type(edit.type) for _, _, edit in edits]
         common = _common(types, self.min_count)
@@ -308,8 +319,7 @@ class Map(Norms):
             text = f"{edit.start} {edit.end} {edit.correction}"
             about = {"system": system, "line": line + 1, "edit": text, "type": types[place]}
             rows.append({**about, "x": x, "y": y})
-        of_kept = np.array(types)[kept]
-        groups = {kind: positions[of_kept == kind] for kind in common}
+        groups = {kind: positions[[types[place] == kind for place in kept]] for kind in common}
         columns = [Column(key) for key in rows[0]]
         return self.result(
             work,
@@ -325,6 +335,8 @@ def layout(vectors: FloatArray, method: Layout, seed: int) -> FloatArray:
         MissingExtraError: t-SNE without scikit-learn.
         OptionError: too few vectors.
     """
+    import numpy as np
+
     if len(vectors) < 3:
         raise OptionError(f"{len(vectors)} edits are too few for a map; expected 3 or more")
     centred = vectors - vectors.mean(axis=0)
@@ -369,6 +381,12 @@ class Lambda(JudgedAnalysis):
 
     def run(self, work: Work) -> Result:
         """Correlate the scores of every λ = λ1 = λ2, by TrueSkill, with human scores."""
+        import numpy as np
+
+        from gecjury.report.figures import lines
+        from gecjury.stats.correlation import pearson, spearman
+        from gecjury.stats.ranking import aggregate_scores
+
         values, corpus = self.values, self.corpus(work)
         kind, target = self.human(work)
         settings = [{"lambda1": value, "lambda2": value} for value in values]

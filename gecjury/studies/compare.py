@@ -24,31 +24,21 @@ from gecjury.core.errors import OptionError, install_hint
 from gecjury.core.processes import own_command
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
-from gecjury.metaeval import study as metaeval
-from gecjury.metaeval.cautions import warning
-from gecjury.metaeval.comparison import checked, compared, plans
-from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Human, Level, Settings
-from gecjury.metaeval.tasks.comparison import TaskComparison, TaskStudy
 from gecjury.models.checkpoints import embedded_installed
-from gecjury.report.comparison import check_columns, document, tables
-from gecjury.report.paper import for_paper
 from gecjury.report.result import Result
-from gecjury.report.tasks import (
-    check_task_columns,
-    task_document,
-    task_tables,
-    tasks_verdict,
-)
-from gecjury.report.words import Answer
-from gecjury.scoring.scores import Plan
-from gecjury.stats.figure import Figure
 from gecjury.stats.resampling import Resampling
 from gecjury.studies.inputs import Benchmarks, Inputs, Need, Sample
 from gecjury.studies.study import SCORES, Data, Output, Read, Study, Work, function_of, loaded
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
+    from gecjury.metaeval import study as metaeval
+    from gecjury.metaeval.result import Comparison
+    from gecjury.metaeval.tasks.comparison import TaskComparison, TaskStudy
+    from gecjury.report.words import Answer
+    from gecjury.scoring.scores import Plan
+    from gecjury.stats.figure import Figure
 
 _REFERENCE_BASED = ("green", "gleu")
 _EDIT_METRICS = ("errant", "cleme")
@@ -102,6 +92,8 @@ class Compared(Result):
 
     @cached_property
     def _document(self) -> dict[str, Any]:
+        from gecjury.report.comparison import document
+
         return document(self.answer)
 
     def __repr__(self) -> str:
@@ -121,6 +113,8 @@ class ComparedTasks(Result):
 
     def document(self) -> dict[str, Any]:
         """Return the JSON document; docs/reference/statistics.md explains its keys."""
+        from gecjury.report.tasks import task_document
+
         return task_document(self.comparison)
 
 
@@ -162,27 +156,40 @@ class Compare(Settings, Study):
 
     def check(self, work: Work) -> None:
         """Refuse data and settings that a benchmark or a metric does not support."""
-        tried = self._tried(work)
-        if isinstance(tried, TaskStudy):
-            check_task_columns(self.columns, tried.tasks)
+        if tasks := self._tasks(work):
+            from gecjury.report.tasks import check_task_columns
+
+            check_task_columns(self.columns, tasks.tasks)
         else:
-            check_columns(self.columns, tried)
+            from gecjury.report.comparison import check_columns
+
+            check_columns(self.columns, self._tried(work))
 
     def plans(self, work: Work) -> list[Plan]:
         """Return the requests that the metrics would send for all levels that are compared."""
-        tried = self._tried(work)
-        return tried.plans() if isinstance(tried, TaskStudy) else plans(tried)
+        from gecjury.metaeval.comparison import plans
+
+        tasks = self._tasks(work)
+        return tasks.plans() if tasks else plans(self._tried(work))
 
     def warning(self, work: Work) -> str:
         """Return a message on how long the comparison takes, if that is minutes."""
+        from gecjury.metaeval.cautions import warning
+
         texts = [warning(benchmark, len(work.scorers), self) for benchmark in work.benchmarks]
         return "\n".join(f"gecjury: {text}" for text in texts if text)
 
     def run(self, work: Work) -> Result:
         """Score the benchmarks' systems and compare the scores with people's judgments."""
-        tried = self._tried(work)
-        if isinstance(tried, TaskStudy):
-            tasks = tried.compare(work.folder)
+        from gecjury.metaeval.comparison import compared
+        from gecjury.report.comparison import tables
+        from gecjury.report.paper import for_paper
+        from gecjury.report.words import Answer
+
+        if study := self._tasks(work):
+            from gecjury.report.tasks import task_tables, tasks_verdict
+
+            tasks = study.compare(work.folder)
             shown = tuple(task_tables(tasks, self.columns))
             status, sentences = int(tasks.incomplete), tuple(tasks_verdict(tasks))
             signatures = [
@@ -192,7 +199,7 @@ class Compare(Settings, Study):
             return ComparedTasks(
                 shown, {}, (), status, verdict=sentences, paper=paper, comparison=tasks
             )
-        comparison = compared(tried, work.folder)
+        comparison = compared(self._tried(work), work.folder)
         notes = tuple(caution.text for caution in comparison.cautions)
         answer, status = Answer(comparison), int(comparison.incomplete)
         shown, verdict = tuple(tables(comparison, self.columns)), tuple(answer.verdict)
@@ -212,10 +219,18 @@ class Compare(Settings, Study):
         compared = cast(Compared, result)
         return comparison_page(compared.answer, compared.document())
 
-    def _tried(self, work: Work) -> metaeval.Study | TaskStudy:
-        """Return the comparison after every check that needs no scores."""
-        if len(work.benchmarks) > 1:
-            return TaskStudy.of(work.benchmarks, work.scorers, self, work.runtime, self.weights)
+    def _tasks(self, work: Work) -> TaskStudy | None:
+        """Return the comparison on several benchmarks, checked like `_tried`; None for one."""
+        if len(work.benchmarks) < 2:
+            return None
+        from gecjury.metaeval.tasks.comparison import TaskStudy
+
+        return TaskStudy.of(work.benchmarks, work.scorers, self, work.runtime, self.weights)
+
+    def _tried(self, work: Work) -> metaeval.Study:
+        """Return the comparison on one benchmark after every check that needs no scores."""
+        from gecjury.metaeval.comparison import checked
+
         if work.benchmark is None:
             raise OptionError("a comparison needs human judgments: name at least one benchmark")
         return checked(work.benchmark, work.scorers, self, work.runtime)

@@ -9,22 +9,22 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
 
-from gecjury.core.arrays import FloatArray
 from gecjury.core.settings import option
-from gecjury.corpus.corpus import Corpus
-from gecjury.scoring.score_files import check_writable, score_with_files
-from gecjury.scoring.scorer import Scorer
-from gecjury.scoring.scores import ScoreTable
-from gecjury.stats.bootstrap import sentence_counts
 from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.study import SCORES, Output, Study, Work
+
+if TYPE_CHECKING:
+    from gecjury.core.arrays import FloatArray
+    from gecjury.corpus.corpus import Corpus
+    from gecjury.scoring.scorer import Scorer
+    from gecjury.scoring.scores import ScoreTable
 
 Place = TypeVar("Place")
 """Says where in a corpus of made-up texts each of them is."""
 
-Made = Callable[[Scorer], Iterable[tuple[Corpus, Place]]]
+Made: TypeAlias = "Callable[[Scorer], Iterable[tuple[Corpus, Place]]]"
 """A function that returns the corpora that a metric scores."""
 
 
@@ -91,6 +91,8 @@ class MadeUp(Study, Generic[Place]):
             OutputError: the folder of score files cannot be written; raised before scoring, which
                 may take hours.
         """
+        from gecjury.scoring.score_files import check_writable, score_with_files
+
         if work.folder:
             check_writable(work.folder)
         return [
@@ -112,6 +114,8 @@ class MadeUp(Study, Generic[Place]):
         Args:
             stream: number of the random stream.
         """
+        from gecjury.stats.bootstrap import sentence_counts
+
         resamples = self.resampling.resamples
         check_resamples(resamples, sentences)
         return sentence_counts(sentences, resamples, [self.seed, stream])

@@ -8,16 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
-from gecjury.benchmarks.own.folder import outside_of
 from gecjury.core.errors import InputError, OptionError, known_name
 from gecjury.core.settings import option, options_of, settings_from
 from gecjury.core.textfiles import read_toml, write_text
 from gecjury.report.result import Result
 from gecjury.report.table import MOST_NOTES
 from gecjury.report.tables import to_json
-from gecjury.report.tasks import absences
-from gecjury.scoring.consent import Power, home_of, is_outside, powers_of, require_consent
-from gecjury.scoring.score_files import check_writable
 from gecjury.studies.compare import Compare, ComparedTasks
 from gecjury.studies.inputs import Benchmarks, Inputs, Parser, with_servers
 from gecjury.studies.study import Output, Work
@@ -64,6 +60,7 @@ class StudyFile(Compare):
     def run(self, work: Work) -> Result:
         """Compare, and write the page and the figures into the folder."""
         from gecjury.report.page.tasks import tasks_page
+        from gecjury.scoring.score_files import check_writable
 
         folder = cast(str, work.folder)
         check_writable(folder)
@@ -86,6 +83,8 @@ class StudyFile(Compare):
 
 def _incomplete(compared: TaskComparison) -> list[str]:
     """Return which metrics lack scores of outputs, and which have no figure for a task."""
+    from gecjury.report.tasks import absences
+
     unanswered = [
         f"warning: {table.signature.label}: {table.unanswered} scores are missing on {name}"
         for name, comparison in compared.comparisons.items()
@@ -97,6 +96,9 @@ def _incomplete(compared: TaskComparison) -> list[str]:
 
 def _require_consent(args: Namespace, record: Mapping[str, Any]) -> None:
     """Refuse what the file's metrics, benchmarks and settings do without the user's consent."""
+    from gecjury.benchmarks.own.folder import outside_of
+    from gecjury.scoring.consent import Power, home_of, is_outside, powers_of, require_consent
+
     home = home_of(args.file)
     read = [
         Power(f"reads {file}, outside {home}", who=f"the benchmark {name}")

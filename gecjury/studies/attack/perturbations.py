@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 GENERIC = "This is a very good idea ."
 APPENDED = "I would like to thank you for your help ."
@@ -35,6 +37,8 @@ class Victim:
     @cached_property
     def nearest(self) -> tuple[int, ...]:
         """For each source, the other one that shares the largest part of its words (Jaccard)."""
+        import numpy as np
+
         words = [set(source.lower().split()) for source in self.sources]
         index = {word: number for number, word in enumerate(sorted(set().union(*words)))}
         table = np.zeros((len(words), len(index)), dtype=np.float32)
@@ -49,7 +53,7 @@ class Victim:
         return tuple(int(row) for row in likeness.argmax(axis=1))
 
 
-Damage = Callable[[Victim, int, np.random.Generator], str]
+Damage: TypeAlias = "Callable[[Victim, int, np.random.Generator], str]"
 """A function that returns the damaged text of a row."""
 
 
@@ -74,6 +78,8 @@ def perturb(what: Perturbation, victim: Victim, *, seed: int = 0) -> tuple[str, 
     Args:
         seed: a sentence's damage depends only on the seed, the perturbation and the row.
     """
+    import numpy as np
+
     damaged = []
     for row in range(len(victim.lines)):
         rng = np.random.default_rng([seed, zlib.crc32(what.name.encode()), row])

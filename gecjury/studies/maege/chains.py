@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal
 
 from gecjury.core.errors import InputError
 from gecjury.corpus.edits import Edit, apply_edits, counted_edits
 from gecjury.corpus.m2 import M2Sentence
+
+if TYPE_CHECKING:
+    import numpy as np
 
 SourceChoice = Literal["original", "random"]
 """Texts that scorers get as the source.

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from gecjury.benchmarks.data_folder import open_data
 from gecjury.core.errors import InputError, OptionError, known_name
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.corpus.files.reading import read_versions
 from gecjury.corpus.languages.language import ENGLISH, Language, language_of
 from gecjury.corpus.m2 import M2Sentence, m2_annotations, read_m2
-from gecjury.corpus.tokens import in_language
 from gecjury.studies.maege.chains import Annotated, count_annotators
+
+if TYPE_CHECKING:
+    from gecjury.corpus.corpus import Corpus, Version
 
 _OFFICIAL = "conll14/official-2014.combined.m2"
 _WITH_SETS = "conll14"
@@ -74,6 +73,9 @@ def read_annotated(
         InputError: a file is malformed, or contains other sentences than the first.
         DataError: files of a known corpus are missing.
     """
+    from gecjury.corpus.corpus import Corpus
+    from gecjury.corpus.tokens import in_language
+
     merged: list[M2Sentence] = []
     base = 0
     # All names are checked before any file is read, so that a misspelt one costs no time.
@@ -108,6 +110,8 @@ def _known(name: str, runtime: Runtime) -> tuple[M2Sentence, ...]:
         from gecjury.benchmarks.loaders.corrected import read_ua_gec
 
         return read_ua_gec("test", "gec-fluency" if name == "ua-gec-fluency" else "gec-only").m2
+    from gecjury.benchmarks.data_folder import open_data
+
     folder = open_data(runtime.data, cache=runtime.cache)
     if name == _WITH_SETS:
         return read_m2(folder.paths((_OFFICIAL,), wanted_by="conll14")[_OFFICIAL], overlaps="keep")
@@ -132,6 +136,9 @@ def named_references(
         OptionError: a set of conll14 for another corpus, or `others` with one annotator.
         DataError: files of a reference set are missing.
     """
+    from gecjury.benchmarks.data_folder import open_data
+    from gecjury.corpus.files.reading import read_versions
+
     everyone = range(corpus.annotators)
     # Choshen and Abend measured against the eight further references.
     chosen = name or ("8refs" if named else "others")
@@ -158,6 +165,8 @@ def named_references(
 
 def of_annotators(corpus: Annotated, chosen: Sequence[int]) -> References:
     """Return the full corrections of some annotators."""
+    from gecjury.corpus.corpus import Version
+
     versions = []
     for who in chosen:
         edits = tuple(of_sentence[who] for of_sentence in corpus.edits)

@@ -15,34 +15,32 @@ Example:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import numpy as np
-
-from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
-from gecjury.corpus.corpus import Corpus
 from gecjury.report.result import Column, Result, Table
-from gecjury.stats.correlation import pearson, spearman
 from gecjury.studies.inputs import Inputs, Need, Parser, language_from
 from gecjury.studies.made_up import Made, MadeUp, notes_of
 from gecjury.studies.maege.chains import MEANS, SourceChoice, annotated, sample
-from gecjury.studies.maege.measures import agreement, chain_sums, type_changes
 from gecjury.studies.maege.references import (
     CORPORA,
     ReferenceSet,
     named_references,
     read_annotated,
 )
-from gecjury.studies.maege.scores import Cells, Pool, PoolScores, pool_scores
 from gecjury.studies.study import Data, Work, function_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+    from gecjury.benchmarks.benchmark import Benchmark
+    from gecjury.core.arrays import FloatArray
+    from gecjury.corpus.corpus import Corpus
+    from gecjury.studies.maege.scores import Cells, Pool, PoolScores
 
 CorpusScore = Literal["corpus", "mean"]
 """The score of a corpus: the metric's corpus score, or the mean over its sentences, as in the
@@ -71,7 +69,7 @@ class M2(Inputs):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Maege(MadeUp[Cells]):
+class Maege(MadeUp["Cells"]):
     """Metrics compared with chains of one annotator's edits, whose order of quality is known.
 
     Attributes:
@@ -107,7 +105,7 @@ class Maege(MadeUp[Cells]):
             InputError: a file is malformed, or contains other sentences than the first.
             DataError: files of a known corpus are missing.
         """
-        if isinstance(data, Corpus | Benchmark):
+        if not isinstance(data, str | Sequence):
             return data
         names = (data,) if isinstance(data, str) else tuple(map(str, data))
         return read_annotated(names, runtime)
@@ -127,6 +125,10 @@ class Maege(MadeUp[Cells]):
             InputError: the texts have no gold edits, or no chain can be built from them.
             DataError: files of a reference set are missing.
         """
+        import numpy as np
+
+        from gecjury.studies.maege.scores import Pool
+
         texts = work.corpus
         if texts.gold is None:
             raise InputError("maege: these texts have no gold edits; expected an M2 file")
@@ -157,6 +159,9 @@ class Maege(MadeUp[Cells]):
         `Agreement`. Table `by_type`, if requested, has one per metric and error type; see
         `TypeChange`.
         """
+        from gecjury.studies.maege.measures import type_changes
+        from gecjury.studies.maege.scores import pool_scores
+
         pool = self.draw(work)
         weights = self.resampled(len(pool.annotated), 2)
         scored = self.scored(work, pool.made(work.runtime))
@@ -222,6 +227,11 @@ class Maege(MadeUp[Cells]):
 
 def _figures(scores: PoolScores, weights: FloatArray) -> dict[str, Any]:
     """Return a metric's agreement with the orders of corpora and of chains."""
+    import numpy as np
+
+    from gecjury.stats.correlation import pearson, spearman
+    from gecjury.studies.maege.measures import agreement, chain_sums
+
     figures: dict[str, Any] = {}
     for name, correlate in (("pearson", pearson), ("spearman", spearman)):
         values = [correlate(np.array(MEANS), totals) for totals in scores.corpora]

@@ -13,15 +13,7 @@ from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.settings import option
 from gecjury.core.wording import duration
-from gecjury.corpus.leakage import sentence_key
-from gecjury.jury.model import JuryModel, Member, write_jury
-from gecjury.jury.training import collect_pairs, train_jury
 from gecjury.report.result import Column, Result, Table
-from gecjury.scoring.abilities import plan_of
-from gecjury.scoring.registry import Metric
-from gecjury.scoring.score_files import check_writable
-from gecjury.scoring.scorer import Scorer
-from gecjury.scoring.scores import Plan
 from gecjury.studies.inputs import Benchmarks, Inputs, Need
 from gecjury.studies.making.training import rehearsed
 from gecjury.studies.study import Output, Study, Work, kept_by
@@ -29,7 +21,10 @@ from gecjury.studies.study import Output, Study, Work, kept_by
 if TYPE_CHECKING:
     from gecjury.core.runtime import Runtime
     from gecjury.corpus.corpus import Corpus
+    from gecjury.jury.model import JuryModel, Member
     from gecjury.jury.training import TrainingPairs
+    from gecjury.scoring.registry import Metric
+    from gecjury.scoring.scorer import Scorer
 
 _MEASURED = 20
 """Sentences of each benchmark on which the time of scoring is measured."""
@@ -77,6 +72,8 @@ example:
         Raises:
             OptionError: an unknown metric or option, or one that a jury's file cannot name.
         """
+        from gecjury.jury.model import Member
+
         member = Member.parse(str(metric))
         scorer = member.scorer()
         context = getattr(scorer, "context", "none")
@@ -103,6 +100,10 @@ example:
 
     def run(self, work: Work) -> Result:
         """Score the benchmarks, train on people's pairs, and write the jury."""
+        from gecjury.jury.model import write_jury
+        from gecjury.jury.training import train_jury
+        from gecjury.scoring.score_files import check_writable
+
         file, runtime = cast(str, work.folder), work.runtime
         # Scoring may take hours, so an unwritable path is reported first.
         check_writable(Path(file).parent)
@@ -124,6 +125,9 @@ example:
 
     def rehearse(self, work: Work) -> Result:
         """Count pairs and requests, and estimate the time of scoring from some sentences."""
+        from gecjury.scoring.abilities import plan_of
+        from gecjury.scoring.scores import Plan
+
         seconds, plans = 0.0, []
         for benchmark in work.benchmarks:
             for member in _members(work):
@@ -155,6 +159,9 @@ example:
         self, work: Work, members: Sequence[Member], runtime: Runtime
     ) -> Iterator[TrainingPairs]:
         """Yield the pairs of every benchmark, with the members' scores."""
+        from gecjury.corpus.leakage import sentence_key
+        from gecjury.jury.training import collect_pairs
+
         # Hashes are sufficient to exclude sentences.
         excluded = frozenset(map(sentence_key, self._excluded(runtime)))
         for benchmark in work.benchmarks:
@@ -174,6 +181,8 @@ example:
 
 
 def _members(work: Work) -> list[Member]:
+    from gecjury.jury.model import Member
+
     return [Member.parse(name) for name in work.typed]
 
 

@@ -18,7 +18,6 @@ from gecjury.core.wording import duration, listed, number
 from gecjury.models.checkpoints import PACKAGED_ENCODERS, check_name
 from gecjury.refless.training.recipe import FEATURES, BaseRecipe
 from gecjury.report.result import Column, Result, Table
-from gecjury.scoring.registry import missing_extra
 from gecjury.studies.inputs import Need
 from gecjury.studies.making.data import Material, looked_for_in
 from gecjury.studies.study import Output, Study, Work
@@ -369,4 +368,6 @@ def _explained(folder: str | Path | None) -> Iterator[None]:
             "others"
         ) from None
     except ModuleNotFoundError as error:
+        from gecjury.scoring.registry import missing_extra
+
         raise missing_extra("training", "refless", error) from None

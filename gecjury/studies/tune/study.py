@@ -12,46 +12,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
 from gecjury.core.addresses import masked
 from gecjury.core.errors import OptionError
-from gecjury.core.runtime import Runtime
 from gecjury.core.settings import check_needs, option
-from gecjury.corpus.corpus import Corpus
-from gecjury.metaeval import study as metaeval
 from gecjury.metaeval.settings import HumanKind, Settings
 from gecjury.report.result import Column, Result, Table
-from gecjury.scoring.registry import Metric, load
-from gecjury.scoring.score_files import check_writable, score_with_files
-from gecjury.scoring.scorer import Scorer
-from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.choices import Aggregate
 from gecjury.studies.inputs import Inputs, Need, OneBenchmark
 from gecjury.studies.study import SCORES, Output, Study, Work, function_of
-from gecjury.studies.tune.candidates import (
-    Agreements,
-    agreements,
-    candidate_metrics,
-    choose,
-    tested,
-    verdict,
-)
-from gecjury.studies.tune.trial import (
-    MEASURES,
-    Grid,
-    Judged,
-    Optimum,
-    completed,
-    fold_draws,
-    leak_warning,
-    measured,
-    optima_of,
-    parse_grid,
-    trial_of,
-)
+
+if TYPE_CHECKING:
+    from gecjury.benchmarks.benchmark import Benchmark
+    from gecjury.corpus.corpus import Corpus
+    from gecjury.metaeval import study as metaeval
+    from gecjury.scoring.registry import Metric
+    from gecjury.scoring.scorer import Scorer
+    from gecjury.scoring.scores import ScoreTable
+    from gecjury.studies.tune.candidates import Agreements
 
 _FOLDS = 10
 
@@ -92,7 +72,7 @@ what to tune:
   llm-s:model=M --prompt criterion=fluency prompt=mine.txt
                            the best wording for a judge, tested on held-out folds
 """
-    test: tuple[str | Benchmark, ...] = option((), metavar="BENCHMARK", several=True)
+    test: tuple[str | object, ...] = option((), metavar="BENCHMARK", several=True)
     human: View | None = None
     human_scores: HumanKind | None = option(None, needs=_NOT_CHOOSING)
     aggregate: Aggregate | None = option(None, needs=_NOT_CHOOSING)
@@ -114,6 +94,8 @@ what to tune:
         Raises:
             OptionError: an unknown metric or option, or a missing range.
         """
+        from gecjury.studies.tune.trial import completed, parse_grid
+
         if not isinstance(metric, str):
             raise OptionError("name what to tune as on the command line: green:beta=0:5:0.01")
         if self.prompt:
@@ -140,6 +122,8 @@ what to tune:
 
     def to_score(self, work: Work) -> Iterator[tuple[Scorer, Corpus]]:
         """Yield the metric with every value, or every candidate, and the texts that it scores."""
+        from gecjury.studies.tune.trial import completed, parse_grid
+
         (what,) = work.typed
         if self.prompt:
             scorers = self._candidates(what)
@@ -157,10 +141,17 @@ what to tune:
         `candidates` has one record for each, `held_out` what choosing among them was worth, and
         `elsewhere` the chosen one and the metric as named.
         """
+        from gecjury.benchmarks.benchmark import Benchmark
+        from gecjury.scoring.score_files import check_writable
+        from gecjury.studies.tune.trial import leak_warning
+
         benchmark = cast(Benchmark, work.benchmark)
-        others = [
-            cast(Benchmark, work.further(one) if isinstance(one, str) else one) for one in self.test
-        ]
+        others = []
+        for one in self.test:
+            other = work.further(one) if isinstance(one, str) else one
+            if not isinstance(other, Benchmark):
+                raise OptionError(f"test: {one!r:.60}: expected a benchmark or its name")
+            others.append(other)
         if work.folder:
             check_writable(work.folder)
             work = replace(work, runtime=replace(work.runtime, scores=Path(work.folder)))
@@ -192,9 +183,11 @@ what to tune:
 
     def _swept(self, work: Work, benchmark: Benchmark, others: Sequence[Benchmark]) -> Result:
         """Find the best values of a range by each measure, and try them on other benchmarks."""
+        from gecjury.studies.tune import trial
+
         (what,) = work.typed
-        text, paper = completed(what)
-        grid = parse_grid(text)
+        text, paper = trial.completed(what)
+        grid = trial.parse_grid(text)
         # Settings that are not given follow the metric's paper, so that its figures are reproduced.
         how = replace(
             self,
@@ -203,19 +196,21 @@ what to tune:
         )
         folds = int(paper.get("folds", _FOLDS))
         study = how._judged(benchmark)
-        draws = fold_draws(len(benchmark.corpus), folds, self.seed)
-        judged = Judged(study, benchmark.view, draws)
-        optima = optima_of(grid, trial_of(grid, judged, work.runtime))
+        draws = trial.fold_draws(len(benchmark.corpus), folds, self.seed)
+        judged = trial.Judged(study, benchmark.view, draws)
+        optima = trial.optima_of(grid, trial.trial_of(grid, judged, work.runtime))
         rows = [
             {**row, "spread": one.spread, "optima": one.optima} if grid.single else row
-            for one, row in zip(optima, _tried(grid, optima, study, work.runtime), strict=True)
+            for one, row in zip(optima, trial.tried(grid, optima, study, work.runtime), strict=True)
         ]
         elsewhere = []
         for other in others:
             grid.base.check(other.corpus)
             place = {"benchmark": other.name, "human": other.view}
-            tried = _tried(grid, optima, how._judged(other), work.runtime)
-            elsewhere += [{**place, **row} for row in tried]
+            elsewhere += [
+                {**place, **row}
+                for row in trial.tried(grid, optima, how._judged(other), work.runtime)
+            ]
         default = grid.record(grid.default)
         columns = [Column("measure"), *(Column(key, digits=2) for key in default)]
         spread_column = [Column("spread")] if grid.single else []
@@ -252,6 +247,9 @@ what to tune:
         Raises:
             OptionError: a candidate is not a metric, or there is none except the metric itself.
         """
+        from gecjury.scoring.registry import load
+        from gecjury.studies.tune.candidates import candidate_metrics
+
         scorers = dict.fromkeys(map(load, candidate_metrics(what, self.prompt)))
         if len(scorers) < 2:
             raise OptionError(
@@ -262,6 +260,10 @@ what to tune:
 
     def _chosen(self, work: Work, benchmark: Benchmark, others: Sequence[Benchmark]) -> Result:
         """Choose among the candidates, and try the best on other benchmarks."""
+        from gecjury.metaeval import study as metaeval
+        from gecjury.scoring.score_files import score_with_files
+        from gecjury.studies.tune.candidates import agreements, choose, tested, verdict
+
         (what,) = work.typed
         scorers, runtime = self._candidates(what), work.runtime
 
@@ -305,26 +307,14 @@ what to tune:
 
     def _judged(self, benchmark: Benchmark) -> metaeval.Study:
         """Return a benchmark with the human column and the aggregation that are used on it."""
+        from gecjury.metaeval import study as metaeval
+
         # Another benchmark may lack the column that the value was found on.
         kinds = benchmark.human[benchmark.view]
         kind = self.human_scores if self.human_scores in kinds else None
         aggregate = self.aggregate or "corpus"
         settings = Settings(aggregate=aggregate, human_scores=kind, seed=self.seed)
         return metaeval.Study(benchmark, settings)
-
-
-def _tried(
-    grid: Grid, optima: Sequence[Optimum], study: metaeval.Study, runtime: Runtime
-) -> list[dict[str, Any]]:
-    """Return records of the values found, with their figures and those of the default."""
-    scorers = [grid.base, *(one.scorer for one in optima)]
-    usual, *figures = measured(scorers, Judged(study, study.benchmark.view), runtime)[:, 0]
-    rows = []
-    for one, row in zip(optima, figures, strict=True):
-        number = MEASURES.index(one.measure)
-        compared = {"figure": float(row[number]), "default": float(usual[number])}
-        rows.append({"measure": one.measure, **one.values, **compared})
-    return rows
 
 
 _CANDIDATES = (

@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -339,6 +340,20 @@ def best_points(grid: Grid, trial: FloatArray, measure: str) -> FloatArray:
         distance = np.abs(grid.points[equal] - grid.default).sum(axis=1)
         best.append(equal[-1] if grid.single else equal[distance.argmin()])
     return grid.points[best]
+
+
+def tried(
+    grid: Grid, optima: Sequence[Optimum], study: Study, runtime: Runtime
+) -> list[dict[str, Any]]:
+    """Return records of the values found, with their figures and those of the default."""
+    scorers = [grid.base, *(one.scorer for one in optima)]
+    usual, *figures = measured(scorers, Judged(study, study.benchmark.view), runtime)[:, 0]
+    rows = []
+    for one, row in zip(optima, figures, strict=True):
+        number = MEASURES.index(one.measure)
+        compared = {"figure": float(row[number]), "default": float(usual[number])}
+        rows.append({"measure": one.measure, **one.values, **compared})
+    return rows
 
 
 def leak_warning(tuned: Corpus, tested: Corpus, names: tuple[str, str]) -> str:

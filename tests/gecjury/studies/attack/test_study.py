@@ -18,14 +18,14 @@ from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.report.tables import to_json
 from gecjury.scoring.scorer import Scorer
-from gecjury.studies.attack.perturbations import PERTURBATIONS
-from gecjury.studies.attack.study import (
+from gecjury.studies.attack.effects import (
     ScoredPair,
     attack_corpora,
     damage,
     effect,
     scored_pair,
 )
+from gecjury.studies.attack.perturbations import PERTURBATIONS
 from tests.gecjury.scoring import test_scorer
 from tests.shell import FIXED, GOLD, SOURCE, Shell
 
