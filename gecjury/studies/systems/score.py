@@ -115,7 +115,6 @@ class Score(Study):
             OptionError: counts by error type or rule or macro averages are requested, but no
                 metric has them.
         """
-        from gecjury.studies.systems.costly import costly_sentences, costly_table
         from gecjury.studies.systems.parts import part_table
         from gecjury.studies.systems.ranking import TEST, rank_scores, score_column
 
@@ -179,6 +178,8 @@ class Score(Study):
         shown += [replace(part_table(key, parts), asked=True) for key, parts in asked.items()]
         shown += audit_tables(list(tables))
         if self.worst:
+            from gecjury.studies.systems.costly import costly_sentences, costly_table
+
             worst = costly_sentences(tables, work.scorers, work.corpus, self.worst)
             costly = costly_table([sentence.row() for sentence in worst])
             shown.append(replace(costly, asked=True))
