@@ -51,7 +51,7 @@ def padded_batches(lengths: Sequence[int], most: int | None) -> list[list[int]]:
     Args:
         lengths: word pieces of each text.
         most: texts of 64 word pieces in a batch; more if they are shorter, fewer if longer. With
-            None, a batch goes on after 64 as long as padding is less than an eighth of a text.
+            None, a batch goes on after 64 as long as padding is at most a sixteenth of a text.
     """
     order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     batches = []
@@ -59,7 +59,7 @@ def padded_batches(lengths: Sequence[int], most: int | None) -> list[list[int]]:
     while start < len(order):
         longest = lengths[order[start]]
         end = start + max(1, (most or MOST) * _PADDED_PIECES_PER_TEXT // max(longest, 1))
-        while most is None and end < len(order) and 8 * lengths[order[end]] >= 7 * longest:
+        while most is None and end < len(order) and 16 * lengths[order[end]] >= 15 * longest:
             end += 1
         batches.append(order[start:end])
         start = end
@@ -137,7 +137,7 @@ def in_batches(
         return
     import torch
 
-    room = _rooms.setdefault(model, Room(device))
+    room = rooms.setdefault(model, Room(device))
     for batch in plan(lengths, most):
         while batch:
             longest = lengths[batch[0]]
@@ -156,7 +156,7 @@ def in_batches(
             batch = batch[len(part) :]
 
 
-_rooms: WeakKeyDictionary[Any, Room] = WeakKeyDictionary()
+rooms: WeakKeyDictionary[Any, Room] = WeakKeyDictionary()
 
 
 def pick_device(wanted: str) -> str:

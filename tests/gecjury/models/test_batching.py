@@ -51,7 +51,7 @@ def test_padded_batches_by_hand() -> None:
     assert padded_batches([0, 0], 1) == [[0, 1]]
     assert padded_batches([], 4) == []
     # With as many as memory holds, 64 texts of 64 at least, then all those padded little.
-    lengths = [64] * 60 + [56] * 9 + [50]
+    lengths = [64] * 60 + [60] * 9 + [59]
     assert [len(batch) for batch in padded_batches(lengths, None)] == [69, 1]
 
 
