@@ -84,7 +84,7 @@ def measure(options: Options) -> list[Claim]:
 
 
 def _texts(count: int) -> tuple[str, ...]:
-    """Return texts of made-up words, whose lengths are distributed as those of TMU-GFM's outputs."""
+    """Return texts of made-up words, with lengths distributed as those of TMU-GFM's outputs."""
     draw = np.random.default_rng(0)
     words = ["".join(draw.choice(list("abcdefghij"), 6)) for _ in range(3_000)]
     lengths = np.exp(draw.normal(2.89, 0.46, count)).clip(3, 85).astype(int)
