@@ -126,7 +126,6 @@ def load_encoder(spec: EncoderSpec, runtime: Runtime | None = None) -> Encoder:
             del _loaded[next(iter(_loaded))]
         _loaded[key] = Encoder(*key[:3], None if cache is None else VectorCache(cache))
     encoder = _loaded[key]
-    encoder.batch_size = runtime.batch_size
     encoder.runtime = runtime
     return encoder
 
@@ -149,7 +148,7 @@ class Encoder:
         device: device that it runs on.
         layer: index of the hidden states used; 0 is the embeddings.
         limit: word pieces that are read of a sentence.
-        batch_size: the most texts read at once; None for as many as memory holds.
+        runtime: batch size and progress of the next texts.
     """
 
     def __init__(
@@ -158,7 +157,6 @@ class Encoder:
         self.spec = spec
         self.checkpoint = checkpoint
         self.device = device
-        self.batch_size: int | None = None
         self.runtime = Runtime()
         self._cache = cache
         self._memory: dict[bytes, Float32Array] = {}
@@ -355,7 +353,7 @@ class Encoder:
         threads = 1 if recorded else cpu_threads(self.device)
         lengths = [len(ids) for ids in pieces]
         batches = in_batches(
-            self._model, lengths, compute, self.batch_size, equal=True, threads=threads
+            self._model, lengths, compute, self.runtime.batch_size, equal=True, threads=threads
         )
         with self.runtime.progress.task(f"encoding with {self.spec.name}", len(pieces)) as bar:
             for places, output in batches:

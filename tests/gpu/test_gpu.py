@@ -108,7 +108,7 @@ def test_vectors_are_those_of_the_cpu(models: Path) -> None:
 def test_half_precision_is_close(name: str, dtype: str, models: Path) -> None:
     corpus, scorer = METRICS[name][0], METRICS[name][1](models)
     wanted = scorer.statistics(corpus, GPU).values
-    half = replace(scorer, dtype=dtype)  # type: ignore[type-var]
+    half = replace(scorer, dtype=dtype)  # type: ignore[call-arg]
     given = half.statistics(corpus, GPU).values
     if name == "scribendi":  # signs of differences, which few of these texts can lose
         assert (given != wanted).mean() < 0.1
