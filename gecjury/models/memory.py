@@ -18,7 +18,7 @@ _CGROUPS = Path("/sys/fs/cgroup")
 
 def cpu_pieces(model: Any, length: int) -> float:
     """Return how many word pieces of texts of a length memory holds, estimated from the layers."""
-    config = model.config
+    config = getattr(model, "config", None)
     hidden, layers, heads = (
         int(getattr(config, name, None) or 0)
         for name in ("hidden_size", "num_hidden_layers", "num_attention_heads")
