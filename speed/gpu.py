@@ -1,27 +1,32 @@
 """Models of real size with random weights on a GPU: sentences a second, and an epoch of a training.
 
-    python -m speed gpu --data DIR
+    python -m speed gpu
 
-The texts are TMU-GFM's outputs. The share is that of the rate of a large product of matrices in the
-same number format. Only the products of layers and of attention count as work, padding does not.
-With `--quick`, the models are tiny, and run on the CPU if there is no GPU.
+The texts are made up, as many and as long as TMU-GFM's. The share is that of the rate of a large
+product of matrices in the same number format. Only the products of layers and of attention count as
+work, padding does not. Nothing but torch, transformers and this repository is needed. With
+`--quick`, the models are tiny, and run on the CPU if there is no GPU.
 """
 
 from __future__ import annotations
 
+import csv
 import tempfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gecjury.models.batching import pick_device
+import numpy as np
+
+from gecjury.models.batching import pick_device, rooms
+from speed.bare import stand_in
 from speed.harness import Claim, Lacking, Options, checked, needs, timed
 
 __all__ = ["measure"]
 
-TEXTS, ROUNDS, SIDE = 2_000, 2, 8192
-QUICK_TEXTS, QUICK_SIDE = 40, 128
+TEXTS, SCORED, ROUNDS, SIDE = 4_221, 2_000, 2, 8192
+QUICK_TEXTS, QUICK_SIDE = 60, 128
 
 _LARGE = {
     "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
@@ -56,23 +61,34 @@ def measure(options: Options) -> list[Claim]:
     needs("torch", "transformers")
     import torch
 
-    from gecjury.refless.data.annotations import read_annotations
     from speed.refless import make_models
 
     if not options.quick and not torch.cuda.is_available():
         raise Lacking("no GPU here: torch sees no CUDA device")
-    table = options.need_data() / "TMU-GFM-Dataset" / "tmu-gfm-dataset.csv"
+    stand_in()
     with tempfile.TemporaryDirectory() as made:
         folder, quick = Path(made), options.quick
-        if quick and not table.is_file():
-            table = folder / "rated.csv"
-            rows = (f"he go {'very ' * n},he goes {'very ' * n},{1 + n % 4}" for n in range(60))
-            table.write_text("\n".join(("source,output,fluency", *rows)), encoding="utf-8")
-        outputs = tuple(dict.fromkeys(read_annotations(table).outputs))
+        outputs = _texts(QUICK_TEXTS if quick else TEXTS)
+        table = folder / "rated.csv"
+        with table.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(("source", "output", "grammaticality", "fluency", "meaning"))
+            for number, text in enumerate(outputs):
+                # Three corrections of a source, as in TMU-GFM.
+                ratings = (1 + number * part % 4 for part in (1, 2, 3))
+                writer.writerow((outputs[number // 3], text, *ratings))
         make_models(folder, outputs, 16, 1)
-        texts = outputs[: QUICK_TEXTS if quick else TEXTS]
+        texts = outputs[:SCORED]
         scored = (claim for label in SIZES for claim in _scoring(folder, quick, label, texts))
         return [*scored, *_trainings(folder, quick, table)]
+
+
+def _texts(count: int) -> tuple[str, ...]:
+    """Return texts of made-up words, with lengths distributed as those of TMU-GFM's outputs."""
+    draw = np.random.default_rng(0)
+    words = ["".join(draw.choice(list("abcdefghij"), 6)) for _ in range(3_000)]
+    lengths = np.exp(draw.normal(2.89, 0.46, count)).clip(3, 85).astype(int)
+    return tuple(" ".join(draw.choice(words, length)) for length in lengths)
 
 
 def _matrix_rate(side: int, numbers: str) -> float:
@@ -134,13 +150,18 @@ def _scoring(folder: Path, quick: bool, label: str, texts: tuple[str, ...]) -> I
             else:
                 read.predict(some, None, runtime)
 
+        rooms.clear()
         score(texts[:64])
         seconds = min(timed(lambda: score(texts))[1] for _ in range(ROUNDS))
         rate = _matrix_rate(QUICK_SIDE if quick else SIDE, dtype)
+        held = [f"{room.pieces:,.0f} word pieces" for room in rooms.values()]
         yield checked(
             f"{label}, {dtype}: sentences a second",
             f"{len(texts) / seconds:.0f}",
-            lines=(f"{work / seconds / rate:.0%} of the matrix rate, {rate / 1e12:.0f} TFLOP/s",),
+            lines=(
+                f"{work / seconds / rate:.0%} of the matrix rate, {rate / 1e12:.0f} TFLOP/s",
+                f"memory holds batches of {' and '.join(held) or 'the usual size'}",
+            ),
         )
 
 
@@ -157,6 +178,7 @@ def _trainings(folder: Path, quick: bool, table: Path) -> Iterator[Claim]:
         model = folder / name
         command = ["train", "some", str(table), "--encoder", str(start), "--shared", "-o"]
         command += [str(model), "--epochs", "1", "--leakage", "none", "-q"]
+        command += ["--cache", str(folder / "cache")]
         status, seconds, _ = timed(partial(main, [*command, *options]))
         assert status == 0, command
         yield checked(

@@ -52,7 +52,7 @@ class Shared:
         format: how results are printed.
         data: folder with benchmark data.
         device: auto, cpu, cuda, cuda:N or mps.
-        batch_size: texts that a model reads at once.
+        batch_size: the most texts that a model reads at once (default: what memory holds).
         workers: number of processes.
         concurrency: simultaneous requests.
         cache: cache folder (default: the user's).
@@ -74,7 +74,7 @@ class Shared:
     format: Literal["table", "json", "tsv", "markdown", "latex"] = option("table", heading=_GLOBAL)
     data: str | None = option(None, metavar="DIR", reader="data")
     device: str = option("auto", reader="models")
-    batch_size: int = option(64, metavar="N", least=1, most=1_000_000, reader="models")
+    batch_size: int | None = option(None, metavar="N", least=1, most=1_000_000, reader="models")
     workers: int = option(1, metavar="N", least=1, most=1_024, reader="edits")
     concurrency: int = option(32, metavar="N", least=1, most=10_000, reader="judges")
     cache: str | None = option(None, metavar="DIR", reader="cache")

@@ -113,7 +113,7 @@ class Runtime:
 
     Attributes:
         device: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
-        batch_size: texts encoded at once by neural scorers.
+        batch_size: the most texts that a model reads at once; None for as many as memory holds.
         workers: processes for work that can be split (1 starts none).
         concurrency: simultaneous requests of scorers that query a server.
         data: folder with benchmark data; None for the default places.
@@ -131,7 +131,7 @@ class Runtime:
     """
 
     device: str = "auto"
-    batch_size: int = 64
+    batch_size: int | None = None
     workers: int = 1
     concurrency: int = 32
     data: Path | None = None

@@ -9,61 +9,60 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from gecjury.core.errors import OptionError
+from gecjury.models.memory import Room, cpu_pieces
 
 _T = TypeVar("_T")
-_U = TypeVar("_U")
 
-# Batch sizes are given in texts; a text longer than this counts as more than one.
+MOST = 64  # texts in a batch, unless memory holds fewer or a GPU gains from more
+# A text longer than this counts as more than one.
 _PIECES_PER_TEXT = 32
 _PADDED_PIECES_PER_TEXT = 64
 
 
-def equal_room(length: int, most: int) -> int:
-    """Return how many texts of a length are in a full batch of `equal_batches`."""
-    return max(1, min(most, most * _PIECES_PER_TEXT // max(length, 1)))
-
-
-def padded_room(length: int, most: int) -> int:
-    """Return how many texts up to a length are in a full batch of `padded_batches`."""
-    return max(1, most * _PADDED_PIECES_PER_TEXT // max(length, 1))
-
-
-def equal_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
+def equal_batches(lengths: Sequence[int], most: int | None) -> list[list[int]]:
     """Return the positions of texts in batches of equal length, the largest batches first.
 
     Args:
         lengths: word pieces of each text.
         most: texts of 32 word pieces in a batch; a batch of longer texts has proportionally fewer.
+            With None, all texts of a length are a batch.
     """
     by_length: dict[int, list[int]] = {}
     for place, length in enumerate(lengths):
         by_length.setdefault(length, []).append(place)
     batches = []
     for length, places in by_length.items():
-        room = equal_room(length, most)
+        room = len(places)
+        if most is not None:
+            room = max(1, min(most, most * _PIECES_PER_TEXT // max(length, 1)))
         count = -(-len(places) // room)
         # Split evenly: a last batch of only a few texts would cost as much as half a full one.
         batches += [places[part::count] for part in range(count)]
     return sorted(batches, key=lambda batch: -len(batch) * lengths[batch[0]])
 
 
-def padded_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
+def padded_batches(lengths: Sequence[int], most: int | None) -> list[list[int]]:
     """Return the positions of texts by falling length, in batches to be padded to the longest text.
 
     Args:
         lengths: word pieces of each text.
-        most: texts of 64 word pieces in a batch; more if they are shorter, fewer if longer.
+        most: texts of 64 word pieces in a batch; more if they are shorter, fewer if longer. With
+            None, a batch goes on after 64 as long as padding is at most a sixteenth of a text.
     """
     order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     batches = []
     start = 0
     while start < len(order):
-        size = padded_room(lengths[order[start]], most)
-        batches.append(order[start : start + size])
-        start += size
+        longest = lengths[order[start]]
+        end = start + max(1, (most or MOST) * _PADDED_PIECES_PER_TEXT // max(longest, 1))
+        while most is None and end < len(order) and 16 * lengths[order[end]] >= 15 * longest:
+            end += 1
+        batches.append(order[start:end])
+        start = end
     return batches
 
 
@@ -100,52 +99,65 @@ def work_through(
         torch.set_num_threads(before)
 
 
-def run_batch(work: Callable[[Sequence[_U]], _T], batch: Sequence[_U], most: int, room: int) -> _T:
-    """Process a batch on the device.
+def in_batches(
+    model: Any,
+    lengths: Sequence[int],
+    work: Callable[[list[int]], _T],
+    most: int | None,
+    *,
+    equal: bool = False,
+    threads: int = 1,
+) -> Iterator[tuple[list[int], _T]]:
+    """Process texts in batches that memory holds.
+
+    A GPU gets the largest batches that its memory holds. On other devices larger batches are not
+    faster, so they have 64 texts, or fewer if memory is short.
 
     Args:
-        work: processes a batch.
-        batch: the items of the batch.
-        most: the run's batch size, as the user gave it.
-        room: how many such items are in a full batch of that size.
+        model: the model that reads the texts; what its batches take of a GPU's memory is kept.
+        lengths: word pieces of each text.
+        work: processes the texts at some positions.
+        most: the most texts in a batch (see `padded_batches` and `equal_batches`); None for as
+            many as are useful.
+        equal: whether a batch has texts of equal length, so that none is padded.
+        threads: batches processed at once on a CPU.
+
+    Yields:
+        The positions of each batch, and its result.
 
     Raises:
-        OptionError: the GPU's memory is too small for the batch; names the batch size that fits.
+        OptionError: the GPU's memory is too small for a single text.
     """
+    device = next(model.parameters()).device
+    per_text = _PIECES_PER_TEXT if equal else _PADDED_PIECES_PER_TEXT
+    plan = equal_batches if equal else padded_batches
+    if device.type != "cuda":
+        fit = cpu_pieces(model, max(lengths, default=0)) / (threads * per_text)
+        yield from work_through(plan(lengths, max(1, int(min(most or MOST, fit)))), work, threads)
+        return
     import torch
 
-    try:
-        return work(batch)
-    except torch.OutOfMemoryError:
-        pass  # What the failed call holds is only freed outside of this handler.
-    part = fitting_part(work, batch)
-    if not part:
-        raise OptionError(
-            "the GPU's memory is too small even for --batch-size 1: use another --device or a "
-            "smaller model"
-        )
-    # Half of what fits: longer texts need more memory for attention than as many word pieces of
-    # shorter ones, and smaller batches cost a GPU hardly any time.
-    raise OptionError(
-        f"the GPU's memory is too small for --batch-size {most}: use --batch-size "
-        f"{max(1, most * part // (2 * room))}, which fits"
-    )
+    room = rooms.setdefault(model, Room(device))
+    for batch in plan(lengths, most):
+        while batch:
+            longest = lengths[batch[0]]
+            part = batch[: room.texts(longest)]
+            room.begin()
+            full = False
+            try:
+                result = work(part)
+            except torch.OutOfMemoryError:
+                full = True  # What the failed call holds is only freed outside of this handler.
+            if full:
+                room.halve(len(part), longest)
+                continue
+            room.end(len(part), longest)
+            yield part, result
+            batch = batch[len(part) :]
 
 
-def fitting_part(work: Callable[[Sequence[_U]], object], batch: Sequence[_U]) -> int:
-    """Return how many items of a batch fit in the GPU's memory, found by halving; 0 if none."""
-    import torch
-
-    part = len(batch) // 2
-    while part:
-        torch.cuda.empty_cache()
-        try:
-            work(batch[:part])
-        except torch.OutOfMemoryError:
-            part //= 2
-        else:
-            break
-    return part
+rooms: WeakKeyDictionary[Any, Room] = WeakKeyDictionary()
+"""What was found about the memory of a GPU for each loaded model."""
 
 
 def pick_device(wanted: str) -> str:

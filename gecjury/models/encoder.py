@@ -15,14 +15,7 @@ from gecjury.core.arrays import Float32Array
 from gecjury.core.caches import VectorCache
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.models.batching import (
-    cpu_threads,
-    equal_batches,
-    equal_room,
-    pick_device,
-    run_batch,
-    work_through,
-)
+from gecjury.models.batching import cpu_threads, in_batches, pick_device
 from gecjury.models.checkpoints import Checkpoint, resolve
 from gecjury.models.networks import (
     check_packages,
@@ -133,7 +126,6 @@ def load_encoder(spec: EncoderSpec, runtime: Runtime | None = None) -> Encoder:
             del _loaded[next(iter(_loaded))]
         _loaded[key] = Encoder(*key[:3], None if cache is None else VectorCache(cache))
     encoder = _loaded[key]
-    encoder.batch_size = runtime.batch_size
     encoder.runtime = runtime
     return encoder
 
@@ -156,7 +148,7 @@ class Encoder:
         device: device that it runs on.
         layer: index of the hidden states used; 0 is the embeddings.
         limit: word pieces that are read of a sentence.
-        batch_size: texts read at once; affects only speed.
+        runtime: batch size and progress of the next texts.
     """
 
     def __init__(
@@ -165,7 +157,6 @@ class Encoder:
         self.spec = spec
         self.checkpoint = checkpoint
         self.device = device
-        self.batch_size = 64
         self.runtime = Runtime()
         self._cache = cache
         self._memory: dict[bytes, Float32Array] = {}
@@ -352,21 +343,20 @@ class Encoder:
             passing[self.layer] = self._model(input_ids=ids).last_hidden_state
             return torch.stack([reduce(passing[layer]) for layer in layers])
 
-        def compute(places: Sequence[int]) -> Float32Array:
+        def compute(places: list[int]) -> Float32Array:
             with torch.inference_mode():
                 output = read(torch.tensor([pieces[p] for p in places], device=self.device))
                 table: Float32Array = output.cpu().numpy()
                 return table
 
-        def work(places: list[int]) -> Float32Array:
-            room = equal_room(len(pieces[places[0]]), self.batch_size)
-            return run_batch(compute, places, self.batch_size, room)
-
-        batches = equal_batches([len(ids) for ids in pieces], self.batch_size)
         # It is not known whether recording the states of all layers is thread-safe.
         threads = 1 if recorded else cpu_threads(self.device)
+        lengths = [len(ids) for ids in pieces]
+        batches = in_batches(
+            self._model, lengths, compute, self.runtime.batch_size, equal=True, threads=threads
+        )
         with self.runtime.progress.task(f"encoding with {self.spec.name}", len(pieces)) as bar:
-            for places, output in work_through(batches, work, threads):
+            for places, output in batches:
                 yield places, output
                 bar.advance(len(places))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from gecjury.core.arrays import FloatArray
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
-from gecjury.models.batching import padded_batches, padded_room, pick_device, run_batch
+from gecjury.models.batching import in_batches, pick_device
 from gecjury.models.checkpoints import Checkpoint, resolve
 from gecjury.models.kept import input_key, kept_rows
 from gecjury.models.networks import read_config, read_network, read_tokenizer, refuse_missing
@@ -63,15 +63,17 @@ def mean_log_probabilities(
 
     def compute(places: list[int]) -> FloatArray:
         means = np.full((len(places), 1), np.nan)
-        lengths = [len(encoded[place]) for place in places]
-        batches = padded_batches(lengths, runtime.batch_size)
-        for batch in runtime.track(batches, f"{model}: probabilities"):
-            kept = [row for row in batch if lengths[row] > 1]
-            if kept:
-                pieces = [encoded[places[row]] for row in kept]
-                room = padded_room(len(pieces[0]), runtime.batch_size)
-                score = partial(_score, network)
-                means[kept, 0] = run_batch(score, pieces, runtime.batch_size, room)
+        rows = [row for row, place in enumerate(places) if len(encoded[place]) > 1]
+        pieces = [encoded[places[row]] for row in rows]
+
+        def score(batch: list[int]) -> FloatArray:
+            return _score(network, [pieces[number] for number in batch])
+
+        batches = in_batches(network, [len(ids) for ids in pieces], score, runtime.batch_size)
+        with runtime.progress.task(f"{model}: probabilities", len(pieces)) as bar:
+            for batch, values in batches:
+                means[[rows[number] for number in batch], 0] = values
+                bar.advance(len(batch))
         return means
 
     # Sentences with the same pieces must get exactly the same value, whatever batch they are in.

@@ -6,7 +6,7 @@ names of the outputs are in its configuration (`id2label`), so that plain transf
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import GecjuryError, InputError, OutputError
 from gecjury.core.runtime import Runtime
-from gecjury.models.batching import padded_batches, padded_room, run_batch
+from gecjury.models.batching import in_batches
 from gecjury.models.checkpoints import resolve
 from gecjury.models.kept import input_key, kept_rows
 from gecjury.models.networks import (
@@ -131,41 +131,32 @@ def padded(tokenizer: Any, inputs: Sequence[Inputs]) -> dict[str, Any]:
 
 
 def batch_logits(
-    model: Any,
-    tokenizer: Any,
-    inputs: Sequence[Inputs],
-    batches: Iterable[Sequence[int]],
-    most: int,
-) -> Iterator[tuple[Sequence[int], Any]]:
+    model: Any, tokenizer: Any, inputs: Sequence[Inputs], runtime: Runtime
+) -> Iterator[tuple[list[int], Any]]:
     """Yield the positions of each batch and the model's 32-bit outputs for them, as a tensor.
 
-    Args:
-        model: the model; it is put into evaluation mode and stays in it.
-        batches: positions in `inputs`.
-        most: the run's batch size.
+    The model is put into evaluation mode and stays in it. The longest inputs are read first.
     """
     import torch
 
     model.eval()
     device = next(model.parameters()).device
 
-    def logits_of(rows: Sequence[int]) -> Any:
+    def logits_of(rows: list[int]) -> Any:
         batch = padded(tokenizer, [inputs[row] for row in rows])
         batch = {key: values.to(device) for key, values in batch.items()}
         # Not around the `yield`: the mode would stay on in the caller while the generator waits.
         with torch.inference_mode():
             return model(**batch).logits.float()
 
-    for rows in batches:
-        room = padded_room(len(inputs[rows[0]]["input_ids"]), most)
-        yield rows, run_batch(logits_of, rows, most, room)
+    lengths = [len(row["input_ids"]) for row in inputs]
+    yield from in_batches(model, lengths, logits_of, runtime.batch_size)
 
 
 def predict(model: Any, tokenizer: Any, inputs: Sequence[Inputs], runtime: Runtime) -> FloatArray:
-    """Return logits of sentences or pairs, N × outputs; the longest inputs are read first."""
+    """Return logits of sentences or pairs, N × outputs."""
     result = np.empty((len(inputs), model.config.num_labels))
-    batches = padded_batches([len(row["input_ids"]) for row in inputs], runtime.batch_size)
-    for rows, logits in batch_logits(model, tokenizer, inputs, batches, runtime.batch_size):
+    for rows, logits in batch_logits(model, tokenizer, inputs, runtime):
         result[rows] = logits.cpu().numpy().astype(np.float64).round(_DIGITS)
     return result
 

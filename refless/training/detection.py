@@ -21,7 +21,6 @@ from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import InputError
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import write_text
-from gecjury.models.batching import padded_batches
 from gecjury.models.networks import cut_length, refuse_wordless
 from gecjury.refless.data.labelled import (
     LabelledSentence,
@@ -264,10 +263,9 @@ def error_probabilities(
     encoded = list(piece_spans(sentences, tokenizer, settings.max_length))
     inputs = [one for one, _, _ in encoded]
     probabilities: list[FloatArray] = [np.zeros(0)] * len(encoded)
-    batches = padded_batches([len(one["input_ids"]) for one in inputs], runtime.batch_size)
     kind = next(model.parameters()).device.type
     with torch.autocast(kind, dtype=torch.bfloat16, enabled=settings.bf16):
-        for rows, logits in batch_logits(model, tokenizer, inputs, batches, runtime.batch_size):
+        for rows, logits in batch_logits(model, tokenizer, inputs, runtime):
             wrong = logits.softmax(-1)[..., 1].cpu().numpy().astype(np.float64)
             for line, row in zip(wrong, rows, strict=True):
                 _, places, word_of = encoded[row]

@@ -18,7 +18,7 @@ import numpy as np
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, MissingExtraError, install_hint
 from gecjury.corpus.splits import Split
-from gecjury.models.batching import padded_batches, padded_room, pick_device, run_batch
+from gecjury.models.batching import in_batches, pick_device
 from gecjury.models.checkpoints import resolve
 from gecjury.models.networks import (
     cut_length,
@@ -301,10 +301,9 @@ def _row_scores(
     totals, counts = np.zeros((2, len(job.data)))
     model.eval()
     lengths = [len(example["input_ids"]) for example in examples]
-    size = job.runtime.batch_size
-    batches = padded_batches(lengths, size)
 
-    def values_of(chosen: Sequence[Mapping[str, Any]]) -> list[float]:
+    def values_of(batch: list[int]) -> list[float]:
+        chosen = [examples[place] for place in batch]
         inputs = answer_batch(tokenizer, chosen)
         inputs |= {name: inputs[name].to(model.device) for name in ("input_ids", "attention_mask")}
         with torch.inference_mode(), half_precision(model, job.recipe.settings.bf16):
@@ -313,15 +312,15 @@ def _row_scores(
         values = (shares @ torch.tensor(answers.values, device=shares.device)).cpu().double()
         return list(values.tolist())
 
-    for batch in job.runtime.track(batches, "judge: evaluation"):
-        chosen = [examples[place] for place in batch]
-        room = padded_room(lengths[batch[0]], size)
-        values = run_batch(values_of, chosen, size, room)
-        for example, value in zip(chosen, values, strict=True):
-            row_scores = (value, 1 - value)
-            for row, score in zip(example["rows"], row_scores, strict=False):
-                totals[row] += score
-                counts[row] += 1
+    batches = in_batches(model, lengths, values_of, job.runtime.batch_size)
+    with job.runtime.progress.task("judge: evaluation", len(examples)) as bar:
+        for batch, values in batches:
+            for place, value in zip(batch, values, strict=True):
+                row_scores = (value, 1 - value)
+                for row, score in zip(examples[place]["rows"], row_scores, strict=False):
+                    totals[row] += score
+                    counts[row] += 1
+            bar.advance(len(batch))
     with np.errstate(invalid="ignore"):
         means = totals / counts
     scale = job.data.scale

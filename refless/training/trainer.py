@@ -22,7 +22,7 @@ import numpy as np
 from gecjury.core.errors import DataError, OptionError
 from gecjury.core.runtime import Bar, Runtime
 from gecjury.core.textfiles import read_text, write_text
-from gecjury.models.batching import fitting_part, pick_device
+from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import quiet_transformers
 from gecjury.refless.nets.regressor import Inputs, output_errors, padded
 from gecjury.refless.nets.trainable import (
@@ -119,7 +119,7 @@ def fit(
         OutputError: a checkpoint cannot be written.
         OptionError: the folder contains checkpoints of another run; the encoder has fewer layers
             than are to be frozen; there are fewer GPUs than processes; or the GPU's memory is too
-            small: names the batch size that fits.
+            small.
     """
     import torch
 
@@ -140,46 +140,23 @@ def fit(
 
         saved = partial(watch.note, task.name)
         trainer = _build_trainer(task, settings, folder, runtime, open_bar, saved)
-        full = False
         try:
             with output_errors(folder):
                 trainer.train(resume_from_checkpoint=last)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(_told_at_interrupt(task.label, folder)) from None
         except torch.OutOfMemoryError:
-            full = True  # What the failed step holds is only freed outside of this handler.
-        if full:
-            raise _too_large(trainer)
+            raise OptionError(
+                f"{task.label}: the GPU's memory is too small: run the same command again with "
+                "--gradient-checkpointing, or start again with a smaller --train-batch or a larger "
+                "--freeze-layers"
+            ) from None
     # The returned model is saved and used like any other, so its layers are restored.
     if settings.gradient_checkpointing:
         keep_layers(task.model)
     history = dev_figures(trainer.state.log_history)
     best = max(history, key=lambda entry: entry["score"]) if history else {}
     return Fit(trainer.model, best, tuple(history))
-
-
-def _too_large(trainer: Any) -> OptionError:
-    """Return the error for batches that the GPU's memory is too small for."""
-    import torch
-
-    task, settings = trainer.task, trainer.settings
-    trained = [weight for weight in trainer.model.parameters() if weight.requires_grad]
-
-    def step(examples: Sequence[Inputs]) -> None:
-        trainer.model.zero_grad()
-        # The optimiser creates its two states of every trained weight at its first step.
-        new = [] if trainer.optimizer.state else trained
-        states = [torch.empty_like(weight) for weight in new for _ in range(2)]
-        trainer.training_step(trainer.model, trainer.data_collator(examples))
-        del states
-
-    longest = sorted(task.examples, key=length_of, reverse=True)[: settings.train_batch]
-    part = fitting_part(step, longest)
-    begin = f"{task.label}: the GPU's memory is too small for --train-batch {settings.train_batch}"
-    if not part:
-        return OptionError(f"{begin}, even for 1: use --freeze-layers or --gradient-checkpointing")
-    batches = -(-settings.train_batch * settings.accumulation // part)
-    return OptionError(f"{begin}: use --train-batch {part} --accumulation {batches}, which fits")
 
 
 def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
@@ -340,18 +317,54 @@ class _OurTraining:
     """A mixin for the Trainer: our losses, order of batches and dev score.
 
     `task`, `settings`, `folder` and `loss_of` are set by `_build_trainer`, all other attributes by
-    the Trainer.
+    the Trainer. `parts` is the number of parts into which batches are cut to fit a GPU's memory.
     """
 
-    def compute_loss(
-        self: Any, model: Any, inputs: dict[str, Any], return_outputs: bool = False, **_: Any
-    ) -> Any:
+    parts = 1
+
+    def training_step(self: Any, model: Any, inputs: dict[str, Any], *more: Any) -> Any:
+        import torch
+
+        # Gradients of earlier batches of a step cannot be told from those of a batch that failed.
+        alone = self.args.world_size == 1 and all(w.grad is None for w in model.parameters())
+        while True:
+            try:
+                return super().training_step(model, inputs, *more)  # type: ignore[misc]
+            except torch.OutOfMemoryError:
+                if not alone or self.parts >= len(inputs["input_ids"]):
+                    raise
+            model.zero_grad()
+            torch.cuda.empty_cache()
+            self.parts *= 2
+
+    def compute_loss(self: Any, model: Any, inputs: dict[str, Any], *_: Any, **__: Any) -> Any:
         labels = inputs.pop("labels")
-        outputs = model(**inputs)
-        loss = self.loss_of(outputs.logits.float(), labels)
+        loss = self.loss_of(self._logits(model, inputs).float(), labels)
         if not bool(loss.isfinite()):
             _refuse_loss(self.folder, self.state.global_step)
-        return (loss, outputs) if return_outputs else loss
+        return loss
+
+    def _logits(self: Any, model: Any, inputs: dict[str, Any]) -> Any:
+        """Return the outputs for a batch, part by part if memory is too small for all its layers.
+
+        The backward pass computes each part again. So the loss, which may compare the rows of a
+        batch with one another, is that of the whole batch.
+        """
+        import torch
+        from torch.utils.checkpoint import checkpoint
+
+        if self.parts == 1:
+            return model(**inputs).logits
+
+        def logits_of(part: Mapping[str, Any]) -> Any:
+            return model(**part).logits
+
+        parts = [dict(inputs) for _ in inputs["input_ids"].chunk(self.parts)]
+        for name, values in inputs.items():
+            if isinstance(values, torch.Tensor):
+                for part, rows in zip(parts, values.chunk(self.parts), strict=True):
+                    part[name] = rows
+        return torch.cat([checkpoint(logits_of, part, use_reentrant=False) for part in parts])
 
     def get_train_dataloader(self: Any) -> Any:
         from torch.utils.data import DataLoader

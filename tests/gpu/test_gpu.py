@@ -1,9 +1,8 @@
-"""Tiny models on a GPU: the CPU's scores, trainings, two processes, and too little memory."""
+"""Tiny models on a GPU: the CPU's scores, trainings, two processes, and batches by memory."""
 
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,8 +17,9 @@ import pytest
 from gecjury import load
 from gecjury.cli import main
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.m2 import parse_m2
+from gecjury.models.batching import rooms
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.training.impara import RankerJob, train_impara
@@ -27,6 +27,7 @@ from gecjury.refless.training.judge import train_judge
 from gecjury.refless.training.recipe import RankerRecipe, TrainSettings
 from gecjury.refless.training.some import train_some
 from gecjury.scoring.scorer import Scorer
+from speed.bare import stand_in
 from tests import tiny
 from tests.judges.tinymodel import make_tiny_model
 from tests.refbased.test_pt_errant import E1, E2, E3, SOURCE, version
@@ -38,6 +39,7 @@ from tests.refless.training.test_judge import job as judge_job
 from tests.refless.training.test_judge import rated
 
 torch = pytest.importorskip("torch")
+stand_in()
 
 # Other releases of torch and transformers warn of what they will change.
 pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore")]
@@ -76,6 +78,7 @@ METRICS: dict[str, tuple[Corpus, Callable[[Path], Scorer]]] = {
         ),
     ),
     "scribendi": (CORPUS, lambda models: load("scribendi", model=str(models / "language"))),
+    "fluency": (CORPUS, lambda models: load("fluency", model=str(models / "language"))),
     "pt-errant": (EDITED, lambda models: load("pt-errant", model=str(models / "encoder"))),
     "pt-m2": (GOLD, lambda models: load("pt-m2", model=str(models / "encoder"))),
 }
@@ -105,7 +108,7 @@ def test_vectors_are_those_of_the_cpu(models: Path) -> None:
 def test_half_precision_is_close(name: str, dtype: str, models: Path) -> None:
     corpus, scorer = METRICS[name][0], METRICS[name][1](models)
     wanted = scorer.statistics(corpus, GPU).values
-    half = replace(scorer, dtype=dtype)  # type: ignore[type-var]
+    half = replace(scorer, dtype=dtype)  # type: ignore[call-arg]
     given = half.statistics(corpus, GPU).values
     if name == "scribendi":  # signs of differences, which few of these texts can lose
         assert (given != wanted).mean() < 0.1
@@ -169,7 +172,7 @@ def test_an_interrupted_training_resumes(models: Path, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         train_judge(replace(broken, drawn=stop))
     told: list[str] = []
-    given = train_judge(replace(broken, told=told.append))
+    given = train_judge(replace(broken, runtime=replace(GPU, tell=told.append)))
     assert any("resumes after step" in line for line in told)
     for name, value in wanted.best.items():
         assert given.best[name] == pytest.approx(value, abs=1e-3)
@@ -205,7 +208,14 @@ def test_more_processes_than_devices_are_refused(models: Path, tmp_path: Path) -
     count = torch.cuda.device_count() + 1
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(count)]
     command = ["train", "some", str(tiny.ratings(tmp_path / "r.tsv", 60)), "-o", "out", "-q"]
-    command += ["--encoder", str(models / "encoder"), "--leakage", "none", *tiny.COLUMNS]
+    command += [
+        "--encoder",
+        str(models / "encoder"),
+        "--leakage",
+        "none",
+        "--no-cache",
+        *tiny.COLUMNS,
+    ]
     process = run(*launcher, "-m", "gecjury", *command, folder=tmp_path)
     _, told = process.communicate(timeout=300)
     assert process.returncode
@@ -226,36 +236,58 @@ def memory(megabytes: int) -> Iterator[None]:
         torch.cuda.set_per_process_memory_fraction(1.0)
 
 
-@pytest.mark.parametrize("metric", ["some:model={}/some", "scribendi:model={}/language",
-                                    "impara:model={0}/ranker,encoder={0}/encoder"])  # fmt: skip
-def test_too_little_memory_for_a_batch_of_texts(
-    metric: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def read_all(name: str, models: Path, texts: Corpus, runtime: Runtime) -> Any:
+    """Return a metric's values, or an encoder's vectors."""
+    if name != "encoder":
+        return METRICS[name][1](models).statistics(texts, runtime).values
+    encoder = load_encoder(EncoderSpec(str(models / "encoder")), runtime)
+    encoder.clear()
+    return encoder.encode(texts.sources).vectors
+
+
+@pytest.mark.parametrize("name", ["some", "fluency", "encoder"])
+def test_batches_grow_to_what_memory_holds_and_shrink_when_it_runs_out(
+    name: str, models: Path
 ) -> None:
-    command = [*write(tmp_path, 4000), "-m", metric.format(models), "--no-cache"]
-    # The first call also loads the GPU's libraries, which take memory of their own.
-    assert main([*command, "--batch-size", "64"]) == 0
-    capsys.readouterr()
+    texts, others = (
+        tuple(" ".join(row) for row in np.random.default_rng(seed).choice(tiny.WORDS, (4000, 40)))
+        for seed in range(2)
+    )
+    corpus = Corpus(texts, {"x": Version(others)})
+    wanted = read_all(name, models, corpus, CPU)
+    rooms.clear()
+    np.testing.assert_allclose(read_all(name, models, corpus, GPU), wanted, atol=CLOSE)
+    grown = min(room.pieces for room in rooms.values())
+    assert grown > 10 * 4096
     with memory(96):
-        assert main([*command, "--batch-size", "8000"]) == 2
-        (told,) = capsys.readouterr().err.splitlines()
-        fits = re.search(r"gecjury: .* --batch-size 8000: use --batch-size (\d+), ", told)
-        assert fits, told
-        assert main([*command, "--batch-size", fits[1]]) == 0
+        given = read_all(name, models, corpus, GPU)
+    np.testing.assert_allclose(given, wanted, atol=CLOSE)
+    assert max(room.pieces for room in rooms.values()) < grown
 
 
-def test_too_little_memory_for_a_training(
-    models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_training_goes_on_with_parts_of_batches_when_memory_runs_out(
+    models: Path, tmp_path: Path
 ) -> None:
-    data = tiny.ratings(tmp_path / "r.tsv", 6000)
-    command = ["train", "some", str(data), "-o", str(tmp_path / "out"), "--epochs", "1", "-q"]
+    command = ["train", "some", str(tiny.ratings(tmp_path / "r.tsv", 6000)), "--epochs", "2", "-q"]
     command += ["--encoder", str(models / "encoder"), "--device", "cuda", *tiny.COLUMNS]
-    command += ["--leakage", "none"]
-    assert main([*command[:4], str(tmp_path / "first"), *command[5:], "--train-batch", "64"]) == 0
-    capsys.readouterr()
+    command += [
+        "--leakage",
+        "none",
+        "--no-cache",
+        "--train-batch",
+        "2048",
+        "--learning-rate",
+        "0.01",
+    ]
+    assert main([*command, "-o", str(tmp_path / "whole")]) == 0
+    torch.cuda.reset_peak_memory_stats()
     with memory(96):
-        assert main([*command, "--train-batch", "4096"]) == 2
-        told = capsys.readouterr().err
-        wanted = r"gecjury: .* --train-batch 4096: use (--train-batch \d+ --accumulation \d+), "
-        fits = re.search(wanted, told)
-        assert fits, told
-        assert main([*command, *fits[1].split()]) == 0
+        most = torch.cuda.memory_reserved() + 96 * 2**20
+        assert main([*command, "-o", str(tmp_path / "parts")]) == 0
+        assert torch.cuda.max_memory_allocated() <= most
+    whole, parts = (
+        open_bundle(str(tmp_path / name)).predict(SOURCES, (SOURCES, SOURCES), CPU)
+        for name in ("whole", "parts")
+    )
+    for aspect, ratings in whole.items():
+        np.testing.assert_allclose(parts[aspect], ratings, atol=0.01)

@@ -83,7 +83,7 @@ def test_help_shows_defaults(shell: Shell) -> None:
     words = " ".join(out.split())
     assert "corpus: the metric's own (default: trueskill)" in words
     assert "the tests and the limit (default: 0)" in words
-    assert "--batch-size N texts that a model reads at once (default: 64)" in words
+    assert "--concurrency N simultaneous requests (default: 32)" in words
     assert words.count("(default: half)") == 1
     _, out, _ = shell("train", "some", "--help")
     assert "--epochs N largest number of epochs (default: 10)" in " ".join(out.split())

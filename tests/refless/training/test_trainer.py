@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import transformers
 
 from gecjury.core.errors import DataError, OptionError, OutputError
 from gecjury.core.runtime import Runtime
 from gecjury.refless.nets.regressor import load_model, load_tokenizer, padded, tokenise
-from gecjury.refless.training import trainer
 from gecjury.refless.training.recipe import TrainSettings
-from gecjury.refless.training.trainer import EpochOrder, LearningTask, fit, losses
+from gecjury.refless.training.trainer import (
+    Answers,
+    EpochOrder,
+    LearningTask,
+    Objective,
+    fit,
+    losses,
+)
 from gecjury.refless.training.watching import HISTORY_FILE, Watch
 from tests import tiny
+from tests.judges.tinymodel import make_tiny_model
 
 RUNTIME = Runtime(device="cpu")
 SETTINGS = TrainSettings(train_batch=4, epochs=3, learning_rate=1e-3, patience=0)
@@ -61,19 +70,75 @@ def run(
     return fit(task, settings, folder, runtime, Watch(folder / HISTORY_FILE))
 
 
-def test_too_little_memory_names_the_batch_that_fits(
-    start: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def limited(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        if len(logits) > 2:
-            raise torch.OutOfMemoryError
-        return losses("mse")["regression"](logits, labels)
+def rows_fit(model: Any, rows: int) -> list[int]:
+    """Let a model run out of memory at more than some rows, and record how many it read."""
+    read: list[int] = []
 
-    monkeypatch.setattr(trainer, "losses", lambda *_: {"regression": limited})
-    with pytest.raises(OptionError, match="--train-batch 4: use --train-batch 2 --accumulation 2,"):
-        run(start, tmp_path, lambda model: {"score": 0.0})
-    fits = replace(SETTINGS, epochs=1, train_batch=2, accumulation=2)
-    run(start, tmp_path, lambda model: {"score": 0.0}, fits)
+    def look(module: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        read.append(len(named["input_ids"]))
+        if read[-1] > rows:
+            raise torch.OutOfMemoryError
+
+    model.register_forward_pre_hook(look, with_kwargs=True)
+    return read
+
+
+def learning_task(objective: Objective, folder: Path) -> LearningTask:
+    """A task without dropout, whose result therefore depends only on its batches."""
+    answers = None
+    if objective == "answers":
+        language = make_tiny_model(folder / "judge", dtype="float32")
+        tokenizer = load_tokenizer(str(language))
+        model = transformers.AutoModelForCausalLM.from_pretrained(language)
+        answers = Answers(pieces=(5, 6), place=0, values=(0.0, 1.0), within=1.0)
+        examples = [
+            {"input_ids": [*range(7, 9 + row), 5, 2], "answer": 2, "shares": [row / 9, 1 - row / 9],
+             "group": row // 3, "points": row / 9}
+            for row in range(9)
+        ]  # fmt: skip
+    else:
+        start = str(tiny.encoder(folder / "encoder", dropout=0.0))
+        tokenizer = load_tokenizer(start)
+        model = load_model(start, ("x", "y") if objective == "regression" else ("x",))
+        examples = rated(tokenizer, 14)
+        if objective == "ranking":
+            texts = [{"input_ids": one["input_ids"]} for one in examples]
+            examples = [{"better": better, "worse": worse} for better, worse in pairwise(texts)]
+    return LearningTask(
+        name="x", model=model, tokenizer=tokenizer, examples=examples, objective=objective,
+        evaluate=lambda model: {"score": 0.0}, answers=answers,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("recomputed", [False, True])
+@pytest.mark.parametrize("objective", ["regression", "ranking", "answers"])
+def test_a_batch_too_large_for_memory_is_cut_and_has_the_same_gradients(
+    objective: Objective, recomputed: bool, tmp_path: Path
+) -> None:
+    """Ratings are missing, pairs and groups lie across the cuts: parts are no batches."""
+    settings = replace(SETTINGS, train_batch=7, epochs=1, gradient_checkpointing=recomputed)
+    gradients: list[list[torch.Tensor]] = []
+    for rows in (100, 3):
+        torch.manual_seed(0)
+        task = learning_task(objective, tmp_path / str(rows))
+        read = rows_fit(task.model, rows)
+        gradients.append([])
+        for weight in task.model.parameters():
+            weight.register_hook(gradients[-1].append)
+        fit(task, settings, tmp_path / f"run {rows}", RUNTIME, Watch(tmp_path / HISTORY_FILE))
+    # The size that fits is found in the first step, and kept for the second.
+    assert [count > 3 for count in read].index(False) == sum(count > 3 for count in read) > 0
+    assert len(gradients[0]) > len(list(task.model.parameters()))
+    for whole, parts in zip(*gradients, strict=True):
+        torch.testing.assert_close(parts, whole, atol=1e-6, rtol=1e-4)
+
+
+def test_too_little_memory_for_one_example_is_told_in_one_line(tmp_path: Path) -> None:
+    task = learning_task("regression", tmp_path)
+    rows_fit(task.model, 0)
+    with pytest.raises(OptionError, match="--gradient-checkpointing") as told:
+        fit(task, SETTINGS, tmp_path / "run", RUNTIME, Watch(tmp_path / HISTORY_FILE))
+    assert "\n" not in str(told.value)
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
