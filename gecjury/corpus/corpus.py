@@ -548,6 +548,11 @@ _MARKS = frozenset({NO_REFERENCE, _NO_ERROR, _UNANNOTATED})
 _MOST_MARK = 20  # characters of a line that may be a mark, with blanks between them
 
 
+def is_mark(text: str) -> bool:
+    """Return True if a line of a reference is one of the marks, with or without blanks."""
+    return len(text) <= _MOST_MARK and "".join(text.split()) in _MARKS
+
+
 def meant_reference(text: str | None, source: str) -> str | None:
     """Return the reference that a line stands for.
 
@@ -558,10 +563,10 @@ def meant_reference(text: str | None, source: str) -> str | None:
     Returns:
         None where there is no reference, the source for a mark of no error, otherwise the line.
     """
-    if text is None:
-        return None
-    mark = "".join(text.split()) if len(text) <= _MOST_MARK else ""
-    if mark not in _MARKS or mark == "".join(source.split()):
+    if text is None or not is_mark(text):
+        return text
+    mark = "".join(text.split())
+    if mark == "".join(source.split()):
         return text
     return source if mark == _NO_ERROR else None
 
@@ -582,7 +587,7 @@ def meant_references(version: Version, sources: Sequence[str]) -> Version:
     changed = {
         row: meant
         for row, line in enumerate(version.lines)
-        if len(line) <= _MOST_MARK and (meant := meant_reference(line, sources[row])) != line
+        if is_mark(line) and (meant := meant_reference(line, sources[row])) != line
     }
     if not changed:
         return version

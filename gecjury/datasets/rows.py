@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError
-from gecjury.corpus.corpus import meant_reference
+from gecjury.corpus.corpus import is_mark, meant_reference
 from gecjury.datasets.files import open_rows, unchanged
 from gecjury.datasets.shards import InputFile, Job, Shard
 
@@ -156,8 +157,15 @@ def _batch(job: Job, file: InputFile, first: int, cells: Mapping[str, list[Any]]
             bad.setdefault(row, reason)
     texts = [_texts(cells[c], c, bad) for c in (job.source, *job.hypotheses.values())]
     references: list[tuple[str, ...]] = [()] * count
-    for row, value in enumerate(cells[job.references] if job.references else ()):
-        references[row] = _references(value, job.references, texts[0][row], row, bad)
+    lists = cells[job.references] if job.references else []
+    # As in `_texts`: nearly always all lists are fine.
+    flat = list(chain.from_iterable(lists)) if set(map(type, lists)) == {list} else []
+    texts_only = set(map(type, flat)) == {str} and max(map(len, flat)) <= MOST_TEXT
+    if texts_only and all(lists) and not any(map(is_mark, flat)):
+        references = list(map(tuple, lists))
+    else:
+        for row, value in enumerate(lists):
+            references[row] = _references(value, job.references, texts[0][row], row, bad)
     # The texts of a bad row must not be scored.
     for row in bad:
         references[row] = ()

@@ -193,9 +193,10 @@ class Worker:
             tally.no_total[metric.label] = MANY_REFERENCES
         else:
             tally.no_total[metric.label] = "it cannot be combined from parts"
-        shown = {"": metric.scorer.sentence_scores(statistics).score}
+        scores = scorer.sentence_scores(statistics)
+        shown = {"": scores.score}
         if isinstance(scorer, HasParts):
-            shown |= scorer.parts(statistics)
+            shown |= scorer.parts(statistics, scores)
         for index, system in enumerate(self._systems):
             for part, values in shown.items():
                 batch.columns[column_name(system, metric.label, part)][rows] = values[index]
