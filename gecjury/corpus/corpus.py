@@ -548,9 +548,9 @@ _MARKS = frozenset({NO_REFERENCE, _NO_ERROR, _UNANNOTATED})
 _MOST_MARK = 20  # characters of a line that may be a mark, with blanks between them
 
 
-def is_mark(text: str) -> bool:
+def has_mark(lines: Iterable[str]) -> bool:
     """Return True if a line of a reference is one of the marks, with or without blanks."""
-    return len(text) <= _MOST_MARK and "".join(text.split()) in _MARKS
+    return any("".join(x.split()) in _MARKS for x in [x for x in lines if len(x) <= _MOST_MARK])
 
 
 def meant_reference(text: str | None, source: str) -> str | None:
@@ -563,7 +563,7 @@ def meant_reference(text: str | None, source: str) -> str | None:
     Returns:
         None where there is no reference, the source for a mark of no error, otherwise the line.
     """
-    if text is None or not is_mark(text):
+    if text is None or not has_mark([text]):
         return text
     mark = "".join(text.split())
     if mark == "".join(source.split()):
@@ -584,13 +584,13 @@ def meant_references(version: Version, sources: Sequence[str]) -> Version:
     # An M2 file has its own ways to say this.
     if version.edits is not None or len(version.lines) != len(sources):
         return version
+    if not has_mark(version.lines):
+        return version
     changed = {
         row: meant
         for row, line in enumerate(version.lines)
-        if is_mark(line) and (meant := meant_reference(line, sources[row])) != line
+        if (meant := meant_reference(line, sources[row])) != line
     }
-    if not changed:
-        return version
     lines = [*_held(version.lines)]
     same = []
     for row, text in changed.items():

@@ -205,13 +205,13 @@ class Worker:
 
     def _corpus(self, batch: Batch, rows: Sequence[int]) -> Corpus:
         def chosen(lines: list[str]) -> tuple[str, ...]:
-            return tuple(lines if len(rows) == len(batch) else (lines[row] for row in rows))
+            return tuple(map(lines.__getitem__, rows))
 
         systems = {
             system: Version(chosen(lines))
             for system, lines in zip(self._systems, batch.hypotheses, strict=True)
         }
-        references = zip(*(batch.references[row] for row in rows), strict=True)
+        references = zip(*map(batch.references.__getitem__, rows), strict=True)
         sources = chosen(batch.sources)
         versions = tuple(meant_references(Version(lines), sources) for lines in references)
         return in_language(Corpus(sources, systems, versions), self._job.language)
