@@ -12,6 +12,7 @@ from speed and slope; the better of two runs is compared. Memory is sampled four
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
@@ -26,7 +27,7 @@ from speed.seeda import read_seeda
 
 __all__ = ["measure"]
 
-_WAYS = ("gecjury on Ray", "plain Ray Data", "gecjury, 2 local workers")
+_RAY, _PLAIN, _ = _WAYS = ("gecjury on Ray", "plain Ray Data", "two local workers")
 _CORES = 2
 _BATCH = 4_096
 _MOST_OVERHEAD = 0.15
@@ -42,38 +43,88 @@ def measure(options: Options) -> list[Claim]:
     with tempfile.TemporaryDirectory(prefix="gecjury-scale-") as name, cluster:
         folder = Path(name)
         tiny = make_files(texts, folder / "tiny", 2, 50)
-        starts = {way: _run(way, tiny, folder) for way in _WAYS}
-        made = make_files(texts, folder / "made", files, rows)
-        runs = {way: [_run(way, made[:few], folder) for _ in range(2)] for way in _WAYS}
+        # Twice, since the first run also fills Ray's caches of packages and files.
+        starts = {way: [_run(way, tiny, folder) for _ in range(2)][1] for way in _WAYS}
+        some = make_files(texts, folder / "some", few, rows)
+        runs: dict[str, list[Ran]] = {way: [] for way in _WAYS}
+        for way in _WAYS * 2:
+            runs[way].append(_run(way, some, folder))
         tables = [read_result(folder / way) for way in _WAYS]
-        whole = _run(_WAYS[0], made, folder)
+        equal = tables[0].equals(tables[1]) and tables[0].equals(tables[2])
+        whole = _run(_RAY, make_files(texts, folder / "made", files, rows), folder)
+    size = few * rows
     net = {way: _net(runs[way], starts[way]) for way in _WAYS}
-    size, most = few * rows, files * rows
-    (ours, our_clock), (theirs, their_clock), _ = net.values()
+    claims = [
+        checked(
+            "rows of all three",
+            "equal" if equal else "not equal",
+            "equal",
+            equal,
+            agreement=True,
+        )
+    ]
+    for way, (processor, seconds) in net.items():
+        claims.append(_claim(way, size, processor, seconds, runs[way][-1], starts[way]))
+    processor, seconds = (
+        one / other - 1 for one, other in zip(net[_RAY], net[_PLAIN], strict=True)
+    )
+    claims.append(
+        checked(
+            f"overhead of {_RAY} over {_PLAIN}, processor time",
+            f"{processor:+.1%}",
+            f"≤ {_MOST_OVERHEAD:.0%}",
+            processor <= _MOST_OVERHEAD,
+            lines=(f"seconds by the clock {seconds:+.1%}",),
+        )
+    )
+    return claims + _whole(files * rows, size, whole, net[_RAY][1], runs[_RAY], starts[_RAY])
+
+
+def _claim(way: str, rows: int, processor: float, seconds: float, ran: Ran, start: Ran) -> Claim:
+    """Return the claim about one way and size."""
+    peaks = ran.peaks
+    return checked(
+        f"{way}, {rows:,} rows",
+        f"{rows / processor:,.0f} rows a second and core",
+        ours=seconds,
+        peak=max(peaks["driver"], peaks["worker"]),
+        lines=(
+            f"{rows / seconds:,.0f} rows a second; {processor:.1f} s of processor time; start "
+            f"{start.seconds:.1f} s and {start.processor:.1f} s",
+            f"MB: driver {peaks['driver']:.0f}, the largest worker {peaks['worker']:.0f}, all "
+            f"workers {peaks['workers']:.0f}, Ray's own {peaks['engine']:.0f}",
+        ),
+    )
+
+
+def _whole(
+    rows: int, size: int, whole: Ran, seconds: float, runs: Sequence[Ran], start: Ran
+) -> list[Claim]:
+    """Return the claims about the largest run: speed, memory and slope.
+
+    Args:
+        rows: rows of the largest run.
+        size: rows of the smaller runs.
+        seconds: seconds of the fastest of the smaller runs, without the start.
+    """
+    processor, longer = _net([whole], start)
+    peak, before = (max(ran.peaks["driver"], ran.peaks["worker"]) for ran in (whole, runs[-1]))
+    growth = math.log(longer / seconds) / math.log(rows / size)
+    low, high = _SLOPE
     return [
+        _claim(_RAY, rows, processor, longer, whole, start),
         checked(
-            f"{what}, {size:,} rows of GREEN: Ray beside plain map_batches",
-            f"{one / other - 1:+.1%}",
-            f"≤ {_MOST_OVERHEAD:+.0%}",
-            one / other - 1 <= _MOST_OVERHEAD,
-            ours=one,
-        )
-        for what, one, other in (
-            ("processor seconds", ours, theirs),
-            ("seconds by the clock", our_clock, their_clock),
-        )
-    ] + [
+            f"{_RAY}: memory of driver and of a worker",
+            f"{peak:.0f} MB ({peak - before:+.0f} from {size:,} rows)",
+            f"< {_MOST_MEGABYTES:.0f} MB",
+            peak < _MOST_MEGABYTES,
+        ),
         checked(
-            f"{way}, {size:,} rows of GREEN",
-            f"{size / processor:,.0f} rows a second and core",
-            ours=clock,
-            lines=(
-                f"{processor:.1f} s of processor time, {size / clock:,.0f} rows a second; the start: {starts[way].processor:.1f} s of "
-                f"processor time, {starts[way].seconds:.1f} s",
-                _memory(runs[way][-1]),
-            ),
-        )
-        for way, (processor, clock) in net.items()
+            f"{_RAY}: slope of log(seconds) over log(rows)",
+            f"{growth:.3f}",
+            f"{low} to {high}",
+            low <= growth <= high,
+        ),
     ]
 
 
@@ -88,20 +139,21 @@ def _run(way: str, files: Sequence[Path], folder: Path) -> Ran:
     """Score some files, and leave the result in a folder called after the way."""
     out, said = folder / way, folder / "said"
     shutil.rmtree(out, ignore_errors=True)
-    if way == "plain Ray Data":
-        return run(["-m", "speed.scale", str(out), *map(str, files)], said)
-    engine = "ray" if way == "gecjury on Ray" else "local"
+    if way == _PLAIN:
+        place = str(files[0].parent)
+        return run(["-m", "speed.scale", str(out), place, str(len(files))], said)
+    engine = "ray" if way == _RAY else "local"
     words = ("-m", "green", "--workers", str(_CORES), "--engine", engine, "-o", str(out))
     return run(score(files, *words), said)
 
 
-def _plain(out: str, *files: str) -> None:
-    """Score files by Ray Data alone, as its documentation shows."""
+def _plain(out: str, folder: str, files: str) -> None:
+    """Score the files of a folder by Ray Data alone, as its documentation shows."""
     import ray
 
-    columns = ["id", "source", "hypothesis", "references"]
     ray.init(os.environ["RAY_ADDRESS"], log_to_driver=False)
-    rows = ray.data.read_parquet(list(files), columns=columns, override_num_blocks=len(files))
+    # A folder, since Ray's threads fail at importing fsspec where several files are named.
+    rows = ray.data.read_parquet(folder, override_num_blocks=int(files))
     rows.map_batches(
         _green, batch_size=_BATCH, batch_format="pyarrow", concurrency=_CORES
     ).write_parquet(out)

@@ -9,6 +9,7 @@ is finished twice writes the same bytes twice.
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import math
 import os
@@ -88,6 +89,7 @@ class ShardActor:
             _see(self._job.folder, mark)
 
             self._worker = self.load(self._job)
+            gc.freeze()  # what is loaded stays, so the garbage collector need not search it
         except Exception as error:  # returned as the first answer: Ray would retry forever
             self._failure = json.dumps(failure(error))
 

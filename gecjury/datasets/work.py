@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import time
@@ -255,6 +256,7 @@ def _answers() -> Callable[[Any], Any]:
         nonlocal worker
         if worker is None:
             worker = Worker(from_record(Job, question))
+            gc.freeze()  # what is loaded stays, so the garbage collector need not search it
             return None
         return asdict(worker.finish(from_record(Shard, question)))
 
