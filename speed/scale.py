@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +24,7 @@ from speed.harness import Claim, Options, checked
 from speed.scale_made import Ran, TwoNodes, make_files, read_result, run, score
 from speed.seeda import read_seeda
 
-__all__ = ["measure"]
+__all__ = ["measure", "score_plainly"]
 
 _RAY, _PLAIN, _ = _WAYS = ("gecjury on Ray", "plain Ray Data", "two local workers")
 _CORES = 2
@@ -140,20 +139,20 @@ def _run(way: str, files: Sequence[Path], folder: Path) -> Ran:
     out, said = folder / way, folder / "said"
     shutil.rmtree(out, ignore_errors=True)
     if way == _PLAIN:
-        place = str(files[0].parent)
-        return run(["-m", "speed.scale", str(out), place, str(len(files))], said)
+        call = f"score_plainly({str(out)!r}, {str(files[0].parent)!r}, {len(files)})"
+        return run(["-c", f"from speed.scale import score_plainly; {call}"], said)
     engine = "ray" if way == _RAY else "local"
     words = ("-m", "green", "--workers", str(_CORES), "--engine", engine, "-o", str(out))
     return run(score(files, *words), said)
 
 
-def _plain(out: str, folder: str, files: str) -> None:
+def score_plainly(out: str, folder: str, files: int) -> None:
     """Score the files of a folder by Ray Data alone, as its documentation shows."""
     import ray
 
     ray.init(os.environ["RAY_ADDRESS"], log_to_driver=False)
     # A folder, since Ray's threads fail at importing fsspec where several files are named.
-    rows = ray.data.read_parquet(folder, override_num_blocks=int(files))
+    rows = ray.data.read_parquet(folder, override_num_blocks=files)
     rows.map_batches(
         _green, batch_size=_BATCH, batch_format="pyarrow", concurrency=_CORES
     ).write_parquet(out)
@@ -172,7 +171,3 @@ def _green(batch: Any) -> Any:
     scores = scorer.sentence_scores(scorer.statistics(corpus, gecjury.Runtime()))
     columns = {"": scores.score, ".precision": scores.precision, ".recall": scores.recall}
     return pa.table({"id": batch["id"]} | {f"green{n}": part[0] for n, part in columns.items()})
-
-
-if __name__ == "__main__":
-    _plain(*sys.argv[1:])
