@@ -169,5 +169,8 @@ def _green(batch: Any) -> Any:
     references = list(zip(*lines["references"], strict=True))
     corpus = gecjury.corpus_of_texts(lines["source"], {"": lines["hypothesis"]}, references)
     scores = scorer.sentence_scores(scorer.statistics(corpus, gecjury.Runtime()))
-    columns = {"": scores.score, ".precision": scores.precision, ".recall": scores.recall}
-    return pa.table({"id": batch["id"]} | {f"green{n}": part[0] for n, part in columns.items()})
+    columns = {"id": batch["id"], "green": scores.score[0]}
+    for name, part in (("precision", scores.precision), ("recall", scores.recall)):
+        assert part is not None
+        columns[f"green.{name}"] = part[0]
+    return pa.table(columns)

@@ -125,7 +125,7 @@ def _cost(metric: str, made: Sequence[Path], size: int, out: Path) -> float:
     from gecjury.datasets.run import score_dataset
 
     runtime = Runtime(device="cpu", use_cache=False)
-    spent = []
+    spent: list[float] = []
     for files in (made[:1], made[:1], made):  # the first run loads everything that is loaded once
         begin = time.process_time()
         score_dataset(
