@@ -24,7 +24,7 @@ from speed.seeda import Texts
 __all__ = ["Ran", "TwoNodes", "make_files", "processes", "read_result", "run", "score", "start"]
 
 _TICK = 0.25  # seconds between two samples of memory
-_NODE = {"num_cpus": 1, "object_store_memory": 200 * 2**20}
+_NODE = {"num_cpus": 1, "object_store_memory": 2 * 2**30}
 
 
 def make_files(texts: Texts, folder: Path, files: int, rows: int, seed: int = 0) -> list[Path]:
