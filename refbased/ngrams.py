@@ -11,9 +11,10 @@ reference and hypothesis (Koyama et al. 2024, table 1):
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, count
 from typing import Literal
 
 import numpy as np
@@ -191,8 +192,8 @@ def _tokens(texts: Sequence[str], unit: str) -> tuple[IntArray, int, IntArray]:
     if unit == "word":
         words = [text.split() for text in texts]
         lengths = np.fromiter(map(len, words), np.int64, len(words))
-        numbers: dict[str, int] = {}
-        each = (numbers.setdefault(word, len(numbers)) for line in words for word in line)
+        numbers: defaultdict[str, int] = defaultdict(count().__next__)
+        each = map(numbers.__getitem__, chain.from_iterable(words))
         return np.fromiter(each, np.int64, int(lengths.sum())), len(numbers), lengths
     if unit == "char":
         texts = [text.strip() for text in texts]

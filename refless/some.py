@@ -93,7 +93,7 @@ class WeighedAspects(ModelScorer, MeanScorer, HasParts):
         """Return weighted sums, systems × sentences."""
         return Scores(statistics.values @ self.weights)
 
-    def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
+    def parts(self, statistics: Statistics, scores: Scores) -> dict[str, FloatArray]:
         """Return the aspects; NaN for an aspect with weight 0, which need not be computed."""
         values = np.where(self.weights > 0, statistics.values, np.nan)
         return {aspect: values[:, :, column] for column, aspect in enumerate(ASPECTS)}
@@ -201,11 +201,11 @@ class SOME(WeighedAspects):
             return Scores(statistics.values[:, :, 0])
         return super().sentence_scores(statistics)
 
-    def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
+    def parts(self, statistics: Statistics, scores: Scores) -> dict[str, FloatArray]:
         """Return the aspects; all are NaN for a model of quality, which has none."""
         if statistics.values.shape[2] == 1:
             return {aspect: np.full(statistics.values.shape[:2], np.nan) for aspect in ASPECTS}
-        return super().parts(statistics)
+        return super().parts(statistics, scores)
 
 
 @lru_cache(maxsize=2)

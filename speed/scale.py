@@ -1,173 +1,176 @@
-"""Datasets scored locally and on Ray: rows a second, memory, slope; SOME by both engines.
+"""Datasets scored on a Ray cluster of two nodes: beside plain Ray Data, and ten million rows.
 
-    python -m speed scale --data DIR [--some DIR]
+    python -m speed scale --data DIR
 
-GREEN and `changes` read 1, 3 and 10 million made-up rows (4, 12 and 40 Parquet files of 250,000)
-with one local worker, two, and two actors of a Ray cluster that the command starts itself. A run is
-the whole command, including the start of Python and Ray; the time for a hundred rows counts as the
-start, and is excluded from speed and slope. The memory of the process tree is sampled four times a
-second. SOME reads 200,000 rows with two workers and two actors; its model is the one given, or a
-random one of two layers.
+GREEN reads made-up rows from Parquet files of 250,000. On one million, `gecjury score --engine ray`
+is compared with Ray Data's `read_parquet`, `map_batches` and `write_parquet` around a function that
+calls the same metric, and with `gecjury score` on two local workers. Then it reads ten million. A
+run is the whole command. Rows a second and core are those of the processor seconds of all
+processes, including Ray's own. The time for a hundred rows counts as the start, and is excluded
+from speed and slope; the better of two runs is compared. Memory is sampled four times a second.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from speed.green_scaling import slope
-from speed.harness import Claim, Lacking, Options, checked, needs
-from speed.refless import HIDDEN, LAYERS, make_models
-from speed.scale_made import Ran, make_files, rows_by_id, run_score
+from speed.harness import Claim, Options, checked
+from speed.scale_made import Ran, TwoNodes, make_files, read_result, run, score
 from speed.seeda import read_seeda
 
-__all__ = ["measure"]
+__all__ = ["measure", "score_plainly"]
 
-_ENGINES = {
-    "local, 1 worker": ("--workers", "1"),
-    "local, 2 workers": ("--workers", "2"),
-    "Ray, 2 actors": ("--workers", "2", "--engine", "ray"),
-}
-_METRICS = ("-m", "green", "-m", "changes")
+_RAY, _PLAIN, _ = _WAYS = ("gecjury on Ray", "plain Ray Data", "two local workers")
+_CORES = 2
+_BATCH = 4_096
+_MOST_OVERHEAD = 0.15
 _MOST_MEGABYTES = 1500.0
 _SLOPE = (0.9, 1.1)
-_SAME = 1e-6
 
 
 def measure(options: Options) -> list[Claim]:
-    """Measure GREEN and `changes` at three sizes, then SOME."""
-    needs("pyarrow", "ray", "torch", "transformers", "tokenizers")
-    if not Path("/proc").is_dir():
-        raise Lacking("no /proc, from which the memory of a process tree is read")
+    """Measure three ways on one million rows, and our own on ten million."""
+    cluster = TwoNodes()
     texts = read_seeda(options, "all")
-    files, rows, sizes = (3, 2_000, (1, 2, 3)) if options.quick else (40, 250_000, (4, 12, 40))
-    with tempfile.TemporaryDirectory(prefix="gecjury-scale-") as name:
+    files, rows, few = (6, 2_000, 2) if options.quick else (40, 250_000, 4)
+    with tempfile.TemporaryDirectory(prefix="gecjury-scale-") as name, cluster:
         folder = Path(name)
-        made = make_files(texts, folder / "made", files, rows)
-        claims: list[Claim] = []
-        few = make_files(texts, folder / "few", 2, 50)
-        starts = {}
-        for engine, words in _ENGINES.items():
-            runs = []
-            for files_read in (few, *(made[:size] for size in sizes)):
-                out = folder / "scored"
-                ran = run_score(files_read, [*_METRICS, *words, "-o", str(out)], folder / "said")
-                runs.append((len(files_read) * rows, ran))
-                shutil.rmtree(out)
-            starts[engine] = runs.pop(0)[1].seconds
-            claims += _claims(engine, runs, starts[engine])
-        shutil.rmtree(folder / "made")
-        pairs = 2_000 if options.quick else 200_000
-        claims += _some(options, folder, pairs, texts.sources, starts)
-    return claims
+        tiny = make_files(texts, folder / "tiny", 2, 50)
+        # Twice, since the first run also fills Ray's caches of packages and files.
+        starts = {way: [_run(way, tiny, folder) for _ in range(2)][1] for way in _WAYS}
+        some = make_files(texts, folder / "some", few, rows)
+        runs: dict[str, list[Ran]] = {way: [] for way in _WAYS}
+        for way in _WAYS * 2:
+            runs[way].append(_run(way, some, folder))
+        tables = [read_result(folder / way) for way in _WAYS]
+        equal = tables[0].equals(tables[1]) and tables[0].equals(tables[2])
+        whole = _run(_RAY, make_files(texts, folder / "made", files, rows), folder)
+    size = few * rows
+    net = {way: _net(runs[way], starts[way]) for way in _WAYS}
+    claims = [
+        checked(
+            "rows of all three",
+            "equal" if equal else "not equal",
+            "equal",
+            equal,
+            agreement=True,
+        )
+    ]
+    for way, (processor, seconds) in net.items():
+        claims.append(_claim(way, size, processor, seconds, runs[way][-1], starts[way]))
+    processor, seconds = (
+        one / other - 1 for one, other in zip(net[_RAY], net[_PLAIN], strict=True)
+    )
+    claims.append(
+        checked(
+            f"overhead of {_RAY} over {_PLAIN}, processor time",
+            f"{processor:+.1%}",
+            f"≤ {_MOST_OVERHEAD:.0%}",
+            processor <= _MOST_OVERHEAD,
+            lines=(f"seconds by the clock {seconds:+.1%}",),
+        )
+    )
+    return claims + _whole(files * rows, size, whole, net[_RAY][1], runs[_RAY], starts[_RAY])
 
 
-def _claims(engine: str, runs: list[tuple[int, Ran]], start: float) -> list[Claim]:
-    """Return the claims about one engine, by size.
+def _claim(way: str, rows: int, processor: float, seconds: float, ran: Ran, start: Ran) -> Claim:
+    """Return the claim about one way and size."""
+    peaks = ran.peaks
+    return checked(
+        f"{way}, {rows:,} rows",
+        f"{rows / processor:,.0f} rows a second and core",
+        ours=seconds,
+        peak=max(peaks["driver"], peaks["worker"]),
+        lines=(
+            f"{rows / seconds:,.0f} rows a second; {processor:.1f} s of processor time; start "
+            f"{start.seconds:.1f} s and {start.processor:.1f} s",
+            f"MB: driver {peaks['driver']:.0f}, the largest worker {peaks['worker']:.0f}, all "
+            f"workers {peaks['workers']:.0f}, Ray's own {peaks['engine']:.0f}",
+        ),
+    )
+
+
+def _whole(
+    rows: int, size: int, whole: Ran, seconds: float, runs: Sequence[Ran], start: Ran
+) -> list[Claim]:
+    """Return the claims about the largest run: speed, memory and slope.
 
     Args:
-        engine: name in `_ENGINES`.
-        runs: number of rows, and the run.
-        start: seconds for a hundred rows, which do not grow with rows.
+        rows: rows of the largest run.
+        size: rows of the smaller runs.
+        seconds: seconds of the fastest of the smaller runs, without the start.
     """
-    rows, last = runs[-1]
+    processor, longer = _net([whole], start)
+    peak, before = (max(ran.peaks["driver"], ran.peaks["worker"]) for ran in (whole, runs[-1]))
+    growth = math.log(longer / seconds) / math.log(rows / size)
     low, high = _SLOPE
-    speed = rows / max(last.seconds - start, 1e-9)
-    least = 1e-3  # small sizes may take no longer than the start
-    growth = slope(
-        [{"rows": r, "seconds": max(ran.seconds - start, least)} for r, ran in runs], "seconds"
-    )
-    plain = slope([{"rows": r, "seconds": ran.seconds} for r, ran in runs], "seconds")
-    lines = [
-        f"{r:,} rows: {ran.seconds:.1f} s, {r / ran.seconds:,.0f} rows a second; MB: driver "
-        f"{ran.peaks['driver']:.0f}, workers {ran.peaks['workers']:.0f} together and "
-        f"{ran.peaks['worker']:.0f} the largest, engine's own {ran.peaks['engine']:.0f}"
-        for r, ran in runs
-    ]
-    ours = max(last.peaks["driver"], last.peaks["worker"])
-    first = runs[0][1]
-    started = max(first.peaks["driver"], first.peaks["worker"])
     return [
+        _claim(_RAY, rows, processor, longer, whole, start),
         checked(
-            f"green and changes, {engine}, {rows:,} rows",
-            f"{speed:,.0f} rows a second",
-            ours=last.seconds,
-            peak=ours,
-            lines=lines,
-        ),
-        checked(
-            f"{engine}: memory of driver and of a worker",
-            f"{ours:.0f} MB ({ours - started:+.0f} from {runs[0][0]:,} rows)",
+            f"{_RAY}: memory of driver and of a worker",
+            f"{peak:.0f} MB ({peak - before:+.0f} from {size:,} rows)",
             f"< {_MOST_MEGABYTES:.0f} MB",
-            ours < _MOST_MEGABYTES,
+            peak < _MOST_MEGABYTES,
         ),
         checked(
-            f"{engine}: slope of log(seconds) over log(rows)",
+            f"{_RAY}: slope of log(seconds) over log(rows)",
             f"{growth:.3f}",
             f"{low} to {high}",
             low <= growth <= high,
-            lines=(f"of seconds without the start of {start:.1f} s; with it {plain:.3f}",),
         ),
     ]
 
 
-def _some(
-    options: Options, folder: Path, pairs: int, sources: list[str], starts: dict[str, float]
-) -> list[Claim]:
-    """Compare SOME by both engines: equality of scores, and the cost of Ray."""
-    model = options.some
-    if model is None:
-        make_models(folder / "models", tuple(sources), HIDDEN, LAYERS)
-        model = folder / "models" / "some"
-    made = make_files(read_seeda(options, "all"), folder / "pairs", 4, pairs // 4)
-    words = ["-m", f"some:model={model}", "--device", "cpu"]
-    found: dict[str, tuple[Ran, list[str]]] = {}
-    for engine in ("local, 2 workers", "Ray, 2 actors"):
-        out = folder / "some"
-        ran = run_score(made, [*words, *_ENGINES[engine], "-o", str(out)], folder / "said")
-        found[engine] = ran, rows_by_id(out)
-        shutil.rmtree(out)
-    (local, ours), (ray, theirs) = found.values()
-    gap = _gap(ours, theirs)
-    bare = [ran.seconds - starts[engine] for engine, (ran, _) in found.items()]
-    what = f"some, {pairs:,} rows, Ray with two actors beside two local workers"
-    return [
-        checked(
-            what,
-            f"{100 * (ray.seconds / local.seconds - 1):+.1f}% of time",
-            ours=ray.seconds,
-            peak=max(ray.peaks["driver"], ray.peaks["worker"]),
-            lines=(
-                f"local {local.seconds:.1f} s, Ray {ray.seconds:.1f} s, starts included; without "
-                f"them {bare[0]:.1f} s and {bare[1]:.1f} s ({100 * (bare[1] / bare[0] - 1):+.1f}%)",
-                "the model is " + (str(options.some) if options.some else "random, two layers"),
-            ),
-        ),
-        checked(
-            f"some, {pairs:,} rows: largest difference of a score",
-            f"{gap:.1e}",
-            f"≤ {_SAME:g}",
-            gap <= _SAME,
-            agreement=True,
-        ),
-    ]
+def _net(runs: Sequence[Ran], start: Ran) -> tuple[float, float]:
+    """Return the least processor seconds and seconds of some runs, without the start."""
+    processor = min(ran.processor for ran in runs) - start.processor
+    clock = min(ran.seconds for ran in runs) - start.seconds
+    return max(processor, 1e-3), max(clock, 1e-3)  # small sizes may take no longer than the start
 
 
-def _gap(ours: list[str], theirs: list[str]) -> float:
-    """Return the largest difference of numbers in otherwise equal rows; infinite if they differ."""
-    import json
+def _run(way: str, files: Sequence[Path], folder: Path) -> Ran:
+    """Score some files, and leave the result in a folder called after the way."""
+    out, said = folder / way, folder / "said"
+    shutil.rmtree(out, ignore_errors=True)
+    if way == _PLAIN:
+        call = f"score_plainly({str(out)!r}, {str(files[0].parent)!r}, {len(files)})"
+        return run(["-c", f"from speed.scale import score_plainly; {call}"], said)
+    engine = "ray" if way == _RAY else "local"
+    words = ("-m", "green", "--workers", str(_CORES), "--engine", engine, "-o", str(out))
+    return run(score(files, *words), said)
 
-    if len(ours) != len(theirs):
-        return math.inf
-    widest = 0.0
-    for one, other in zip(map(json.loads, ours), map(json.loads, theirs), strict=True):
-        if one.keys() != other.keys() or one["id"] != other["id"]:
-            return math.inf
-        for key, value in one.items():
-            if isinstance(value, float) and isinstance(other[key], float):
-                widest = max(widest, abs(value - other[key]))
-            elif value != other[key]:
-                return math.inf
-    return widest
+
+def score_plainly(out: str, folder: str, files: int) -> None:
+    """Score the files of a folder by Ray Data alone, as its documentation shows."""
+    import ray
+
+    ray.init(os.environ["RAY_ADDRESS"], log_to_driver=False)
+    # A folder, since Ray's threads fail at importing fsspec where several files are named.
+    rows = ray.data.read_parquet(folder, override_num_blocks=files)
+    rows.map_batches(
+        _green, batch_size=_BATCH, batch_format="pyarrow", concurrency=_CORES
+    ).write_parquet(out)
+
+
+def _green(batch: Any) -> Any:
+    """Return the ids and scores of a batch of rows."""
+    import pyarrow as pa
+
+    import gecjury
+
+    scorer = gecjury.load("green")
+    lines = {name: batch[name].to_pylist() for name in ("source", "hypothesis", "references")}
+    references = list(zip(*lines["references"], strict=True))
+    corpus = gecjury.corpus_of_texts(lines["source"], {"": lines["hypothesis"]}, references)
+    scores = scorer.sentence_scores(scorer.statistics(corpus, gecjury.Runtime()))
+    columns = {"id": batch["id"], "green": scores.score[0]}
+    for name, part in (("precision", scores.precision), ("recall", scores.recall)):
+        assert part is not None
+        columns[f"green.{name}"] = part[0]
+    return pa.table(columns)

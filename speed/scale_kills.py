@@ -1,12 +1,13 @@
-"""Kills in the middle of a run on a Ray cluster of three nodes: rows lost, and rows duplicated.
+"""Kills in the middle of a run on a Ray cluster of two nodes: rows lost, and rows duplicated.
 
     python -m speed scale-kills --data DIR
 
 The cluster is real (`ray.cluster_utils.Cluster`); its nodes are processes on this machine. ERRANT
-reads 40 files. The first run is undisturbed, on local workers; then a node is killed in the middle,
-then the driver, then 20 times a random one of driver, worker and node, by SIGKILL, at a random
-moment after a part has been finished. A dead driver is started again with the same command, a dead
-node is replaced, and a run that ends before all kills are done is compared and started again.
+reads 40 files. The first run is undisturbed, on local workers; then the second node is killed in
+the middle, then the driver, then the first node, which has the cluster's state, then 20 times a
+random one of driver, worker and second node: by SIGKILL, at a random moment after a part has been
+finished. Nodes are replaced, and a command that ended is started again. A run that ends before all
+kills are done is compared, too.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from speed.harness import Claim, Lacking, Options, checked, needs
-from speed.scale_made import ids_of, make_files, rows_by_id, run_score, start_score, tree
+from speed.harness import Claim, Options, checked
+from speed.scale_made import TwoNodes, make_files, processes, read_result, run, score, start
 from speed.seeda import read_seeda
 
 __all__ = ["measure"]
@@ -36,81 +37,41 @@ _LATEST = 6.0  # seconds after a part, at most, for the next kill
 
 def measure(options: Options) -> list[Claim]:
     """Make an unbroken run, then broken ones."""
-    needs("pyarrow", "ray")
-    if not Path("/proc").is_dir():
-        raise Lacking("no /proc, in which workers are found")
+    nodes = TwoNodes()
     texts = read_seeda(options, "all")
     files, rows, kills = (12, 60, 3) if options.quick else (40, 1000, 20)
     claims = []
-    with tempfile.TemporaryDirectory(prefix="gecjury-kills-") as name:
+    with tempfile.TemporaryDirectory(prefix="gecjury-kills-") as name, nodes:
         folder = Path(name)
         made = make_files(texts, folder / "made", files, rows)
         whole = folder / "whole"
-        run_score(made, [*_METRICS, "--workers", "2", "-o", str(whole)], folder / "said")
-        with _Nodes() as nodes:
-            for kinds, what in (
-                (["node"], "a node killed in the middle"),
-                (["driver"], "the driver killed in the middle"),
-                (_drawn(kills), f"{kills} random kills"),
-            ):
-                broken = _Broken(made, folder, nodes, kinds, random.Random(kills))
-                begin = time.perf_counter()
-                outs = broken.run()
-                seconds = time.perf_counter() - begin
-                claims += _claims(what, made, whole, outs, broken, seconds)
-                for out in outs:
-                    shutil.rmtree(out)
+        run(score(made, *_METRICS, "--workers", "2", "-o", str(whole)), folder / "said")
+        rng = random.Random(16)
+        for kinds, what in (
+            (["node"], "a node killed in the middle"),
+            (["driver"], "the driver killed in the middle"),
+            (["first node"], "the first node killed in the middle"),
+            (rng.sample(["driver", "worker", "node"] * kills, kills), f"{kills} random kills"),
+        ):
+            broken = _Broken(made, folder, nodes, kinds, rng)
+            begin = time.perf_counter()
+            outs = broken.run()
+            claims += _claims(what, whole, outs, broken, time.perf_counter() - begin)
+            for out in outs:
+                shutil.rmtree(out)
     return claims
-
-
-def _drawn(kills: int) -> list[str]:
-    rng = random.Random(16)
-    kinds = ["driver", "worker", "node"] * (kills // 3 + 1)
-    kinds = kinds[:kills]
-    rng.shuffle(kinds)
-    return kinds
-
-
-class _Nodes:
-    """Three nodes of one processor each; the first, which has the cluster's state, stays."""
-
-    def __enter__(self) -> _Nodes:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        from ray.cluster_utils import Cluster
-
-        self._size = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
-        self._cluster: Any = Cluster(
-            initialize_head=True, head_node_args={**self._size, "include_dashboard": False}
-        )
-        self._others = [self._cluster.add_node(**self._size) for _ in range(2)]
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._cluster.shutdown()
-
-    @property
-    def address(self) -> str:
-        return str(self._cluster.address)
-
-    def kill_one(self, rng: random.Random) -> None:
-        """Kill a node with all its processes, and replace it."""
-        node = self._others.pop(rng.randrange(len(self._others)))
-        self._cluster.remove_node(node, allow_graceful=False)
-        self._others.append(self._cluster.add_node(**self._size))
-
-    def kill_worker(self, rng: random.Random) -> bool:
-        """Kill a process that scores; return whether there was one."""
-        found = [pid for pid, _, command in tree(os.getpid()) if "ray::MapWorker" in command]
-        if found:
-            os.kill(rng.choice(found), signal.SIGKILL)
-        return bool(found)
 
 
 class _Broken:
     """Runs of one command, killed as listed and repeated until the last kill is done."""
 
     def __init__(
-        self, made: list[Path], folder: Path, nodes: _Nodes, kinds: list[str], rng: random.Random
+        self,
+        made: Sequence[Path],
+        folder: Path,
+        nodes: TwoNodes,
+        kinds: Sequence[str],
+        rng: random.Random,
     ) -> None:
         self._made, self._folder, self._nodes = made, folder, nodes
         self._left = collections.deque(kinds)
@@ -130,23 +91,22 @@ class _Broken:
 
     def _once(self, out: Path) -> bool:
         """Run the command once; return whether it finished."""
-        os.environ["RAY_ADDRESS"] = self._nodes.address
-        words = [*_METRICS, "--engine", "ray"]
-        words += ["--workers", "3", "-o", str(out)]
+        words = score(self._made, *_METRICS, "--engine", "ray", "--workers", "2", "-o", str(out))
         said = self._folder / "said"
         self.commands += 1
-        process = start_score(self._made, words, said)
+        ended = False
+        process = start(words, said)
         try:
             while process.poll() is None:
                 if not self._left:
                     process.wait(_LONGEST_WAIT * 3)
                 elif self._next_part(process, out):
-                    self._kill(process)
+                    ended = self._kill(process) or ended
         finally:
             if process.poll() is None:
                 process.kill()
             process.wait()
-        if process.returncode not in (0, -signal.SIGKILL):
+        if process.returncode and not ended:
             raise RuntimeError(f"status {process.returncode}:\n{said.read_text(encoding='utf-8')}")
         return process.returncode == 0
 
@@ -162,17 +122,25 @@ class _Broken:
         time.sleep(self._rng.uniform(0, _LATEST))
         return process.poll() is None
 
-    def _kill(self, process: subprocess.Popen[str]) -> None:
+    def _kill(self, process: subprocess.Popen[str]) -> bool:
+        """Kill the next on the list; return whether the command may end by that."""
         kind = self._left[0]
         if kind == "driver":
             process.kill()
-            process.wait()
+        elif kind == "first node":
+            self._nodes.kill_first()
+            process.wait(_LONGEST_WAIT)
+            self._nodes.begin_again()
         elif kind == "node":
-            self._nodes.kill_one(self._rng)
-        elif not self._nodes.kill_worker(self._rng):
-            return
+            self._nodes.replace_second()
+        else:
+            scoring = [pid for pid, *_, command in processes() if "ray::MapWorker" in command]
+            if not scoring:
+                return False
+            os.kill(self._rng.choice(scoring), signal.SIGKILL)
         self._left.popleft()
         self.done[kind] += 1
+        return kind in ("driver", "first node")
 
 
 def _parts(out: Path) -> int:
@@ -180,19 +148,16 @@ def _parts(out: Path) -> int:
 
 
 def _claims(
-    what: str, made: list[Path], whole: Path, outs: list[Path], broken: _Broken, seconds: float
+    what: str, whole: Path, outs: list[Path], broken: _Broken, seconds: float
 ) -> list[Claim]:
-    wanted = ids_of(whole)
+    wanted = read_result(whole)["id"].to_pylist()
     lost = twice = 0
     for out in outs:
-        found = collections.Counter(ids_of(out))
-        lost += len(set(wanted) - set(found))
-        twice += sum(count - 1 for count in found.values())
-    rows = rows_by_id(whole)
-    by_rows = all(rows_by_id(out) == rows for out in outs)
-    by_bytes = all(_same_parts(whole, out) for out in outs)
+        counts = collections.Counter(read_result(out)["id"].to_pylist())
+        lost += len(set(wanted) - set(counts))
+        twice += sum(count - 1 for count in counts.values())
+    equal = all(_same_parts(whole, out) for out in outs)
     killed = ", ".join(f"{count} × {kind}" for kind, count in sorted(broken.done.items()))
-    size = f"{len(wanted):,} rows of {len(made)} files"
     return [
         checked(
             f"{what}: rows lost and rows twice",
@@ -200,21 +165,17 @@ def _claims(
             "0 and 0",
             lost == twice == 0,
             ours=seconds,
-            lines=(f"{size}; killed {killed}; {broken.commands} commands, {len(outs)} whole runs",),
-            agreement=True,
-        ),
-        checked(
-            f"{what}: rows sorted by id as those of the unbroken run",
-            "equal" if by_rows else "not equal",
-            "equal",
-            by_rows,
+            lines=(
+                f"{len(wanted):,} rows; killed {killed}; {broken.commands} commands, {len(outs)} "
+                "whole runs",
+            ),
             agreement=True,
         ),
         checked(
             f"{what}: parts byte for byte as those of the unbroken run",
-            "equal" if by_bytes else "not equal",
+            "equal" if equal else "not equal",
             "equal",
-            by_bytes,
+            equal,
             agreement=True,
         ),
     ]

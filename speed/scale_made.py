@@ -1,4 +1,4 @@
-"""Generated datasets of any size from real outputs, runs of `score` over them, and their results.
+"""Generated datasets of any size from real outputs, clusters and runs over them, and their results.
 
 Texts are SEEDA's: all 1,312 sentences in seeded order over and over, each with the output of a
 system drawn at random and the two official references. Every row ends with a unique number, and
@@ -8,22 +8,23 @@ not equal. A file depends only on its number: fewer rows are fewer of the same f
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from speed.harness import ONE_THREAD, ROOT
+from speed.harness import ONE_THREAD, ROOT, Lacking, needs
 from speed.seeda import Texts
 
-__all__ = ["Ran", "ids_of", "make_files", "rows_by_id", "run_score", "start_score", "tree"]
+__all__ = ["Ran", "TwoNodes", "make_files", "processes", "read_result", "run", "score", "start"]
 
 _TICK = 0.25  # seconds between two samples of memory
+_NODE = {"num_cpus": 1, "object_store_memory": 2 * 2**30}
 
 
 def make_files(texts: Texts, folder: Path, files: int, rows: int, seed: int = 0) -> list[Path]:
@@ -92,116 +93,159 @@ def _worse(words: list[str], error: int, place: float, new: str) -> str:
     return " ".join(words)
 
 
+class TwoNodes:
+    """A Ray cluster of two nodes on this machine, one processor each; the first has its state."""
+
+    def __init__(self) -> None:
+        needs("pyarrow", "ray")
+        if not Path("/proc").is_dir():
+            raise Lacking("no /proc, in which processes are found")
+
+    def __enter__(self) -> TwoNodes:
+        from ray.cluster_utils import Cluster
+
+        # Workers inherit the environment of their node.
+        os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": str(ROOT), **ONE_THREAD}
+        self._cluster: Any = Cluster(
+            initialize_head=True, head_node_args={**_NODE, "include_dashboard": False}
+        )
+        self._second = self._cluster.add_node(**_NODE)
+        os.environ["RAY_ADDRESS"] = str(self._cluster.address)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._cluster.shutdown()
+
+    def replace_second(self) -> None:
+        """Kill the second node with all its processes, and add another one."""
+        self._cluster.remove_node(self._second, allow_graceful=False)
+        self._second = self._cluster.add_node(**_NODE)
+
+    def kill_first(self) -> None:
+        """Kill the first node with all its processes, and the cluster's state."""
+        self._cluster.remove_node(self._cluster.head_node, allow_graceful=False)
+
+    def begin_again(self) -> None:
+        """Start a new cluster."""
+        self._cluster.shutdown()
+        self.__enter__()
+
+
 @dataclass
 class Ran:
-    """A run of `score` and the memory of its processes.
+    """A run and the resources of its processes.
 
     Attributes:
         seconds: seconds by the clock, start included.
-        status: exit status; negative if it was killed.
+        processor: processor seconds of all processes, including those of Ray; sampled, so that
+            those of a process's last quarter of a second may be missing.
         peaks: peak resident memory in MB, by part: `driver`, `workers` (all together), `worker`
-            (the largest) and `engine` (processes that do not score). Shared pages count in each
-            process.
-        said: its output on stderr.
+            (the largest) and `engine` (Ray's own processes). Shared pages count in each process.
     """
 
     seconds: float
-    status: int
+    processor: float
     peaks: dict[str, float] = field(default_factory=dict)
-    said: str = ""
 
 
-def start_score(dataset: Sequence[Path], words: Sequence[str], said: Path) -> subprocess.Popen[str]:
-    """Start `python -m gecjury score DATASET... WORDS...`, with its messages in a file."""
-    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+def score(dataset: Sequence[Path], *words: str) -> list[str]:
+    """Return the words after `python` of `gecjury score DATASET... WORDS...`."""
+    return ["-m", "gecjury", "score", *map(str, dataset), *words]
+
+
+def start(words: Sequence[str], said: Path) -> subprocess.Popen[str]:
+    """Start Python with these words, with its messages in a file."""
     # One thread per worker, since workers already share the processor.
-    environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-m", "gecjury", "score", *map(str, dataset), *words]
+    environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
     with said.open("w", encoding="utf-8") as stream:
         return subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=stream, stderr=stream, text=True
-        )
+            [sys.executable, *words], cwd=ROOT, env=environment, stdout=stream, stderr=stream,
+            text=True,
+        )  # fmt: skip
 
 
-def run_score(dataset: Sequence[Path], words: Sequence[str], said: Path) -> Ran:
-    """Run the same command to its end, and sample its memory.
+def run(words: Sequence[str], said: Path) -> Ran:
+    """Run Python with these words to its end, and sample the memory of all our processes.
 
     Raises:
         RuntimeError: it failed; with its messages.
     """
-    start = time.perf_counter()
-    process = start_score(dataset, words, said)
+    before = {pid: spent for pid, _, spent, _ in processes()}
+    begin = time.perf_counter()
+    process = start(words, said)
     peaks: dict[str, float] = {}
+    spent = dict(before)
     ended = threading.Event()
-    watch = threading.Thread(target=_watch, args=(process.pid, peaks, ended))
+    watch = threading.Thread(target=_watch, args=(process.pid, peaks, spent, ended))
     watch.start()
     try:
         status = process.wait()
+        seconds = time.perf_counter() - begin
     finally:
         ended.set()
         watch.join()
         if process.poll() is None:
             process.kill()
-    ran = Ran(time.perf_counter() - start, status, peaks, said.read_text(encoding="utf-8"))
     if status:
-        raise RuntimeError(f"score ended with status {status}:\n{ran.said}")
-    return ran
+        raise RuntimeError(f"status {status}:\n{said.read_text(encoding='utf-8')}")
+    return Ran(seconds, sum(spent.values()) - sum(before.values()), peaks)
 
 
-def _watch(pid: int, peaks: dict[str, float], ended: threading.Event) -> None:
-    while not ended.wait(_TICK):
-        found = {"driver": 0.0, "workers": 0.0, "worker": 0.0, "engine": 0.0}
-        for process, held, command in tree(pid):
-            if process == pid:
-                found["driver"] += held
-            elif "ray" not in command or "ray::MapWorker" in command:
-                found["workers"] += held
-                found["worker"] = max(found["worker"], held)
+def _watch(
+    driver: int, peaks: dict[str, float], spent: dict[int, float], ended: threading.Event
+) -> None:
+    last = False
+    while not last:
+        last = ended.wait(_TICK)
+        held = {"driver": 0.0, "workers": 0.0, "worker": 0.0, "engine": 0.0}
+        for pid, memory, processor, command in processes():
+            # Ray's nodes do not wait for their workers, so the system forgets those that end.
+            spent[pid] = processor
+            if pid == driver:
+                held["driver"] += memory
+            elif command.startswith("ray::") or "gecjury.datasets.work" in command:
+                held["workers"] += memory
+                held["worker"] = max(held["worker"], memory)
             else:
-                found["engine"] += held
-        for name, value in found.items():
+                held["engine"] += memory
+        for name, value in held.items():
             peaks[name] = max(peaks.get(name, 0.0), value)
 
 
-def tree(pid: int) -> Iterator[tuple[int, float, str]]:
-    """Yield a process and all its descendants: pid, MB of resident memory, command (Linux only)."""
+def processes() -> Iterator[tuple[int, float, float, str]]:
+    """Yield our descendants (Linux only).
+
+    Yields:
+        The pid, MB of resident memory, processor seconds, and the command.
+    """
     parents: dict[int, list[int]] = {}
+    spent: dict[int, float] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 stat = (entry / "stat").read_text()
             except OSError:
                 continue
-            parents.setdefault(int(stat.rpartition(")")[2].split()[1]), []).append(int(entry.name))
+            fields = stat.rpartition(")")[2].split()
+            parents.setdefault(int(fields[1]), []).append(int(entry.name))
+            spent[int(entry.name)] = sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
     page = os.sysconf("SC_PAGE_SIZE") / 1e6
-    waiting = [pid]
+    waiting = parents.get(os.getpid(), [])
     while waiting:
-        process = waiting.pop()
-        waiting += parents.get(process, [])
+        pid = waiting.pop()
+        waiting += parents.get(pid, [])
         try:
-            held = int(Path(f"/proc/{process}/statm").read_text().split()[1]) * page
-            command = Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+            held = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
         except (OSError, ValueError):
             continue
-        yield process, held, command
+        yield pid, held, spent[pid], command
 
 
-def rows_by_id(folder: Path) -> list[str]:
-    """Return every row of a result as one line of JSON, sorted by id."""
+def read_result(folder: Path) -> Any:
+    """Return all rows of a result as an Arrow table, sorted by id."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows: list[Mapping[str, object]] = []
-    for path in sorted(folder.glob("part-*.parquet")):
-        rows += pq.read_table(path).to_pylist()
-    rows.sort(key=lambda row: str(row["id"]))
-    return [json.dumps(row, sort_keys=True) for row in rows]
-
-
-def ids_of(folder: Path) -> list[str]:
-    """Return the ids of all rows of a result, part by part."""
-    import pyarrow.parquet as pq
-
-    found: list[str] = []
-    for path in sorted(folder.glob("part-*.parquet")):
-        found += pq.read_table(path, columns=["id"])["id"].to_pylist()
-    return found
+    parts = [pq.read_table(path) for path in sorted(folder.glob("*.parquet"))]
+    return pa.concat_tables(parts).combine_chunks().sort_by("id")

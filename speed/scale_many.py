@@ -1,19 +1,17 @@
-"""Estimate the speed of 64 and 1,000 workers from costs that are measured here.
+"""The cost of a row and of a shard, from which the speed of any number of workers follows.
 
     python -m speed scale-many --data DIR [--some DIR]
 
 Measured: processor seconds per row of each metric, including reading and writing files, by the
 difference of two sizes in one process; the cluster's start; and the driver's ceiling, that is how
 many shards per second it distributes and collects if workers have nothing to do (the note that a
-shard was begun is still written), by the difference of two numbers of shards. Estimated: the time
-for 100 million rows in shards of 100,000, as the maximum of a worker's share of the work and the
-driver's distribution of shards. Not estimated, since one machine cannot show it: a network, a file
-system that slows down under many readers, nodes of different speed.
+shard was begun is still written), by the difference of two numbers of shards. Not measured, since
+one machine cannot show it: a network, a file system that slows down under many readers, nodes of
+different speed.
 """
 
 from __future__ import annotations
 
-import math
 import tempfile
 import time
 from collections.abc import Sequence
@@ -31,9 +29,7 @@ from speed.seeda import read_seeda
 
 __all__ = ["Idle", "IdleEngine", "measure"]
 
-ROWS = 100_000_000
 SHARD_ROWS = 100_000
-WORKERS = (1, 2, 8, 64, 256, 1000)
 
 
 class Idle(ShardActor):
@@ -89,30 +85,12 @@ def measure(options: Options) -> list[Claim]:
                 lines=(
                     f"measured: {cost * 1e6:.0f} µs a row, {SHARD_ROWS * cost:.1f} s a shard of "
                     f"{SHARD_ROWS:,} rows, of which sharing out is {share:.2g}%",
-                    f"reckoned, {ROWS:,} rows: " + _reckoned(cost, ceiling, start),
                     f"reckoned: more than {max(1, int(ceiling * SHARD_ROWS * cost)):,} workers are "
                     "idle at times, since the driver cannot share out faster",
                 ),
             )
         )
     return claims
-
-
-def _reckoned(cost: float, ceiling: float, start: float) -> str:
-    shards = math.ceil(ROWS / SHARD_ROWS)
-    cells = []
-    for workers in WORKERS:
-        busiest = math.ceil(shards / workers) * SHARD_ROWS * cost
-        seconds = start + max(busiest, shards / ceiling)
-        kept = ROWS * cost / workers / seconds
-        cells.append(f"{workers:,} workers {_spent(seconds)} ({kept:.0%} of them at work)")
-    return ", ".join(cells)
-
-
-def _spent(seconds: float) -> str:
-    if seconds < 600:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 36_000 else f"{seconds / 3600:.1f} h"
 
 
 def _ceiling(folder: Path, counts: Sequence[int]) -> tuple[float, float]:
@@ -147,7 +125,7 @@ def _cost(metric: str, made: Sequence[Path], size: int, out: Path) -> float:
     from gecjury.datasets.run import score_dataset
 
     runtime = Runtime(device="cpu", use_cache=False)
-    spent = []
+    spent: list[float] = []
     for files in (made[:1], made[:1], made):  # the first run loads everything that is loaded once
         begin = time.process_time()
         score_dataset(

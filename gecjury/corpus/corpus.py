@@ -548,6 +548,11 @@ _MARKS = frozenset({NO_REFERENCE, _NO_ERROR, _UNANNOTATED})
 _MOST_MARK = 20  # characters of a line that may be a mark, with blanks between them
 
 
+def has_mark(lines: Iterable[str]) -> bool:
+    """Return True if a line of a reference is one of the marks, with or without blanks."""
+    return any("".join(x.split()) in _MARKS for x in [x for x in lines if len(x) <= _MOST_MARK])
+
+
 def meant_reference(text: str | None, source: str) -> str | None:
     """Return the reference that a line stands for.
 
@@ -558,10 +563,10 @@ def meant_reference(text: str | None, source: str) -> str | None:
     Returns:
         None where there is no reference, the source for a mark of no error, otherwise the line.
     """
-    if text is None:
-        return None
-    mark = "".join(text.split()) if len(text) <= _MOST_MARK else ""
-    if mark not in _MARKS or mark == "".join(source.split()):
+    if text is None or not has_mark([text]):
+        return text
+    mark = "".join(text.split())
+    if mark == "".join(source.split()):
         return text
     return source if mark == _NO_ERROR else None
 
@@ -579,13 +584,13 @@ def meant_references(version: Version, sources: Sequence[str]) -> Version:
     # An M2 file has its own ways to say this.
     if version.edits is not None or len(version.lines) != len(sources):
         return version
+    if not has_mark(version.lines):
+        return version
     changed = {
         row: meant
         for row, line in enumerate(version.lines)
-        if len(line) <= _MOST_MARK and (meant := meant_reference(line, sources[row])) != line
+        if (meant := meant_reference(line, sources[row])) != line
     }
-    if not changed:
-        return version
     lines = [*_held(version.lines)]
     same = []
     for row, text in changed.items():

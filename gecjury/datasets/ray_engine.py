@@ -9,12 +9,14 @@ is finished twice writes the same bytes twice.
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import math
 import os
 import re
 import socket
 import sys
+import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -87,6 +89,7 @@ class ShardActor:
             _see(self._job.folder, mark)
 
             self._worker = self.load(self._job)
+            gc.freeze()  # what is loaded stays, so the garbage collector need not search it
         except Exception as error:  # returned as the first answer: Ray would retry forever
             self._failure = json.dumps(failure(error))
 
@@ -185,7 +188,8 @@ class RayEngine:
                 raise unwritable(token, error) from None
             try:
                 arguments = asdict(job), mark, str(Path.cwd())
-                self._stream(ray, self._answers(shards, arguments, size), shards, done)
+                with _watched(ray.get_runtime_context().gcs_address, self._tell):
+                    self._stream(ray, self._answers(shards, arguments, size), shards, done)
             finally:
                 token.unlink(missing_ok=True)
 
@@ -391,6 +395,34 @@ def _knock(address: str) -> None:
             f"{said}: no Ray cluster answers there ({why}); is it running, and is this machine "
             "one of its nodes?"
         ) from None
+
+
+@contextlib.contextmanager
+def _watched(address: str, tell: Callable[[str], None]) -> Iterator[None]:
+    """Tell the user if the cluster's first node dies: Ray then ends this process, and says nothing.
+
+    Args:
+        address: where the node answers.
+        tell: function that gets the line for the user, in another thread.
+    """
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(_PATIENCE):
+            try:
+                _knock(address)
+            except OptionError:
+                tell(
+                    f"the first node of the Ray cluster ({address}) does not answer; without it "
+                    "Ray ends this command within a minute: run it again to continue"
+                )
+                return
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
 
 
 def _import_ray() -> Any:

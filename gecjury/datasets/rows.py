@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
+
+import numpy as np
 
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError
-from gecjury.corpus.corpus import meant_reference
+from gecjury.corpus.corpus import has_mark, meant_reference
 from gecjury.datasets.files import open_rows, unchanged
 from gecjury.datasets.shards import InputFile, Job, Shard
 
@@ -53,14 +56,14 @@ class Batch:
 
     def pieces(self) -> Iterator[slice]:
         """Yield parts of the batch of at most `BATCH_CHARACTERS` each, or of a single row."""
-        start = size = 0
-        for row, texts in enumerate(zip(self.sources, *self.hypotheses, strict=True)):
-            length = sum(map(len, texts))
-            if row > start and size + length > BATCH_CHARACTERS:
-                yield slice(start, row)
-                start, size = row, 0
-            size += length
-        yield slice(start, len(self))
+        columns = (self.sources, *self.hypotheses)
+        sizes = sum(np.fromiter(map(len, lines), np.int64, len(self)) for lines in columns)
+        ends = np.cumsum(sizes)
+        start = before = 0
+        while start < len(self):
+            stop = np.searchsorted(ends, before + BATCH_CHARACTERS, side="right")
+            yield slice(start, start := max(int(stop), start + 1))
+            before = ends[start - 1]
 
 
 class RowReader:
@@ -156,8 +159,15 @@ def _batch(job: Job, file: InputFile, first: int, cells: Mapping[str, list[Any]]
             bad.setdefault(row, reason)
     texts = [_texts(cells[c], c, bad) for c in (job.source, *job.hypotheses.values())]
     references: list[tuple[str, ...]] = [()] * count
-    for row, value in enumerate(cells[job.references] if job.references else ()):
-        references[row] = _references(value, job.references, texts[0][row], row, bad)
+    lists = cells[job.references] if job.references else []
+    # As in `_texts`: nearly always all lists are fine.
+    flat = list(chain.from_iterable(lists)) if set(map(type, lists)) == {list} else []
+    texts_only = set(map(type, flat)) == {str} and max(map(len, flat)) <= MOST_TEXT
+    if texts_only and all(lists) and not has_mark(flat):
+        references = list(map(tuple, lists))
+    else:
+        for row, value in enumerate(lists):
+            references[row] = _references(value, job.references, texts[0][row], row, bad)
     # The texts of a bad row must not be scored.
     for row in bad:
         references[row] = ()

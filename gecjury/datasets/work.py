@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import time
@@ -193,9 +194,10 @@ class Worker:
             tally.no_total[metric.label] = MANY_REFERENCES
         else:
             tally.no_total[metric.label] = "it cannot be combined from parts"
-        shown = {"": metric.scorer.sentence_scores(statistics).score}
+        scores = scorer.sentence_scores(statistics)
+        shown = {"": scores.score}
         if isinstance(scorer, HasParts):
-            shown |= scorer.parts(statistics)
+            shown |= scorer.parts(statistics, scores)
         for index, system in enumerate(self._systems):
             for part, values in shown.items():
                 batch.columns[column_name(system, metric.label, part)][rows] = values[index]
@@ -204,13 +206,13 @@ class Worker:
 
     def _corpus(self, batch: Batch, rows: Sequence[int]) -> Corpus:
         def chosen(lines: list[str]) -> tuple[str, ...]:
-            return tuple(lines if len(rows) == len(batch) else (lines[row] for row in rows))
+            return tuple(map(lines.__getitem__, rows))
 
         systems = {
             system: Version(chosen(lines))
             for system, lines in zip(self._systems, batch.hypotheses, strict=True)
         }
-        references = zip(*(batch.references[row] for row in rows), strict=True)
+        references = zip(*map(batch.references.__getitem__, rows), strict=True)
         sources = chosen(batch.sources)
         versions = tuple(meant_references(Version(lines), sources) for lines in references)
         return in_language(Corpus(sources, systems, versions), self._job.language)
@@ -254,6 +256,7 @@ def _answers() -> Callable[[Any], Any]:
         nonlocal worker
         if worker is None:
             worker = Worker(from_record(Job, question))
+            gc.freeze()  # what is loaded stays, so the garbage collector need not search it
             return None
         return asdict(worker.finish(from_record(Shard, question)))
 

@@ -112,12 +112,12 @@ class HasParts(Protocol):
 
     part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
 
-    def sentence_scores(self, statistics: Statistics) -> Scores:
-        """Return the score of every single sentence, as every scorer does."""
+    def parts(self, statistics: Statistics, scores: Scores) -> dict[str, FloatArray]:
+        """Return the further scores by name, systems × sentences each.
 
-    def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
-        """Return the further scores by name, systems × sentences each."""
-        scores = self.sentence_scores(statistics)
+        Args:
+            scores: the scores of the sentences.
+        """
         both = {"precision": scores.precision, "recall": scores.recall}
         return {n: part for n, part in both.items() if n in self.part_names and part is not None}
 

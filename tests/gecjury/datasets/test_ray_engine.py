@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import queue
 import signal
 import socket
 import subprocess
@@ -25,8 +26,15 @@ from gecjury.core.errors import (
     MissingExtraError,
     OptionError,
 )
+from gecjury.datasets import ray_engine
 from gecjury.datasets.output import UNFINISHED
-from gecjury.datasets.ray_engine import _QUIET, RayEngine, ShardActor, check_cluster_address
+from gecjury.datasets.ray_engine import (
+    _QUIET,
+    RayEngine,
+    ShardActor,
+    _watched,
+    check_cluster_address,
+)
 from gecjury.datasets.shards import InputFile, Job, Shard, ShardSummary, shards_of
 from gecjury.scoring.signature import Signature
 
@@ -111,6 +119,19 @@ def test_a_missing_cluster_is_noticed_at_once(monkeypatch: pytest.MonkeyPatch) -
             _knock("auto")
         taken.listen()
         _knock("auto")
+
+
+def test_the_death_of_the_first_node_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_engine, "_PATIENCE", 0.05)
+    told: queue.Queue[str] = queue.Queue()
+    with socket.create_server(("127.0.0.1", 0)) as node:
+        address = f"127.0.0.1:{node.getsockname()[1]}"
+        with _watched(address, told.put):
+            node.accept()[0].close()
+            node.accept()[0].close()
+            assert told.empty()
+            node.close()
+            assert f"({address}) does not answer" in told.get(timeout=30)
 
 
 @pytest.mark.security
