@@ -17,6 +17,9 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 # Keep argparse from searching the disk for translations for each of thousands of parsers.
 os.environ.setdefault("LANGUAGE", "C")
 
+# What tests write need not survive a loss of power, for which each file would wait for the disk.
+os.fsync = lambda file: None
+
 # No deadline, since a slow example on a busy machine is not a failure of the tested code.
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=25)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=400)
