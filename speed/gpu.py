@@ -21,7 +21,7 @@ from speed.harness import Claim, Lacking, Options, checked, needs, timed
 __all__ = ["measure"]
 
 TEXTS, ROUNDS, SIDE = 2_000, 2, 8192
-QUICK_TEXTS, QUICK_SIDE = 40, 128
+QUICK_TEXTS, QUICK_SIDE = 10, 128
 
 _LARGE = {
     "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
