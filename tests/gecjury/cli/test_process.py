@@ -12,13 +12,7 @@ import pytest
 import gecjury
 from gecjury.cli import COMMANDS
 from gecjury.scoring import registry
-from tests.shell import (
-    REPOSITORY,
-    Shell,
-    command,
-    instead,
-    python,
-)
+from tests.shell import REPOSITORY, Shell, command, instead, python
 
 
 def test_as_a_process(shell: Shell) -> None:
@@ -74,7 +68,6 @@ def test_help_needs_no_numpy(shell: Shell) -> None:
     assert all(name in python("-c", script, "--help", cwd=shell.folder).stdout for name in COMMANDS)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows handles pipes differently")
 def test_a_reader_that_closes_the_pipe_early_is_not_an_error(shell: Shell) -> None:
     words = [sys.executable, "-m", "gecjury", "metrics", *list(registry.METRICS) * 20]

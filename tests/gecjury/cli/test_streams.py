@@ -151,11 +151,6 @@ def texts(shell: Shell) -> Shell:
     return shell
 
 
-def test_a_reader_may_close_the_pipe(texts: Shell) -> None:
-    done = run(["score", *FILES.split()], "| head -1")
-    assert (done.returncode, done.stderr, done.stdout.count("\n")) == (0, "", 1)
-
-
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
