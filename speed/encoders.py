@@ -30,7 +30,7 @@ from speed.harness import Claim, Options, checked, faster, needs, timed
 __all__ = ["measure"]
 
 ROUNDS, TEXTS, SENTENCES = 3, 400, 391
-QUICK_ROUNDS, QUICK_TEXTS, QUICK_SENTENCES = 1, 40, 20
+QUICK_ROUNDS, QUICK_TEXTS, QUICK_SENTENCES = 1, 10, 5
 TARGET = 2.5
 MOST = 0.002  # change of an accuracy or a correlation
 _RUNTIME = Runtime(device="cpu", use_cache=False)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import re
+from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -16,6 +18,9 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 
 # Keep argparse from searching the disk for translations for each of thousands of parsers.
 os.environ.setdefault("LANGUAGE", "C")
+
+# What tests write need not survive a loss of power, for which each file would wait for the disk.
+os.fsync = lambda file: None
 
 # No deadline, since a slow example on a busy machine is not a failure of the tested code.
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=25)
@@ -120,6 +125,28 @@ def _make_bart(folder: Path, seed: int) -> Path:
 def pytest_collection() -> None:
     """Disable garbage collection while thousands of tests are collected."""
     gc.disable()
+
+
+_NETWORKS = re.compile(
+    r"(import|importorskip).*\b(torch|transformers|tiny|tinymodel)\b|tiny_bert|=embedded|\"demo\""
+)
+
+
+@cache
+def _needs_networks(path: Path) -> bool:
+    return bool(_NETWORKS.search(path.read_text(encoding="utf-8")))
+
+
+@pytest.hookimpl(trylast=True)  # after deselection
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests with networks where the second of two processes begins.
+
+    It then loads torch and transformers alone: it gives tests to the first one from its end.
+    """
+    networks = [item for item in items if _needs_networks(item.path)]
+    others = [item for item in items if not _needs_networks(item.path)]
+    half = len(items) // 2
+    items[:] = [*others[:half], *networks, *others[half:]]
 
 
 def pytest_collection_finish() -> None:

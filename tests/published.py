@@ -4,22 +4,9 @@ from __future__ import annotations
 
 # SEEDA (Kobayashi et al. 2024): all systems, and the twelve without INPUT, REF-F and GPT-3.5.
 SEEDA = [
-    "BART",
-    "BERT-fuse",
-    "GECToR-BERT",
-    "GECToR-ens",
-    "GPT-3.5",
-    "INPUT",
-    "LM-Critic",
-    "PIE",
-    "REF-F",
-    "REF-M",
-    "Riken-Tohoku",
-    "T5",
-    "TemplateGEC",
-    "TransGEC",
-    "UEDIN-MS",
-]
+    "BART", "BERT-fuse", "GECToR-BERT", "GECToR-ens", "GPT-3.5", "INPUT", "LM-Critic", "PIE",
+    "REF-F", "REF-M", "Riken-Tohoku", "T5", "TemplateGEC", "TransGEC", "UEDIN-MS",
+]  # fmt: skip
 BASE = [name for name in SEEDA if name not in ("INPUT", "REF-F", "GPT-3.5")]
 
 # Grundkiewicz et al. 2015, tables 3b (Expected Wins) and 3c (TrueSkill).

@@ -179,7 +179,7 @@ class FaultServer:
         self._server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
         # Short, since a test may start a thousand servers and wait for each of them to stop.
-        poll = {"poll_interval": 0.02}
+        poll = {"poll_interval": 0.002}
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs=poll, daemon=True)
         self._thread.start()
 

@@ -15,16 +15,7 @@ from gecjury.cli import COMMANDS, _check, command_parser
 from gecjury.cli.inputs import runtime_from
 from gecjury.scoring import registry
 from tests.gecjury.scoring import test_scorer
-from tests.shell import (
-    FIXED,
-    GOLD,
-    METRICS,
-    SCORE,
-    SOURCE,
-    Shell,
-    command,
-    instead,
-)
+from tests.shell import FIXED, GOLD, METRICS, SCORE, SOURCE, Shell, command, instead
 
 # --- valid input -----------------------------------------------------------------------------
 

@@ -13,13 +13,7 @@ import gecjury
 from gecjury.cli import COMMANDS
 from gecjury.scoring import registry
 from gecjury.studies import STUDIES
-from tests.shell import (
-    REPOSITORY,
-    Shell,
-    command,
-    instead,
-    python,
-)
+from tests.shell import REPOSITORY, Shell, command, instead, python
 
 
 def test_as_a_process(shell: Shell) -> None:
@@ -75,7 +69,6 @@ def test_help_needs_no_numpy(shell: Shell) -> None:
     assert all(f"usage: gecjury {command} " in rest for command in (*others, *STUDIES))
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows handles pipes differently")
 def test_a_reader_that_closes_the_pipe_early_is_not_an_error(shell: Shell) -> None:
     words = [sys.executable, "-m", "gecjury", "metrics", *list(registry.METRICS) * 20]

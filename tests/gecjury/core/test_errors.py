@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 
 import pytest
 
 from gecjury.core.errors import install_hint
-from tests.gecjury.test_layout import MODULES, tree_of
 from tests.shell import REPOSITORY
 
 
@@ -27,11 +25,3 @@ def test_the_hint_names_the_package_elsewhere(
         (tmp_path / "pyproject.toml").write_text(project)
     monkeypatch.setattr("gecjury.core.errors.__file__", str(tmp_path / "gecjury/core/errors.py"))
     assert install_hint("edits") == "pip install 'gecjury[edits]'"
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_only_the_errors_module_spells_out_extras(name: str) -> None:
-    if name == "gecjury.core.errors":
-        return
-    texts = [node.value for node in ast.walk(tree_of(name)) if isinstance(node, ast.Constant)]
-    assert not [text for text in texts if isinstance(text, str) and "gecjury[" in text]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.settings import Settings
 from gecjury.stats import trueskill
 from gecjury.stats.resampling import Resampling
+from gecjury.studies.compare import Demo
 from tests.fakes import Steps
 
 
@@ -34,49 +34,42 @@ def document(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:
     return found
 
 
-def test_demo_needs_no_data_and_says_that_it_proves_nothing(
+def test_demo_needs_no_data_and_its_commands_work_as_they_are(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("GECJURY_DATA", str(tmp_path / "nowhere"))
     monkeypatch.chdir(tmp_path)
+    # As `python -m gecjury` was called, so are the commands that it prints.
+    monkeypatch.setattr(sys, "argv", [str(Path(gecjury.__file__).with_name("__main__.py"))])
     out, err = run(capsys, "demo", "--resamples", "20")
-    assert err.splitlines()[-1] == f"page: {tmp_path / 'gecjury-demo.html'}"
+    *commands, page = err.splitlines()[-4:]
+    assert page == f"page: {tmp_path / 'gecjury-demo.html'}"
     assert ">System level, best of each family: " in Path("gecjury-demo.html").read_text("utf-8")
     # One caution follows the legend, and nothing else.
     below = out[out.index("[low, high]") :]
     assert " ".join(below.split()).endswith("1 is best " + " ".join(SAMPLE.split()))
     assert "base_url" not in out
     assert "SAMPLE, NOT EVIDENCE" in out
-    for word in ("green", "gleu", "count-changes", "two annotators"):
+    families = ("refbased", "refless", "judges")
+    for word in (*families, "green", "gleu", "count-changes", "two annotators"):
         assert word in out
-
-
-def test_commands_that_the_demo_prints_work_as_they_are(tmp_path: Path) -> None:
-    def run_in_shell(command: str) -> str:
-        words = ["sh", "-c", command]
-        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout + done.stderr
-
-    lines = run_in_shell(
-        f"{shlex.quote(sys.executable)} -m gecjury demo --resamples 20"
-    ).splitlines()
-    assert len(lines) <= 30
-    commands = lines[lines.index("next:") + 1 : -1]
-    assert len(commands) == 3
+    assert len((out + err).splitlines()) <= 30
+    assert err.splitlines()[-5] == "next:"
     for command in commands:
-        run_in_shell(command)
+        program, *words = shlex.split(command)
+        assert (program, words[:2]) == (sys.executable, ["-m", "gecjury"])
+        run(capsys, *words[2:], *(["--resamples", "20"] if words[2] == "compare" else []))
     assert {"score.html", "compare.html"} <= {path.name for path in tmp_path.iterdir()}
 
 
-def test_demo_replays_a_judge_and_shows_three_families(
+def test_demo_replays_a_judge(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
     # The cache of the user is neither read nor written.
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    shown = document(capsys, "demo", "--resample", "none")
-    assert {row["family"] for row in shown["rows"]} == {"refbased", "refless", "judges"}
+    *_, judge = Demo.usual_metrics()[0]
+    shown = document(capsys, "demo", "-m", judge, "--resample", "none")
     (audit,) = shown["audits"].values()
     requests = audit["members"][0]["requests"]
     assert (requests["stored"], requests["asked"]) == (249, 0)

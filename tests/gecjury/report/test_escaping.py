@@ -27,21 +27,20 @@ TAGS = (
 )
 SIGNS = "` `` ``` | \\ * ** *** _ __ ~ ~~ < > & % $ # { } ^ [ ] ]( [x]: [^1]: ![i](u) =cmd() a_b"
 LINKS = "[a](javascript:alert(1)) http://e.x _www.e.x &lt; \\input{/etc/passwd} ^^5cinput"
-LINES = [
-    "# h",
-    "> q",
-    "- l",
-    "1. n",
-    "12) n",
-    "---",
-    "===",
-    ":-",
-    "|---|---|",
-    "    code",
-    "[x]: u",
-]
+LINES = ["# h", "> q", "- l", "1. n", "12) n", "---", "===", ":-", "|---|---|", "    code"]
 OBEYED = [*"\n\r\t\u2028\u202e\x85\x7f\x00\ud800", "\x1b]0;t\x07", "\x1b[2J", "\x9b31m"]
-PIECES = [*TAGS.split(), *SIGNS.split(), *LINKS.split(), *LINES, *OBEYED, " ", "'", '"', "ä"]
+PIECES = [
+    *TAGS.split(),
+    *SIGNS.split(),
+    *LINKS.split(),
+    *LINES,
+    "[x]: u",
+    *OBEYED,
+    " ",
+    "'",
+    '"',
+    "ä",
+]
 texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=5).map("".join)
 
 

@@ -34,8 +34,9 @@ def test_no_heading_stands_elsewhere() -> None:
     """Headings that are names from the data, such as that of a system, are no literals."""
     families = ("judges", "refless", "refbased", "prompts")  # links to the families
     for path in Path(gecjury.__file__).parent.rglob("*.py"):
-        if not {*path.parts} & {*families}:
-            for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        if "Column(" in text and not {*path.parts} & {*families}:
+            for call in ast.walk(ast.parse(text)):
                 if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Column":
                     headings = [
                         *call.args[1:2],

@@ -55,10 +55,8 @@ def test_a_terminal_shows_two_sentences_one_table_and_three_notes(shell: Shell) 
     words = ["compare", "sample", "-m", "green", "-m", "gleu", "-m", "changes"]
     _, out, _ = shell(*words, "--human", "both", "--resamples", "5")
     opening, _, table = out.partition("\n\n")
-    assert [opening.count(f"{level} level, edit-based") for level in ("System", "Sentence")] == [
-        1,
-        1,
-    ]
+    for level in ("System", "Sentence"):
+        assert opening.count(f"{level} level, edit-based") == 1
     assert opening.count(". ") + opening.count(".\n") == 1
     assert "Holm-corrected over 3 metrics" in opening
     assert table.count("\n ───") == 1

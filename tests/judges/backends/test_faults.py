@@ -59,12 +59,8 @@ def test_a_request_contains_what_it_needs_and_a_second_run_asks_nothing(bench: B
     table = bench.score()
     assert np.array_equal(table.sentences, expected(bench.corpus))
     assert (max(bench.server.asked.values()), len(bench.server.bodies)) == (1, 3)
-    assert [member(table)[n] for n in ("valid", "refused", "truncated", "unparsable")] == [
-        3,
-        0,
-        0,
-        0,
-    ]
+    kinds = ("valid", "refused", "truncated", "unparsable")
+    assert [member(table)[kind] for kind in kinds] == [3, 0, 0, 0]
     body = bench.server.bodies[0]
     assert set(body) == {
         "model", "messages", "temperature", "seed", "max_tokens", "response_format",

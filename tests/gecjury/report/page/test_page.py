@@ -242,11 +242,7 @@ def test_a_significant_difference_says_who_is_better() -> None:
         (1, 2, None), 9999,
     )  # fmt: skip
     table = significance_table(test, names, "By edits", 0.05)
-    assert shown(table) == [
-        "a: |0.010 ▲|0.200|1",
-        "b: 0.010 ▼||–|2",
-        "c: 0.200|–||–",
-    ]
+    assert shown(table) == ["a: |0.010 ▲|0.200|1", "b: 0.010 ▼||–|2", "c: 0.200|–||–"]
     assert [cell.css for cell in table.rows[0][1]] == ["n", "n sig", "n", "n cluster"]
     weak = np.array([[nan, 0.06, 0.4], [0.06, nan, nan], [0.4, nan, nan]])
     test = replace(test, adjusted=weak)
@@ -256,7 +252,7 @@ def test_a_significant_difference_says_who_is_better() -> None:
     assert first.heading == "By edits"
     assert extents_of([test, test]) == [
         "PERM-BOTH (Holm, 9\u202f999 resamples): significant differences extend to other sentences "
-        "by these systems.",
+        "by these systems."
     ]
     wide = significance_table(test, names, "", 0.06)
     assert shown(wide)[0] == "a: |0.060 ▲|0.400|1"

@@ -124,18 +124,8 @@ def test_figures_are_a_flat_table() -> None:
 def test_the_page_opens_with_the_verdict(shell: Shell) -> None:
     for name, texts in (("source", SOURCE), ("mine", FIXED), ("copy", SOURCE), ("ref", FIXED)):
         shell.write(f"{name}.txt", "\n".join(texts) + "\n")
-    words = [
-        "source.txt",
-        "mine.txt",
-        "copy.txt",
-        "-r",
-        "ref.txt",
-        "-m",
-        "green",
-        "--html",
-        "p.html",
-    ]
-    shell.ended("rank", *words)
+    words = "source.txt mine.txt copy.txt -r ref.txt -m green --html p.html"
+    shell.ended("rank", *words.split())
     page = (shell.folder / "p.html").read_text(encoding="utf-8")
     assert '<p class="lead">green: mine leads: 1.0000' in page
     assert "p to next" in page
