@@ -36,7 +36,7 @@ SYSTEM = "T5"
 FIVE = (SYSTEM, "BART", "GECToR-BERT", "PIE", "UEDIN-MS")
 SENTENCES, QUICK_SENTENCES, BEFORE = 1_000, 20, 10
 EVERY = 4  # Networks score every fourth sentence.
-JUDGE = "gpt-6-luna"
+JUDGES, MODEL = ("llm-s", "llm-e", "edit-verdict"), "gpt-6-luna"
 
 _BASE = {
     "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
@@ -175,8 +175,8 @@ def _measured(each: _Priced, whole: Corpus, options: Options) -> Claim:
 def _judges(whole: Corpus, options: Options) -> Iterator[Claim]:
     """Yield the price of a thousand corrections by the prompts of every judge."""
     whole = whole.take(range(QUICK_SENTENCES if options.quick else SENTENCES))
-    for name in ("llm-s", "llm-e", "edit-verdict"):
-        scorer: Any = load(name, model=JUDGE)
+    for name in JUDGES:
+        scorer: Any = load(name, model=MODEL)
         for systems in (FIVE[:1], FIVE):
             corpus = replace(whole, systems={name: whole.systems[name] for name in systems})
             plan = scorer.plan(corpus, Runtime(use_cache=False))
@@ -184,7 +184,7 @@ def _judges(whole: Corpus, options: Options) -> Iterator[Claim]:
             tokens = {key: value / thousands for key, value in plan.tokens.items()}
             least, most = (plan.cost[key] / thousands for key in ("least", "most"))
             yield checked(
-                f"{name}, {'alone' if len(systems) == 1 else 'five side by side'}: {JUDGE}",
+                f"{name}, {'alone' if len(systems) == 1 else 'five side by side'}: {MODEL}",
                 f"{plan.cost['currency']} {least:.2g} to {most:.2g}",
                 lines=(
                     f"{plan.requests / thousands:,.0f} questions, {tokens['input']:,.0f} tokens "
