@@ -34,7 +34,8 @@ __all__ = ["measure"]
 
 SYSTEM = "T5"
 FIVE = (SYSTEM, "BART", "GECToR-BERT", "PIE", "UEDIN-MS")
-SENTENCES, QUICK_SENTENCES, BEFORE = 1_000, 20, 10
+SENTENCES, QUICK_SENTENCES = 1_000, 20
+BEFORE, BEFORE_TAGGED = 10, 300  # other sentences that are scored before
 EVERY = 4  # Networks score every fourth sentence.
 JUDGES, MODEL = ("llm-s", "llm-e", "edit-verdict"), "gpt-6-luna"
 
@@ -151,7 +152,9 @@ def _measured(each: _Priced, whole: Corpus, options: Options) -> Claim:
     whole = replace(whole, systems={name: whole.systems[name] for name in systems})
     step = EVERY if each.network and not options.quick else 1
     corpus = whole.take(range(0, count, step))
-    before = whole.take(range(len(whole) - BEFORE, len(whole)))
+    # Taggers remember words: after so many other sentences, few words are new.
+    others = BEFORE if each.network else BEFORE_TAGGED
+    before = whole.take(range(max(count, len(whole) - others), len(whole)))
 
     def seconds(device: str, dtype: str) -> tuple[float, float]:
         forget()
