@@ -265,6 +265,13 @@ SCRIPTS: Mapping[str, Script] = {
         "10 minutes",
         one_thread=True,
     ),
+    "costs": Script(
+        "costs",
+        "nothing: seconds of a core and of a GPU for a thousand corrections by every metric, and "
+        "judges' prices (`--smollm2 DIR`)",
+        "25 minutes",
+        one_thread=True,
+    ),
     "gpu": Script(
         "gpu",
         "models of real size with the GPU's rate of a matrix product, and seconds of an epoch",

@@ -34,7 +34,7 @@ from speed.harness import Claim, Options, checked, needs, timed
 from speed.judges_server import apart, served
 from speed.seeda import read_seeda
 
-__all__ = ["measure"]
+__all__ = ["measure", "multiplies_bfloat16"]
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ _PRODUCT = ((2048, 768), (768, 3072))
 _NO_BFLOAT16 = "not tried: this processor has no products of bfloat16"
 
 
-def _multiplies_bfloat16() -> bool:
+def multiplies_bfloat16() -> bool:
     """Return True if the processor multiplies bfloat16; others take minutes instead of seconds."""
     import torch
 
@@ -112,7 +112,7 @@ def _encoders(options: Options) -> Iterator[Claim]:
             yield checked(label, "not tried: no model; name its folder with --mpnet DIR")
             continue
         for dtype in numbers:
-            if dtype == "bfloat16" and not _multiplies_bfloat16():
+            if dtype == "bfloat16" and not multiplies_bfloat16():
                 yield checked(f"{label}, {dtype}", _NO_BFLOAT16)
                 continue
             forget()
@@ -201,7 +201,7 @@ def _trainings(options: Options) -> Iterator[Claim]:
             "train impara --recipe small": (*impara, "--recipe", "small"),
         }
         for number, (label, argv) in enumerate(commands.items()):
-            if not _multiplies_bfloat16() and ("--bf16" in argv or "--recipe" in argv):
+            if not multiplies_bfloat16() and ("--bf16" in argv or "--recipe" in argv):
                 yield checked(f"gecjury {label}", _NO_BFLOAT16)
                 continue
             quiet = ["-o", str(folder / f"out{number}"), "--leakage", "none", "--no-cache", "-q"]

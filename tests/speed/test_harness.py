@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gecjury.scoring.registry import metric_names
+from speed import costs
 from speed.__main__ import main
 from speed.harness import (
     SCRIPTS,
@@ -114,3 +116,9 @@ def test_missing_requirements_are_reported_and_are_not_a_failure(tmp_path: Path)
 
 def test_the_readme_lists_all_scripts() -> None:
     assert listing() in (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_metric_that_computes_something_has_costs(tmp_path: Path) -> None:
+    options = Options(smollm2=tmp_path)
+    names = {each.name for each in costs._metrics(tmp_path, options)} | set(costs.JUDGES)
+    assert set(metric_names()) == names | {"jury", "scores"}

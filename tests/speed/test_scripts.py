@@ -27,7 +27,7 @@ NOT_HERE = {
     "judges": "vllm", "judges-prefixes": "vllm",
     "scale": "ray", "scale-kills": "ray", "scale-many": "ray",
 }  # fmt: skip
-SLOW = {"judges-server", "limits", "many-systems", "starting"}
+SLOW = {"costs", "judges-server", "limits", "many-systems", "starting"}
 
 # The peer's packages, as far as the scripts call them: our own metrics take the peer's place.
 PEERS = {
