@@ -25,9 +25,9 @@ from gecjury import corpus_of_texts, load
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.m2 import read_m2
+from gecjury.models.precision import multiplies_bfloat16
 from speed.gpu import QUICK
 from speed.harness import Claim, Options, checked, needs, timed
-from speed.limits import multiplies_bfloat16
 from speed.seeda import read_seeda
 
 __all__ = ["measure"]

@@ -21,7 +21,9 @@ from __future__ import annotations
 import contextlib
 import cProfile
 import io
+import platform
 import pstats
+import re
 import subprocess
 import sys
 import tempfile
@@ -34,7 +36,7 @@ from speed.harness import Claim, Options, checked, needs, timed
 from speed.judges_server import apart, served
 from speed.seeda import read_seeda
 
-__all__ = ["measure", "multiplies_bfloat16"]
+__all__ = ["measure"]
 
 T = TypeVar("T")
 
@@ -57,11 +59,29 @@ def measure(options: Options) -> list[Claim]:
 
     torch.set_num_threads(1)
     return [
+        _processor(),
         *_encoders(options),
         *_trainings(options),
         *_string_metrics(options),
         _judge(options),
     ]
+
+
+def _processor() -> Claim:
+    """Return the name of the processor and the instructions that multiply bfloat16."""
+    import torch
+
+    names: list[str] = []
+    with contextlib.suppress(OSError):  # the file of Linux
+        names = re.findall(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text("utf-8"))
+    if torch.cpu._is_amx_tile_supported():
+        instructions = "AMX"
+    elif torch.cpu._is_avx512_bf16_supported():
+        instructions = "AVX-512 BF16"
+    else:
+        instructions = "neither AMX nor AVX-512 BF16"
+    name = names[0] if names else platform.processor()
+    return checked("processor", f"{name}; {instructions} for bfloat16")
 
 
 def matrix_rate(numbers: str) -> float:
@@ -83,13 +103,6 @@ _PRODUCT = ((2048, 768), (768, 3072))
 _NO_BFLOAT16 = "not tried: this processor has no products of bfloat16"
 
 
-def multiplies_bfloat16() -> bool:
-    """Return True if the processor multiplies bfloat16; others take minutes instead of seconds."""
-    import torch
-
-    return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
-
-
 def _beside_rate(numbers: str, call: Callable[[], T]) -> tuple[T, float, float]:
     """Return a result, its processor seconds, and the matrix rate before or after it."""
     before = matrix_rate(numbers)
@@ -101,7 +114,7 @@ def _encoders(options: Options) -> Iterator[Claim]:
     from gecjury.core.runtime import Runtime
     from gecjury.models.encoder import EncoderSpec, forget, load_encoder
     from gecjury.models.networks import read_config
-    from gecjury.models.precision import DType
+    from gecjury.models.precision import DType, multiplies_bfloat16
 
     texts = read_seeda(options, "subset")
     lines = [line for side in (*texts.systems.values(), *texts.references) for line in side]
@@ -173,6 +186,7 @@ def _operation_shares(call: Callable[[], Any]) -> tuple[dict[str, float], float]
 def _trainings(options: Options) -> Iterator[Claim]:
     """Yield the share of trainings' time in multiplications of word pieces, in 32 and 16 bits."""
     from gecjury.models.encoder import forget
+    from gecjury.models.precision import multiplies_bfloat16
 
     rows = _QUICK_RATINGS if options.quick else _RATINGS
     texts = read_seeda(options, "all")
