@@ -26,7 +26,9 @@ from speed.harness import (
 )
 
 FOLDER = Path(__file__).resolve().parents[2] / "speed"
-SHARED = {"__init__", "__main__", "harness", "kept", "peer", "scale_made", "seeda", "uot_numbers"}
+SHARED = {
+    "__init__", "__main__", "bare", "harness", "kept", "peer", "scale_made", "seeda", "uot_numbers",
+}  # fmt: skip
 
 
 def test_every_script_is_registered_and_has_a_measure_function() -> None:
