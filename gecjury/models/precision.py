@@ -67,7 +67,7 @@ def placed(network: Any, dtype: DType, device: str, *, whole: bool = False) -> A
     if dtype == "float32-onednn":
         for module in network.modules():
             if isinstance(module, torch.nn.Linear):
-                _multiply_by_onednn(module, module.weight.detach())
+                _multiply_by_onednn(module)
         return network
     numbers = getattr(torch, dtype)
     # A network without a head is its own base.
@@ -87,11 +87,11 @@ def placed(network: Any, dtype: DType, device: str, *, whole: bool = False) -> A
         for name, values in list(module.named_parameters(recurse=False)):
             rounded = torch.nn.Parameter(values.detach().to(numbers), requires_grad=False)
             setattr(module, name, rounded)
-        if packs and isinstance(module, torch.nn.Linear):
+        if packs and type(module) is torch.nn.Linear:
             # In the order in which oneDNN reads it; otherwise every product reorders it.
             packed = torch.ops.mkldnn._reorder_linear_weight(module.weight, None)
             module.weight = torch.nn.Parameter(packed, requires_grad=False)
-            _multiply_by_onednn(module, packed)
+            _multiply_by_onednn(module)
     kind = torch.device(device).type
     _forward_within(base, lambda: torch.autocast(kind, dtype=numbers))
     if pooler is not None:
@@ -106,17 +106,17 @@ def multiplies_bfloat16() -> bool:
     return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
-def _multiply_by_onednn(layer: Any, weight: Any) -> None:
-    """Make a linear layer compute its product by oneDNN, with inputs rounded as its weight is."""
+def _multiply_by_onednn(layer: Any) -> None:
+    """Make a linear layer compute its product by oneDNN, in the number format of its weight."""
     import torch
 
-    numbers = weight.dtype
+    weight = layer.weight.detach()
     bias = None if layer.bias is None else layer.bias.detach()
 
     def forward(inputs: Any) -> Any:
         # torch's own compiler calls this operator; linear layers have no option for 32 bits.
-        inputs = inputs.to(numbers)
-        return torch.ops.mkldnn._linear_pointwise(inputs, weight, bias, "none", [], "")
+        rounded = inputs.to(weight.dtype)
+        return torch.ops.mkldnn._linear_pointwise(rounded, weight, bias, "none", [], "")
 
     layer.forward = forward
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gecjury.core.errors import OptionError
+from gecjury.models import precision
 from gecjury.models.checkpoints import resolve
 from gecjury.models.networks import read_config, read_network
 from gecjury.models.precision import check_dtype, placed
@@ -81,6 +82,21 @@ def test_products_by_onednn_differ_only_in_the_last_bits(tmp_path: Path, kind: s
     assert all("forward" in vars(layer) for layer in changed)
     with pytest.raises(OptionError, match="this runs on cuda"):
         check_dtype("float32-onednn", "cuda")
+
+
+@pytest.mark.skipif(not precision.multiplies_bfloat16(), reason="a processor without bfloat16")
+@pytest.mark.parametrize("kind", ["encoder", "next-word"])
+def test_reordered_weights_change_no_result(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = tiny.encoder if kind == "encoder" else tiny.language_model
+    folder = make(tmp_path / "model")
+    model = placed(network(folder, kind), "bfloat16", "cpu", whole=True)
+    assert any(values.is_mkldnn for values in model.parameters())
+    monkeypatch.setattr(precision, "multiplies_bfloat16", lambda: False)
+    plain = placed(network(folder, kind), "bfloat16", "cpu", whole=True)
+    with torch.inference_mode():
+        assert torch.equal(model(input_ids=IDS)[0], plain(input_ids=IDS)[0])
 
 
 def test_float16_needs_a_gpu(tmp_path: Path) -> None:
