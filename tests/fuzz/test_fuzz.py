@@ -82,7 +82,7 @@ def test_problems_are_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     (package / "cli" / "__init__.py").write_text(FAKE + body + "\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     inputs, seed = (20, 0) if what == "wrong status" else (1, 6)
-    outcomes = run(["toml"], inputs, seed, start=0.5 if what == "hang" else 50.0, memory=2 << 30)
+    outcomes = run(["toml"], inputs, seed, start=2.0 if what == "hang" else 50.0, memory=2 << 30)
     found = {problem for one in outcomes for problem, _ in one.problems}
     assert found - {"wrong status"} | ({"wrong status"} & {seen}) == {seen} - {None}, outcomes
 
