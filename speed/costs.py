@@ -1,4 +1,4 @@
-"""What it costs to score a thousand corrections: seconds of a core and of a GPU, dollars of judges.
+"""Costs of scoring a thousand corrections: seconds of a core and of a GPU, dollars of judges.
 
     python -m speed costs --data DIR --smollm2 DIR
 
@@ -81,7 +81,7 @@ def measure(options: Options) -> list[Claim]:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         _save_models(folder, options)
-        measured = [_measured(each, corpus, options) for each in _metrics(folder, options)]
+        measured = [_measured(priced, corpus, options) for priced in _metrics(folder, options)]
     return [*measured, *_judges(corpus, options)]
 
 
@@ -141,31 +141,35 @@ def _corpus(options: Options) -> Corpus:
     return corpus_of_texts(texts.sources, systems, texts.references, gold)
 
 
-def _measured(each: _Priced, whole: Corpus, options: Options) -> Claim:
+def _measured(priced: _Priced, whole: Corpus, options: Options) -> Claim:
     """Return the seconds of a core, and those of a GPU if there is one."""
     import torch
 
     from gecjury.models.encoder import forget
 
     # Weights of chunks depend on other systems: those of two are computed, and the time halved.
-    systems = FIVE[:2] if each.name == "gotoscorer" else FIVE[:1]
+    systems = FIVE[:2] if priced.name == "gotoscorer" else FIVE[:1]
     count = QUICK_SENTENCES if options.quick else SENTENCES
     whole = replace(whole, systems={name: whole.systems[name] for name in systems})
-    step, times = (EVERY if each.network else 1), (1 if each.network else ROUNDS)
+    step, times = (EVERY if priced.network else 1), (1 if priced.network else ROUNDS)
     if options.quick:
         step, times = 1, 1
     corpus = whole.take(range(0, count, step))
     # Taggers remember words: after so many other sentences, few words are new.
-    others = BEFORE if each.network else BEFORE_TAGGED
+    others = BEFORE if priced.network else BEFORE_TAGGED
     before = whole.take(range(max(count, len(whole) - others), len(whole)))
 
     def seconds(device: str, dtype: str) -> tuple[float, float]:
         forget()
-        scorer = load(each.name, **each.settings, **({"dtype": dtype} if each.network else {}))
+        scorer = load(
+            priced.name, **priced.settings, **({"dtype": dtype} if priced.network else {})
+        )
         runtime = Runtime(device=device, use_cache=False)
         scorer.score_corpus(before, runtime)
         # What a network's every call takes, such as the hash of its weights, is no matter of texts.
-        start = timed(partial(scorer.score_corpus, before, runtime))[1:] if each.network else (0, 0)
+        start = (
+            timed(partial(scorer.score_corpus, before, runtime))[1:] if priced.network else (0, 0)
+        )
         rounds = [timed(partial(scorer.score_corpus, corpus, runtime))[1:] for _ in range(times)]
         clock, processor = (
             max(0.0, min(side) - fixed) * step / len(systems)
@@ -175,13 +179,13 @@ def _measured(each: _Priced, whole: Corpus, options: Options) -> Claim:
 
     core = seconds("cpu", "float32")[1]
     lines = []
-    if each.network and multiplies_bfloat16():
+    if priced.network and multiplies_bfloat16():
         lines.append(f"in bfloat16 {seconds('cpu', 'bfloat16')[1]:.3g} s of a core")
-    if each.network and torch.cuda.is_available():
+    if priced.network and torch.cuda.is_available():
         plain, half = (seconds("cuda", dtype)[0] for dtype in ("float32", "bfloat16"))
         name = torch.cuda.get_device_name()
         lines.append(f"{plain:.3g} s of one {name}, {half:.3g} s in bfloat16")
-    return checked(f"{each.label}: seconds of a core", f"{core:.3g} s", ours=core, lines=lines)
+    return checked(f"{priced.label}: seconds of a core", f"{core:.3g} s", ours=core, lines=lines)
 
 
 def _judges(whole: Corpus, options: Options) -> Iterator[Claim]:

@@ -157,7 +157,7 @@ def in_batches(
 
 
 rooms: WeakKeyDictionary[Any, Room] = WeakKeyDictionary()
-"""What was found about the memory of a GPU for each loaded model."""
+"""Measured memory of a GPU, by loaded model."""
 
 
 def pick_device(wanted: str) -> str:
