@@ -26,10 +26,9 @@ from gecjury.core.runtime import __version__
 if TYPE_CHECKING:
     from gecjury.benchmarks.load import load_benchmark
     from gecjury.core.runtime import Runtime
-    from gecjury.corpus.corpus import Corpus, corpus_of_texts
+    from gecjury.corpus.corpus import Corpus
     from gecjury.corpus.files.reading import read_corpus
-    from gecjury.corpus.languages.language import language_of
-    from gecjury.corpus.tokens import in_language
+    from gecjury.corpus.texts import corpus_of_texts
     from gecjury.datasets.run import score_dataset
     from gecjury.integrations.reward import reward
     from gecjury.metaeval import Comparison
@@ -77,8 +76,6 @@ __all__ = [
     "estimate",
     "explain",
     "given_scores",
-    "in_language",
-    "language_of",
     "load",
     "load_benchmark",
     "maege",
@@ -96,10 +93,9 @@ _HOMES = {
     name: module
     for module, names in {
         "gecjury.benchmarks.load": ("load_benchmark",),
-        "gecjury.corpus.corpus": ("Corpus", "corpus_of_texts"),
-        "gecjury.corpus.languages.language": ("language_of",),
+        "gecjury.corpus.corpus": ("Corpus",),
+        "gecjury.corpus.texts": ("corpus_of_texts",),
         "gecjury.corpus.files.reading": ("read_corpus",),
-        "gecjury.corpus.tokens": ("in_language",),
         "gecjury.datasets.run": ("score_dataset",),
         "gecjury.metaeval": ("Comparison",),
         "gecjury.integrations.reward": ("reward",),

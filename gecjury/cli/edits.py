@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     # Two files may have the same name, since annotators are distinguished by number.
     files = args.corrections
     systems = {f"{n} {system_name(path)}": path for n, path in enumerate(files)}
-    corpus = read_corpus(args.source, systems, language=language, source_text=args.source_text)
+    corpus = read_corpus(args.source, systems, lang=language, source_text=args.source_text)
     for remark in () if args.quiet else corpus.remarks(()):
         tell(f"note: {remark}")
     edits = corpus_edits(corpus, corpus.language.tagger, runtime_from(args))

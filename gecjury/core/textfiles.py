@@ -12,8 +12,9 @@ import time
 import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from copy import copy
 from itertools import islice
 from pathlib import Path
 from typing import Any, overload
@@ -125,6 +126,7 @@ class FileLines(Sequence[str]):
                 more than `MOST_BYTES`.
         """
         self.path = Path(path)
+        self._change: Callable[[str], str] | None = None
         # Where each piece begins: its offset in the file, and the number of its first line.
         self._offsets, self._numbers = array("q", [0]), array("q", [0])
         self._held = (-1, [""])
@@ -161,7 +163,14 @@ class FileLines(Sequence[str]):
         lines = read_lines(self.path)
         if self._stamped(self.path.stat()) != self._stamp:
             raise self._changed()
-        return lines
+        return lines if self._change is None else list(map(self._change, lines))
+
+    def changed_by(self, change: Callable[[str], str]) -> FileLines:
+        """Return the lines with a function applied to each when it is read."""
+        made, before = copy(self), self._change
+        made._change = change if before is None else lambda line: change(before(line))
+        made._held = (-1, [""])
+        return made
 
     def __len__(self) -> int:
         return self._numbers[-1]
@@ -209,7 +218,8 @@ class FileLines(Sequence[str]):
                 text = file.read(stop - start).decode("utf-8")
         except OSError:
             raise self._changed() from None
-        return _split(text.removeprefix("\ufeff") if number == 0 else text)
+        lines = _split(text.removeprefix("\ufeff") if number == 0 else text)
+        return lines if self._change is None else list(map(self._change, lines))
 
     def _whole_lines(self, file: Any) -> Iterator[bytes]:
         """Yield the content of a file in pieces that end at line ends."""

@@ -1,8 +1,7 @@
 """Sources with the hypotheses and references that correct them.
 
 Example:
-    >>> from gecjury import corpus_of_texts
-    >>> corpus = corpus_of_texts(["He go ."], {"mine": ["He goes ."]}, [["He goes ."]])
+    >>> corpus = Corpus(("He go .",), {"mine": Version(("He goes .",))})
     >>> corpus.names, len(corpus), corpus.systems["mine"].lines
     (('mine',), 1, ('He goes .',))
 """
@@ -11,14 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import filterfalse
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -33,9 +30,12 @@ from gecjury.corpus.lines import layout, misfit
 from gecjury.corpus.m2 import M2Sentence
 
 _T = TypeVar("_T")
-_HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair
 _ESCAPED = bytes(range(32)) + b"\\"  # what JSON escapes besides the quotation mark
 _HASHED = 1000  # lines whose JSON text is hashed at once
+
+
+READING = "texts: "
+"""Beginning of the remark on tokens and signs, which comes after all others."""
 
 
 class Mark(NamedTuple):
@@ -74,7 +74,7 @@ class Version:
     lines: Sequence[str]
     edits: tuple[tuple[Edit, ...], ...] | None = None
     sources: tuple[str, ...] | None = None
-    text: tuple[str, ...] | None = None
+    text: Sequence[str] | None = None
     marks: tuple[tuple[Mark, ...], ...] | None = None
     note: str = ""
     ids: Mapping[str, int] | None = None
@@ -94,7 +94,7 @@ class Version:
             _taken(self.lines, rows),
             _chosen(self.edits, rows),
             _chosen(self.sources, rows),
-            _chosen(self.text, rows),
+            None if self.text is None else _taken(self.text, rows),
             _chosen(self.marks, rows),
             self.note,
             borrowed=tuple(n for n, row in enumerate(rows) if row in self.borrowed),
@@ -110,8 +110,11 @@ class Version:
         return replace(self, note="; ".join(filter(None, (self.note, note))))
 
     def as_text(self, language: Language) -> Version:
-        """Return the lines as they were written, or tokens joined as in their language."""
-        return Version(self.text or tuple(map(language.joined, self.lines)))
+        """Return the lines as they were written, with plain signs; joined tokens if unknown."""
+        if isinstance(self.text, FileLines):
+            return Version(self.text.changed_by(language.text))
+        lines = map(language.joined, self.lines) if self.text is None else self.text
+        return Version(tuple(map(language.text, lines)))
 
     def marked(self, source: str, line: int, language: Language = ENGLISH) -> str:
         """Return a corrected line with its edits as `[old→new]`.
@@ -171,6 +174,7 @@ class Corpus:
         drawn: the corpus that these sentences were drawn from, and their rows there, for metrics
             that read the sentences around each; None for complete texts.
         source_read: the file of the sources as it was read, with its ids, if they came from one.
+        reading: remark on how tokens and signs were read, for all texts together.
     """
 
     sources: Sequence[str] = field(repr=False)
@@ -184,9 +188,10 @@ class Corpus:
         default_factory=dict, repr=False, compare=False
     )
     language: Language = field(default=ENGLISH, repr=False)
-    source_text: tuple[str, ...] | None = field(default=None, repr=False)
+    source_text: Sequence[str] | None = field(default=None, repr=False)
     drawn: tuple[Corpus, tuple[int, ...]] | None = field(default=None, repr=False)
     source_read: Version | None = field(default=None, repr=False, compare=False)
+    reading: str = field(default="", repr=False, compare=False)
     _labels: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     _hypotheses: tuple[Version, ...] | None = field(default=None, repr=False, compare=False)
 
@@ -306,6 +311,8 @@ class Corpus:
         if self._language_note:
             remarks.append(f"{self.label('source')}: {self._language_note}")
         remarks += [self._misfits[role] for role in versions if role in self._misfits]
+        if self.reading:
+            remarks.append(f"{READING}{self.reading}")
         return tuple(remarks)
 
     @cached_property
@@ -359,14 +366,14 @@ class Corpus:
     def as_text(self) -> Corpus:
         """Return the corpus with its lines as they were written, for readers of untokenised text.
 
-        Edits from files are left out, since they count tokens. Lines that were created from tokens
-        (a damaged output, a partly applied edit) are joined as the language is written.
+        Signs are plain, so texts that differ only in their forms are one. Edits from files are left
+        out, since they count tokens. Lines that were created from tokens (a damaged output, a
+        partly applied edit) are joined as the language is written.
         """
         language = self.language
         if language.tokens == "space" and not language.folds_signs:
             return self
-        # The original text is kept for lines that were tokenised; other lines are joined again.
-        sources = self.source_text or tuple(map(language.joined, self.sources))
+        sources = Version(self.sources, text=self.source_text).as_text(language).lines
         made = self.with_versions(lambda version: version.as_text(language))
         pairs: list[tuple[Sequence[str], Sequence[str]]] = [(self.sources, sources)]
         pairs += [(v.lines, made.systems[name].lines) for name, v in self.systems.items()]
@@ -386,7 +393,7 @@ class Corpus:
             source_text=None,
             drawn=self.drawn and (self.drawn[0].as_text(), self.drawn[1]),
             # From here on the texts are read as they are.
-            language=replace(language, tokens="space"),
+            language=replace(language, tokens="space", fold="none"),
         )
 
     def take(self, rows: Sequence[int], systems: Mapping[str, Version] | None = None) -> Corpus:
@@ -406,7 +413,7 @@ class Corpus:
             reference_sets={
                 name: partial(_rows_of, read, rows) for name, read in self.reference_sets.items()
             },
-            source_text=_chosen(self.source_text, rows),
+            source_text=self.source_text and _taken(self.source_text, rows),
             source_read=None,
             drawn=None,
             _hypotheses=None,
@@ -435,8 +442,11 @@ class Corpus:
         if not self.on_disk:
             return self
         return self.with_versions(
-            lambda version: replace(version, lines=_held(version.lines)),
+            lambda version: replace(
+                version, lines=_held(version.lines), text=version.text and _held(version.text)
+            ),
             sources=_held(self.sources),
+            source_text=self.source_text and _held(self.source_text),
         )
 
     def distinct(self, row: int) -> dict[str, list[str]]:
@@ -665,44 +675,6 @@ def empty_note(version: Version, sources: Sequence[str]) -> str:
     )
 
 
-def corpus_of_texts(
-    sources: Sequence[str],
-    hypotheses: Mapping[str, Sequence[str]] | Sequence[str],
-    references: Sequence[Sequence[str]] = (),
-    gold: Sequence[M2Sentence] | None = None,
-) -> Corpus:
-    """Return texts held in memory as a corpus.
-
-    Args:
-        sources: N tokenised sentences.
-        hypotheses: system name → N sentences; or the N sentences of one system, which is then
-            called `hypothesis`.
-        references: R lists of N sentences, with None or `-NONE-` where an annotator gave none
-            (see `meant_reference`); one list of strings counts as one reference.
-        gold: N M2 blocks, for metrics that match gold edits; they also give the references if
-            there are none.
-
-    Raises:
-        InputError: lengths differ, or something is not a text.
-    """
-    texts = _texts("sources", sources)
-    if not isinstance(hypotheses, Mapping):
-        hypotheses = {"hypothesis": hypotheses}
-    if len(references) and isinstance(references[0], str):
-        references = [references]  # type: ignore[list-item]  # a single list of sentences
-    names = [f"references[{number}]" for number in range(len(references))]
-    versions = [
-        meant_references(Version(_texts(name, lines, none=NO_REFERENCE)), texts)
-        for name, lines in zip(names, references, strict=True)
-    ]
-    return Corpus(
-        texts,
-        {n: Version(_texts(f"hypotheses[{n!r}]", lines)) for n, lines in hypotheses.items()},
-        tuple(filled_references(names, versions)) or gold_versions(gold or ()),
-        None if gold is None else tuple(gold),
-    )
-
-
 def gold_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
     """Return gold edits as references, one for each annotator.
 
@@ -728,33 +700,6 @@ def gold_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
         )
         for annotator in annotators
     )
-
-
-def _texts(what: str, lines: Sequence[str | None], none: str | None = None) -> tuple[str, ...]:
-    """Return sentences given from Python, each of which must be a text.
-
-    Args:
-        what: what they are, for messages.
-        lines: the sentences.
-        none: text for None; by default None is refused.
-    """
-    if isinstance(lines, str):
-        raise InputError(
-            f"{what} is one text; expected a list of sentences (gecjury.read_corpus reads files)"
-        )
-    texts: tuple[Any, ...] = tuple(lines)
-    if none is not None and None in texts:
-        texts = tuple(none if text is None else text for text in texts)
-    if not all(issubclass(kind, str) for kind in set(map(type, texts))):
-        number = next(n for n, line in enumerate(texts) if not isinstance(line, str))
-        raise InputError(f"{what}[{number}] is {texts[number]!r}; expected a text ('' for none)")
-    for text in filterfalse(str.isascii, texts):
-        if half := _HALF.search(text):
-            raise InputError(
-                f"{what}[{texts.index(text)}] has {half[0]!r}, half a surrogate pair, which is not "
-                "a character; decode the text with its actual encoding"
-            )
-    return texts
 
 
 def wrong_count(

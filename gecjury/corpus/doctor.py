@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 from gecjury.core.errors import GecjuryError, InputError
 from gecjury.core.textfiles import read_text, standard_input_kept
-from gecjury.core.wording import listed, named_lines
+from gecjury.core.wording import named_lines
 from gecjury.corpus.corpus import NO_REFERENCE, Version, filled_references
 from gecjury.corpus.files.aligned import aligned
 from gecjury.corpus.files.forms import looks_like_matches
@@ -30,8 +30,7 @@ from gecjury.corpus.files.reading import (
 from gecjury.corpus.languages.language import unparted_note
 from gecjury.corpus.lines import Layout, layout
 from gecjury.corpus.mending import CHANGES, Repair, repaired, write_repairs
-from gecjury.corpus.signs import differing, fold_signs, kinds_of
-from gecjury.corpus.tokens import looks_raw
+from gecjury.corpus.tokens import looks_raw, raw_share, signs_note
 
 # Share of tokens above which a warning is given. It separates the real benchmarks (all below) from
 # the same files detokenised (all above).
@@ -356,18 +355,12 @@ def _against_source(report: FileReport) -> _Remarks:
         message = f"{len(view.unlike)} lines share almost no token with their source"
         yield "warning", f"{message} ({named_lines([i + 1 for i in view.unlike])})"
     yield from (("note", message) for message in _other_writing(lines, sources))
-    if changed := differing(lines, kinds_of(sources)):
-        made = fold_signs(lines, sources, changed)
-        count = sum(a != b for a, b in zip(made, lines, strict=True))
-        yield (
-            "note",
-            f"{count} lines have {listed(sorted(changed))} of another kind than the source: read "
-            "as the source's by --fold auto, the default",
-        )
+    if note := signs_note([lines], sources):
+        yield "note", note
     # Another tokenisation turns unchanged words into edits, which no score would reveal; raw text
     # beside tokenised text is tokenised when it is read.
     ours, theirs = _glued(lines), _glued(sources)
-    if abs(ours - theirs) > _GLUED_SHARE and looks_raw(lines) == looks_raw(sources):
+    if abs(ours - theirs) > _GLUED_SHARE and not looks_raw(lines) and not looks_raw(sources):
         yield (
             "warning",
             f"{ours:.1%} of tokens have punctuation or clitics attached, {theirs:.1%} in the "
@@ -394,7 +387,8 @@ def _writing(lines: Sequence[str], sources: Sequence[str] = ()) -> Iterator[str]
             "slow to align, and encoders cut them"
         )
     if looks_raw(lines):
-        yield "raw text (punctuation attached to words): tokenised by --tokens auto, the default"
+        share = f"{raw_share(lines):.0%} of the lines are " if raw_share(lines) < 1 else ""
+        yield f"{share}raw text (punctuation attached to words): --tokens auto cuts all texts"
     if unparted := unparted_note(lines):
         yield unparted
 

@@ -26,20 +26,24 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from importlib import metadata
+from types import MappingProxyType
 from typing import Any
 
 from gecjury.core.errors import InputError, MissingExtraError, OptionError, install_hint
+from gecjury.core.textfiles import FileLines
 from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus, Group, Version
+from gecjury.corpus.edits import NOOP, Edit
 from gecjury.corpus.languages.detection import detected_language
 from gecjury.corpus.languages.english import english_tokens
 from gecjury.corpus.languages.language import RAW_TOKENS, Language, language_of
-from gecjury.corpus.m2 import M2Sentence
-from gecjury.corpus.signs import differing, fold_signs, kinds_of
+from gecjury.corpus.m2 import M2Annotation, M2Sentence
+from gecjury.corpus.signs import has_forms, other_forms
 
 Tokeniser = Callable[[str], Sequence[str]]
 """Splits a line into tokens."""
@@ -68,7 +72,7 @@ def language_signature(language: Language, *, tokens: bool = True) -> dict[str, 
     signature = {"lang": language.code}
     if tokens:
         signature["tokens"] = tokeniser_signature(language.tokens)
-    return {**signature, "fold": language.fold.replace(":", " ")}
+    return {**signature, "fold": language.fold}
 
 
 def tokeniser_signature(name: str) -> str:
@@ -126,244 +130,361 @@ def _by_pieces(cut: Tokeniser, line: str) -> list[str]:
     return [token for part in parts for token in cut(part)]
 
 
-def tokenised(lines: Sequence[str], name: str, where: str) -> tuple[str, ...]:
-    """Return lines with a single space between tokens.
+def tokenised(
+    lines: Sequence[str],
+    language: Language,
+    where: str,
+    own: Mapping[tuple[str, bool], Sequence[str]] = MappingProxyType({}),
+) -> Sequence[str]:
+    """Return lines with a single space between tokens, and one sign for each class.
 
     Args:
-        name: name of the tokeniser.
+        lines: those on disk stay there, and are cut when they are read.
+        language: its tokens, and how signs are read.
         where: the file or system, for errors.
+        own: tokens of some words, by the word and whether it ends its line.
 
     Raises:
         InputError: the tokeniser changes the text; names the line.
     """
+    name = language.tokens.removeprefix("auto:")
     if name == "space":
-        return tuple(lines)
-    cut = tokeniser(name)
+        read = language.token_text
+    else:
+        # These rules know a long dash from a hyphen; others get texts whose dashes are all alike.
+        plain = language.text if name.startswith(("en", "spacy:en")) else language.token_text
+        read = partial(_cut_line, tokeniser(name), plain, language, where, own)
+    if isinstance(lines, FileLines):
+        return lines.changed_by(read)
     text_of: dict[str, str] = {}
-    texts = []
     for number, line in enumerate(lines, 1):
-        text = text_of.get(line)
-        if text is None:
-            text = " ".join(cut(line))
-            # A character lost here would be lost to every metric, without notice.
-            if "".join(text.split()) != "".join(line.split()):
-                raise InputError(
-                    f"{where}, sentence {number}: the tokeniser {name} changes the text "
-                    f"({line!r:.80} becomes {text!r:.80}); use another with --tokens"
-                )
-            text_of[line] = text
-        texts.append(text)
-    return tuple(texts)
+        if line not in text_of:
+            try:
+                text_of[line] = read(line)
+            except InputError as error:
+                raise InputError(str(error).replace(where, f"{where}, sentence {number}")) from None
+    return tuple(map(text_of.__getitem__, lines))
+
+
+def _cut_line(
+    cut: Tokeniser,
+    plain: Callable[[str], str],
+    language: Language,
+    where: str,
+    own: Mapping[tuple[str, bool], Sequence[str]],
+    line: str,
+) -> str:
+    signs = plain(line)
+    text = " ".join(_of_words(cut(signs), signs.split(), own) if own else cut(signs))
+    # A character lost here would be lost to every metric, without notice.
+    if "".join(text.split()) != "".join(signs.split()):
+        name = language.tokens.removeprefix("auto:")
+        raise InputError(
+            f"{where}: the tokeniser {name} changes the text ({line!r:.80} becomes {text!r:.80}); "
+            "use another with --tokens"
+        )
+    return language.token_text(text)
+
+
+def _of_words(
+    tokens: Sequence[str], words: Sequence[str], own: Mapping[tuple[str, bool], Sequence[str]]
+) -> Iterator[str]:
+    """Yield tokens of a line, those of `own` for its words; white space separates tokens."""
+    rest = iter(tokens)
+    for place, word in enumerate(words, 1):
+        size, of_word = len(word), []
+        while size > 0:
+            of_word.append(token := next(rest))
+            size -= len(token)
+        yield from own.get((word, place == len(words)), of_word)
 
 
 # Lines that show whether a text is raw, and what shows it: words with punctuation attached to them
 # (abbreviations are excluded) and contractions that are not split.
-_SHOWING = 2_000
+SHOWING = 2_000
+"""Lines of a text by which it is decided whether it is raw."""
+
 _ATTACHED = re.compile(
-    r"[^\W\d]{2}[,;:!?](?!\S)|[^\W\d]{3}\.\s*$|[^\W\d]n['’]t(?!\S)|[^\W\d]['’](?:s|re|ve|ll|d|m)(?!\S)"
+    r"[^\W\d]{2}[,;:!?](?!\S)|[^\W\d]{2}[\"”'’)]*\.[\"”'’)]*\s*$|[^\W\d]n['’]t(?!\S)"
+    r"|[^\W\d]['’](?:s|re|ve|ll|d|m)(?!\S)"
 )
 _APART = re.compile(r"(?<!\S)(?:[.,;:!?]|n['’]t|['’](?:s|re|ve|ll|d|m))(?!\S)")
+# Tokenised texts of the benchmarks have at most .4% of raw lines.
+_RAW_SHARE = 0.02
+_HYPHENATED = re.compile(r"\w+(?:-\w+)+")
+
+
+def is_raw(line: str) -> bool:
+    """Return True if punctuation is attached to words, and stands alone nowhere in the line."""
+    return bool(_ATTACHED.search(line)) and not _APART.search(line)
+
+
+def raw_share(lines: Sequence[str]) -> float:
+    """Return the share of raw lines among the first lines that show whether they are raw."""
+    first = lines[:SHOWING]
+    raw = sum(map(is_raw, first))
+    return raw / max(raw + sum(bool(_APART.search(line)) for line in first), 1)
 
 
 def looks_raw(lines: Sequence[str]) -> bool:
-    """Return True if punctuation is attached to words in most lines that show it."""
-    first = lines[:_SHOWING]
-    return sum(bool(_ATTACHED.search(line)) for line in first) > sum(
-        bool(_APART.search(line)) for line in first
-    )
+    """Return True if a text has raw lines, more than a writer's errors explain."""
+    return raw_share(lines) > _RAW_SHARE
 
 
-def raw_tokens(language: Language, tokenised: Sequence[Sequence[str]]) -> str:
-    """Return the tokeniser for raw texts that are compared with tokenised ones.
+def _raw_tokens(language: Language, texts: Sequence[Sequence[str]]) -> str:
+    """Return the tokeniser of texts of which some lines are raw.
+
+    Texts of spaCy and ERRANT have hyphens apart, those of the Penn Treebank do not: the
+    hyphenated words of raw lines are looked up in the tokenised lines beside them.
 
     Args:
-        tokenised: texts of N lines that have tokens already.
+        texts: texts of N lines; those of M2 files, too.
     """
     name = RAW_TOKENS.get(language.code, "intl")
-    # Texts of spaCy and ERRANT have hyphens apart, those of the Penn Treebank do not.
-    text = "\n".join(line for lines in tokenised for line in lines[:_SHOWING])
-    apart, inside = (len(re.findall(p, text)) for p in (r"\w - \w", r"\w-\w"))
-    return "spacy:en" if name == "en" and apart > inside else name
-
-
-def folded(text: str, fold: str) -> str:
-    """Return a text in a Unicode normalisation form; `none` leaves it as it is.
-
-    The form of `auto` and `quotes` is NFC; their signs are a matter of the whole text.
-    """
-    if fold == "none":
-        return text
-    form: Any = "NFC" if fold in ("auto", "auto:quotes", "quotes") else fold.upper()
-    return text if unicodedata.is_normalized(form, text) else unicodedata.normalize(form, text)
+    apart = inside = 0
+    for row in zip(*(lines[:SHOWING] for lines in texts), strict=True) if name == "en" else ():
+        words = {w for line in row if is_raw(line) for w in _HYPHENATED.findall(line)}
+        cut = [line for line in row if words and not is_raw(line)]
+        apart += sum(word.replace("-", " - ") in line for word in words for line in cut)
+        inside += sum(word in line for word in words for line in cut)
+    return "spacy:en" if apart > inside else name
 
 
 def in_language(corpus: Corpus, language: Language) -> Corpus:
-    """Return a corpus of untokenised lines, tokenised and folded for a language.
+    """Return a corpus whose texts are read alike: in the tokens of a language, with its signs.
 
-    Versions with edits (M2) keep their tokens, and the source then has those tokens, too; their
-    texts are folded like all others. The lines as they were written are kept for metrics that read
-    text (see `Corpus.as_text`). Versions that are already tokenised do not change.
+    Every text and line is read in the same way, from the lines as they were written, which are
+    kept for metrics that read text (see `Corpus.as_text`). Texts with edits (M2) keep their
+    tokens, which the source and the words of the other texts then have, too.
 
     Raises:
-        InputError: a tokeniser that changes the text, or a folding that changes the number of
-            tokens where edits count them.
+        InputError: a tokeniser that changes the text.
         MissingExtraError: the tokeniser is not installed.
     """
-    corpus, language = settled(corpus, language)
-    if language.plain:
+    raw = _raw_texts(corpus) if language.tokens.startswith("auto") else []
+    language = settled(corpus, language)
+    written = corpus.sources if corpus.source_text is None else corpus.source_text
+    versions = corpus.versions().values()
+    if language.plain and written is corpus.sources and all(v.text is None for v in versions):
         return replace(corpus, language=language)
+    name = language.tokens.removeprefix("auto:")
+    has_edits = _edited(corpus)
+    own = _own_tokens(written, corpus.sources, language) if has_edits else {}
 
-    signs = kinds_of(corpus.sources, *_unread(corpus.references)) if language.folds_signs else {}
+    def read(old: Version, role: str) -> Version:
+        if old.edits is not None:
+            return _read_edits(old, corpus.sources, language)
+        lines = old.lines if old.text is None else old.text
+        cut = tokenised(lines, language, corpus.label(role), own)
+        return replace(old, lines=cut, text=None if cut == lines else lines)
 
-    def fold(text: str) -> str:
-        return folded(text, language.fold)
-
-    def read(old: Version, where: str) -> Version:
-        # Folded before tokenisation, so that a dictionary gets letters in one form.
-        plain = tuple(map(fold, old.lines))
-        name, notes = _tokens_of(old.lines, language.tokens), []
-        cut = tokenised(plain, name, where)
-        if name != language.tokens and name != "space":
-            notes.append(f"raw text, tokenised by the rules `{name}` (--tokens space: as it is)")
-        if changed := signs if language.fold == "quotes" else differing(plain, signs):
-            # Of tokens, since a dash between two words is one only then.
-            ours = fold_signs(cut, corpus.sources, changed)
-            count = sum(a != b for a, b in zip(ours, cut, strict=True))
-            cut = ours
-            if count:
-                what = listed(sorted(changed))
-                size = f"{count} line{'s' * (count != 1)}"
-                notes.append(f"{what} written as in the source in {size} (--fold none: not)")
-        made = replace(old, lines=cut, text=None if cut == plain else plain)
-        return made.with_note("; ".join(notes)) if notes else made
-
-    def version(old: Version, where: str) -> Version:
-        if old.text is not None:
-            return old  # already tokenised
-        if old.edits is None:
-            return read(old, where)
-        if language.fold == "none":
-            return old
-        edits = tuple(
-            tuple(replace(e, correction=_folded_tokens(e.correction, fold, where)) for e in line)
-            for line in old.edits
-        )
-        sources = old.sources and tuple(_folded_tokens(s, fold, where) for s in old.sources)
-        lines = tuple(_folded_tokens(line, fold, where) for line in old.lines)
-        return Version(lines, edits, sources or None)
-
-    systems = {
-        name: version(output, corpus.label(f"system {name}"))
-        for name, output in corpus.systems.items()
-    }
-    references = tuple(
-        version(lines, corpus.label(f"reference {row}"))
-        for row, lines in enumerate(corpus.references)
-    )
-    where = corpus.label("source")
-    edited = [v for v in (*systems.values(), *references) if v.sources is not None]
-    sources, text, source_read = corpus.sources, corpus.source_text, corpus.source_read
-    if corpus.gold is not None or edited:
-        sources = tuple(_folded_tokens(line, fold, where) for line in sources)
-        text = text and tuple(map(fold, text))
-    elif text is None:
-        made = read(Version(sources), where)
-        sources, text = made.lines, made.text
-        if made.note:
-            source_read = (source_read or Version(sources)).with_note(made.note)
-    gold = corpus.gold and tuple(_folded_block(block, fold, where) for block in corpus.gold)
+    systems = {n: read(output, f"system {n}") for n, output in corpus.systems.items()}
+    references = tuple(read(v, f"reference {n}") for n, v in enumerate(corpus.references))
+    sources: Sequence[str]
+    if has_edits:
+        sources = tuple(map(language.token_text, corpus.sources))
+    else:
+        sources = tokenised(written, language, corpus.label("source"))
 
     def group(old: Group) -> Group:
-        name = _tokens_of(old.texts, language.tokens)
-        texts = tokenised(tuple(map(fold, old.texts)), name, f"group {old.id}")
-        return replace(old, texts=texts)
+        return replace(old, texts=tuple(tokenised(old.texts, language, f"group {old.id}", own)))
 
     def later(read_set: Callable[[], Sequence[Version]], name: str) -> Sequence[Version]:
-        return tuple(version(old, name) for old in read_set())
+        return tuple(read(old, name) for old in read_set())
 
-    return replace(
+    made = replace(
         corpus,
         sources=sources,
-        source_text=text,
-        source_read=source_read,
+        source_text=None if sources == written else written,
         systems=systems,
         references=references,
-        gold=gold,
+        gold=corpus.gold and tuple(_read_block(block, language) for block in corpus.gold),
         groups=None if corpus.groups is None else tuple(map(group, corpus.groups)),
         reference_sets={n: partial(later, s, n) for n, s in corpus.reference_sets.items()},
         language=language,
     )
+    sources_written, *texts = _written(corpus).values()
+    notes = [signs_note(texts, sources_written)] if language.folds_signs else []
+    if language.tokens.startswith("auto:"):
+        rules = f"`{name}`{' and the tokens of the M2 file' if has_edits else ''}"
+        notes.insert(
+            0,
+            f"raw text{' in ' * bool(raw)}{listed(raw)}: every text is cut into tokens by the "
+            f"rules {rules} (--tokens space: as it is)",
+        )
+    return replace(made, reading="; ".join(filter(None, notes)))
 
 
-def _tokens_of(lines: Sequence[str], tokens: str) -> str:
-    """Return the tokeniser of a text, which `auto:NAME` chooses by the text."""
-    if not tokens.startswith("auto:"):
-        return tokens
-    return tokens.removeprefix("auto:") if looks_raw(lines) else "space"
+def edited_sources(
+    sources: Sequence[str],
+    versions: Sequence[Version],
+    gold: Sequence[M2Sentence] | None,
+    language: Language,
+) -> tuple[Sequence[str], tuple[str, ...] | None]:
+    """Return sources with the tokens of their M2 files, and as they were written.
 
-
-def _unread(versions: Iterable[Version]) -> list[Sequence[str]]:
-    """Return the lines of versions that have neither tokens of their own nor were tokenised."""
-    return [version.lines for version in versions if version.edits is None and version.text is None]
-
-
-def settled(corpus: Corpus, language: Language) -> tuple[Corpus, Language]:
-    """Return what `auto` means for a corpus, which is held in memory if its texts have to change.
-
-    Returns:
-        The corpus, and the language as signatures have it: texts that are tokenised already and
-        have the signs of their source are read as ever.
+    A sentence whose M2 file has other characters is unchanged, and is refused as usual.
     """
+    m2_sources = next((v.sources for v in versions if v.sources is not None), None)
+    if gold is not None:
+        m2_sources = tuple(block.source for block in gold)
+    if m2_sources is None or len(m2_sources) != len(sources):
+        return sources, None
+
+    def letters(line: str) -> str:
+        return "".join(language.token_text(line).split())
+
+    # Edits count the tokens of their file, so its tokens are used where the text is the same.
+    cut = tuple(
+        theirs if theirs == source or letters(theirs) == letters(source) else source
+        for source, theirs in zip(sources, m2_sources, strict=True)
+    )
+    written = tuple(sources)
+    return cut, None if cut == written else written
+
+
+def _edited(corpus: Corpus) -> bool:
+    """Return True if the source has the tokens of an M2 file."""
+    versions = (*corpus.systems.values(), *corpus.references)
+    return corpus.gold is not None or any(v.sources is not None for v in versions)
+
+
+def _written(corpus: Corpus) -> dict[str, Sequence[str]]:
+    """Return the lines of each text as they were written, by `Corpus.label`'s roles."""
+    texts = {
+        role: version.lines if version.text is None else version.text
+        for role, version in corpus.versions().items()
+    }
+    written = corpus.sources if corpus.source_text is None else corpus.source_text
+    return {"source": written, **texts}
+
+
+def _raw_texts(corpus: Corpus) -> list[str]:
+    """Return the names of texts that have raw lines, without those that have tokens of M2."""
+    edited = {role for role, version in corpus.versions().items() if version.edits is not None}
+    texts = _written(corpus).items()
+    return [corpus.label(role) for role, lines in texts if role not in edited and looks_raw(lines)]
+
+
+def settled(corpus: Corpus, language: Language) -> Language:
+    """Return a language with what `auto` means for the texts of a corpus, all together.
+
+    Texts that need no change are then read as they are, which signatures show.
+
+    Raises:
+        OptionError: the source has too little text to tell its language.
+    """
+    texts = _written(corpus)
     if language.code == "auto":
         tagger = None if language.tagger == "auto" else language.tagger
-        code = detected_language(corpus.sources)
+        code = detected_language(texts["source"])
         if not code:
             raise OptionError(
                 f"--lang auto: {corpus.label('source')} has too little text to tell its language; "
                 "name it, as in --lang en"
             )
         language = language_of(code, language.tokens, language.fold, tagger)
-    outputs, references = _unread(corpus.systems.values()), _unread(corpus.references)
-    # Sources with edits have the tokens of those.
-    own = any(v.sources is not None for v in (*corpus.systems.values(), *corpus.references))
-    sources = [] if own or corpus.gold is not None or corpus.source_text else [corpus.sources]
-    tokens, fold = language.tokens, language.fold
-    if tokens == "auto":
-        texts = [*sources, *outputs, *references]
-        raw = [looks_raw(lines) for lines in texts]
-        cut = [lines for lines, is_raw in zip(texts, raw, strict=True) if not is_raw]
-        tokens = f"auto:{raw_tokens(language, cut)}" if any(raw) else "space"
-    if fold == "auto":
-        kinds = kinds_of(corpus.sources, *references)
-        differs = any(
-            (changed := differing(lines, kinds))
-            and fold_signs(lines, corpus.sources, changed) != tuple(lines)
-            for lines in (*outputs, *references)
-        )
-        fold = "auto:quotes" if differs else language_of(language.code).fold
-    made = replace(language, tokens=tokens, fold=fold)
-    return corpus if made.plain else corpus.held(), made
+    if language.tokens == "auto":
+        # Besides a raw source, an M2 file has its tokens.
+        cut = [] if corpus.source_text is None else [corpus.sources]
+        raw = _raw_texts(corpus)
+        name = f"auto:{_raw_tokens(language, [*texts.values(), *cut])}" if raw else "space"
+        language = replace(language, tokens=name)
+    if language.fold == "auto":
+        marked = any(any(map(_needs_folding, lines)) for lines in texts.values())
+        fold = "quotes" if marked else language_of(language.code).fold
+        language = replace(language, fold=fold)
+    return language
 
 
-def _folded_tokens(line: str, fold: Callable[[str], str], where: str) -> str:
-    """Return a folded line; it must keep its number of tokens, since edits count them."""
-    made = fold(line)
-    if len(made.split()) != len(line.split()):
-        raise InputError(
-            f"{where}: folding {line!r:.80} changes the number of tokens, and edits count them; "
-            "use --fold nfc or none"
-        )
-    return made
+def _needs_folding(line: str) -> bool:
+    return has_forms(line) or not unicodedata.is_normalized("NFC", line)
 
 
-def _folded_block(block: M2Sentence, fold: Callable[[str], str], where: str) -> M2Sentence:
-    folded = [(line, fold(line.correction)) for line in block.annotations]
-    annotations = tuple(
-        # Folding leaves most texts unchanged.
-        line if made == line.correction else replace(line, correction=made)
-        for line, made in folded
+_Key = tuple[str, bool]
+
+
+def _own_tokens(
+    written: Sequence[str], sources: Sequence[str], language: Language
+) -> dict[_Key, list[str]]:
+    """Return the tokens that M2 sources have of each word between blanks, as often as not.
+
+    Args:
+        written: the sources as they were written.
+        sources: the same with the tokens of their M2 file.
+
+    Returns:
+        Tokens by a word, and whether it ends its line.
+    """
+    counts: dict[_Key, Counter[tuple[str, ...]]] = {}
+    for text, line in zip(written, sources, strict=True):
+        words, tokens = language.text(text).split(), map(language.token_text, line.split())
+        for place, word in enumerate(words, 1):
+            plain, of_word = language.token_text(word), list[str]()
+            while len(joined := "".join(of_word)) < len(plain) and plain.startswith(joined):
+                of_word.append(next(tokens, plain + " "))
+            if joined != plain:
+                break
+            key = (word, place == len(words))
+            counts.setdefault(key, Counter())[tuple(of_word)] += 1
+    return {key: [*counter.most_common(1)[0][0]] for key, counter in counts.items()}
+
+
+def signs_note(texts: Iterable[Sequence[str]], sources: Sequence[str]) -> str:
+    """Return a note on signs of which texts have other forms than their source; or empty."""
+    classes: Counter[str] = Counter()
+    lines = 0
+    for text in texts:
+        for line, source in zip(text, sources, strict=True):
+            if line != source and (has_forms(line) or has_forms(source)):
+                others = other_forms(line, source)
+                classes.update(others)
+                lines += bool(others)
+    if not lines:
+        return ""
+    return (
+        f"{listed(sorted(classes))} in other forms than in the source, in {lines} "
+        f"line{'s' * (lines != 1)}, count as equal (--fold none: as edits)"
     )
-    return replace(block, source=_folded_tokens(block.source, fold, where), annotations=annotations)
+
+
+def _read_edits(old: Version, sources: Sequence[str], language: Language) -> Version:
+    """Return a version of an M2 file in its own tokens; changes of form alone are no edits."""
+    edits = tuple(
+        tuple(
+            replace(edit, correction=language.token_text(edit.correction))
+            for edit in of_line
+            if not _changes_form(edit, source, language)
+        )
+        for of_line, source in zip(old.edits or (), old.sources or sources, strict=True)
+    )
+    lines = tuple(map(language.token_text, old.lines))
+    return replace(
+        old,
+        lines=lines,
+        edits=edits,
+        sources=old.sources and tuple(map(language.token_text, old.sources)),
+    )
+
+
+def _read_block(block: M2Sentence, language: Language) -> M2Sentence:
+    annotations = tuple(
+        # An annotator who corrected nothing else found nothing to correct.
+        M2Annotation(-1, -1, NOOP, "-NONE-", annotator=line.annotator)
+        if not line.is_noop and _changes_form(line.edit, block.source, language)
+        else replace(line, correction=language.token_text(line.correction))
+        for line in block.annotations
+    )
+    return replace(block, source=language.token_text(block.source), annotations=annotations)
+
+
+def _changes_form(edit: Edit, source: str, language: Language) -> bool:
+    """Return True if an edit replaces signs by other forms of them, and nothing else."""
+    old = source.split()[edit.start : edit.end]
+    return (
+        old != edit.tokens
+        and [*map(language.token_text, old)] == language.token_text(edit.correction).split()
+    )
 
 
 def _graphemes() -> Tokeniser:

@@ -27,13 +27,14 @@ import numpy as np
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version, fingerprint
-from gecjury.corpus.languages.language import ENGLISH, Language
-from gecjury.corpus.tokens import in_language
+from gecjury.corpus.languages.language import Language, language_of
+from gecjury.corpus.tokens import SHOWING, in_language, settled
 from gecjury.datasets import folder as place
 from gecjury.datasets import ray_engine
 from gecjury.datasets.engines import Engine, LocalEngine
 from gecjury.datasets.files import counted, dataset_files, open_rows
 from gecjury.datasets.output import finished_summary
+from gecjury.datasets.rows import RowReader
 from gecjury.datasets.shards import (
     Columns,
     InputFile,
@@ -99,7 +100,9 @@ def score_dataset(
     shard_rows: int | None = None,
     engine: Engine | str = "local",
     address: str | None = None,
-    language: Language = ENGLISH,
+    lang: str | Language = "en",
+    tokens: str = "auto",
+    fold: str = "auto",
     runtime: Runtime | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> DatasetScores:
@@ -119,7 +122,9 @@ def score_dataset(
         engine: `local`, `ray`, or one of your own.
         address: address of a Ray cluster, see `RayEngine`; by default that of `$RAY_ADDRESS`,
             or else `local`.
-        language: language of the texts, which determines their tokens.
+        lang: language of the texts: a code, or `auto` for that of the sources.
+        tokens: how texts are split into tokens; `auto` decides by the first rows for all of them.
+        fold: how signs are read; `auto` counts the forms of a sign as equal.
         tell: function that gets the lines for the user before the work begins; none by default.
 
     Raises:
@@ -153,21 +158,23 @@ def score_dataset(
         wanted = any("references" in scorer.needs for scorer in scorers)
         names = open_rows(first.path, str(target)).column_names
         read = columns_among(named, names, first.path, references=wanted)
-        signatures = [_signature(one, read, files, language, runtime) for one in scorers]
-        labels = _labels(scorers, signatures)
-        _check_names(scorers, labels, list(read.hypotheses), keep)
         job = Job(
             **vars(read),
             folder=str(target),
             metrics=tuple(map(_typed, scorers)),
-            labels=tuple(labels),
-            signatures=tuple(signatures),
+            labels=(),
+            signatures=(),
             files=tuple(files),
             shard_rows=shard_rows,
             keep=keep,
             runtime=_runtime_record(runtime),
-            language=language,
+            language=language_of(lang, tokens, fold),
         )
+        language = _read_alike(job, files.index(first))
+        signatures = [_signature(one, read, files, language, runtime) for one in scorers]
+        labels = _labels(scorers, signatures)
+        _check_names(scorers, labels, list(read.hypotheses), keep)
+        job = replace(job, labels=tuple(labels), signatures=tuple(signatures), language=language)
         place.begin(job, old)
         shards = list(shards_of(files, shard_rows))
         results = target / RESULTS
@@ -188,6 +195,24 @@ def score_dataset(
             place.write_results(job, _put_together(job, scorers, shards, summaries))
         place.tidy(job)
         return DatasetScores(target, read_results(target), done, time.perf_counter() - start)
+
+
+def _read_alike(job: Job, file: int) -> Language:
+    """Return the language with what `auto` means for the first rows, as for a file's first lines.
+
+    All parts are read alike, so signs are neutral whether or not the first rows have any.
+    """
+    texts: list[tuple[str, ...]] = []
+    for batch in RowReader(job).batches(Shard(0, file, 0, min(job.files[file].rows, SHOWING))):
+        for row, references in enumerate(batch.references):
+            outputs = (lines[row] for lines in batch.hypotheses)
+            texts.append((batch.sources[row], *outputs, *references))
+    width = max(map(len, texts), default=1)
+    # A row with fewer references than another repeats its source.
+    columns = [*zip(*(row + row[:1] * (width - len(row)) for row in texts), strict=True)]
+    systems = {str(place): Version(lines) for place, lines in enumerate(columns[1:])}
+    language = replace(job.language, fold=job.language.fold.replace("auto", "quotes"))
+    return settled(Corpus(columns[0], systems), language)
 
 
 def _scorers(metrics: Metric | Sequence[Metric]) -> list[Scorer]:

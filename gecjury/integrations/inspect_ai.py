@@ -16,7 +16,7 @@ from typing import Any
 
 from gecjury.core.errors import InputError, MissingExtraError
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.integrations.reward import load_for_rows, reward
 from gecjury.scoring.scorer import Scorer
 

@@ -18,12 +18,22 @@ from typing import Any
 
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.languages.language import Language, language_of
+from gecjury.corpus.texts import corpus_of_texts
+from gecjury.corpus.tokens import settled
 from gecjury.scoring.registry import Metric, load
 from gecjury.scoring.scorer import Scorer
 
 
-def reward(metric: Metric, *, runtime: Runtime | None = None) -> Callable[..., list[float | None]]:
+def reward(
+    metric: Metric,
+    *,
+    lang: str | Language = "en",
+    tokens: str = "auto",
+    fold: str = "auto",
+    runtime: Runtime | None = None,
+) -> Callable[..., list[float | None]]:
     """Return a function that scores texts, with the arguments that trainers pass.
 
     The function takes sources, hypotheses and references as lists, or TRL's `completions` and the
@@ -31,10 +41,17 @@ def reward(metric: Metric, *, runtime: Runtime | None = None) -> Callable[..., l
     returns one score for each text: None if there is no text (a message without content) or no
     score.
 
+    Args:
+        metric: name with options, as on the command line, or a scorer.
+        lang: language of the texts: a code, or `auto` for that of the sources.
+        tokens: how texts are split into tokens; `auto` decides by the texts of each call together.
+        fold: how signs are read; `auto` counts the forms of a sign as equal.
+        runtime: device, workers, caches and the like.
+
     Raises:
         OptionError: there is no such metric, or it cannot score single texts.
     """
-    scorer = load_for_rows(metric)
+    scorer, language = load_for_rows(metric), language_of(lang, tokens, fold)
 
     def score(
         sources: Sequence[str] | None = None,
@@ -59,7 +76,7 @@ def reward(metric: Metric, *, runtime: Runtime | None = None) -> Callable[..., l
                 "references: expected the same number of each"
             )
         # Every sentence of a corpus has as many references: rows of one number are scored together.
-        groups: dict[int, list[tuple[int, str, str, list[str]]]] = {}
+        groups: dict[int, list[_Row]] = {}
         for row, text in enumerate(map(_content, texts)):
             gold = [golds[row]] if isinstance(golds[row], str) else list(golds[row] or ())
             versions = [_line(one) for one in gold] if "references" in scorer.needs else []
@@ -67,10 +84,11 @@ def reward(metric: Metric, *, runtime: Runtime | None = None) -> Callable[..., l
                 group = groups.setdefault(len(versions), [])
                 group.append((row, _line(originals[row]), text, versions))
         rewards: list[float | None] = [None] * len(texts)
+        read = _read_alike(groups, language)
         for group in groups.values():
             rows, lines, contents, references = zip(*group, strict=True)
             corpus = corpus_of_texts(
-                lines, {"policy": contents}, list(zip(*references, strict=True))
+                lines, {"policy": contents}, list(zip(*references, strict=True)), lang=read
             )
             values = scorer.score_corpus(corpus, runtime).sentences[0]
             for row, value in zip(rows, values, strict=True):
@@ -79,6 +97,24 @@ def reward(metric: Metric, *, runtime: Runtime | None = None) -> Callable[..., l
 
     score.__name__ = f"gecjury_{scorer.name}".replace("-", "_")
     return score
+
+
+_Row = tuple[int, str, str, list[str]]
+"""The number of a row, its source, its text and its references."""
+
+
+def _read_alike(groups: Mapping[int, Sequence[_Row]], language: Language) -> Language:
+    """Return the language with what `auto` means for the texts of all groups together."""
+    pairs = [
+        (source, one)
+        for group in groups.values()
+        for _, source, text, references in group
+        for one in (text, *references)
+    ]
+    if not pairs:
+        return language
+    sources, texts = zip(*pairs, strict=True)
+    return settled(Corpus(sources, {"policy": Version(texts)}), language)
 
 
 def load_for_rows(metric: Metric) -> Scorer:

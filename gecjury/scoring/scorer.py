@@ -27,9 +27,10 @@ from gecjury.core.arrays import FloatArray, IntArray
 from gecjury.core.errors import GecjuryError, InputError, OptionError, failure_in, raised_by_code
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option
-from gecjury.corpus.corpus import Corpus, Group, corpus_of_texts, distinct_groups
-from gecjury.corpus.languages.language import ENGLISH
+from gecjury.corpus.corpus import Corpus, Group, distinct_groups
+from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.corpus.tokens import language_signature
 from gecjury.scoring.in_parts import CountsInParts, counted_in_parts, scored_in_parts
 from gecjury.scoring.options import metric_options
@@ -289,22 +290,30 @@ class Scorer(ABC):
         references: Sequence[Sequence[str]] = (),
         *,
         gold: Sequence[M2Sentence] | None = None,
+        lang: str | Language = "en",
+        tokens: str = "auto",
+        fold: str = "auto",
         runtime: Runtime | None = None,
     ) -> ScoreTable:
         """Score texts held in memory.
 
         Args:
-            sources: N tokenised sentences.
+            sources: N sentences, raw or tokenised.
             hypotheses: system name → N sentences, or the N sentences of one system.
             references: R lists of N sentences; one list of strings counts as one reference.
             gold: N M2 blocks, for metrics that match gold edits; they also give the references if
                 none are passed.
+            lang: language of the texts: a code, or `auto` for that of the sources.
+            tokens: how they are split into tokens; `auto` decides by the texts, as commands do.
+            fold: how signs are read; `auto` counts the forms of a sign as equal.
 
         Raises:
             InputError: lengths differ, a value is not text, or something that the metric needs is
                 missing.
         """
-        corpus = corpus_of_texts(sources, hypotheses, references, gold)
+        corpus = corpus_of_texts(
+            sources, hypotheses, references, gold, lang=lang, tokens=tokens, fold=fold
+        )
         return self.score_corpus(corpus, runtime)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, cast
 from gecjury.core.errors import OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.settings import option, options_of, settings_from
-from gecjury.studies.inputs import Files, Inputs, Parser
+from gecjury.studies.inputs import Files, Inputs, Parser, language_from
 from gecjury.studies.study import Study, Work
 
 if TYPE_CHECKING:
@@ -84,11 +84,7 @@ class Rows(Inputs):
 
     def read(self, args: Namespace, view: str | None, runtime: Runtime) -> Dataset:
         """Return the names of the files; the rows are read in parts."""
-        from gecjury.corpus.languages.language import language_of
-
-        # The parts have to be read alike: nothing is decided by their texts.
-        language = language_of(args.lang or "en", args.tokens, args.fold)
-        return Dataset((args.source, *args.hypotheses), language, args.quiet)
+        return Dataset((args.source, *args.hypotheses), language_from(args), args.quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +118,7 @@ class DatasetScoring(DatasetOptions, Study):
             columns=self.columns,
             keep=self.keep or "",
             engine=self.engine,
-            language=data.language,
+            lang=data.language,
             runtime=work.runtime,
             tell=None if data.quiet else work.runtime.tell,
         )

@@ -191,8 +191,8 @@ class Files(Inputs):
             outputs,
             args.references,
             args.m2,
-            language_from(args),
             args.source_text,
+            lang=language_from(args),
             on_disk=on_disk,
             split=args.split,
         )
@@ -361,7 +361,7 @@ class FilesOrBenchmark(Inputs):
                     "name only the outputs that you want"
                 )
             files = (args.reference_files, args.m2)
-            return read_corpus(source, outputs, *files, language_from(args))
+            return read_corpus(source, outputs, *files, lang=language_from(args))
         # A table or a TOML file may be a benchmark; any other single file cannot be one.
         if Path(source).is_file() and not (Path(source).suffix == ".toml" or is_table(source)):
             raise OptionError(
@@ -445,7 +445,7 @@ def read_sentence(args: Namespace) -> Corpus:
             )
     language, number = language_from(args), int(args.line)
     if args.worst:
-        return read_corpus(args.source, [args.hypothesis], references, language=language)
+        return read_corpus(args.source, [args.hypothesis], references, lang=language)
 
     source = read_source(args.source) if args.source in files else Version((args.source,))
     where = shown_path(args.source)

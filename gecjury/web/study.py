@@ -155,7 +155,7 @@ def open_study(
             raise OptionError(f"-o {output}: is one of the files to judge; give another file")
     # Watched before they are read, so that no change in between is missed.
     watched = Watched(files)
-    corpus = read_corpus(settings.source, settings.outputs, settings.references, language=language)
+    corpus = read_corpus(settings.source, settings.outputs, settings.references, lang=language)
     for remark in corpus.remarks(("references",)):
         tell(f"note: {remark}")
     language = corpus.language

@@ -15,9 +15,9 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.errors import GecjuryError, InputError, MissingExtraError, OptionError
 from gecjury.core.runtime import Bar, Progress, Runtime
 from gecjury.core.wording import number
-from gecjury.corpus.corpus import Corpus, corpus_of_texts
+from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.languages.language import ENGLISH, Language
-from gecjury.corpus.tokens import in_language
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.models.checkpoints import embedded_installed
 from gecjury.report.page.browser import mark_edits
 from gecjury.report.page.markup import lang_attribute
@@ -290,7 +290,7 @@ def pasted(
             raise InputError(f"two outputs are called {called!r}; give each a different name")
         systems[called] = _lines(text, called, sources)
     others = [_lines(text, f"reference {n}", sources) for n, text in enumerate(references, 1)]
-    corpus = in_language(corpus_of_texts(sources, systems, others), language)
+    corpus = corpus_of_texts(sources, systems, others, lang=language)
     # Limited over all texts together, since a parser reads all of them.
     texts = (corpus.sources, *(version.lines for version in corpus.versions().values()))
     words = sum(line.count(" ") + 1 for lines in texts for line in lines)

@@ -17,7 +17,6 @@ from gecjury.corpus.files.hub import hub_dataset
 from gecjury.corpus.files.rows import Row, read_table
 from gecjury.corpus.languages.language import ENGLISH, Language
 from gecjury.corpus.leakage import normalise
-from gecjury.corpus.tokens import folded
 
 ASPECTS = ("grammaticality", "fluency", "meaning")
 """The aspects that SOME rates, in the order of its weights α, β, γ."""
@@ -350,7 +349,7 @@ def _text(row: Row, column: str, language: Language) -> str:
         row.refuse(column, "a sentence")
     if language.code == "en":
         return " ".join(value.split())
-    return folded(" ".join(value.strip().splitlines()), language.fold)
+    return language.text(" ".join(value.strip().splitlines()))
 
 
 def _outside(rows: Sequence[Row], columns: ColumnMap, scale: Scale) -> str:

@@ -25,7 +25,6 @@ from gecjury.corpus.files.forms import looks_like_m2
 from gecjury.corpus.files.reading import align_reference, read_source, read_versions
 from gecjury.corpus.languages.language import ENGLISH, Language, language_of
 from gecjury.corpus.m2 import parse_m2
-from gecjury.corpus.tokens import folded
 
 PARALLEL_SETS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "jfleg": tuple(
@@ -157,7 +156,7 @@ def read_parallel(
 
 def _corrected(source: str, target: str, language: Language = ENGLISH) -> Correction:
     """Return a correction from two texts; see `read_parallel`."""
-    source, target = (folded(text, language.fold) for text in (source, target))
+    source, target = (language.text(text) for text in (source, target))
     if language.blanks:
         return Correction(" ".join(source.split()), token_edits(source.split(), target.split()))
     old, new = source.strip(), target.strip()

@@ -217,11 +217,13 @@ def _more_changes(pairs: Sequence[RankedPair], language: str) -> FloatArray:
     """Return the changed tokens of each pair's better correction minus those of the worse."""
     from rapidfuzz.distance import Levenshtein
 
-    tokens = language_of(language).tokens
     texts = [[getattr(pair, name) for pair in pairs] for name in ("source", "better", "worse")]
     units: list[list[Sequence[str]]]
     try:
-        units = [[t.split() for t in tokenised(side, tokens, "the ratings")] for side in texts]
+        units = [
+            [t.split() for t in tokenised(side, language_of(language), "the ratings")]
+            for side in texts
+        ]
     except MissingExtraError:
         # Without the tokeniser of the language, characters are counted.
         units = [list(side) for side in texts]

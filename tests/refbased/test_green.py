@@ -91,7 +91,9 @@ def naive(texts: Texts, n: int, unit: str, beta: float) -> tuple[list[list[float
 )
 def test_equals_the_literal_definition(texts: Texts, n: int, unit: str, beta: float) -> None:
     scorer = gecjury.load("green", n=n, unit=unit, beta=beta)
-    table = scorer.score(texts.sources, texts.systems, texts.references)
+    table = scorer.score(
+        texts.sources, texts.systems, texts.references, tokens="space", fold="none"
+    )
     sentences, totals = naive(texts, n, unit, beta)
     np.testing.assert_allclose(table.sentences, sentences, rtol=0, atol=1e-12)
     np.testing.assert_allclose(table.totals, totals, rtol=0, atol=1e-12)
@@ -103,14 +105,18 @@ def test_draws_equal_scoring_the_resampled_corpus(texts: Texts, data: st.DataObj
     size = data.draw(st.integers(1, 5))
     draws = data.draw(st.lists(st.lists(row, min_size=size, max_size=size), min_size=1, max_size=3))
     scorer = GREEN(n=2)
-    statistics = scorer.score(texts.sources, texts.systems, texts.references).statistics
+    statistics = scorer.score(
+        texts.sources, texts.systems, texts.references, tokens="space", fold="none"
+    ).statistics
     scores = scorer.corpus_scores(statistics, np.array(draws))
     assert scores.score.shape == (len(draws), len(texts.systems))
     assert scores.precision is not None
     assert scores.recall is not None
     for index, rows in enumerate(draws):
         again = texts.rows(rows)
-        table = scorer.score(again.sources, again.systems, again.references)
+        table = scorer.score(
+            again.sources, again.systems, again.references, tokens="space", fold="none"
+        )
         np.testing.assert_allclose(scores.score[index], table.totals, rtol=0, atol=1e-12)
         np.testing.assert_allclose(scores.precision[index], table.precision, rtol=0, atol=1e-12)
         np.testing.assert_allclose(scores.recall[index], table.recall, rtol=0, atol=1e-12)

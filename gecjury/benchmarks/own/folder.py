@@ -120,9 +120,7 @@ def load_own(request: LoadRequest) -> Benchmark:
     assert info.path is not None  # own_info set it
     own = OwnFolder(info.path)
     # All systems are read, even those outside the set, since annotators saw their corrections.
-    whole = read_corpus(
-        own.source, own.outputs, own.references, own.gold, language=request.language
-    )
+    whole = read_corpus(own.source, own.outputs, own.references, own.gold, lang=request.language)
     names = info.system_sets[request.systems]
     judged = {view: _read_judgments(file, whole, own) for view, file in own.judgments.items()}
     notes = [note for judgments in judged.values() for note in judgments.notes]

@@ -27,7 +27,6 @@ from gecjury.core.textfiles import MOST_JSON, parse_json, shown_path
 from gecjury.corpus.corpus import Mark, Version
 from gecjury.corpus.files.forms import json_or_none
 from gecjury.corpus.languages.language import Language
-from gecjury.corpus.tokens import folded
 
 _FORMS = "LanguageTool's `matches` or Harper's `lints`"
 _WIDE = re.compile("[\U00010000-\U0010ffff]")
@@ -289,28 +288,30 @@ def corrected_version(
         matches: matches of all lines.
         texts: the lines that the checker read.
         language: language of the texts; if it has a tokeniser, corrected lines are tokenised later.
-        sources: the same lines as tokens; only white space differs.
+        sources: the same lines as tokens, perhaps with neutral signs.
 
     Returns:
         A version whose marks are the spans of the matches.
     """
 
     def place(offset: int) -> int:
-        # Folding may join characters, so an offset is the folded length of the text before it.
-        return len(folded(text[:offset], language.fold))
+        # Signs may change their length, so an offset is that of the text before it as it is read.
+        return len(language.token_text(text[:offset]))
 
     counts: Counter[str] = Counter()
-    lines = list(sources if language.plain else texts)
+    lines = list(sources if language.tokens == "space" else texts)
     marks: list[tuple[Mark, ...]] = [()] * len(lines)
     for row, of_line in enumerate(matches.by_line):
         if not of_line:
             continue
         text = texts[row]
-        shown = folded(text, language.fold)
-        tokens = folded(sources[row], language.fold).split()
+        shown, tokens = text, sources[row].split()
+        if "".join(text.split()) != "".join(tokens):
+            # The source has been read, so that its signs are neutral.
+            shown = language.token_text(text)
         spans = _spans(shown, tokens)
         kept = _kept(of_line, text, counts)
-        if language.plain:
+        if language.tokens == "space":
             kept, new_tokens = _in_tokens(kept, text, tokens, spans, counts)
             if any(new is not None for _, new in kept):
                 lines[row] = " ".join(new_tokens)

@@ -45,10 +45,10 @@ from gecjury.corpus.files.forms import (
 from gecjury.corpus.files.gold import join_annotators
 from gecjury.corpus.files.matches import corrected_version, read_matches
 from gecjury.corpus.files.rows import Table, read_table
-from gecjury.corpus.languages.language import ENGLISH, Language
+from gecjury.corpus.languages.language import Language, language_of
 from gecjury.corpus.m2 import M2Sentence, parse_m2
 from gecjury.corpus.sentences import split_corpus
-from gecjury.corpus.tokens import in_language, looks_raw
+from gecjury.corpus.tokens import edited_sources, in_language, looks_raw
 
 _Reader = Callable[[str | Path], Sequence[str]]
 
@@ -185,9 +185,11 @@ def read_corpus(
     hypotheses: Sequence[str | Path] | Mapping[str, str | Path],
     references: Sequence[str | Path] = (),
     gold: str | Path | None = None,
-    language: Language = ENGLISH,
     source_text: str | Path | None = None,
     *,
+    lang: str | Language = "en",
+    tokens: str = "auto",
+    fold: str = "auto",
     on_disk: bool = False,
     split: bool = False,
 ) -> Corpus:
@@ -207,10 +209,12 @@ def read_corpus(
         gold: M2 file with the annotators' edits. If it is not given, M2 files among the
             references are also the gold edits (except those of a named set); if there are no
             references, it gives those.
-        language: language of all texts, which determines their tokens. M2 files keep their tokens,
-            and the source then has those of the M2 files.
         source_text: the text that checkers read, if it is not `source`: the same lines and
             characters with other spaces.
+        lang: language of all texts: a code, or `auto` for that of the source.
+        tokens: how texts are split into tokens; `auto` decides by the texts, all together. M2 files
+            keep their tokens, and the source then has those of the M2 files.
+        fold: how signs are read; `auto` counts the forms of a sign as equal.
         on_disk: leave large files of plain text on disk, whatever their size (`Corpus.on_disk`).
         split: cut lines of several sentences, and essays, into sentences
             (`gecjury.corpus.sentences`).
@@ -219,6 +223,7 @@ def read_corpus(
         InputError: a file cannot be read, a system is named twice, line counts differ, a
             tokeniser changes the text, or matches do not fit the text that was checked.
     """
+    language = language_of(lang, tokens, fold)
     systems: dict[str, Version] = {}
     labels = {"source": shown_path(source)}
     outputs: Iterable[tuple[str, str | Path]] = ((system_name(path), path) for path in hypotheses)
@@ -229,11 +234,9 @@ def read_corpus(
     read = _left_on_disk if on_disk and plain else read_lines
     source_read = read_source(source, read)
     sources = source_read.lines
-    # Matches and edits count tokens, which a source that is not raw has already.
-    of_source = language
-    if language.tokens == "auto" and not looks_raw(sources):
-        fold = "none" if language.fold == "auto" else language.fold
-        of_source = replace(language, tokens="space", fold=fold)
+    # Matches count tokens, which a source that is not raw has already.
+    tokenised = language.tokens == "auto" and not looks_raw(sources)
+    of_source = replace(language, tokens="space") if tokenised else language
     texts = sources
     if source_text is not None:
         texts = _checked_text(source_text, sources, labels["source"])
@@ -285,9 +288,7 @@ def read_corpus(
     elif any(len(blocks) != len(sources) for blocks in gold_files):
         gold_files = []  # refused as references below
     blocks = join_annotators(gold_files) if gold_files else None
-    text = None
-    if not of_source.plain:
-        sources, text = _edited_sources(sources, [*systems.values(), *lists], blocks)
+    sources, text = edited_sources(sources, [*systems.values(), *lists], blocks, language)
     corpus = Corpus(
         sources,
         systems,
@@ -302,7 +303,9 @@ def read_corpus(
         source_text=text,
     )
     corpus = in_language(split_corpus(corpus.held()) if split else corpus, language)
-    if of_source.plain or not checkers:
+    if not checkers:
+        return corpus
+    if all(len(a.split()) == len(b.split()) for a, b in zip(corpus.sources, sources, strict=True)):
         return corpus
     # Marks count the tokens of the sources after tokenisation.
     marks = {name: make(corpus.sources).marks for name, make in checkers.items()}
@@ -326,27 +329,6 @@ def _checked_text(path: str | Path, sources: Sequence[str], source_name: str) ->
                 "expected the same line, different only in spaces"
             )
     return texts
-
-
-def _edited_sources(
-    sources: Sequence[str], versions: Sequence[Version], gold: Sequence[M2Sentence] | None
-) -> tuple[Sequence[str], tuple[str, ...] | None]:
-    """Return sources with the tokens of their M2 files, and as they were written.
-
-    A sentence whose M2 file has other characters is unchanged, and is refused as usual.
-    """
-    m2_sources = next((v.sources for v in versions if v.sources is not None), None)
-    if gold is not None:
-        m2_sources = tuple(block.source for block in gold)
-    if m2_sources is None or len(m2_sources) != len(sources):
-        return sources, None
-    # Edits count the tokens of their file, so its tokens are used where the text is the same.
-    cut = tuple(
-        theirs if "".join(theirs.split()) == "".join(source.split()) else source
-        for source, theirs in zip(sources, m2_sources, strict=True)
-    )
-    written = tuple(sources)
-    return cut, None if cut == written else written
 
 
 def _left_on_disk(path: str | Path) -> Sequence[str]:

@@ -13,22 +13,24 @@ Example:
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from gecjury.core.errors import OptionError, known_name, nearest
 from gecjury.corpus.languages.english import english_text
+from gecjury.corpus.signs import as_text, as_tokens
 
 TOKENS = ("auto", "space", "en", "char", "intl", "ja", "jieba", "zh")
 """Ways of splitting text into tokens; see `gecjury.corpus.tokens`. `spacy:NAME` is another one."""
 
 FOLDS = ("auto", "quotes", "none", "nfc", "nfkc")
-"""Ways of converting text before it is compared; letters keep their case.
+"""Ways of reading text before it is compared; letters keep their case.
 
-`nfc` and `nfkc` are Unicode's forms. `quotes` also writes quotation marks, apostrophes, dashes and
-ellipses as the source does (`gecjury.corpus.signs`), `auto` only in texts that differ from the
-source in the kind of these signs.
+`nfc` is Unicode's composed form. `quotes` also reads every form of a quotation mark, apostrophe,
+dash, ellipsis or full-width sign as one (`gecjury.corpus.signs`), and `nfkc` makes letters and
+digits of other widths equal besides. `auto` is `quotes` wherever a text has such a sign.
 """
 
 # English names by ISO 639 code; below, the tokens where they are not `intl`.
@@ -70,8 +72,7 @@ class Language:
         code: ISO 639 code, one of `LANGUAGES`; `auto` until the texts are read.
         tokens: one of `TOKENS`, or `spacy:NAME`; `auto:NAME` in a corpus of which some texts were
             raw, and were tokenised by NAME.
-        fold: one of `FOLDS`; `auto:quotes` in a corpus of which some texts had signs of another
-            kind.
+        fold: one of `FOLDS`; `auto` until the texts are read.
         tagger: tagger for extracted edits unless a metric's own option names one: `embedded`
             (English), `cherrant` (Chinese), `none`, or any value of `tagger=` of `errant`.
     """
@@ -93,8 +94,30 @@ class Language:
 
     @property
     def folds_signs(self) -> bool:
-        """True if signs are written as in the source."""
-        return self.fold in ("auto:quotes", "quotes")
+        """True if the forms of a sign count as equal."""
+        return self.fold in ("auto", "quotes", "nfkc")
+
+    def text(self, line: str) -> str:
+        """Return a line as judges, encoders and language models read it."""
+        if self.folds_signs:
+            line = as_text(line, wide=self.code in ("ja", "zh"))
+        return self._composed(line)
+
+    def token_text(self, line: str) -> str:
+        """Return a line of tokens as metrics compare them, with as many tokens."""
+        made = self._signs(line)
+        if made == line or len(made.split()) == len(tokens := line.split()):
+            return made
+        # A token of invisible characters, or one that a form of Unicode writes with a blank.
+        return " ".join("".join(self._signs(token).split()) or token for token in tokens)
+
+    def _signs(self, line: str) -> str:
+        return self._composed(as_tokens(line) if self.folds_signs else line)
+
+    def _composed(self, text: str) -> str:
+        if self.fold == "none" or text.isascii():
+            return text
+        return unicodedata.normalize("NFKC" if self.fold == "nfkc" else "NFC", text)
 
     @property
     def blanks(self) -> bool:
@@ -137,7 +160,7 @@ ENGLISH = Language()
 
 
 def language_of(
-    code: str = "en",
+    code: str | Language = "en",
     tokens: str | None = None,
     fold: str | None = None,
     tagger: str | None = None,
@@ -151,7 +174,8 @@ def language_of(
     decides for each text (`gecjury.corpus.tokens.in_language`).
 
     Args:
-        code: ISO 639 code (`sv`, also `sv-SE`), `und`, or `auto` for that of the sources.
+        code: ISO 639 code (`sv`, also `sv-SE`), `und`, or `auto` for that of the sources; a
+            language is returned as it is.
         tokens: another tokenisation; see `gecjury.corpus.tokens`.
         fold: another folding.
         tagger: another tagger.
@@ -159,6 +183,8 @@ def language_of(
     Raises:
         OptionError: an unknown code, tokeniser or folding; the message suggests the nearest ones.
     """
+    if isinstance(code, Language):
+        return code
     plain = code.lower().replace("_", "-").partition("-")[0]
     if plain == "auto":
         return Language("auto", tokens or "auto", fold or "auto", tagger or "auto")

@@ -106,7 +106,8 @@ class Pick(Study):
         filled = np.nan_to_num(settled(scores), nan=-np.inf)
         # The first of several equal candidates is chosen; if none was scored, the first of all.
         chosen: IntArray = filled.argmax(axis=0)
-        texts = [version.lines for version in corpus.as_text().systems.values()]
+        # Corrections are written as they were given, not as they were read.
+        texts = [v.lines if v.text is None else v.text for v in corpus.systems.values()]
         names, lines = corpus.names, [texts[system][row] for row, system in enumerate(chosen)]
         unscored = np.isnan(scores).all(axis=0)
         if missing := int(unscored.sum()):

@@ -77,7 +77,7 @@ def test_rows_of_a_dataset_are_tokenised_like_texts(
     assert scored[0]["score"] == 1.0
     # A run with another language is a different run.
     assert main(["score", "d.jsonl", "-o", "out", "-m", "green"]) == 2
-    assert "lang: sv then, none now" in capsys.readouterr().err
+    assert "lang: sv then, en now" in capsys.readouterr().err
 
 
 def test_m2_and_text_of_the_same_sentence_match(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gecjury.core.errors import InputError
-from gecjury.corpus.corpus import Corpus, Group, Version, corpus_of_texts
+from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.files.gold import have_types
 from gecjury.corpus.files.reading import (
@@ -20,6 +20,7 @@ from gecjury.corpus.files.reading import (
     read_versions,
     system_name,
 )
+from gecjury.corpus.texts import corpus_of_texts
 
 M2 = """\
 S a b c

@@ -10,7 +10,9 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.files.reading import read_corpus
 from gecjury.corpus.languages.detection import detected_language, language_note
 from gecjury.corpus.languages.language import language_of
-from gecjury.corpus.tokens import in_language, looks_raw
+from gecjury.corpus.m2 import parse_m2
+from gecjury.corpus.texts import corpus_of_texts
+from gecjury.corpus.tokens import in_language, is_raw, looks_raw
 
 AUTO = language_of("en", "auto", "auto")
 RAW = ("I has a dog, and it bark.", "She don't like it!", 'He said "hi".')
@@ -24,19 +26,21 @@ def read(source: tuple[str, ...], output: tuple[str, ...], reference: tuple[str,
 
 
 @pytest.mark.parametrize(
-    ("lines", "is_raw"),
+    ("lines", "raw"),
     [
         (RAW, True),
         (CUT, False),
         (("no signs", "at all"), False),
-        # One writer's error does not make a text raw.
-        (("I came,and left .", "He is here .", "I went home.", "It is , well , good ."), False),
+        # An error in a line with signs apart is the writer's; a line of its own kind is not.
+        (("I came, and left .", "He is here .", "It is , well , good ."), False),
+        (("He is here .", "I went home.", "It is , well , good ."), True),
+        (("He is here .",) * 99 + ("I went home.",), False),
         (("Mr. Ito came at 3 p.m. today",), False),
         ((), False),
     ],
 )
-def test_what_is_raw(lines: tuple[str, ...], is_raw: bool) -> None:
-    assert looks_raw(lines) is is_raw
+def test_what_is_raw(lines: tuple[str, ...], raw: bool) -> None:
+    assert looks_raw(lines) is raw
 
 
 @pytest.mark.parametrize("source", [RAW, CUT])
@@ -47,12 +51,15 @@ def test_texts_of_any_form_are_brought_to_one(
     corpus = read(source, CURLY, reference)
     assert corpus.sources == CUT
     assert corpus.systems["a"].lines == corpus.references[0].lines == RIGHT
-    # Judges and encoders read what was given.
+    # Judges and encoders read what was written, with plain signs.
     assert corpus.as_text().sources == source
-    assert corpus.as_text().systems["a"].lines == CURLY
-    notes = " ".join(corpus.remarks(("references",)))
-    assert "raw text, tokenised by the rules `en`" in notes
-    assert "apostrophes and quotation marks written as in the source in 2 lines" in notes
+    plain = ("I have a dog, and it barks.", "She doesn't like it!", 'He said "hi".')
+    assert corpus.as_text().systems["a"].lines == plain
+    assert corpus.systems["a"].text == CURLY
+    note = corpus.remarks(("references",))[-1]
+    assert "every text is cut into tokens by the rules `en` (--tokens space: as it is)" in note
+    count = 2 + 2 * (reference == CURLY)
+    assert f"apostrophes and quotation marks in other forms than in the source, in {count} " in note
 
 
 def test_tokenised_text_is_read_as_ever() -> None:
@@ -70,15 +77,58 @@ def test_raw_text_beside_text_with_hyphens_apart_has_them_apart_too() -> None:
 
 def test_the_signature_says_how_raw_text_was_read() -> None:
     table = gecjury.load("green").score_corpus(read(RAW, CURLY, RIGHT))
-    assert "|lang=en|tokens=auto en 1|fold=auto quotes|" in str(table.signature)
+    assert "|lang=en|tokens=auto en 1|fold=quotes|" in str(table.signature)
     assert list(table.sentences[0]) == [1.0, 1.0, 1.0]
 
 
-def test_a_source_of_mixed_kinds_and_few_other_signs_change_nothing() -> None:
-    mixed = ('" a “ b .', "c .")
-    assert read(mixed, ("“ a ” b .", "c ."), ('" a " b .', "c .")).language.plain
-    source, output = ('" a " .',) * 11, ('" a " .',) * 10 + ("“ a ” .",)
-    assert read(source, output, source).language.plain
+def test_a_line_is_read_alike_whatever_the_others_have() -> None:
+    source = ("` a ' .", "it ’s .") + ("it 's .",) * 20
+    corpus = read(source, source[:1] + ("it 's .",) * 21, source)
+    assert corpus.systems["a"].lines == corpus.sources == corpus.references[0].lines
+
+
+def test_every_second_line_is_raw() -> None:
+    mixed = (CURLY[0], RIGHT[1], CURLY[2])
+    assert [*map(is_raw, mixed)] == [True, False, True]
+    assert read(CUT, mixed, RIGHT).systems["a"].lines == RIGHT
+
+
+def test_a_corpus_that_was_read_can_be_read_again_in_another_way() -> None:
+    corpus = in_language(read(RAW, CURLY, RIGHT), language_of("en", "space", "none"))
+    assert corpus.sources == RAW
+    assert corpus.systems["a"].lines == CURLY
+
+
+def test_signs_of_m2_files_are_neutral_and_changes_of_form_are_no_edits() -> None:
+    block = [
+        "S It ’s `` a well-known dogs '' .",
+        "A 1 2|||R:OTHER|||'s|||REQUIRED|||-NONE-|||0",
+        "A 5 6|||R:NOUN|||dog|||REQUIRED|||-NONE-|||0",
+        "A 2 3|||R:PUNCT|||“|||REQUIRED|||-NONE-|||1",
+    ]
+    gold = parse_m2(block, "g.m2")
+    corpus = corpus_of_texts(
+        ["It’s “a well-known dogs”."], {"a": ['It\'s "a well-known dog".']}, (), gold
+    )
+    assert corpus.sources == ('It \'s " a well-known dogs " .',)
+    assert corpus.systems["a"].lines == ('It \'s " a well-known dog " .',)
+    first, second = (version.edits or () for version in corpus.references)
+    assert [edit.correction for edit in first[0]] == ["dog"]
+    assert second == ((),)
+    assert corpus.gold is not None
+    # The second annotator corrected nothing, and still counts as an annotator.
+    assert corpus.gold[0].annotators == (0, 1)
+    assert gecjury.load("m2").score_corpus(corpus).sentences.tolist() == [[1.0]]
+
+
+def test_words_of_m2_files_keep_their_tokens_in_every_text() -> None:
+    gold = parse_m2(
+        ["S Das ist z.B. gut , ja .", "A 2 3|||R|||etwa|||REQUIRED|||-NONE-|||0"], "g.m2"
+    )
+    corpus = corpus_of_texts(
+        ["Das ist z.B. gut, ja."], {"a": ["Das war z.B. gut, ja."]}, (), gold, lang="de"
+    )
+    assert corpus.systems["a"].lines == ("Das war z.B. gut , ja .",)
 
 
 def test_edits_keep_their_tokens_and_a_raw_source_takes_them(
@@ -89,7 +139,7 @@ def test_edits_keep_their_tokens_and_a_raw_source_takes_them(
     Path("h.txt").write_text("It was well-known, yes.\n")
     block = "S It is well-known , yes .\nA 1 2|||V|||was|||REQUIRED|||-NONE-|||0\n"
     Path("r.m2").write_text(block)
-    corpus = read_corpus("s.txt", ["h.txt"], ["r.m2"], language=AUTO)
+    corpus = read_corpus("s.txt", ["h.txt"], ["r.m2"], lang=AUTO)
     assert corpus.sources == ("It is well-known , yes .",)
     assert corpus.systems["h"].lines == corpus.references[0].lines == ("It was well-known , yes .",)
 

@@ -49,7 +49,7 @@ def test_a_split_corpus_has_sentences_with_their_context(
     monkeypatch.chdir(tmp_path)
     Path("s.txt").write_text(f"{' '.join(SOURCE)}\nBye now.\n")
     Path("h.txt").write_text("I have a dog. It barks at Mr. Smith. We are happy!\nBye now.\n")
-    corpus = read_corpus("s.txt", ["h.txt"], ["h.txt"], split=True)
+    corpus = read_corpus("s.txt", ["h.txt"], ["h.txt"], tokens="space", split=True)
     assert corpus.sources == (*SOURCE, "Bye now.")
     assert corpus.systems["h"].lines[2:] == ("We are happy!", "Bye now.")
     assert corpus.contexts is not None

@@ -1,48 +1,59 @@
-"""Tests of signs that differ in kind."""
+"""Tests of signs whose forms count as equal."""
 
 import pytest
 
-from gecjury.corpus.signs import differing, fold_signs, kinds_of
-
-PLAIN = ("He said \" yes \" , it 's Ann 's - of course .", "No signs .")
-CURLY = ("He said “ yes ” , it ’s Ann ’s – of course .", "No signs .")
+from gecjury.corpus.signs import as_text, as_tokens, has_forms, other_forms
 
 
-@pytest.mark.parametrize(("lines", "sources"), [(CURLY, PLAIN), (PLAIN, CURLY)])
-def test_signs_are_written_as_in_the_source(
-    lines: tuple[str, ...], sources: tuple[str, ...]
-) -> None:
-    kinds = kinds_of(sources)
-    assert differing(lines, kinds) == {k: v for k, v in kinds.items() if k != "punctuation"}
-    assert fold_signs(lines, sources, kinds) == sources
+@pytest.mark.parametrize(
+    "line",
+    [
+        "He said \"yes\", it's Ann's - of course...",
+        "He said “yes”, it’s Ann’s – of course…",
+        "He said „yes“, itʼs Ann´s — of course...",
+        "He said »yes«, it`s Ann′s -- of course…",
+        "He said ``yes'', it‘s Ann＇s ― of course...",
+        "He said ״yes″，it׳s Ann's\u00ad ‒ of\u200b course…\ufeff".replace("，", "， "),
+    ],
+)
+def test_every_form_of_a_sign_is_read_as_one(line: str) -> None:
+    assert as_text(line) == "He said \"yes\", it's Ann's - of course..."
 
 
-def test_a_source_of_several_kinds_has_none() -> None:
-    assert kinds_of(['" a " “ b ”', "it ’s"]) == {"apostrophes": "curly"}
+@pytest.mark.parametrize(
+    ("line", "text", "tokens"),
+    [
+        # A long dash between words separates them for tokenisers, a hyphen does not.
+        ("I came—he left", "I came--he left", "I came-he left"),
+        ("I came--he left", "I came--he left", "I came-he left"),
+        ("well-known well‑known well‐known", "well-known " * 2 + "well-known", None),
+        ("3–4 3—4 3--4 −5", "3-4 3-4 3-4 -5", None),
+        ('a " lone “ mark, 5″', 'a " lone " mark, 5"', None),
+        ("A—", "A--", "A-"),
+        ("10〜12 10～12", "10~12 10~12", None),
+        ("我，是（学生）！", "我,是(学生)!", None),
+    ],
+)
+def test_texts_and_tokens(line: str, text: str, tokens: str | None) -> None:
+    assert as_text(line) == text
+    assert as_tokens(line) == (tokens or text)
 
 
-def test_a_few_other_signs_are_not_another_kind() -> None:
-    # 1 of 11 quotation marks is another one: less than a tenth.
-    assert differing([*['"'] * 10, "“"], {"quotation marks": "plain"}) == {}
-    assert differing([*['"'] * 8, "“"], {"quotation marks": "plain"}) != {}
-
-
-def test_signs_that_the_source_lacks_are_written_as_in_the_references() -> None:
-    assert kinds_of(["dont"], ["don't"], ["don’t"]) == {"apostrophes": "plain"}
+def test_punctuation_of_chinese_text_is_wide_except_in_numbers() -> None:
+    for line in ("我,是(学生)! 3,000 10：30", "我，是（学生）！ 3，000 10:30"):
+        assert as_text(line, wide=True) == "我，是（学生）！ 3,000 10:30"
 
 
 def test_a_dash_in_place_of_a_comma_is_an_edit() -> None:
-    kinds = {"dashes": "plain"}
-    assert fold_signs(["a – b"], ["a , b"], kinds) == ("a – b",)
-    assert fold_signs(["a – b"], ["a - b"], kinds) == ("a - b",)
+    assert as_tokens("a – b") != as_tokens("a , b")
 
 
-def test_other_kinds() -> None:
-    kinds = {"quotation marks": "angle", "apostrophes": "plain", "ellipses": "plain"}
-    assert fold_signs(['"м\'яч" мʼяч … “a”'], ["... «»"], kinds) == ("«м'яч» м'яч ... «a»",)
-    assert fold_signs(["`` a '' ''b"], ['" " "'], {"quotation marks": "plain"}) == ('" a " "b',)
-    assert fold_signs(["我,是(学生)!"], ["，"], {"punctuation": "full-width"}) == (
-        "我，是（学生）！",
-    )
-    assert fold_signs(["I， me！"], [","], {"punctuation": "half-width"}) == ("I, me!",)
-    assert fold_signs(["zero\u200bwidth\ufeff"], [""], kinds) == ("zerowidth",)
+def test_what_has_forms() -> None:
+    assert not has_forms('It\'s a "well-known" text, (3,000) - yes...')
+    assert all(map(has_forms, ("it’s", "a''", "a -- b", "zero\u200bwidth", "，")))
+
+
+def test_forms_that_a_source_has_not() -> None:
+    assert other_forms("it’s “a” -", 'it\'s "a" -') == {"apostrophes", "quotation marks"}
+    assert other_forms("“a”", "no sign") == set()
+    assert other_forms("“a”", "“b”") == set()

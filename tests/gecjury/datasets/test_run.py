@@ -21,7 +21,8 @@ import pytest
 import gecjury
 from gecjury.core.errors import GecjuryError, IncompleteError, InputError, OptionError, OutputError
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus, corpus_of_texts
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.datasets.engines import LocalEngine
 from gecjury.datasets.run import DatasetScores, score_dataset
 from gecjury.datasets.shards import Job, Shard, ShardSummary

@@ -137,7 +137,7 @@ def test_f_of_the_demo_equals_that_of_cherrant(data_dir: Path, tmp_path: Path) -
     gold = tmp_path / "ref.m2"
     gold.write_text(text, encoding="utf-8")
     language = language_of("zh")
-    corpus = read_corpus(folder / "demo.input", [folder / "demo.hyp"], [gold], language=language)
+    corpus = read_corpus(folder / "demo.input", [folder / "demo.hyp"], [gold], lang=language)
     table = load("errant").score_corpus(corpus, FRESH)
     scores = table.by_system
     assert scores.precision is not None

@@ -12,7 +12,7 @@ from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.core.errors import OptionError
 from gecjury.core.wording import duration
-from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.metaeval.cautions import _effort, warning
 from gecjury.metaeval.comparison import checked
 from gecjury.metaeval.settings import Settings

@@ -15,7 +15,7 @@ import pytest
 
 import gecjury
 from gecjury.core.errors import InputError, OptionError
-from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.scoring.options import parse, split_name
 from gecjury.scoring.registry import load, load_all, origin, paper_of
 from tests.gecjury.scoring.test_scorer import Length

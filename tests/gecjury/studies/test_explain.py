@@ -12,8 +12,9 @@ import pytest
 import gecjury
 from gecjury import Explain
 from gecjury.core.errors import InputError, OptionError
-from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.report.result import print_result
 from gecjury.report.tables import to_json
 from tests.shell import Shell

@@ -12,7 +12,8 @@ import pytest
 import gecjury
 from gecjury import Pick
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus, corpus_of_texts
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.report.result import Result
 from gecjury.report.tables import to_json
 from gecjury.scoring.given_scores import given_scores

@@ -13,7 +13,7 @@ import pytest
 
 from gecjury.core.errors import GecjuryError, InputError, OptionError
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.judges.backends.vllm import read_engine
 from gecjury.scoring.registry import load
 

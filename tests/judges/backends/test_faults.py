@@ -20,7 +20,8 @@ import pytest
 
 from gecjury.core.errors import GecjuryError, IncompleteError, InputError, OptionError
 from gecjury.core.runtime import Runtime, Spending
-from gecjury.corpus.corpus import Version, corpus_of_texts
+from gecjury.corpus.corpus import Version
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.judges.asking.exchange import Attempt, Model, Reply, Request
 from gecjury.judges.backends import openai as client
 from gecjury.judges.backends.backend import Assignment

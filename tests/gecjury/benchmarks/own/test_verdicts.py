@@ -9,7 +9,7 @@ import pytest
 
 from gecjury.benchmarks.own.judgments import read_own_verdicts
 from gecjury.core.errors import InputError
-from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.corpus.texts import corpus_of_texts
 from tests.shell import Shell
 
 CORPUS = corpus_of_texts(

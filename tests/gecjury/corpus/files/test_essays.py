@@ -66,8 +66,8 @@ def test_essays_are_in_the_order_of_their_ids() -> None:
 def test_files_are_aligned_by_id_and_essays_are_documents(essays: Shell) -> None:
     folder = essays.folder
     corpus = read_corpus(folder / "orig.md", [folder / "mine.md"], [folder / "ref1.md"])
-    assert corpus.systems["mine.md"].lines[2] == "He goes home. Then he sleep."
-    assert corpus.references[0].lines[2] == "He goes home. Then he sleeps."
+    assert corpus.systems["mine.md"].lines[2] == "He goes home . Then he sleep ."
+    assert corpus.references[0].lines[2] == "He goes home . Then he sleeps ."
     assert corpus.contexts == (("", ""),) * 3
 
 
@@ -84,8 +84,8 @@ def test_a_second_reference_may_lack_essays(essays: Shell) -> None:
     # The second reference has only essay 2, which comes second.
     assert corpus.references[1].borrowed == (0, 2)
     assert corpus.references[1].lines == (
-        "All is well.",
-        "We ate here.",
+        "All is well .",
+        "We ate here .",
         *corpus.references[0].lines[2:],
     )
     assert corpus.references[1].take([1, 2]).borrowed == (1,)

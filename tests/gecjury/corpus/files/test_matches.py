@@ -213,7 +213,7 @@ def test_other_languages_use_their_tokeniser(tmp_path: Path) -> None:
         [{"matches": [lt(line, "gå", "går"), lt(line, "hem")]}],
         tokens=[line],
         plain=None,
-        language=language_of("sv"),
+        lang=language_of("sv"),
     )
     version = made.systems["lt"]
     assert version.lines[0].endswith("han går hem .")

@@ -12,7 +12,7 @@ import pytest
 import gecjury
 from gecjury import Alarms, Resampling
 from gecjury.core.errors import InputError, OptionError
-from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.report.tables import to_json
 from gecjury.stats.counts import wilson_interval
 from tests.shell import Shell

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Version, corpus_of_texts
+from gecjury.corpus.corpus import Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.languages.language import language_of
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.scoring.registry import load
 from gecjury.studies.systems.costly import costly_sentences
 from gecjury.studies.systems.parts import Part, cost_tables, type_costs

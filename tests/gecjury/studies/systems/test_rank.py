@@ -8,8 +8,8 @@ import pytest
 
 import gecjury
 from gecjury import Rank, Resampling
-from gecjury.corpus.corpus import corpus_of_texts
 from gecjury.corpus.files.reading import read_corpus
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.report.tables import to_json
 from gecjury.scoring.system_tests import compare_systems, score_intervals
 from tests.shell import FIXED, SOURCE, Shell

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus, corpus_of_texts
+from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.m2 import parse_m2
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.system_tests import mixed_scores

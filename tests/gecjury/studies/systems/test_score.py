@@ -10,9 +10,10 @@ import pytest
 import gecjury
 from gecjury import Score
 from gecjury.core.errors import InputError, OptionError
-from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.files.reading import read_corpus
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.report.tables import to_json
 from gecjury.studies.systems.parts import by_type
 from tests.shell import FIXED, SOURCE, Shell

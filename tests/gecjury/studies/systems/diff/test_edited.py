@@ -9,8 +9,9 @@ import pytest
 
 import gecjury
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.studies.systems.diff.edited import (
     Change,
     edit_changes,

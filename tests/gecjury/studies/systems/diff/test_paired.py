@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import gecjury
-from gecjury.corpus.corpus import Corpus, corpus_of_texts
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.stats.bootstrap import sentence_draws
 from gecjury.stats.counts import precision_recall_f
 from gecjury.stats.resampling import Resampling

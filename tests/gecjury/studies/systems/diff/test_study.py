@@ -16,8 +16,8 @@ import pytest
 import gecjury
 from gecjury import Diff, Resampling
 from gecjury.core.errors import OptionError
-from gecjury.corpus.corpus import corpus_of_texts
 from gecjury.corpus.files.reading import read_corpus
+from gecjury.corpus.texts import corpus_of_texts
 from gecjury.report.result import Result
 from gecjury.report.tables import to_json
 from gecjury.scoring.given_scores import given_scores
