@@ -276,9 +276,7 @@ def scores(texts: Sequence[Text], data: Path, others: Mapping[str, Sequence[str]
     import gecjury
     from gecjury.corpus.corpus import gold_versions
     from gecjury.corpus.files.reading import read_gold
-    from gecjury.corpus.languages.language import language_of
     from gecjury.corpus.texts import corpus_of_texts
-    from gecjury.corpus.tokens import in_language
 
     official = gold_versions(read_gold(data / "conll14/official-2014.combined.m2"))
     metrics = ("errant", "green", "gleu")
@@ -303,14 +301,15 @@ def scores(texts: Sequence[Text], data: Path, others: Mapping[str, Sequence[str]
             lines = [form(line) for line in text.lines]
             for where, others_too in (("output", False), ("every file", True)):
                 of_all = form if others_too else str
-                for version, how in (("damaged", None), ("repaired", "auto")):
+                for version in ("damaged", "repaired"):
+                    how = {"tokens": "space", "fold": "none"} if version == "damaged" else {}
                     corpus = corpus_of_texts(
                         [*map(of_all, sources)],
                         {f"{kind}, {where}:{version}": lines},
                         [[*map(of_all, reference)] for reference in references],
+                        **how,
                     )
-                    read = in_language(corpus, language_of("en", how, how))
-                    rows += gecjury.score(read, list(metrics)).rows()
+                    rows += gecjury.score(corpus, list(metrics)).rows()
         for row in rows:
             kind, _, version = row["system"].partition(":")
             totals.setdefault((kind, version, row["metric"]), []).append(row["score"])

@@ -415,7 +415,11 @@ class LoadRequest:
             references=corpus.reference_name,
             sentence_ids=tuple(range(len(corpus)) if rows is None else rows),
             citation=self.info.citation,
-            **{"system_sets": self.info.system_sets, **more},
+            **{
+                "system_sets": self.info.system_sets,
+                **more,
+                "notes": (*more.get("notes", ()), *corpus.reading_notes),
+            },
         )
 
     def collect_references(

@@ -46,9 +46,10 @@ class Shared:
     Attributes:
         lang: ISO code: sv, ja, uk, cs, ...; `und` is any other language.
         tokens: auto (default), space, en, char, intl, ja, jieba, zh or spacy:NAME; auto
-            is the language's own, which in English tokenises raw texts only.
-        fold: auto (default), quotes, none, nfc or nfkc; quotes writes quotation marks, apostrophes,
-            dashes and ellipses as the source does, auto only in files of another kind.
+            is the language's own; in English it tokenises all texts if some have raw lines.
+        fold: auto (default), quotes, none, nfc or nfkc; quotes counts all forms of a quotation
+            mark, apostrophe, dash, ellipsis or full-width sign as equal, nfkc also widths of
+            letters; auto is quotes for your own texts.
         format: how results are printed.
         data: folder with benchmark data.
         device: auto, cpu, cuda, cuda:N or mps.

@@ -187,3 +187,12 @@ def _code(character: str) -> str:
 
 _TURNING = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that change the direction of text around them (an `exe.txt` that reads `txt.exe`)."""
+
+
+READING = "texts: "
+"""Beginning of the remark on tokens and signs, which comes after all others."""
+
+
+def reading_last(notes: Iterable[str]) -> list[str]:
+    """Return notes, each once, with those on how texts were read after the others."""
+    return sorted(dict.fromkeys(notes), key=lambda note: note.startswith(READING))

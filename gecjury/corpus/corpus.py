@@ -22,7 +22,7 @@ import numpy as np
 
 from gecjury.core.errors import InputError, nearest
 from gecjury.core.textfiles import FileLines, shown_path
-from gecjury.core.wording import named_lines
+from gecjury.core.wording import READING, named_lines
 from gecjury.corpus.edits import Edit, differing_spans, marked_edits, overlapping_edits
 from gecjury.corpus.languages.detection import language_note
 from gecjury.corpus.languages.language import ENGLISH, Language
@@ -32,10 +32,6 @@ from gecjury.corpus.m2 import M2Sentence
 _T = TypeVar("_T")
 _ESCAPED = bytes(range(32)) + b"\\"  # what JSON escapes besides the quotation mark
 _HASHED = 1000  # lines whose JSON text is hashed at once
-
-
-READING = "texts: "
-"""Beginning of the remark on tokens and signs, which comes after all others."""
 
 
 class Mark(NamedTuple):
@@ -113,7 +109,9 @@ class Version:
         """Return the lines as they were written, with plain signs; joined tokens if unknown."""
         if isinstance(self.text, FileLines):
             return Version(self.text.changed_by(language.text))
-        lines = map(language.joined, self.lines) if self.text is None else self.text
+        # Nobody knows which blanks the authors of edits wrote.
+        of_tokens = language.joined if self.edits is None else language.shown
+        lines = map(of_tokens, self.lines) if self.text is None else self.text
         return Version(tuple(map(language.text, lines)))
 
     def marked(self, source: str, line: int, language: Language = ENGLISH) -> str:
@@ -311,9 +309,12 @@ class Corpus:
         if self._language_note:
             remarks.append(f"{self.label('source')}: {self._language_note}")
         remarks += [self._misfits[role] for role in versions if role in self._misfits]
-        if self.reading:
-            remarks.append(f"{READING}{self.reading}")
-        return tuple(remarks)
+        return (*remarks, *self.reading_notes)
+
+    @property
+    def reading_notes(self) -> tuple[str, ...]:
+        """The note on tokens and signs, if they had to be read in a way of their own."""
+        return (f"{READING}{self.reading}",) if self.reading else ()
 
     @cached_property
     def _empty_references(self) -> tuple[str, ...]:

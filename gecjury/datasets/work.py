@@ -22,7 +22,7 @@ from gecjury.core.errors import InputError
 from gecjury.core.processes import serve_standard_streams
 from gecjury.core.records import from_record
 from gecjury.core.runtime import Runtime
-from gecjury.corpus.corpus import READING, Corpus, Version, empty_note, meant_references
+from gecjury.corpus.corpus import Corpus, Version, empty_note, meant_references
 from gecjury.corpus.languages.detection import language_note
 from gecjury.corpus.tokens import in_language
 from gecjury.datasets.output import side_path, write_kept, write_part, written
@@ -161,8 +161,8 @@ class Worker:
                 corpus = self._corpus(batch, chosen)
                 if unparted := language_note(corpus.sources, corpus.language):
                     tally.note(f"some sources: {unparted}")
-                if corpus.reading:
-                    tally.note(f"{READING}{corpus.reading}")
+                for note in corpus.reading_notes:
+                    tally.note(note)
                 for version in corpus.references:
                     for note in filter(None, (version.note, empty_note(version, corpus.sources))):
                         tally.note(f"some references: {note}")

@@ -23,6 +23,7 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.table import View
 from gecjury.core.errors import GecjuryError, InputError, OptionError
 from gecjury.core.runtime import Bar, Runtime
+from gecjury.core.wording import READING
 from gecjury.metaeval.audit import judges_audits, measure_biases
 from gecjury.metaeval.cautions import cautions, check_scored, check_study, need_message
 from gecjury.metaeval.chance import in_levels, levels_of, sentence_table
@@ -262,7 +263,13 @@ def _compared(
             results,
             chance,
             tested=uncertainty is not None and any(uncertainty.tests.values()),
-            noted=[note for table in tables for note in table.statistics.notes],
+            # How texts were read stands among the notes on the benchmark.
+            noted=[
+                note
+                for table in tables
+                for note in table.statistics.notes
+                if not note.startswith(READING)
+            ],
         ),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gecjury.core.wording import html_table, shortly
+from gecjury.core.wording import READING, html_table, reading_last, shortly
 from gecjury.report.table import METRIC_KEYS
 from gecjury.report.table import Column as Column
 from gecjury.report.table import Reader as Reader
@@ -82,7 +82,7 @@ class Result:
         """Return the document for JSON: records by the tables' names, facts, notes and verdict."""
         names = dict.fromkeys(table.name for table in self.tables if table.name)
         records = {name: list(self.table(name).rows) for name in names}
-        document = {**self.facts, **records, "notes": list(self.notes)}
+        document = {**self.facts, **records, "notes": reading_last(self.notes)}
         # Only some studies have a verdict.
         return {**document, "verdict": self.sentences()} if self.verdict else document
 
@@ -120,6 +120,12 @@ class Result:
             gists = [table.gist for table in shown[1:] if table.gist and not table.asked]
             shown = [*shown[:1], *(table for table in shown[1:] if table.asked)]
         seen = [table.seen_by(reader, gists if table is shown[0] else ()) for table in shown]
+        # How texts were read is said once, after everything else.
+        notes = dict.fromkeys(n for table in seen for n in table.notes if n.startswith(READING))
+        for place, table in enumerate(seen if notes else ()):
+            others = [note for note in table.notes if note not in notes]
+            last = notes if place == len(seen) - 1 else ()
+            seen[place] = replace(table, notes=[*others, *last])
         return [table.with_short_names(names) for table in seen]
 
     def leaves_out(self) -> bool:

@@ -16,7 +16,7 @@ from gecjury.core.errors import GecjuryError, InputError, MissingExtraError, Opt
 from gecjury.core.runtime import Bar, Progress, Runtime
 from gecjury.core.wording import number
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.languages.language import ENGLISH, Language
+from gecjury.corpus.languages.language import AUTO, Language
 from gecjury.corpus.texts import corpus_of_texts
 from gecjury.models.checkpoints import embedded_installed
 from gecjury.report.page.browser import mark_edits
@@ -62,7 +62,7 @@ class Desk:
 
     metrics: Sequence[str]
     runtime: Runtime = field(default_factory=Runtime)
-    language: Language = ENGLISH
+    language: Language = AUTO
 
     def __post_init__(self) -> None:
         self.token = new_token()
@@ -89,7 +89,7 @@ def offered_metrics() -> list[str]:
     return [*names, "some:model=embedded"] if embedded_installed() else names
 
 
-def open_desk(metrics: Sequence[str], runtime: Runtime, language: Language = ENGLISH) -> Desk:
+def open_desk(metrics: Sequence[str], runtime: Runtime, language: Language = AUTO) -> Desk:
     """Check metrics before the page is served.
 
     Args:
@@ -265,7 +265,7 @@ def pasted(
     source: str,
     outputs: Sequence[tuple[str, str]],
     references: Sequence[str],
-    language: Language = ENGLISH,
+    language: Language = AUTO,
 ) -> Corpus:
     """Return pasted texts as a corpus.
 

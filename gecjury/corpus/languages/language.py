@@ -158,6 +158,9 @@ _NO_BLANK = re.compile(r"(?<![A-Za-z0-9]) | (?![A-Za-z0-9])")
 ENGLISH = Language()
 """English, whose texts are read as they are."""
 
+AUTO = Language(tokens="auto", fold="auto")
+"""English, whose tokens and signs are decided by the texts."""
+
 
 def language_of(
     code: str | Language = "en",

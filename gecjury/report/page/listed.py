@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from gecjury.core.runtime import __version__
-from gecjury.core.wording import shortened, shortly
+from gecjury.core.wording import READING, shortened, shortly
 from gecjury.corpus.edits import ARROW, MISSED, RIGHT, WRONG
 from gecjury.report.page.markup import lang_attribute, render, render_page
 from gecjury.report.page.page import Section, card, signed_papers
@@ -155,7 +155,8 @@ def result_html(result: Result, details: Details) -> str:
         )
     )
     # Remarks and signatures have sections of their own.
-    elsewhere = {shortly(note, names) for note in (*result.notes, *signatures)}
+    careful = [note for note in result.notes if not note.startswith(READING)]
+    elsewhere = {shortly(note, names) for note in (*careful, *signatures)}
     shown = [replace(t, notes=[note for note in t.notes if note not in elsewhere]) for t in shown]
     others = [table for table in shown if table.name != "rows"]
     settings = {"signatures": signed_papers(signatures), "facts": [], "notes": [], "citation": ""}
@@ -210,8 +211,9 @@ def _summary(result: Result, details: Details, short: Callable[[str], str]) -> M
     ]
     cards = [card("Other metrics", others)] if others else []
     cards += [card("More", [Statement("", one) for one in further])] if further else []
-    if result.notes:
-        careful = [Statement("", f"{shortly(note, names).rstrip('.')}.") for note in result.notes]
+    heeded = [note for note in result.notes if not note.startswith(READING)]
+    if heeded:
+        careful = [Statement("", f"{shortly(note, names).rstrip('.')}.") for note in heeded]
         cards.append(card("Read with care", careful, careful=True))
     if not plots and not cards:
         return None
