@@ -15,26 +15,28 @@ Example:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
-# The class of each sign is named in notes. Two apostrophes are one quotation mark, as in TeX. A
-# long dash between words is `--`, which tokenisers separate from them; a hyphen they do not.
+# The class of each sign, which notes name, by the sign that its forms are read as. A long dash
+# between words is `--`, which tokenisers separate from them; a hyphen they do not.
+_CLASS_OF = {
+    **{'"': "quotation marks", "'": "apostrophes", "-": "dashes", "~": "dashes"},
+    **{"...": "ellipses", "..": "ellipses"},
+    **dict.fromkeys(",!?:;()", "widths of punctuation"),
+}
 _FORMS = {
-    "quotation marks": {"“”„‟«»״″❝❞「」｢｣『』〝〞〟＂": '"'},
-    "apostrophes": {"’‘‛ʼʻ‹›‚׳′´`＇": "'"},
-    "dashes": {"‐‑‒–−﹣－": "-", "—―⸺": "--", "〜～": "~"},
-    "ellipses": {"…": "...", "‥": ".."},
-    "punctuation in full width": dict(zip("，！？：；（）", ",!?:;()", strict=True)),
+    **{"“”„‟«»״″❝❞「」｢｣『』〝〞〟＂": '"', "’‘‛ʼʻ‹›‚׳′´`＇": "'"},
+    **{"‐‑‒–−﹣－": "-", "—―⸺": "--", "〜～": "~", "…": "...", "‥": ".."},
+    **dict(zip("，！？：；（）", ",!?:;()", strict=True)),
 }
 # Zero-width spaces, soft hyphens and marks of direction. Joiners stay: some scripts need them.
 _HIDDEN = "\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
 
-_CLASS_OF = {sign: name for name, forms in _FORMS.items() for signs in forms for sign in signs}
-_PLAIN = str.maketrans(
-    {sign: to for forms in _FORMS.values() for signs, to in forms.items() for sign in signs}
-)
+_PLAIN = str.maketrans({sign: plain for signs, plain in _FORMS.items() for sign in signs})
 _WIDE = dict(zip(",!?:;()", "，！？：；（）", strict=True))
-_SPECIAL = re.compile(f"[{_HIDDEN}{re.escape(''.join(_CLASS_OF))}]|''|--")
+_ANY = re.escape("".join(_FORMS))
+# Two apostrophes are one quotation mark, as in TeX.
+_SPECIAL = re.compile(f"[{_HIDDEN}{_ANY}]|''|--")
+_FORM = re.compile(rf"''|--+|\.\.\.|[{_ANY}\"'~,!?:;()-]")
 _UNSEEN = re.compile(f"[{_HIDDEN}]")
 _ALONE = re.compile(r"(?<!\S)-{2,}(?!\S)|(?<=\d)-{2,}(?=\d)")
 _LONG = re.compile("-{2,}")
@@ -71,24 +73,18 @@ def _widened(match: re.Match[str]) -> str:
 
 
 def other_forms(line: str, source: str) -> set[str]:
-    """Return the classes of which a line has a form that its source line has not, but another."""
-    ours, theirs = _forms_of(line), _forms_of(source)
-    return {name for name, _ in ours - theirs} & {name for name, _ in theirs}
+    """Return the classes of which a line has a form of a sign where its source has another."""
+    theirs = _forms_of(source)
+    return {
+        _CLASS_OF[plain]
+        for plain, forms in _forms_of(line).items()
+        if forms - theirs.get(plain, forms)
+    }
 
 
-_PLAIN_CLASS = {'"': "quotation marks", "'": "apostrophes", "-": "dashes"}
-_PLAIN_CLASS |= dict.fromkeys(_WIDE, "punctuation in full width")
-
-
-def _forms_of(line: str) -> set[tuple[str, str]]:
-    signs: Iterable[tuple[str, str]] = ((_class_of(sign), sign) for sign in set(line))
-    forms = {(name, sign) for name, sign in signs if name}
-    if "''" in line:
-        forms.add(("quotation marks", "''"))
-    if "..." in line:
-        forms.add(("ellipses", "..."))
+def _forms_of(line: str) -> dict[str, set[str]]:
+    """Return the forms of signs in a line, by the sign that each is read as."""
+    forms: dict[str, set[str]] = {}
+    for form in set(_FORM.findall(line)):
+        forms.setdefault(as_tokens(form), set()).add(form)
     return forms
-
-
-def _class_of(sign: str) -> str:
-    return _CLASS_OF.get(sign, "") or _PLAIN_CLASS.get(sign, "")
