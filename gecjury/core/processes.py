@@ -140,10 +140,12 @@ class SpawnedProcess(WorkerProcess):
     """
 
     def __init__(self, module: str, *arguments: str, environment: Mapping[str, str]) -> None:
-        self._command = [sys.executable, "-m", module, *arguments]
+        # Without -P, a child would import a `numpy.py` that lies beside somebody's data.
+        self._command = [sys.executable, "-P", "-m", module, *arguments]
         root = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-        self._environment = {**os.environ, "PYTHONPATH": path, **environment}
+        safe = {"PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
+        self._environment = {**os.environ, **safe, **environment}
         self._lock = threading.Lock()
         self._over = False
         self._begin()

@@ -54,6 +54,9 @@ More than the local engine's three, since nodes of a cluster also disappear for 
 _STORE = 200 * 2**20
 """Bytes of shared memory for a cluster of our own, which has to hold one line per shard."""
 
+_ROOT = Path(errors.__file__).resolve().parents[2]
+"""The folder that this package is imported from."""
+
 _TAKEN = (
     *("GECJURY_DATA", "GECJURY_DATA_URL", "GECJURY_CACHE", "GECJURY_PRICES"),
     *("HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "OPENAI_BASE_URL", "OMP_NUM_THREADS"),
@@ -267,7 +270,8 @@ class RayEngine:
         try:
             if self.address != "local":
                 _knock(self.address)
-            with silenced(2):
+            # Ray lets workers import from the folder that it is started in.
+            with silenced(2), contextlib.chdir(_ROOT):
                 context = self._connect(ray)
         except GecjuryError:
             raise
@@ -287,12 +291,12 @@ class RayEngine:
         """Connect to Ray and return its context."""
         import logging
 
-        root = Path(errors.__file__).resolve().parents[2]
         # Workers without GPUs must not see any: all would load their models onto the first one.
         seen = {} if self.num_gpus else {"CUDA_VISIBLE_DEVICES": ""}
+        seen["PYTHONSAFEPATH"] = "1"
         common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
         if self.address == "local":
-            path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
+            path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
             return ray.init(
                 address="local",
                 num_cpus=max(1, math.ceil((self.workers or _processors()) * self.num_cpus)),
@@ -305,7 +309,7 @@ class RayEngine:
         return ray.init(
             address=self.address,
             # The same code on all nodes; its requirements must be installed there.
-            runtime_env={"py_modules": [str(root / "gecjury")], "env_vars": taken | seen},
+            runtime_env={"py_modules": [str(_ROOT / "gecjury")], "env_vars": taken | seen},
             **common,
         )
 
