@@ -220,6 +220,38 @@ def test_wrong_use(shell: Shell, argv: list[str], message: str) -> None:
     assert not (shell.folder / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["refs/anna.txt", "refs/ben.txt"], ["-r", *"12", "source.txt", "mine.txt"]),
+        (["refs/anna.txt", "refs/ben.txt"], ["source.txt", "-r", *"12", "mine.txt", "ref.txt"]),
+        (["refs/anna.txt", "refs/ben.txt"], ["source.txt", "mine.txt", "-r", *"12"]),
+        # Written out, beside others.
+        (["refs/r2.txt", "refs/r10.txt"], ["-r", *"12", "source.txt", "mine.txt"]),
+        (["resources/a.txt", "resources/b.txt"], ["-r", *"12", "source.txt", "mine.txt"]),
+    ],
+)
+def test_references_of_a_pattern_are_not_taken_for_the_source(
+    shell: Shell, names: list[str], words: list[str]
+) -> None:
+    for file in names if "r2" not in names[0] else [*names, "refs/r1.txt"]:
+        Path(file).parent.mkdir(exist_ok=True)
+        Path(file).write_bytes(Path("ref.txt").read_bytes())
+    files = dict(zip("12", names, strict=True))
+    _, err = shell.ended("score", "-m", "green", *(files.get(w, w) for w in words), status=2)
+    assert f"give each its own -r (-r {names[0]} -r {names[1]})" in " ".join(err.split())
+
+
+def test_a_source_may_follow_a_reference(shell: Shell) -> None:
+    """Also where a pattern could give both."""
+    for file in ("data/ref.txt", "data/src.txt"):
+        Path("data").mkdir(exist_ok=True)
+        Path(file).write_bytes(Path("ref.txt").read_bytes())
+    files = ["data/src.txt", "mine.txt", "source.txt"]
+    shell.ended("score", "-m", "green", "-r", "data/ref.txt", *files)
+    shell.ended("score", "-m", "green", "-r", "ref.txt", "source.txt", "mine.txt")
+
+
 def test_without_a_command_three_examples_are_printed(shell: Shell) -> None:
     status, out, err = shell()
     assert (status, err) == (0, "")
