@@ -102,7 +102,7 @@ def _row(name: str) -> dict[str, Any]:
         "family": scorer_type.family,
         "needs": ", ".join([*sorted(scorer_type.needs), *named]) or "nothing",
         "from": origin(name),
-        "options": ",".join(f"{name}={one['default']}" for name, one in options.items()),
+        "options": ",".join(f"{name}={_typed(one['default'])}" for name, one in options.items()),
         "version": scorer_type.version,
         "signature": signature.own,
         "summary": scorer_type.summary,
@@ -117,10 +117,7 @@ def _option_table(row: Mapping[str, Any], form: str) -> Table:
     if "explained" not in row:
         return Table([Column("name"), Column("needs")], [row])
     title = f"{row['name']} ({row['family']}): {row['summary']}; needs {row['needs']}"
-    shown = [
-        {**option, "default": "none" if option["default"] is None else str(option["default"])}
-        for option in row["explained"]
-    ]
+    shown = [{**option, "default": _typed(option["default"])} for option in row["explained"]]
     if not shown:
         return Table([Column("name")], [row], title, ["it has no options"])
     first = shown[0]
@@ -130,3 +127,8 @@ def _option_table(row: Mapping[str, Any], form: str) -> Table:
     if form == "tsv":
         last = [Column("expected"), Column("meaning")]
     return Table([Column("option"), Column("default"), *last], shown, title, notes)
+
+
+def _typed(value: object) -> str:
+    """Return a default as users type it."""
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)

@@ -7,7 +7,10 @@ of the commands that read it; the errors of other commands name these.
 from __future__ import annotations
 
 import argparse
+import glob
 import itertools
+import os
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -173,6 +176,7 @@ class CommandParser(argparse.ArgumentParser):
             # As defaults, a recipe's values are overridden by options on the command line.
             self.set_defaults(**self.presets[recipe], recipe=recipe)
             parsed = super().parse_known_args(words)
+        self._refuse_expanded(words, *parsed)
         return parsed
 
     def _usual_recipe(self, parsed: Any) -> str:
@@ -227,6 +231,29 @@ class CommandParser(argparse.ArgumentParser):
                         f"{flag} is an option of {theirs}: `{self.path}` does not read it"
                     )
 
+    def _refuse_expanded(self, words: Sequence[str], parsed: Any, unknown: Sequence[str]) -> None:
+        """Refuse files after the one of `-r` that look like further references.
+
+        The shell makes `-r refs/a.txt refs/b.txt SOURCE HYP` of `-r refs/*.txt SOURCE HYP`, where a
+        reference would be the source.
+
+        Raises:
+            OptionError: names the files, and how each is given.
+        """
+        flags = self._option_string_actions.get("-r", self._actions[0]).option_strings
+        named = [getattr(parsed, a.dest, None) for a in self._actions if not a.option_strings]
+        plain = sum(len(n) if isinstance(n, list) else n is not None for n in (*named, unknown))
+        for at in [at for at, word in enumerate(words) if word in flags and "-r" in flags]:
+            files = [*itertools.takewhile(lambda word: word[:1] != "-", words[at + 1 :])]
+            for stop in range(len(files), 1, -1):
+                # A source and an output are necessary besides.
+                if _alike(files[:stop]) or (plain - stop >= 1 and _expanded(files[:stop])):
+                    raise OptionError(
+                        f"-r {files[0]}: the files after it look like further references; give "
+                        f"each its own -r ({' '.join(f'-r {file}' for file in files[:stop]):.300})"
+                        ", or name source and outputs first"
+                    )
+
     def readers_of(self, flag: str) -> list[str]:
         """Return the commands that read an option; actions of this command alone if any do."""
         from gecjury.cli import command_parser
@@ -270,6 +297,23 @@ class CommandParser(argparse.ArgumentParser):
             file.write(message)
         else:
             super()._print_message(message, file)
+
+
+def _alike(files: Sequence[str]) -> bool:
+    """Return True if names differ in their numbers only."""
+    return len({re.sub("[0-9]+", "", file) for file in files}) == 1 < len(set(files))
+
+
+def _expanded(files: Sequence[str]) -> bool:
+    """Return True if a pattern gives exactly these files, and none after the first is a source."""
+    start = os.path.commonprefix(files)  # noqa: RUF071  # patterns are of characters
+    names = [file[start.rfind("/") + 1 :] for file in files[1:]]
+    if any(re.search("s(ou?)?rc|orig|input|incorrect|learner|raw", name, re.I) for name in names):
+        return False
+    ends = [file[len(start) :][::-1] for file in files]
+    end = os.path.commonprefix(ends)[::-1]  # noqa: RUF071
+    found = glob.glob(f"{glob.escape(start)}*{glob.escape(end)}")  # noqa: PTH207  # as in a shell
+    return set(found) == set(files)
 
 
 Declare = Callable[[CommandParser], None]

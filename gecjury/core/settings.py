@@ -153,11 +153,10 @@ class Option:
         Raises:
             OptionError: it has the wrong kind, or is not valid.
         """
-        text = str(value).replace("_", "-")
-        for choice in self.choices:
-            # With dashes, as on the command line.
-            if text == str(choice).replace("_", "-"):
-                return choice
+        # With dashes, as on the command line.
+        choices = {str(choice).replace("_", "-"): choice for choice in self.choices}
+        if (text := str(value).replace("_", "-")) in choices:
+            return choices[text]
         # An option of a command that takes text is left out instead: `none` may be a value there.
         word = not self.label.startswith("--") or str not in self.kinds
         if types.NoneType in self.kinds and (value is None or (word and value == "none")):
@@ -169,7 +168,7 @@ class Option:
                 continue
             self.check(converted)
             return converted
-        raise self._refusal(value)
+        raise dataclasses.replace(self, choices=(*choices,))._refusal(value)
 
     def check(self, value: Any) -> None:
         """Refuse a value that is not a choice or out of bounds.

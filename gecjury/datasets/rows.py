@@ -12,6 +12,7 @@ import numpy as np
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError
 from gecjury.corpus.corpus import has_mark, meant_reference
+from gecjury.corpus.files.forms import listed_texts
 from gecjury.datasets.files import open_rows, unchanged
 from gecjury.datasets.shards import InputFile, Job, Shard
 
@@ -203,6 +204,12 @@ def _references(
 
     Null and the marks of `meant_reference` say that an annotator gave no reference.
     """
+    if isinstance(value, str) and len(value) <= MOST_TEXT:
+        try:
+            listed = listed_texts(value)
+            value = value if listed is None else listed
+        except InputError as error:
+            bad.setdefault(row, f"{column}: {error}")
     if isinstance(value, list):
         wrong = "" if value else f"{column} is an empty list"
         for text in value:

@@ -19,6 +19,7 @@ from typing import Any
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.files.forms import listed_texts
 from gecjury.corpus.languages.language import Language, language_of
 from gecjury.corpus.texts import corpus_of_texts
 from gecjury.corpus.tokens import settled
@@ -78,7 +79,10 @@ def reward(
         # Every sentence of a corpus has as many references: rows of one number are scored together.
         groups: dict[int, list[_Row]] = {}
         for row, text in enumerate(map(_content, texts)):
-            gold = [golds[row]] if isinstance(golds[row], str) else list(golds[row] or ())
+            gold = () if golds[row] is None else golds[row]
+            if isinstance(gold, str):
+                listed = listed_texts(gold)
+                gold = [gold] if listed is None else listed
             versions = [_line(one) for one in gold] if "references" in scorer.needs else []
             if text is not None:
                 group = groups.setdefault(len(versions), [])

@@ -39,6 +39,7 @@ class Result:
         short: the verdict in at most two sentences, which people see instead without `--verbose`.
         paper: the table that a paper shows, printed alone as LaTeX and Markdown without
             `--verbose`; None to print the other tables.
+        flat: the table that programs read as TSV, printed alone; None to print all tables.
     """
 
     tables: tuple[Table, ...]
@@ -54,6 +55,7 @@ class Result:
     verdict: tuple[str, ...] = ()
     short: tuple[str, ...] = ()
     paper: Table | None = None
+    flat: Table | None = None
 
     def table(self, name: str) -> Table:
         """Return the table with a name; if several share it, one with the records of all.
@@ -162,7 +164,8 @@ def print_result(result: Result, form: str, verbose: bool = False, more: str = "
         more: how to get what is left out otherwise.
     """
     if form in ("json", "tsv"):
-        print_tables([table for table in result.tables if table.columns], result.document(), form)
+        tables = [result.flat] if result.flat else [t for t in result.tables if t.columns]
+        print_tables(tables, result.document(), form)
         return
     if result.paper is not None and form in ("latex", "markdown") and not verbose:
         print_tables([result.paper.with_short_names(result.short_names())], None, form)

@@ -217,9 +217,15 @@ def _own_class(code: object, name: str = "") -> type[Scorer]:
 
 def _fault(name: str, kind: object) -> str:
     """Return why an object cannot be the metric of a name; empty if it can."""
+    shown = getattr(kind, "__name__", repr(kind))
+    if inspect.isroutine(kind):
+        return (
+            f"{shown} is a function, which has no version for signatures; expected a subclass of "
+            "gecjury.scoring.Scorer (or name the function by its file, -m FILE.py:NAME)"
+        )
     if not (inspect.isclass(kind) and issubclass(kind, Scorer)):
         return (
-            f"{getattr(kind, '__name__', repr(kind))} is neither a function of source, hypothesis "
+            f"{shown} is neither a function of source, hypothesis "
             "and references nor a subclass of gecjury.scoring.Scorer"
         )
     if inspect.isabstract(kind):

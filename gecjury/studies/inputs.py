@@ -87,14 +87,14 @@ class OneSentence:
         hypothesis: its correction: a sentence or a file.
         references: like -r, without a flag.
         named_references: a reference: a sentence or a file; repeat for more.
-        line: line number in files, from 1.
+        line: line number in files, from 1 (default: the first line).
     """
 
     source: str = option(REQUIRED, "SOURCE")
     hypothesis: str = option(REQUIRED, "HYP")
     references: tuple[str, ...] = option((), "REF")
     named_references: tuple[str, ...] = option((), "-r", "--reference", metavar="REF")
-    line: int = option(1, metavar="N")
+    line: int | None = option(None, metavar="N")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -443,7 +443,7 @@ def read_sentence(args: Namespace) -> Corpus:
                 f"{text}: no such file; check the path (since {shown_path(files[0])} is a file, a "
                 "word without blanks is not taken as a sentence)"
             )
-    language, number = language_from(args), int(args.line)
+    language, number = language_from(args), 1 if args.line is None else int(args.line)
     if args.worst:
         return read_corpus(args.source, [args.hypothesis], references, lang=language)
 
@@ -474,7 +474,14 @@ def read_sentence(args: Namespace) -> Corpus:
     # M2 gives one version per annotator.
     named = [(text, version) for text in references for version in at_line(text, annotators)]
     others = filled_references([text for text, _ in named], [version for _, version in named])
-    corpus = Corpus(one.lines, {"hypothesis": hypothesis}, tuple(others))
+    labels = {}
+    if args.line is None and len(source.lines) > 1:
+        labels["system hypothesis"] = where
+        hypothesis = hypothesis.with_note(
+            f"line 1 of {len(source.lines)} is explained; --line N names another, --worst N those "
+            "that cost most"
+        )
+    corpus = Corpus(one.lines, {"hypothesis": hypothesis}, tuple(others), _labels=labels)
     return in_language(corpus, language)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Sequence
@@ -87,6 +88,42 @@ def form_of(path: str | Path, lines: Sequence[str]) -> Literal["", "lines", "lis
         return "lines"
     first = lines[0].lstrip()
     return "lines" if first.startswith("{") and isinstance(json_or_none(first), dict) else ""
+
+
+# Python's form of a list of texts, and numpy's, which has only blanks between them.
+_ELEMENT = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|None)"""
+_ELEMENTS = re.compile(_ELEMENT, re.DOTALL)
+_LIST = re.compile(rf"\[{_ELEMENT}(?:(?:\s*,\s*|\s+){_ELEMENT})*+,?\s*\]", re.DOTALL)
+_LIKE_LIST = re.compile(r"""\[+(?:np\.str_\()?['"].*['"]\)?\]+""", re.DOTALL)
+
+
+def listed_texts(text: str) -> list[str | None] | None:
+    """Return the texts of a list that was written as text, as CSV needs it; None for other text.
+
+    A sentence of tokens in brackets, `[ " Yes . " ]`, is no list.
+
+    Raises:
+        InputError: it looks like such a list, and has another form.
+    """
+    text = text.strip()
+    if text == "[]":
+        return []
+    if text[:2] not in ("['", '["', "[N", "[n"):
+        return None
+    values: object = json_or_none(text)
+    if values is None and _LIST.fullmatch(text):
+        try:
+            values = [ast.literal_eval(found) for found in _ELEMENTS.findall(text)]
+        except (SyntaxError, ValueError):  # unknown escapes, and null characters
+            values = None
+    if isinstance(values, list) and all(isinstance(value, str | None) for value in values):
+        return values
+    if _LIKE_LIST.fullmatch(text):
+        raise InputError(
+            f"{text!r:.60} looks like a list written as text; expected JSON or Python's form, "
+            "[\"a\", 'b'], or JSON lines with a list"
+        )
+    return None
 
 
 def json_or_none(text: str) -> object:

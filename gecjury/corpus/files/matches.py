@@ -9,7 +9,8 @@ These formats are read:
                    json` prints them and as `Lint.to_json()` of harper.js gives them, whose outer
                    span is in UTF-16 code units and whose inner one is in characters
 
-The JSON is one reply for the whole text, its lines joined by `\n`, or one reply per line.
+The JSON is one reply for the whole text, its lines joined by `\n`, or one reply per line, also as
+one list.
 """
 
 from __future__ import annotations
@@ -135,9 +136,14 @@ def _replies(lines: Sequence[str], where: str) -> list[Any]:
             "line and write one reply a line"
         )
     value = parse_json(text, where, _FORMS, halves=True)
-    if isinstance(value, list) and len(value) != 1:
-        raise InputError(f"{where}: replies on {len(value)} files; expected one file")
-    return value if isinstance(value, list) else [value]
+    values = value if isinstance(value, list) else [value]
+    # LanguageTool answers for one text, here a line; Harper writes a list of files.
+    if len(values) != 1 and not all(isinstance(one, dict) and "matches" in one for one in values):
+        raise InputError(
+            f"{where}: a list of {len(values)} values, which are not all replies with `matches`; "
+            "expected one reply a line (e.g. `jq -c '.[]'`), or one for the whole text"
+        )
+    return values
 
 
 def _raws(reply: Any, where: str) -> Iterator[_Raw]:

@@ -38,6 +38,7 @@ from gecjury.corpus.files.forms import (
     JSON_ENDINGS,
     ending_of,
     form_of,
+    listed_texts,
     looks_like_essays,
     looks_like_m2,
     looks_like_matches,
@@ -66,11 +67,16 @@ def system_name(path: str | Path) -> str:
 
 _Role = Literal["source", "hypothesis", "reference"]
 
-# Keys and columns of the texts, in order of precedence.
+# Keys and columns of the texts, in order of precedence. A name that says what the text is comes
+# before `text`, which may be what was corrected.
+_OUTPUTS = (
+    *("hypothesis", "output", "corrected", "correction", "corrected_text", "prediction", "hyp"),
+    *("predicted", "generated", "generated_text", "model_output", "response", "completion"),
+)
 _TEXT_KEYS: Mapping[_Role, tuple[str, ...]] = {
     "source": ("source", "text"),
-    "hypothesis": ("text", "hypothesis", "output"),
-    "reference": ("text", "reference", "references", "hypothesis", "output"),
+    "hypothesis": (*_OUTPUTS, "text"),
+    "reference": ("reference", "references", "target", *_OUTPUTS, "text"),
 }
 
 
@@ -85,7 +91,7 @@ def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Versio
     Args:
         path: the file. Text gives one version, M2 one for each annotator (an annotator without
             lines on a sentence left it unchanged), JSON lines one from the strings or from the
-            objects' `text` fields, or several from lists of texts under `references`. A table
+            objects' `reference` fields, or several from lists of texts under `references`. A table
             (`.csv`, `.tsv`) has columns of these names. Essays give one version with an essay per
             line (`gecjury.corpus.files.essays`).
         overlaps: a choice of `gecjury.corpus.m2.read_m2`.
@@ -362,24 +368,45 @@ def _texts(path: str | Path, lines: Sequence[str], role: _Role) -> tuple[Version
     """Return the lines of a text file, or the texts of JSON lines or of a table."""
     where, form = shown_path(path), form_of(path, lines)
     if not form:
+        _refuse_lists(lines, where, "JSON lines, whose names end in .jsonl")
         return (Version(lines if isinstance(lines, FileLines) else tuple(lines)),)
     notes: Sequence[str] = ()
     if form == "table":
         table = _table(path, role)
-        values: list[tuple[int, Any]] = [(row.line, row.cells) for row in table.rows]
+        values: list[tuple[str, int, Any]] = [(row.unit, row.line, row.cells) for row in table.rows]
         notes = table.notes
     else:
         values = _json_values(lines, where, form)
         if ending_of(path) not in JSON_ENDINGS:
             notes = ("read as JSON lines",)
-    values = [(line, _lower_keys(value)) for line, value in values]
-    rows = [(line, value) for line, value in values if isinstance(value, dict)]
+    values = [(unit, line, _lower_keys(value)) for unit, line, value in values]
+    rows = [(line, value) for _, line, value in values if isinstance(value, dict)]
     ids = Version(()) if len(rows) < len(values) else row_ids(rows, where)
-    texts = [_row_texts(value, f"{where}, line {line}", role) for line, value in values]
+    texts = [_row_texts(value, f"{where}, {unit} {line}", role) for unit, line, value in values]
+    if role != "reference":
+        _refuse_lists((text for (text,) in texts), where, "one text a row")
     # Where a row has fewer references than another, the others are absent.
     most = max(map(len, texts), default=1) or 1
     columns = zip(*(row + [NO_REFERENCE] * (most - len(row)) for row in texts), strict=True)
     return tuple(replace(ids, lines=column, note="; ".join(notes)) for column in columns)
+
+
+def _refuse_lists(texts: Iterable[str], where: str, expected: str) -> None:
+    """Refuse texts that are all lists written as text.
+
+    Raises:
+        InputError: names the first.
+    """
+    first = ""
+    for text in filter(str.strip, texts):
+        first = first or text
+        if listed_texts(text) is None:
+            return
+    if first:
+        raise InputError(
+            f"{where}: {first!r:.60} is a list written as text, as is every other text; expected "
+            f"{expected}"
+        )
 
 
 def _lower_keys(value: Any) -> Any:
@@ -389,12 +416,13 @@ def _lower_keys(value: Any) -> Any:
     return {name.lower(): cell for name, cell in value.items()}
 
 
-def _json_values(lines: Sequence[str], where: str, form: str) -> list[tuple[int, Any]]:
-    """Return the values of JSON lines, or of a list, each with its number."""
+def _json_values(lines: Sequence[str], where: str, form: str) -> list[tuple[str, int, Any]]:
+    """Return the values of JSON lines, or of a list, each with the unit of its number, and that."""
     if form == "list":
-        return [*enumerate(parse_json("\n".join(lines), where, "one list of texts"), 1)]
+        listed = parse_json("\n".join(lines), where, "one list of texts")
+        return [("row", number, value) for number, value in enumerate(listed, 1)]
     return [
-        (number, parse_json(line, f"{where}, line {number}", "one value a line"))
+        ("line", number, parse_json(line, f"{where}, line {number}", "one value a line"))
         for number, line in enumerate(lines, 1)
     ]
 
@@ -414,19 +442,24 @@ def _table(path: str | Path, role: _Role) -> Table:
 
 def _row_texts(value: Any, where: str, role: _Role) -> list[str]:
     """Return the texts of a row: one, or those of a list of references."""
-    keys = _TEXT_KEYS[role]
+    key, *others = _TEXT_KEYS[role]
     if isinstance(value, dict):
-        key = next((key for key in keys if key in value), None)
-        value = value[key] if key is not None else 0
+        key = next((name for name in (key, *others) if name in value), key)
+        value = value.get(key, 0)
     texts = [value]
     if role == "reference":
+        if isinstance(value, str):
+            try:
+                value = listed_texts(value)
+            except InputError as error:
+                raise InputError(f"{where}: {error}") from None
         # `null` says that there is no reference, as the mark does in text files.
         texts = value if isinstance(value, list) else texts
         texts = [NO_REFERENCE if text is None else text for text in texts]
     for text in texts:
         if not isinstance(text, str):
             raise InputError(
-                f"{where}: expected a string or an object with the string field `{keys[0]}`"
+                f"{where}: expected a string or an object with the string field `{key}`"
             )
         if "\n" in text:
             raise InputError(f"{where}: the text contains a line break; a sentence is one line")

@@ -11,9 +11,10 @@ import json
 import math
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
@@ -30,6 +31,9 @@ from gecjury.corpus.files.forms import BINARY_ENDINGS, JSON_ENDINGS, ending_of
 
 MOST_CELL = 1_000_000
 """Most characters in a cell of a table: an unclosed quotation mark takes in all that follows."""
+
+_MOST_CELLS = 10_000_000
+"""Most cells of a sheet with those between the filled ones: a cell may be in any row and column."""
 
 PARQUET = b"PAR1"
 """The bytes that a Parquet file begins with."""
@@ -194,8 +198,8 @@ def read_table(path: str | Path, expected: str = "a header", *, texts: bool = Fa
     is_workbook = data.startswith(_ZIP) and ending_of(path) == ".xlsx"
     if not data.startswith(PARQUET) and not is_workbook:
         return table_of(decoded_text(data, path), where, expected, texts=texts)
-    names, records = (_workbook if is_workbook else _parquet)(data, where)
-    rows = tuple(Row(where, number, cells, "row") for number, cells in enumerate(records, 1))
+    names, numbered = (_workbook if is_workbook else _parquet)(data, where)
+    rows = tuple(Row(where, number, cells, "row") for number, cells in numbered)
     return _of_records(where, names, rows, expected, texts)
 
 
@@ -342,7 +346,11 @@ def pyarrow() -> Any:
     return pyarrow
 
 
-def _parquet(data: bytes, where: str) -> tuple[list[str], list[dict[str, Any]]]:
+_Records = tuple[list[str], Iterable[tuple[int, dict[str, Any]]]]
+"""Columns, and rows with their numbers."""
+
+
+def _parquet(data: bytes, where: str) -> _Records:
     """Return the columns and rows of a Parquet file, without the index of pandas."""
     arrow = pyarrow()
     import pyarrow.parquet as parquet
@@ -369,10 +377,11 @@ def _parquet(data: bytes, where: str) -> tuple[list[str], list[dict[str, Any]]]:
             f"{where}: cannot be read as Parquet ({reason:.200}); check that it is complete"
         ) from None
     names = [name for name in names if not re.fullmatch(r"__index_level_\d+__", name)]
-    return names, [{name: _plain(record[name]) for name in names} for record in records]
+    plain = ({name: _plain(record[name]) for name in names} for record in records)
+    return names, enumerate(plain, 1)
 
 
-def _workbook(data: bytes, where: str) -> tuple[list[str], list[dict[str, Any]]]:
+def _workbook(data: bytes, where: str) -> _Records:
     """Return the columns and rows of the only filled sheet of an Excel file."""
     try:
         import openpyxl
@@ -382,16 +391,23 @@ def _workbook(data: bytes, where: str) -> tuple[list[str], list[dict[str, Any]]]
             f"{install_hint('excel')}; or export the sheet as CSV"
         ) from None
     try:
-        # A small archive may unpack to any size.
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            size = sum(part.file_size for part in archive.infolist())
-        if size > MOST_BYTES:
-            raise InputError(
-                f"{where}: unpacks to more than {MOST_BYTES // 1_000_000} MB, the most that is "
-                "read at once"
-            )
-        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        sheets = {sheet.title: [*sheet.values] for sheet in book.worksheets}
+            # A small archive may unpack to any size.
+            if sum(part.file_size for part in archive.infolist()) > MOST_BYTES:
+                raise InputError(
+                    f"{where}: unpacks to more than {MOST_BYTES // 1_000_000} MB, the most that is "
+                    "read at once"
+                )
+            # Programs that do not calculate write 0 for a formula, and ask for this.
+            stale = b'fullCalcOnLoad="1"' in archive.read("xl/workbook.xml")
+        values, formulas = (
+            openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=only)
+            for only in (True, False)
+        )
+        sheets = {
+            pair[0].title: [*_sheet_rows(pair, where, stale)]
+            for pair in zip(values.worksheets, formulas.worksheets, strict=True)
+        }
     except (KeyError, TypeError, ValueError, OSError, zipfile.BadZipFile, SyntaxError) as error:
         if isinstance(error, InputError):
             raise
@@ -405,10 +421,52 @@ def _workbook(data: bytes, where: str) -> tuple[list[str], list[dict[str, Any]]]
             f"{where}: {len(filled)} sheets with cells ({', '.join(filled):.100}); expected one: "
             "remove the others, or export the sheet as CSV"
         )
-    ((head, *rows),) = filled.values()
+    (((_, head), *rows),) = filled.values()
     names = ["" if name is None else str(name) for name in head]
     check_names(names, where)
-    return names, [dict(zip(names, map(_plain, row), strict=True)) for row in rows]
+    return names, ((n, dict(zip_longest(names, row[: len(names)]))) for n, row in rows)
+
+
+def _sheet_rows(
+    pair: tuple[Any, Any], where: str, stale: bool
+) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Yield the rows of a sheet from the first to the last that has a value, with their numbers.
+
+    Args:
+        pair: the sheet with its values, and with its formulas.
+        stale: the value 0 of a formula is not to be relied upon.
+
+    Raises:
+        InputError: a formula has no value, or an error of Excel; names the cell.
+    """
+    for sheet in pair:
+        # Some programs write a range that is smaller than the sheet.
+        sheet.reset_dimensions()
+    blank: list[tuple[int, tuple[Any, ...]]] = []
+    begun, cells = False, 0
+    for number, rows in enumerate(zip(*(s.iter_rows() for s in pair), strict=True), 1):
+        cells += len(rows[0]) + 1
+        if cells > _MOST_CELLS:
+            raise InputError(
+                f"{where}: more than {_MOST_CELLS // 1_000_000} million cells, the most that is "
+                "read at once; export the sheet as CSV"
+            )
+        for value, formula in zip(*rows, strict=True):
+            # A formula that gave "" has a value of the type `str`.
+            unknown = (value.value is None and value.data_type != "str") or (
+                stale and value.value == 0
+            )
+            if value.data_type == "e" or (formula.data_type == "f" and unknown):
+                what = value.value or "a formula without a stored value"
+                raise InputError(
+                    f"{where}, sheet {pair[0].title:.60}, cell {formula.coordinate}: {what}; "
+                    "expected a value: open the workbook in Excel or LibreOffice, mend the cell if "
+                    "need be, and save it"
+                )
+        blank.append((number, tuple(cell.value for cell in rows[0])))
+        if any(value is not None for value in blank[-1][1]):
+            yield from blank if begun else blank[-1:]
+            begun, blank = True, []
 
 
 def _plain(value: Any) -> Any:

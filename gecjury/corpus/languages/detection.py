@@ -74,7 +74,7 @@ def language_note(lines: Sequence[str], language: Language) -> str:
     code = detected_language(lines)
     script = script_of(text)
     if code:
-        wrong = code != language.code and {code, language.code} not in _ALIKE
+        wrong = code != language.code and not any({code, language.code} <= a for a in _ALIKE)
     else:
         wrong = script not in ("", expected) and language.code not in _BY_SCRIPT.get(script, ())
     if not wrong:

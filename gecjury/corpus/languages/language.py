@@ -49,6 +49,17 @@ _NAMES = {
     **{"tl": "Tagalog", "tr": "Turkish", "uk": "Ukrainian", "und": "an undetermined language"},
     **{"ur": "Urdu", "vi": "Vietnamese", "zh": "Chinese"},
 }
+# Codes of three letters, as ISO 639-2 and 639-3 have them, after each of two.
+_LONGER = """
+    ar ara arb  be bel  bg bul  bn ben  ca cat  cs ces cze  cy cym wel  da dan  de deu ger
+    el ell gre  en eng  es spa  et est ekk  eu eus baq  fa fas per pes  fi fin  fr fra fre  ga gle
+    gl glg  he heb  hi hin  hr hrv  hu hun  hy hye arm  id ind  is isl ice  it ita  ja jpn
+    ka kat geo  kk kaz  km khm  ko kor  lo lao  lt lit  lv lav lvs  mk mkd mac  my mya bur  nb nob
+    nl nld dut  nn nno  no nor  pl pol  pt por  ro ron rum  ru rus  sk slk slo  sl slv  sq sqi alb
+    sr srp  sv swe  sw swa swh  ta tam  th tha  tl tgl fil  tr tur  uk ukr  ur urd  vi vie
+    zh zho chi cmn
+"""
+_SHORT = {code: one.split()[0] for one in re.split(r"\s{2,}", _LONGER) for code in one.split()[1:]}
 _OWN_TOKENS = {
     **dict.fromkeys(("en", "und", "ko", "vi"), "space"),
     # Written without spaces between words.
@@ -177,8 +188,8 @@ def language_of(
     decides for each text (`gecjury.corpus.tokens.in_language`).
 
     Args:
-        code: ISO 639 code (`sv`, also `sv-SE`), `und`, or `auto` for that of the sources; a
-            language is returned as it is.
+        code: ISO 639 code (`sv`, also `swe` and `sv-SE`), `und`, or `auto` for that of the
+            sources; a language is returned as it is.
         tokens: another tokenisation; see `gecjury.corpus.tokens`.
         fold: another folding.
         tagger: another tagger.
@@ -189,6 +200,7 @@ def language_of(
     if isinstance(code, Language):
         return code
     plain = code.lower().replace("_", "-").partition("-")[0]
+    plain = _SHORT.get(plain, plain)
     if plain == "auto":
         return Language("auto", tokens or "auto", fold or "auto", tagger or "auto")
     if plain not in LANGUAGES:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from gecjury.benchmarks.table import benchmark_info, looks_like_path
-from gecjury.core.errors import OptionError, OutputError
+from gecjury.core.errors import OptionError, OutputError, nearest
 from gecjury.core.settings import option, options_of, settings_from
 from gecjury.core.textfiles import read_json
 from gecjury.core.wording import duration, listed, number
@@ -276,6 +276,11 @@ class RatedTraining(Training):
                         f"--{given} would do nothing: {name} has known columns and ratings"
                     )
             data = read_named(name, material.folder())
+        elif not (name.startswith("hf:") or Path(name).suffix or Path(name).exists()):
+            raise OptionError(
+                f"ratings {name!r:.200}: neither a set ({nearest(name[:60], NAMED_SETS)}) nor a "
+                "file; expected a CSV, TSV or JSON-lines file, or hf:NAME[:SPLIT]"
+            )
         else:
             columns = ColumnMap.parse(self.column) if self.column else None
             data = read_annotations(name, columns, Scale.parse(self.scale), language)

@@ -44,7 +44,7 @@ class Score(Study):
     """Scores of systems by any metrics.
 
     Attributes:
-        sentences: print every sentence's score.
+        sentences: print every sentence's score; with --format tsv, these alone.
         by_type: also print counts by error type: 1 operation (M, R, U), 2 category, 3 both.
         by_rule: also print counts by rule of a grammar checker: 1 category, 2 rule, 3 both.
         macro: also print macro averages of precision, recall and F, over sentences and error types.
@@ -173,8 +173,9 @@ class Score(Study):
         of_papers = [c for c in columns if c.key != "p_best"]
         bare = replace(main, columns=[replace(column, interval="") for column in of_papers])
         shown = [replace(main, instead={"latex": crossed(bare, *shares, "score")})]
-        if self.sentences:
-            shown.append(replace(_sentence_table(tables, work.corpus), asked=True))
+        sentences = _sentence_table(tables, work.corpus) if self.sentences else None
+        if sentences is not None:
+            shown.append(replace(sentences, asked=True))
         shown += [replace(part_table(key, parts), asked=True) for key, parts in asked.items()]
         shown += audit_tables(list(tables))
         if self.worst:
@@ -196,6 +197,7 @@ class Score(Study):
             language=work.corpus.language.code,
             title=f"Scores of {', '.join(work.corpus.names)}",
             verdict=opening_of(rankings) if several else (),
+            flat=sentences,
             kicker="scores",
             rankings=tuple(rankings),
             work=work,

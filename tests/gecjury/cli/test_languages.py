@@ -59,9 +59,9 @@ def test_a_user_benchmark_declares_its_language(
     (folder / "benchmark.toml").write_text('language = "sv"\ntokens = "char"\n', encoding="utf-8")
     assert main(["compare", "mine", "-m", "green", "--format", "json"]) == 0
     assert "lang=sv|tokens=char 1" in capsys.readouterr().out
-    (folder / "benchmark.toml").write_text('language = "swe"\n', encoding="utf-8")
+    (folder / "benchmark.toml").write_text('language = "swx"\n', encoding="utf-8")
     assert main(["compare", "mine", "-m", "green"]) == 2
-    assert "benchmark.toml: unknown language 'swe'" in capsys.readouterr().err
+    assert "benchmark.toml: unknown language 'swx'" in capsys.readouterr().err
 
 
 def test_rows_of_a_dataset_are_tokenised_like_texts(

@@ -49,8 +49,12 @@ def test_score_every_sentence(shell: Shell) -> None:
     assert rows[1]["sentences"][2] == 1.0  # type: ignore[index]
     status, out, _ = shell(*command, "--sentences", "--format", "tsv")
     assert status == 0
-    systems, sentences = out.split("\n\n")
-    assert next(csv.reader(systems.splitlines(), delimiter="\t")) == [
+    # One table, which programs read from its first line.
+    header, *lines = csv.reader(out.splitlines(), delimiter="\t")
+    assert header == ["line", "metric", "mine", "source"]
+    assert len(lines) == 2 * len(SOURCE)
+    out = shell.ended(*command, "--format", "tsv")[0]
+    assert next(csv.reader(out.splitlines(), delimiter="\t")) == [
         "system",
         "metric",
         "score",
@@ -59,8 +63,6 @@ def test_score_every_sentence(shell: Shell) -> None:
         "p_best",
         *(f"{key}_{end}" for key in CI95 for end in ("low", "high")),
     ]
-    assert sentences.splitlines()[1].split("\t") == ["line", "metric", "mine", "source"]
-    assert len(sentences.splitlines()) == 2 + 2 * len(SOURCE)
 
 
 def test_references_as_m2_and_sources_as_m2(shell: Shell) -> None:
@@ -218,6 +220,38 @@ def test_wrong_use(shell: Shell, argv: list[str], message: str) -> None:
     assert err.count("\n") == 1
     assert err.endswith("--help`\n")
     assert not (shell.folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["refs/anna.txt", "refs/ben.txt"], ["-r", *"12", "source.txt", "mine.txt"]),
+        (["refs/anna.txt", "refs/ben.txt"], ["source.txt", "-r", *"12", "mine.txt", "ref.txt"]),
+        (["refs/anna.txt", "refs/ben.txt"], ["source.txt", "mine.txt", "-r", *"12"]),
+        # Written out, beside others.
+        (["refs/r2.txt", "refs/r10.txt"], ["-r", *"12", "source.txt", "mine.txt"]),
+        (["resources/a.txt", "resources/b.txt"], ["-r", *"12", "source.txt", "mine.txt"]),
+    ],
+)
+def test_references_of_a_pattern_are_not_taken_for_the_source(
+    shell: Shell, names: list[str], words: list[str]
+) -> None:
+    for file in names if "r2" not in names[0] else [*names, "refs/r1.txt"]:
+        Path(file).parent.mkdir(exist_ok=True)
+        Path(file).write_bytes(Path("ref.txt").read_bytes())
+    files = dict(zip("12", names, strict=True))
+    _, err = shell.ended("score", "-m", "green", *(files.get(w, w) for w in words), status=2)
+    assert f"give each its own -r (-r {names[0]} -r {names[1]})" in " ".join(err.split())
+
+
+def test_a_source_may_follow_a_reference(shell: Shell) -> None:
+    """Also where a pattern could give both."""
+    for file in ("data/ref.txt", "data/src.txt"):
+        Path("data").mkdir(exist_ok=True)
+        Path(file).write_bytes(Path("ref.txt").read_bytes())
+    files = ["data/src.txt", "mine.txt", "source.txt"]
+    shell.ended("score", "-m", "green", "-r", "data/ref.txt", *files)
+    shell.ended("score", "-m", "green", "-r", "ref.txt", "source.txt", "mine.txt")
 
 
 def test_without_a_command_three_examples_are_printed(shell: Shell) -> None:

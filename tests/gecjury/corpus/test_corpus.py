@@ -98,7 +98,7 @@ def test_sentences_that_look_like_another_format_stay_text(tmp_path: Path, text:
         (['{"text": "a"}', ""], r"x\.jsonl, line 2: is not JSON"),
         (['{"text": "a"}', "3"], r"x\.jsonl, line 2: expected a string or an object with the"),
         (['{"text": 3}'], r"x\.jsonl, line 1: expected a string"),
-        (['{"other": "a"}'], r"line 1: expected a string or .* string field `text`"),
+        (['{"other": "a"}'], r"line 1: expected a string or .* string field `reference`"),
         (['{"text": "a\\nb"}'], r"line 1: the text contains a line break"),
         (
             ['{"text": "a"}', '{"text": ' + "[" * 100_000],

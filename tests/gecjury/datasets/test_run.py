@@ -88,6 +88,23 @@ def test_several_hypotheses_and_varying_numbers_of_references(tmp_path: Path, ma
     assert by_name["other", "green"] is not None
 
 
+def test_references_may_be_lists_written_as_text(tmp_path: Path, made: Any) -> None:
+    rows = made.rows(8)
+    expected = score_dataset(
+        made.write(tmp_path / "a.jsonl", rows), tmp_path / "a", metrics=["green"]
+    )
+    for place, row in enumerate(rows):
+        row["references"] = (str, json.dumps)[place % 2](row["references"])
+    path = made.write(tmp_path / "b.parquet", rows)
+    found = score_dataset(path, tmp_path / "b", metrics=["green"])
+    assert found.rows()[0]["score"] == expected.rows()[0]["score"]
+    rows[2]["references"] = "['He 'goes' home .']"
+    path = made.write(tmp_path / "c.jsonl", rows)
+    assert score_dataset(path, tmp_path / "c", metrics=["green"]).results.bad == 1
+    (line,) = (tmp_path / "c" / "bad-rows.jsonl").read_text(encoding="utf-8").splitlines()
+    assert "looks like a list written as text" in json.loads(line)["reason"]
+
+
 BAD = [
     ({"source": None}, "source is null"),
     ({"hypothesis": None}, "hypothesis is null"),

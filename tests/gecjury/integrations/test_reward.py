@@ -56,6 +56,8 @@ def test_rows_may_have_different_numbers_of_references() -> None:
         *score(SOURCE[1:], GOOD[1:], GOOD[1:]),
     ]
     assert mixed[0] != mixed[1]
+    written = score(SOURCE, GOOD, [str([GOOD[0], SOURCE[0]]), GOOD[1]])
+    assert written == mixed
 
 
 @pytest.mark.parametrize("metric", ["gotoscorer", "m2", "nonsense"])

@@ -75,6 +75,16 @@ def test_languagetool_line_by_line(tmp_path: Path) -> None:
     assert version.note == "3 matches"
 
 
+def test_one_list_of_replies_is_one_reply_a_line(tmp_path: Path) -> None:
+    replies = [{"matches": []}, {"matches": [lt(PLAIN[1], "go", "goes")]}]
+    version = corpus(tmp_path, json.dumps(replies, indent=1), name="lt.json").systems["lt.json"]
+    assert version.lines == (TOKENS[0], "He goes to school every day .")
+    with pytest.raises(InputError, match=r"3 replies, but .*plain\.txt has 2 lines; expected one"):
+        corpus(tmp_path, json.dumps([*replies, {"matches": []}]), name="lt.json")
+    with pytest.raises(InputError, match=r"a list of 2 values, .*one reply a line \(e\.g\. `jq"):
+        corpus(tmp_path, json.dumps([*replies[:1], None]), name="lt.json")
+
+
 def test_one_reply_for_the_whole_text(tmp_path: Path) -> None:
     text = "\n".join(PLAIN)
     crossing = {**lt(text, "?", "?"), "length": 4, "context": None}

@@ -9,6 +9,7 @@ import pytest
 
 from gecjury import corpus_of_texts
 from gecjury.core.errors import InputError
+from gecjury.corpus.files.forms import listed_texts
 from gecjury.corpus.files.reading import read_corpus, read_version, read_versions
 from tests.shell import Shell
 
@@ -53,10 +54,14 @@ def test_a_guessed_form_is_said_once_for_all_files(here: Path, shell: Shell) -> 
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("x.csv", "a,b\n1,2\n", r"x\.csv, line 1: no column of texts among a, b; expected text or"),
+        (
+            "x.csv",
+            "a,b\n1,2\n",
+            r"x\.csv, line 1: no column of texts among a, b; expected hypothesis",
+        ),
         ("x.txt", '["a",\n"b"]\n', r"x\.txt: one JSON list; expected one value a line"),
         ("x.jsonl", "I have it .\nHe .\n", r"x\.jsonl, line 1: is not JSON"),
-        ("x.json", '["a", 3]\n', r"x\.json, line 2: expected a string or an object"),
+        ("x.json", '["a", 3]\n', r"x\.json, row 2: expected a string or an object"),
     ],
 )
 def test_other_forms_are_named(here: Path, name: str, text: str, words: str) -> None:
@@ -72,8 +77,75 @@ def test_references_in_lists_may_be_missing(here: Path) -> None:
     assert one.lines == ("He goes .", "I have it .")
     assert two.lines == ("-NONE-", "-NONE-")
     (here / "r.jsonl").write_text('{"references": []}\n{"references": [3]}\n')
-    with pytest.raises(InputError, match="line 2: expected a string"):
+    with pytest.raises(InputError, match=r"line 2: expected a string .* field `references`"):
         read_versions("r.jsonl")
+
+
+LISTS = [
+    ("['I have it .', 'I got it .']", ["I have it .", "I got it ."]),
+    ("['I have it .'\n 'I got it .']", ["I have it .", "I got it ."]),  # numpy's
+    ('["I don\'t ."]', ["I don't ."]),
+    ("[\"I don't .\", 'It\\'s \\u00e9 .', None]", ["I don't .", "It's é .", None]),
+    ('["\\ud83d\\ude00 .", null]', ["\N{GRINNING FACE} .", None]),
+    ("[]", []),
+    ('[ " Yes . " ]', None),
+    ("[1]", None),
+    ('["Yes," he said .', None),
+    ("[note]", None),
+]
+
+
+@pytest.mark.parametrize(("text", "texts"), LISTS)
+def test_lists_written_as_text(text: str, texts: list[str | None] | None) -> None:
+    assert listed_texts(text) == texts
+
+
+def test_references_may_be_lists_written_as_text(here: Path) -> None:
+    (here / "r.csv").write_text("references\n\"['I have it .', 'I got it .']\"\n['He goes .']\n")
+    assert [version.lines for version in read_versions("r.csv")] == [
+        ("I have it .", "He goes ."), ("I got it .", "-NONE-"),
+    ]  # fmt: skip
+    (here / "r.jsonl").write_text(
+        '{"reference": "[\\"I have it .\\"]"}\n{"reference": "He goes ."}\n'
+    )
+    assert [version.lines for version in read_versions("r.jsonl")] == [("I have it .", "He goes .")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("r.csv", "reference\n['I 'have' it .']\nx\n", "line 2: .* looks like a list written as"),
+        ("r.csv", "reference\n['a' ... 'b']\nx\n", "line 2: .* looks like a list written as text"),
+        ("r.csv", "reference\n[np.str_('a')]\nx\n", "line 2: .* looks like a list written as"),
+        ("r.txt", "['I have it .']\n['He goes .']\n", "is a list written as text, .* JSON lines"),
+    ],
+)
+def test_other_lists_are_refused(here: Path, name: str, text: str, words: str) -> None:
+    (here / name).write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_versions(name)
+
+
+def test_outputs_are_no_lists(here: Path) -> None:
+    (here / "h.csv").write_text("output\n['I have it .']\n['He goes .']\n")
+    with pytest.raises(
+        InputError, match=r"h\.csv: .* is a list written as text, .* one text a row"
+    ):
+        read_version("h.csv")
+
+
+@pytest.mark.parametrize("name", ["output", "hypothesis", "Corrected", "prediction"])
+def test_a_column_that_says_what_it_is_comes_before_text(here: Path, name: str) -> None:
+    (here / "x.csv").write_text(f"text,{name}\nI has it .,I have it .\nHe go .,He goes .\n")
+    (here / "x.jsonl").write_text(
+        f'{{"text": "I has it .", "{name}": "I have it ."}}\n'
+        f'{{"text": "He go .", "{name}": "He goes ."}}\n'
+    )
+    for file in ("x.csv", "x.jsonl"):
+        corpus = read_corpus(file, [file], [file])
+        assert corpus.sources == ("I has it .", "He go .")
+        assert corpus.systems[file.removesuffix(".jsonl")].lines == ("I have it .", "He goes .")
+        assert corpus.references[0].lines == ("I have it .", "He goes .")
 
 
 def test_a_sentence_without_a_reference_takes_that_of_another_file(

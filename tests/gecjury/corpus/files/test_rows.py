@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zipfile
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.core.errors import InputError
+from gecjury.corpus.files import rows as module
 from gecjury.corpus.files.rows import Row, csv_rows, read_table, table_of
 
 pytestmark = pytest.mark.security
@@ -260,4 +262,65 @@ def test_excel_files_that_are_no_single_table_are_refused(tmp_path: Path) -> Non
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
     with pytest.raises(InputError, match=r"cannot be read as an Excel file .* export the sheet"):
+        read_table(path)
+
+
+def rewritten(path: Path, part: str, old: str, new: str) -> Path:
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    assert old in parts[part]
+    parts[part] = parts[part].replace(old, new)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return path
+
+
+SHEET, FORMULA = "xl/worksheets/sheet1.xml", "<f>1</f><v />"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", ""),
+        (FORMULA, "<f>1</f><v>0</v>"),  # what XlsxWriter stores for every formula
+        (FORMULA, "<v>#N/A</v>"),
+    ],
+)
+def test_a_cell_without_a_value_of_its_own_is_named(tmp_path: Path, old: str, new: str) -> None:
+    path = workbook(tmp_path / "a.xlsx", {"texts": [["id", "output"], [1, "a"], [2, "=1"]]})
+    rewritten(path, SHEET, old, new)
+    if "#" in new:
+        rewritten(path, SHEET, 'r="B3"', 'r="B3" t="e"')
+    with pytest.raises(InputError, match=r"a\.xlsx, sheet texts, cell B3: .* and save it"):
+        read_table(path, texts=True)
+
+
+def test_values_of_formulas_are_read(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "a.xlsx", {"texts": [["a", "b"], ["=1", "x"], ["=1", "y"]]})
+    rewritten(path, SHEET, f'<c r="A2">{FORMULA}', '<c r="A2" t="str"><f>1</f><v></v>')
+    rewritten(path, SHEET, FORMULA, "<f>1</f><v>0</v>")
+    # As Excel saves it: nothing has to be calculated again.
+    rewritten(path, "xl/workbook.xml", ' fullCalcOnLoad="1"', "")
+    assert [row.text("a") for row in read_table(path, texts=True).rows] == ["", "0"]
+
+
+def test_rows_of_excel_have_their_numbers_whatever_range_is_named(tmp_path: Path) -> None:
+    rows: list[list[object]] = [[None], ["id", "output"], [1, "a"], [2, "b", "beside"], [3]]
+    path = workbook(tmp_path / "a.xlsx", {"texts": rows})
+    rewritten(path, SHEET, '<dimension ref="A1:C5" />', '<dimension ref="A2:A3" />')
+    table = read_table(path, texts=True)
+    assert [(row.line, row.text("id"), row.text("output")) for row in table.rows] == [
+        (3, "1", "a"), (4, "2", "b"), (5, "3", ""),
+    ]  # fmt: skip
+
+
+@pytest.mark.security
+def test_a_cell_far_from_the_others_is_no_large_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MOST_CELLS", 100)
+    path = workbook(tmp_path / "a.xlsx", {"texts": [["id"], [1]]})
+    rewritten(path, SHEET, 'r="A2"', 'r="XFD2"')
+    with pytest.raises(InputError, match="million cells, the most that is read at once"):
         read_table(path)

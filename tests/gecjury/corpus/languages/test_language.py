@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from gecjury.core.errors import InputError, MissingExtraError, OptionError
 from gecjury.corpus.corpus import Corpus, Group, Version, gold_versions
-from gecjury.corpus.languages.language import ENGLISH, Language, language_of, unparted_note
+from gecjury.corpus.languages.language import (
+    _SHORT,
+    ENGLISH,
+    LANGUAGES,
+    Language,
+    language_of,
+    unparted_note,
+)
 from gecjury.corpus.m2 import parse_m2
 from gecjury.corpus.tokens import (
     in_language,
@@ -39,6 +46,10 @@ def test_english_is_read_unchanged() -> None:
         ("sv", Language("sv", "intl", "nfc", "none")),
         ("sv-SE", Language("sv", "intl", "nfc", "none")),
         ("Swedish", Language("sv", "intl", "nfc", "none")),
+        ("deu", Language("de", "intl", "nfc", "none")),
+        ("ger", Language("de", "intl", "nfc", "none")),
+        ("CMN", Language("zh", "char", "nfc", "cherrant")),
+        ("nob_Latn", Language("nb", "intl", "nfc", "none")),
         ("ja", Language("ja", "ja", "nfc", "none")),
         ("zh", Language("zh", "char", "nfc", "cherrant")),
         ("th", Language("th", "char", "nfc", "none")),
@@ -47,6 +58,11 @@ def test_english_is_read_unchanged() -> None:
 )
 def test_defaults_of_languages(code: str, expected: Language) -> None:
     assert language_of(code) == expected
+
+
+def test_every_language_has_a_code_of_three_letters() -> None:
+    assert {*_SHORT.values()} == {*LANGUAGES} - {"und"}
+    assert not {*_SHORT} & {*LANGUAGES}
 
 
 @pytest.mark.parametrize(
