@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gecjury.core.arrays import FloatArray
+from gecjury.core.arrays import FloatArray, IntArray, draw_weights
 from gecjury.core.errors import InputError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.corpus.corpus import Corpus
@@ -24,19 +24,21 @@ from gecjury.judges.posing import Render, Sheet, example_turns, pose, render_fen
 from gecjury.judges.replies.forms import VALIDITY
 from gecjury.judges.showing import edits_of_pairs, marked, read_contexts
 from gecjury.prompts import Prompt
+from gecjury.scoring.abilities import Sums
 from gecjury.scoring.by_edit import EditCase
-from gecjury.scoring.scorer import MeanScorer, setting
-from gecjury.scoring.scores import Plan, Statistics
+from gecjury.scoring.scorer import setting
+from gecjury.scoring.scores import Plan, Scores, Statistics
+from gecjury.stats.counts import ratio
 
 
 @dataclass(frozen=True)
-class EditVerdict(Judge, MeanScorer):
+class EditVerdict(Judge, Sums):
     """Share of a correction's edits that a model considers valid, 0 to 1, higher is better.
 
     The question is that of SEEDA's edit-based annotation (Kobayashi et al. 2024, section 3.2), so
-    its verdicts can be compared with the annotators' on the same edits. A correction without edits
-    has no invalid edit and scores 1; if an edit has no readable verdict, the score of its
-    correction is missing.
+    its verdicts can be compared with the annotators' on the same edits. The corpus score is the
+    share over all edits. A correction without edits has no score, and neither has one with an edit
+    without a readable verdict.
 
     Attributes:
         criterion: what makes an edit valid, in a sentence of your own or in a file.
@@ -45,6 +47,7 @@ class EditVerdict(Judge, MeanScorer):
     name: ClassVar[str] = "edit-verdict"
     summary: ClassVar[str] = "a language model calls each edit valid or not; share of valid ones"
     paper: ClassVar[str] = "this package"
+    version: ClassVar[int] = 2  # outputs without edits have no score
     wording_name: ClassVar[str] = "edit-verdict"
     shows_edits: ClassVar[bool] = True
 
@@ -90,17 +93,48 @@ class EditVerdict(Judge, MeanScorer):
         return self._posed(self._cases(corpus, runtime)[0], runtime, model)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Return the shares of valid edits, systems × sentences."""
+        """Return the numbers of valid and of all edits, systems × sentences × 2."""
         cases, edits = self._cases(corpus, runtime)
         verdicts, report = self._verdicts(cases, runtime)
         rest = iter(verdicts.tolist())
-        shares = {
-            pair: float(np.mean([next(rest) for _ in of_pair])) if of_pair else 1.0
+        counts = {
+            pair: (sum(next(rest) for _ in of_pair), len(of_pair))
             for pair, of_pair in edits.items()
         }
         systems = corpus.systems.values()
-        values = [[shares[pair] for pair in enumerate(version.lines)] for version in systems]
-        return Statistics(np.array(values), None, report.details, report.notes)
+        listed = [[counts[pair] for pair in enumerate(version.lines)] for version in systems]
+        values = np.array(listed, dtype=np.float64)
+        values[np.isnan(values[..., 0])] = np.nan
+        unedited = np.count_nonzero(values[..., 1] == 0, axis=1).tolist()
+        notes = [
+            f"{self.name}: {name}: {count} outputs without edits have no score"
+            for name, count in zip(corpus.names, unedited, strict=True)
+            if count
+        ]
+        details = {**report.details, "unanswered": int(np.isnan(values[..., 0]).sum())}
+        return Statistics(values, None, details, (*report.notes, *notes))
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """Return the shares of valid edits, systems × sentences."""
+        valid, edits = np.moveaxis(statistics.values, 2, 0)
+        return Scores(ratio(valid, edits, nan))
+
+    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+        """Return the shares of valid edits among those of all sentences with verdicts."""
+        systems, count, _ = statistics.values.shape
+        flat = np.nan_to_num(statistics.values).swapaxes(0, 1).reshape(count, -1)
+        sums = (draw_weights(draws, count) @ flat).reshape(-1, systems, 2)
+        scores = ratio(sums[..., 0], sums[..., 1], nan)
+        return Scores(scores[0] if draws is None else scores)
+
+    def totals(self, statistics: Statistics) -> FloatArray:
+        """Return the numbers of valid and of all edits, systems × 2."""
+        sums: FloatArray = np.nan_to_num(statistics.values).sum(axis=1)
+        return sums
+
+    def total_scores(self, totals: FloatArray) -> Scores:
+        """Return the shares of valid edits."""
+        return Scores(ratio(totals[:, 0], totals[:, 1], nan))
 
     def edit_scores(
         self, cases: Sequence[EditCase], runtime: Runtime

@@ -77,6 +77,7 @@ class Benchmark:
         sentence_ids: for each row of `corpus` its line in the full files (0-based).
         citation: the paper to cite.
         notes: remarks for readers of results.
+        warnings: those that readers need to understand the results.
         sample: True for the sample that comes with the package, which is never evidence.
         segment_scores: mean human ratings, shape (systems of `corpus`, sentences), NaN where there
             is none; None where sentences were not rated.
@@ -103,6 +104,7 @@ class Benchmark:
     sentence_ids: tuple[int, ...]
     citation: str
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     sample: bool = False
     segment_scores: NDArray[np.float64] | None = None
     ratings: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,6 +18,7 @@ from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import GecjuryError, OptionError
 from gecjury.core.runtime import Runtime
 from gecjury.core.textfiles import read_lines, user_path
+from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus
 from gecjury.jury.model import (
     JuryModel,
@@ -44,10 +45,11 @@ class Jury(MeanScorer):
     """A combination of metrics of any family: trained (`gecjury train jury`), or a plain sum.
 
     A trained jury's score is 0 to 1, higher is better: the probability that people would prefer the
-    correction to one that is average for all members. The plain sum adds the members' z-scores over
-    all systems and sentences of the corpus, higher is better: it uses no human judgments, and is
-    the baseline that a trained jury has to beat. The corpus score is the mean. A sentence that a
-    member could not score is not scored. The jury needs what its members need; members that name a
+    correction to one that is average for all members. The plain sum adds the members' scores, each
+    less a fixed mean and in fixed standard deviations (`scales.tsv`), higher is better: it uses no
+    human judgments, and is the baseline that a trained jury has to beat. A member that the table
+    lacks is standardised over the corpus, which a note says. The corpus score is the mean. A
+    sentence that a member could not score is not scored. The jury needs what its members need; members that name a
     set of references (`gleu@10refs`) read that set, the others read the given references.
 
     Attributes:
@@ -63,6 +65,7 @@ class Jury(MeanScorer):
     family: ClassVar[str] = "jury"
     summary: ClassVar[str] = "scorers of any family, weighted by learnt human preferences"
     paper: ClassVar[str] = "this package"
+    version: ClassVar[int] = 2  # plain sums have fixed scales
 
     file: str = setting("", names="model")
     equal: str = ""
@@ -87,8 +90,14 @@ class Jury(MeanScorer):
 
     @property
     def joint(self) -> bool:
-        """True for a plain sum, whose z-scores depend on all scores, or by a member."""
-        return bool(self.equal) or any(scorer.joint for _, scorer in self._seats)
+        """True if a member's scores or its scale depend on the other systems."""
+        return bool(self._unscaled) or any(scorer.joint for _, scorer in self._seats)
+
+    @property
+    def _unscaled(self) -> str:
+        """The members of a plain sum that have no fixed scale."""
+        scales = fixed_scales() if self.equal else {}
+        return listed([m.label for m in self.members if self.equal and m.name not in scales])
 
     @property
     def fixed(self) -> bool:
@@ -202,7 +211,8 @@ class Jury(MeanScorer):
         identities = []
         for member, scorer in self._seats:
             with _naming(member, quoting=self._typed):
-                identities.append(identity(scorer, scorer.extra_signature(runtime)))
+                own = identity(scorer, scorer.extra_signature(runtime))
+            identities.append([own, fixed_scales().get(member.name)])
         text = json.dumps(identities, sort_keys=True)
         return {"jury": hashlib.sha256(text.encode()).hexdigest()[:12]}
 
@@ -268,6 +278,11 @@ class Jury(MeanScorer):
         if not self.equal:
             notes += self.model.leak_notes(corpus, self.file)
             notes += self.model.language_notes(corpus, self.file)
+        if self._unscaled:
+            notes.append(
+                f"{self.name}: {self._unscaled}: without a fixed scale, so standardised over the "
+                "outputs scored here; scores of other runs cannot be compared with these"
+            )
         notes += self._folder_notes()
         for k, (member, scorer) in enumerate(self._seats):
             with _naming(member, quoting=self._typed):
@@ -291,14 +306,15 @@ class Jury(MeanScorer):
             return self.model.scores(values)
         total = np.zeros(values.shape[:2])
         # Summed member by member, so that equal cells give equal sums whatever the shape.
-        for k in range(values.shape[2]):
-            total += standardise(values[:, :, k])
+        for k, member in enumerate(self.members):
+            table, scale = values[:, :, k], fixed_scales().get(member.name)
+            total += standardise(table) if scale is None else (table - scale[0]) / scale[1]
         return total
 
     def needs_all(self) -> str:
-        """Return why all sentences are needed: for the z-scores of a plain sum, or by a member."""
-        if self.equal:
-            return "z-scores of a plain sum are computed over all sentences of the corpus"
+        """Return why all sentences are needed: for the scale of a member, or by a member."""
+        if self._unscaled:
+            return f"{self._unscaled} has no fixed scale and is standardised over all sentences"
         for member, scorer in self._seats:
             if member.references:
                 return f"its member {member.label} names a set of references; rows have one set"
@@ -325,9 +341,17 @@ def _naming(member: Member, *, quoting: bool = True) -> Iterator[None]:
         yield
     except GecjuryError as error:
         reason = str(error)
-        if not quoting and parse(member.metric)[0] == "scores":
+        if not quoting and member.name == "scores":
             reason = f"these scores cannot be used here; -m {member.label} alone shows why"
         raise type(error)(f"jury member {member.label}: {reason}") from None
+
+
+@cache
+def fixed_scales() -> Mapping[str, tuple[float, float]]:
+    """Return the mean and deviation of each metric's scores, as `tools/jury_scales.py` measured."""
+    lines = read_lines(Path(__file__).with_name("scales.tsv"))
+    cells = [line.split("\t") for line in lines if not line.startswith("#")]
+    return {name: (float(mean), float(deviation)) for name, mean, deviation in cells[1:]}
 
 
 @lru_cache(maxsize=256)

@@ -58,6 +58,11 @@ class Member:
         return cls(f"{name}{':' * bool(options)}{options}", references)
 
     @property
+    def name(self) -> str:
+        """The metric's name, without its options."""
+        return parse(self.metric)[0]
+
+    @property
     def label(self) -> str:
         """The inverse of `parse`."""
         name, options = split_name(self.metric)
@@ -69,7 +74,7 @@ class Member:
         Raises:
             OptionError: the member is a jury.
         """
-        if parse(self.metric)[0] == "jury":
+        if self.name == "jury":
             raise OptionError(f"{self.label:.200}: a jury cannot be a member of a jury")
 
     def scorer(self, base_url: str | None = None) -> Scorer:

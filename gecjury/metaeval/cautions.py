@@ -183,6 +183,7 @@ def cautions(
     topics = {
         "Sample data": SAMPLE if study.benchmark.sample else "",
         **_of_few_systems(study, systems),
+        "Not judged": _of_unjudged(study) if systems else "",
         "Few sentences": _of_few_sentences(study),
         "Ties": _of_ties(study, sentences),
         "Missing scores": _of_gaps(results),
@@ -196,7 +197,8 @@ def cautions(
         *(note for result in chance if (note := _of_change(result))),
         *(note for result in results for note in _of_result(study, result)),
     ]
-    raised = [Caution(heading, text) for heading, text in topics.items() if text]
+    raised = [Caution("Judgments", text) for text in study.benchmark.warnings]
+    raised += [Caution(heading, text) for heading, text in topics.items() if text]
     # Remarks of a metric on its own scores may invalidate them, so they have a separate heading.
     # If several metrics make the same remark, it is shown once, under its first heading.
     headed = {"Metrics": noted, "Notes": notes}
@@ -207,7 +209,7 @@ def cautions(
 
 def _of_few_systems(study: Study, systems: Sequence[Result]) -> dict[str, str]:
     """Return a caution on correlations over few systems, with the interval of the highest one."""
-    count = len(study.benchmark.corpus.names)
+    count = len(study.compared)
     if study.benchmark.places:
         return {}
     if count < _LEAST:
@@ -216,23 +218,34 @@ def _of_few_systems(study: Study, systems: Sequence[Result]) -> dict[str, str]:
     if not systems or count >= _MANY_SYSTEMS:
         return {}
     text = f"Correlations are computed over {count} systems."
-    # Fisher's z of a perfect correlation is infinite, so it has no interval.
-    defined = {r.system["pearson"]: r for r in systems if abs(r.system["pearson"]) < 1}
+    defined = {r.system["pearson"]: r for r in systems if not math.isnan(r.system["pearson"])}
     if defined and count > 3:
         top = max(defined)
         bounds = defined[top].system_ci95.get("pearson", (math.nan, math.nan))
         how = f"{100 * study.settings.resampling.confidence:g}% interval"
-        if any(math.isnan(bound) for bound in bounds):
+        # Fisher's z of a perfect correlation is infinite, so it has no interval.
+        if any(math.isnan(bound) for bound in bounds) and abs(top) < 1:
             # Without draws, use the standard error of Fisher's z, 1/√(n − 3).
             half = 1.96 / math.sqrt(count - 3)
             bounds = (math.tanh(math.atanh(top) - half), math.tanh(math.atanh(top) + half))
             how = "Fisher's 95% interval"
         low, high = (number(float(bound), 2) for bound in bounds)
-        text += (
-            f" With so few, r = {number(float(top))} is compatible with anything from {low} to "
-            f"{high} ({how})."
-        )
+        text += f" With so few, r = {number(float(top))} is compatible with "
+        # Draws of systems that are all in line with people are in line as well.
+        text += "much less" if low == high else f"anything from {low} to {high}"
+        text += ", but no interval can be given." if low == high else f" ({how})."
     return {"Few systems": text}
+
+
+def _of_unjudged(study: Study) -> str:
+    """Return a caution on systems that have outputs but no human score."""
+    names = study.benchmark.corpus.names
+    parts = []
+    for view in () if study.benchmark.places else study.views:
+        scores = zip(names, study.human(view), strict=True)
+        if absent := [name for name, score in scores if math.isnan(score)]:
+            parts.append(f"No human score ({view}) for {listed(absent)}: left out at system level.")
+    return " ".join(parts)
 
 
 def _of_few_sentences(study: Study) -> str:
@@ -300,7 +313,7 @@ def _of_gaps(results: Sequence[Result]) -> str:
 
 def _of_undefined(study: Study, systems: Sequence[Result]) -> str:
     """Return a caution on metrics without a correlation, unless a note gives the reason."""
-    if len(study.benchmark.corpus.names) < _LEAST:
+    if len(study.compared) < _LEAST:
         return ""
     names = [
         result.label
@@ -335,7 +348,7 @@ def _not_above_chance(sentences: Sequence[Result], chance: Sequence[Result]) -> 
 
 def _of_result(study: Study, result: Result) -> Iterator[str]:
     """Return the reasons why one metric has no figure at a level."""
-    if len(study.benchmark.corpus.names) >= _LEAST and _constant(result.scores):
+    if len(study.compared) >= _LEAST and _constant(result.scores):
         yield (
             f"{result.label} gives all systems the same score ({result.view}): its "
             "correlations over systems are not defined"
@@ -352,9 +365,6 @@ def _of_judgments(study: Study, view: View) -> list[str]:
     names = study.benchmark.corpus.names
     human = study.human(view)
     notes = []
-    absent = [name for name, score in zip(names, human, strict=True) if math.isnan(score)]
-    if absent and not study.benchmark.places:
-        notes.append(f"no human score ({view}) for {', '.join(absent)}: left out at system level")
     if len(names) >= _LEAST and _constant(human):
         notes.append(
             f"humans give all systems the same score ({view}): correlations over systems are not "

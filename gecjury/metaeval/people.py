@@ -20,7 +20,7 @@ from gecjury.core.arrays import BoolArray, FloatArray, IntArray
 from gecjury.metaeval.ratings import against_rest
 from gecjury.metaeval.study import LEAST_SENTENCES, Row, Study, mean_by_rater
 from gecjury.metaeval.uncertainty import LEAST_SYSTEMS, Draws, resampled_human_scores
-from gecjury.stats.bootstrap import interval
+from gecjury.stats.bootstrap import figure_interval
 from gecjury.stats.correlation import MEASURES, correlations
 from gecjury.stats.counts import ratio
 from gecjury.stats.permutation import cluster_ranks, holm_matrix, perm_systems
@@ -83,7 +83,7 @@ def _rows(
     for row, (label, family) in enumerate(names):
         values = {name: float(observed[row]) for name, (observed, _) in figures.items()}
         bounds = {
-            name: interval(drawn[row], confidence, values[name])[0]
+            name: figure_interval(drawn[row], confidence, values[name])[0]
             for name, (_, drawn) in figures.items()
             if drawn is not None
         }

@@ -193,7 +193,7 @@ class Comparison:
                 f"references {benchmark.references or 'none'}"
             )
         return (
-            f"{name} {len(benchmark.corpus.names)} systems "
+            f"{name} {len(self.study.compared)} systems "
             f"({benchmark.systems}), {sentences}, "
             f"references {benchmark.references or 'none'}"
         )

@@ -40,7 +40,7 @@ from gecjury.core.runtime import Runtime
 from gecjury.metaeval.chance import chance_scores, sentence_table
 from gecjury.metaeval.settings import HumanKind, Settings
 from gecjury.scoring.scores import ScoreTable
-from gecjury.stats.bootstrap import Interval, interval, sentence_counts
+from gecjury.stats.bootstrap import Interval, figure_interval, sentence_counts
 from gecjury.stats.correlation import correlations
 from gecjury.stats.counts import ratio
 from gecjury.stats.preferences import (
@@ -218,8 +218,18 @@ class Study:
             judged = {view: replace(entries, shared=False) for view, entries in judged.items()}
         return judged
 
+    @cached_property
+    def compared(self) -> IntArray:
+        """The systems that humans scored in some view, which are those of the system level.
+
+        All systems if humans scored none.
+        """
+        scored = [~np.isnan(self.human(view)) for view in self.views]
+        some = np.flatnonzero(np.any(scored, axis=0))
+        return some if len(some) else np.arange(len(self.benchmark.corpus.names))
+
     def system_scores(self, sentences: FloatArray, corpus_scores: FloatArray) -> FloatArray:
-        """Aggregate a metric's scores to one score per system.
+        """Aggregate a metric's scores to one score per system; NaN for one that nobody judged.
 
         Args:
             sentences: systems × sentences.
@@ -228,10 +238,12 @@ class Study:
         key = id(sentences), id(corpus_scores)
         if key not in self._system_scores:
             how = self.settings
-            scores = aggregate_scores(
+            scores = np.full(len(sentences), np.nan)
+            # TrueSkill and Expected Wins depend on the systems that take part.
+            scores[self.compared] = aggregate_scores(
                 how.aggregate,
-                sentences,
-                corpus_scores,
+                sentences[self.compared],
+                corpus_scores[self.compared],
                 opponents=self.opponents,
                 seed=how.seed,
             )
@@ -248,8 +260,7 @@ class Study:
         """Opponents that each system meets on each sentence in TrueSkill; None for all others."""
         if self.settings.aggregate != "trueskill":
             return None
-        corpus = self.benchmark.corpus
-        return sampled_opponents(len(corpus.names), len(corpus))
+        return sampled_opponents(len(self.compared), len(self.benchmark.corpus))
 
     def evaluate(self, table: ScoreTable) -> list[Result]:
         """Compare one metric's scores with each view.
@@ -521,7 +532,7 @@ class Study:
         share, about, bounds = self.settings.resampling.confidence, table.signature, {}
         # Draws of a single sentence are all the same.
         if len(self.benchmark.corpus) >= LEAST_SENTENCES:
-            bounds = {name: interval(drawn[name], share, float(values[name]))[0] for name in drawn}
+            bounds = {name: figure_interval(drawn[name], share, float(values[name]))[0] for name in drawn}
         return Row(about.label, about.family, human, values, bounds, drawn=drawn)
 
     def pairwise(self, table: ScoreTable, view: View) -> tuple[FloatArray, IntArray]:

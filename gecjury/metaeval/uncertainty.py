@@ -19,7 +19,13 @@ from gecjury.benchmarks.table import View
 from gecjury.core.arrays import BLOCK, FloatArray, IntArray, blocks, draw_weights
 from gecjury.metaeval.study import LEAST_SENTENCES, Study
 from gecjury.scoring.system_tests import Entry, resampled_system_scores
-from gecjury.stats.bootstrap import Interval, Resampled, interval, make_resampled
+from gecjury.stats.bootstrap import (
+    Interval,
+    Resampled,
+    figure_interval,
+    interval,
+    make_resampled,
+)
 from gecjury.stats.correlation import correlations
 from gecjury.stats.counts import ratio
 from gecjury.stats.permutation import (
@@ -174,10 +180,19 @@ class Draws:
         lines = self.draws.sentences
         if lines is None:
             return self.plain_scores
-        how = self.study.settings
-        return resampled_system_scores(
-            how.aggregate, self.entries, lines, opponents=self.study.opponents, seed=how.seed
+        how, compared = self.study.settings, self.study.compared
+        drawn = resampled_system_scores(
+            how.aggregate,
+            self.entries,
+            lines,
+            compared,
+            opponents=self.study.opponents,
+            seed=how.seed,
         )
+        names = self.study.benchmark.corpus.names
+        scores = np.full((*drawn.shape[:2], len(names)), np.nan)
+        scores[..., compared] = drawn
+        return scores
 
     @cached_property
     def plain_scores(self) -> FloatArray:
@@ -211,7 +226,7 @@ class Draws:
         drawn, confidence = self.drawn(view, level, self._how.over), self._how.confidence
         return [
             {
-                name: interval(values[number], confidence, float(drawn.observed[name][number]))
+                name: figure_interval(values[number], confidence, float(drawn.observed[name][number]))
                 for name, values in drawn.values.items()
             }
             for number in range(len(self.entries))
@@ -249,7 +264,7 @@ class Draws:
             return False
         drawn = level == "system" and over in ("both", "systems")
         # With three systems, every draw of three different ones has the same three.
-        return not drawn or len(corpus.names) >= LEAST_SYSTEMS
+        return not drawn or len(self.study.compared) >= LEAST_SYSTEMS
 
     def _over_systems(self, view: View, draws: Resampled) -> Drawn:
         study = self.study
@@ -407,9 +422,9 @@ class Draws:
             )
         else:
             # TrueSkill and Expected Wins are not means of cells, but shares of systems beaten are.
+            cells = [table[judged] for table in cells]
             if settings.aggregate != "mean":
                 cells = [win_rates(table) for table in cells]
-            cells = [table[judged] for table in cells]
             values, p = perm_both(
                 human[judged], cells, statistic=statistic, permutations=permutations, seed=seed
             )

@@ -211,9 +211,9 @@ class Answer:
         Args:
             whole: whether to name the intervals by which this is decided.
         """
-        key, _ = self.rankings[level, view]
+        key, ranked = self.rankings[level, view]
         lows, floors = self._lows(level, view), self._floors(level, view, key)
-        if not lows or self.comparison.benchmark.sample or any(map(math.isnan, lows.values())):
+        if not lows or self.comparison.benchmark.sample:
             return ""
         words = max(floors, key=lambda name: floors[name])
         rated = [name for name in lows if not _is_rival(name)]
@@ -228,7 +228,7 @@ class Answer:
             return (
                 f"{listed(weak)} are not above {words}{how.replace(' its', ' their') + 's' * whole}"
             )
-        other = "other " * (len(rated) < len(lows))
+        other = "other " * (len(rated) < len(ranked.values))
         return f"no {other}metric is above {words}{how}"
 
     def _place(self, level: str, view: View) -> str:
@@ -287,8 +287,8 @@ class Answer:
         key, ranked = self.rankings[level, view]
         lows = self._lows(level, view)
         # A single metric leaves no choice, and without tests and intervals there is no basis.
-        untested = not ranked.tests.names or any(map(math.isnan, lows.values()))
-        if not ranked.values or self.comparison.benchmark.sample or untested:
+        untested = not ranked.tests.names or not lows
+        if untested or self.comparison.benchmark.sample:
             return ""
         first = next(iter(ranked.values))
         p_values = {other: ranked.tests.p(first, other) for other in ranked.values}
@@ -317,13 +317,14 @@ class Answer:
         return f"{text}."
 
     def _lows(self, level: str, view: View) -> dict[str, float]:
-        """Return the lower end of each metric's interval; NaN without intervals."""
+        """Return the lower end of each metric's interval, of those that have one."""
         key, ranked = self.rankings[level, view]
         return {
             figure.metric: figure.low
             for figure in self.figures
             if (figure.level, figure.human, figure.statistic) == (level, view, key)
             and figure.metric in ranked.values
+            and not math.isnan(figure.low)
         }
 
     def _floors(self, level: str, view: View, key: str) -> dict[str, float]:

@@ -18,7 +18,7 @@ from gecjury.core.arrays import FloatArray, IntArray, blocks, draw_weights
 from gecjury.scoring.abilities import ChoosesReferences
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
-from gecjury.stats.bootstrap import Interval, interval, sentence_draws
+from gecjury.stats.bootstrap import Interval, figure_interval, sentence_draws
 from gecjury.stats.choices import Aggregate
 from gecjury.stats.permutation import (
     approximate_randomisation,
@@ -62,6 +62,7 @@ def resampled_system_scores(
     aggregate: Aggregate,
     entries: Sequence[Entry],
     draws: IntArray,
+    systems: IntArray | slice = slice(None),
     *,
     opponents: int | None = None,
     seed: int = 0,
@@ -72,6 +73,7 @@ def resampled_system_scores(
         aggregate: rule by which sentence scores become system scores.
         entries: M metrics.
         draws: B × N sentence indices, rows ascending.
+        systems: the S systems that are compared; all by default.
         opponents: as for `gecjury.stats.ranking.aggregate_scores`.
         seed: seed of the opponents.
 
@@ -80,19 +82,20 @@ def resampled_system_scores(
     """
     counts = draw_weights(draws, draws.shape[1])
     if aggregate == "trueskill":
-        tables = [entry.table.sentences for entry in entries]
+        tables = [entry.table.sentences[systems] for entry in entries]
         size, lines = tables[0].shape
         rounds = None if opponents is None else meetings(size, lines, opponents, seed)
         return _skills(tables, counts, rounds)
     scores = []
     for entry in entries:
-        sentences = entry.table.sentences
+        sentences = entry.table.sentences[systems]
         if aggregate == "expected-wins":
             scores.append(resampled_wins(score_wins(sentences), len(sentences), counts))
             continue
         # Finished scores, and metrics whose corpus score is a mean, have no scorer.
         drawn = entry.corpus_scores(draws) if aggregate == "corpus" else None
-        scores.append(Scores(sentences).mean(draws).score if drawn is None else drawn)
+        drawn = Scores(sentences).mean(draws).score if drawn is None else drawn[:, systems]
+        scores.append(drawn)
     return np.stack(scores)
 
 
@@ -232,7 +235,7 @@ def score_intervals(
         drawn = Scores(scores)
     bounds, dropped = {}, 0
     for key, values in measures(drawn).items():
-        intervals = [interval(column, how.confidence) for column in values.T]
+        intervals = [figure_interval(column, how.confidence) for column in values.T]
         bounds[key] = [one for one, _ in intervals]
         dropped += sum(count for _, count in intervals) if key == "score" else 0
     return bounds, dropped

@@ -157,6 +157,19 @@ def interval(
     return (float(low), float(high)), len(values) - len(kept)
 
 
+def figure_interval(
+    values: FloatArray, confidence: float = 0.95, observed: float | None = None
+) -> tuple[Interval, int]:
+    """Return `interval` for a figure; NaN if it is a single number.
+
+    Two equal outputs differ by 0 for certain, but a figure is never known without error: draws
+    that are all equal do not show how far it varies.
+    """
+    (low, high), dropped = interval(values, confidence, observed)
+    varies = high - low > 1e-12 * max(1.0, abs(high))
+    return ((low, high) if varies else (float("nan"), float("nan"))), dropped
+
+
 def _corrected(tails: FloatArray, drawn: FloatArray, observed: float) -> FloatArray:
     """Return the quantiles of the draws at which a bias-corrected interval ends."""
     from gecjury.stats.special import ndtr, ndtri

@@ -349,7 +349,8 @@ def standardise(table: FloatArray) -> FloatArray:
     """
     defined = table[~np.isnan(table)]
     spread = float(defined.std()) if len(defined) else 0.0
-    if not spread > 0:
+    # The deviation of equal numbers may be a rounding error of their mean.
+    if not spread > 1e-12 * np.abs(defined).max(initial=0.0):
         return table * 0.0
     scaled: FloatArray = (table - defined.mean()) / spread
     return scaled

@@ -16,7 +16,7 @@ from pathlib import Path
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.loaders.edit_labels import AQUA_COLUMNS
 from gecjury.benchmarks.own.folder import check_overlap, check_own_name, human_of, ratings_of
-from gecjury.benchmarks.own.judgments import FORMS
+from gecjury.benchmarks.own.judgments import FORMS, judgments_of
 from gecjury.benchmarks.places import Layout, lay_out, placed_benchmark, placed_corpus
 from gecjury.benchmarks.table import BenchmarkInfo
 from gecjury.core.errors import InputError, OptionError
@@ -83,7 +83,7 @@ def load_table(request: LoadRequest) -> Benchmark:
     layout = read.layout
     if not read.systems:
         corpus = placed_corpus(request, layout, read.corrections)
-        judged = FORMS[read.form][2](read.rows, corpus, 1)
+        judged = judgments_of(read.form, read.rows, corpus)
         # Ratings are compared over all corrections, too; ranks only within a source.
         if not judged.raters:
             check_overlap(judged, corpus.names, request.info.path, request.systems)
@@ -93,11 +93,11 @@ def load_table(request: LoadRequest) -> Benchmark:
             *read.notes,
             *judged.notes,
         )
-        rankings = {"sentence": judged.items}
         more = ratings_of(judged)
-        return placed_benchmark(request, corpus, layout, notes, rankings=rankings, **more)
+        more |= {"rankings": {"sentence": judged.items}, "warnings": judged.warnings}
+        return placed_benchmark(request, corpus, layout, notes, **more)
     versions = {name: Version(lines) for name, lines in read.systems.items()}
-    judged = FORMS[read.form][2](read.rows, Corpus(layout.sources, versions), 1)
+    judged = judgments_of(read.form, read.rows, Corpus(layout.sources, versions))
     names = tuple(versions)
     check_overlap(judged, names, request.info.path, request.systems)
     corpus = request.corpus(layout.sources, versions, ranked=judged.items)
@@ -106,6 +106,7 @@ def load_table(request: LoadRequest) -> Benchmark:
         rankings={"sentence": judged.items},
         human={"sentence": human_of(judged, names)},
         notes=(*read.notes, *judged.notes),
+        warnings=judged.warnings,
         **ratings_of(judged),
     )
 

@@ -25,8 +25,10 @@ from gecjury.benchmarks.judgments import (
 )
 from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import InputError, nearest_of
+from gecjury.core.wording import listed
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.files.rows import Row, Table, read_table
+from gecjury.stats.permutation import standardise
 
 _ONE = "annotator"
 
@@ -45,11 +47,13 @@ class OwnJudgments:
         raters: each annotator's ratings by aspect, shape (annotators, systems, sentences), NaN
             where there is none; empty unless the file contains ratings.
         notes: remarks for readers of results.
+        warnings: remarks that readers need to understand the results.
     """
 
     items: tuple[RankedItem, ...]
     raters: Mapping[str, FloatArray] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def read_judgments(
@@ -74,13 +78,48 @@ def read_judgments(
     if form is None:
         named = ", ".join(table.columns)
         raise InputError(f"{path}, line 1: columns {named:.300}; expected {expected}")
-    needed, optional, read = FORMS[form]
+    needed, optional, _ = FORMS[form]
     _refuse_columns(table, needed, optional, form)
     if not skip_unknown:
-        return read(table.rows, corpus, first)
+        return judgments_of(form, table.rows, corpus, first)
     rows, notes = _known_rows(path, table.rows, corpus.names)
-    judged = read(rows, corpus, first)
+    judged = judgments_of(form, rows, corpus, first)
     return replace(judged, notes=(*judged.notes, *notes))
+
+
+def judgments_of(form: str, rows: Sequence[Row], corpus: Corpus, first: int = 1) -> OwnJudgments:
+    """Return the judgments in the rows of a table; a name is one annotator however it is spelt.
+
+    Args:
+        form: a key of `FORMS`.
+        rows: the rows below the header.
+        corpus: as for `read_judgments`.
+        first: as for `read_judgments`.
+
+    Raises:
+        InputError: a cell cannot be used.
+    """
+    rows, spelt = _one_spelling(rows)
+    judged = FORMS[form][2](rows, corpus, first)
+    return replace(judged, warnings=(*spelt, *judged.warnings))
+
+
+def _one_spelling(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
+    """Return the rows with the first spelling of each annotator's name, and what was joined."""
+    spellings: dict[str, dict[str, None]] = {}
+    people = []
+    for row in rows:
+        name = row.text(_ONE)
+        people.append(spellings.setdefault(" ".join(name.casefold().split()), {}))
+        people[-1][name] = None
+    joined = [listed(list(names)) for names in spellings.values() if len(names) > 1]
+    named = zip(rows, people, strict=True)
+    return (
+        [replace(row, cells={**row.cells, _ONE: next(iter(names))}) for row, names in named],
+        [f"annotators whose names differ in case or blanks alone are one: {'; '.join(joined)}"]
+        if joined
+        else [],
+    )
 
 
 def _known_rows(
@@ -184,6 +223,13 @@ def _ratings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
         raters[aspect][annotators.index(annotator), system, sentence] = np.mean(values)
     if not scores:
         raise InputError(f"{rows[0].table}: every score is empty; expected at least one number")
+    warnings = _like_ranks(scores)
+    if scales := _scales(raters, annotators):
+        raters = {aspect: np.stack([*map(_standard, of)]) for aspect, of in raters.items()}
+        lost = len(scores) - sum(np.count_nonzero(~np.isnan(of)) for of in raters.values())
+        text = f"annotators rate on different scales ({scales}): ratings are standardised"
+        text += " by annotator (less the mean, in standard deviations)"
+        warnings.append(text + f"; {lost} of annotators with equal ratings are left out" * bool(lost))
     # Several aspects give one ranking: that of their mean, where every aspect was rated.
     mean = np.mean(list(raters.values()), axis=0)
     items = [
@@ -203,7 +249,60 @@ def _ratings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
         )
     if empty:
         notes.append(f"{empty} ratings are empty and left out")
-    return OwnJudgments(tuple(items), raters, tuple(notes))
+    return OwnJudgments(tuple(items), raters, tuple(notes), tuple(warnings))
+
+
+def _scales(raters: Mapping[str, FloatArray], annotators: Sequence[str]) -> str:
+    """Return the ranges of annotators whose scales differ in kind; empty if they do not.
+
+    One who is strict uses a part of the scale, so a range has to be at most half of another and
+    fit a smaller usual scale. Few ratings do not show a range, and neither do equal ones.
+    """
+    ranges: dict[float, str] = {}
+    for aspect, tables in raters.items():
+        for name, table in zip(annotators, tables, strict=True):
+            given = table[~np.isnan(table)]
+            if len(given) < _SHOWS_RANGE or given.min() == given.max():
+                continue
+            who = f"{name} {given.min():g} to {given.max():g}"
+            top = float(np.abs(given).max())
+            ranges.setdefault(top, who + f" in {aspect}" * (len(raters) > 1))
+    if not ranges:
+        return ""
+    low, high = min(ranges), max(ranges)
+    differ = 2 * low <= high and any(low <= top < high for top in _USUAL_TOPS)
+    return f"{ranges[low]}, {ranges[high]}" if differ else ""
+
+
+_USUAL_TOPS = (1, 5, 10, 100)
+_SHOWS_RANGE = 5  # ratings
+
+
+def _standard(ratings: FloatArray) -> FloatArray:
+    """Return an annotator's ratings less their mean, in deviations; NaN if all are equal."""
+    equal = np.nanmin(ratings, initial=np.inf) >= np.nanmax(ratings, initial=-np.inf)
+    return np.full(ratings.shape, np.nan) if equal else standardise(ratings)
+
+
+def _like_ranks(scores: Mapping[tuple[str, str, int, int], Sequence[float]]) -> list[str]:
+    """Return a warning if the ratings of every sentence are ranks from 1, of which 1 is best."""
+    ranked: dict[tuple[str, str, int], list[float]] = {}
+    for (aspect, annotator, _, sentence), values in scores.items():
+        ranked.setdefault((aspect, annotator, sentence), []).extend(values)
+    several = [sorted(values) for values in ranked.values() if len(values) > 1]
+    for values in several:
+        dense = {value: place for place, value in enumerate(dict.fromkeys(values), 1)}
+        if any(value not in (dense[value], values.index(value) + 1) for value in values):
+            return []
+    if sum(len(set(values)) > 1 for values in several) < _SHOWS_RANKS:
+        return []
+    return [
+        "the scores of every sentence are 1, 2, ... as ranks are, but the highest score counts as "
+        "the best; if 1 is the best, call the column rank"
+    ]
+
+
+_SHOWS_RANKS = 3  # sentences
 
 
 def _preferences(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
@@ -307,7 +406,7 @@ def read_own_verdicts(
     table = read_table(path, f"a header with the columns {','.join(_VERDICTS)}")
     _refuse_columns(table, _VERDICTS, (_ONE,), "verdicts")
     verdicts: dict[tuple[object, ...], HumanVerdict] = {}
-    for row in table.rows:
+    for row in _one_spelling(table.rows)[0]:
         if skip_unknown and row["system"] not in corpus.systems:
             continue
         verdict = _verdict(row, corpus, first)

@@ -14,7 +14,7 @@ import numpy as np
 from gecjury.core.arrays import BoolArray, FloatArray, IntArray, blocks
 from gecjury.metaeval.study import Row
 from gecjury.scoring.by_edit import EditCase
-from gecjury.stats.bootstrap import group_counts, interval
+from gecjury.stats.bootstrap import group_counts, figure_interval
 from gecjury.stats.counts import ratio
 
 CONFIDENCE = 0.95
@@ -197,7 +197,7 @@ def edit_agreement(
         family,
         "edit",
         measured | counts,
-        {name: interval(drawn[name], CONFIDENCE, measured[name])[0] for name in drawn},
+        {name: figure_interval(drawn[name], CONFIDENCE, measured[name])[0] for name in drawn},
         drawn=drawn,
         threshold="fixed" if threshold is not None else "other-half",
         thresholds=thresholds,

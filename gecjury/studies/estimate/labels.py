@@ -28,11 +28,13 @@ class Labels:
         values: shape (systems, sentences); higher is better, NaN where nobody judged.
         origin: the file or the benchmark.
         relative: whether a label compares an output with others of its source.
+        warnings: remarks that readers need to understand the labels.
     """
 
     values: FloatArray
     origin: str
     relative: bool = False
+    warnings: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -83,11 +85,13 @@ def labels_of_benchmark(benchmark: Benchmark, view: View | None = None) -> Label
             "systems"
         )
     if benchmark.rated:
-        return Labels(list(benchmark.rated.values())[-1], origin)
+        rated = list(benchmark.rated.values())[-1]
+        return Labels(rated, origin, warnings=benchmark.warnings)
     items = benchmark.rankings.get(view, ())
     if not items:
         raise InputError(f"{origin}: people judged no whole corrections; name a file with --labels")
-    return Labels(shares_beaten(items, benchmark.corpus), f"{origin}, {view} view", True)
+    shares = shares_beaten(items, benchmark.corpus)
+    return Labels(shares, f"{origin}, {view} view", True, benchmark.warnings)
 
 
 def read_labels(path: str, corpus: Corpus) -> Labels:
@@ -103,13 +107,13 @@ def read_labels(path: str, corpus: Corpus) -> Labels:
     judged = read_judgments(Path(path), corpus)
     if judged.raters:
         rated = [defined_mean(values, 0) for values in judged.raters.values()]
-        return Labels(np.mean(rated, axis=0), path)
+        return Labels(np.mean(rated, axis=0), path, warnings=judged.warnings)
     values = shares_beaten(judged.items, corpus)
     if np.isnan(values).all():
         raise InputError(
             f"{path}: no ranking compares two systems; expected several on one sentence, or ratings"
         )
-    return Labels(values, path, True)
+    return Labels(values, path, True, judged.warnings)
 
 
 def shares_beaten(items: Sequence[RankedItem], corpus: Corpus) -> FloatArray:

@@ -80,7 +80,8 @@ class Estimate(Study):
 
         labels, drawn = self._labelled(work)
         tables = work.scores()
-        systems, differences, notes, verdict = list[Record](), list[Record](), [], []
+        systems, differences, verdict = list[Record](), list[Record](), []
+        notes = [*labels.warnings]
         for scorer, table in zip(work.scorers, tables, strict=True):
             about = {"metric": table.signature.label, "family": scorer.family}
             estimates, gaps, remarks = estimates_of(

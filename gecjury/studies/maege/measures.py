@@ -9,7 +9,7 @@ import numpy as np
 
 from gecjury.core.arrays import FloatArray
 from gecjury.corpus.edits import Edit
-from gecjury.stats.bootstrap import Interval, interval
+from gecjury.stats.bootstrap import Interval, figure_interval
 from gecjury.stats.correlation import pearson_of_sums
 from gecjury.stats.counts import ratio
 from gecjury.studies.maege.chains import Annotated, Chain
@@ -144,7 +144,7 @@ def agreement(sums: Sequence[FloatArray], weights: FloatArray) -> Agreement:
     pairs = agree + tied + disagree
     pearson, kendall, lenient = _measures(totals).mean(axis=0).tolist()
     drawn = np.mean([_measures(weights @ of_seed) for of_seed in sums], axis=0)
-    bounds = [interval(column)[0] for column in drawn.T]
+    bounds = [figure_interval(column)[0] for column in drawn.T]
     return Agreement(
         pearson=pearson,
         pearson_ci95=bounds[0],

@@ -17,7 +17,7 @@ from gecjury.corpus.edits import ARROW, Edit, counted_edits, marked_edits
 from gecjury.report.result import Column, Table
 from gecjury.scoring.by_edit import merged_type
 from gecjury.scoring.system_tests import SystemTests, mean_pair_tests
-from gecjury.stats.bootstrap import interval, sentence_draws
+from gecjury.stats.bootstrap import figure_interval, sentence_draws
 from gecjury.stats.counts import ratio, wilson_interval
 from gecjury.stats.figure import Figure
 from gecjury.stats.resampling import Resampling
@@ -90,7 +90,7 @@ class Counts:
                 high=high,
                 n=size,
             )
-            low, high = interval(rates[:, row], how.confidence)[0]
+            low, high = figure_interval(rates[:, row], how.confidence)[0]
             rate = float(made[row])
             edits = replace(share, statistic="per_thousand", value=rate, low=low, high=high)
             figures[system] = (share, edits)

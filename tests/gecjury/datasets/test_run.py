@@ -250,7 +250,7 @@ def test_kept_rows_have_all_their_columns(tmp_path: Path, made: Any, name: str) 
         ({"columns": ["sauce=source"]}, "'sauce' is not a role: did you mean source"),
         ({"columns": ["source=id", "source=other"]}, "source is given twice"),
         ({"metrics": ["m2"]}, "m2: cannot score rows of a dataset: it needs gold edits"),
-        ({"metrics": ["jury:equal=green+changes"]}, "z-scores"),
+        ({"metrics": ["jury:equal=gotoscorer+green"]}, "of its member gotoscorer"),
         ({"metrics": ["gotoscorer"]}, "depends on the other sentences"),
         ({"metrics": ["scores:file=x.tsv"]}, "scores of given texts"),
         ({"shard_rows": 0}, "expected 1 or more"),

@@ -1,14 +1,18 @@
-"""The plain sum of z-scores, the baseline of a trained jury."""
+"""The plain sum of members in fixed deviations, the baseline of a trained jury."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from gecjury.core.arrays import FloatArray
 from gecjury.core.errors import GecjuryError, InputError, OptionError
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.jury.metric import fixed_scales
 from gecjury.scoring.registry import load
+from gecjury.stats.permutation import standardise
 
 LINES = ("she sit .", "he sit down")
 FIXED = ("she sits .", "he sits down")
@@ -23,27 +27,57 @@ def corpus(*systems: tuple[str, ...]) -> Corpus:
     )
 
 
-def test_z_scores_by_hand() -> None:
-    """`changes` counts tokens replaced: 0 0 | 1 1 | 1 0, mean 1/2, standard deviation 1/2.
+def z(metric: str, of: Corpus) -> FloatArray:
+    """Return a member's scores by hand: less its mean and in deviations of the table."""
+    mean, deviation = fixed_scales()[metric.partition(":")[0]]
+    scaled: FloatArray = (load(metric).score_corpus(of).sentences - mean) / deviation
+    return scaled
 
-    z is −1 −1 | 1 1 | 1 −1. The second member is GLEU with n = 1, standardised here by NumPy.
-    """
+
+def test_members_are_scaled_by_the_table() -> None:
+    """`changes` counts tokens replaced: 0 0 | 1 1 | 1 0; its mean is 0.9395, its spread 1.8147."""
     three = corpus(LINES, FIXED, ("she sits .", "he sit down"))
-    assert load("changes").score_corpus(three).sentences.tolist() == [[0, 0], [1, 1], [1, 0]]
     alone = load("jury", equal="changes").score_corpus(three)
-    assert alone.sentences.tolist() == [[-1, -1], [1, 1], [1, -1]]
-    assert list(alone.totals) == [-1, 1, 0]
-    gleu = load("gleu:n=1").score_corpus(three).sentences
+    none, one = -0.9395 / 1.8147, (1 - 0.9395) / 1.8147
+    assert alone.sentences == pytest.approx(np.array([[none, none], [one, one], [one, none]]))
+    assert list(alone.totals) == pytest.approx([none, one, (none + one) / 2])
     summed = load("jury", equal="changes+gleu:n=1").score_corpus(three)
-    wanted = alone.sentences + (gleu - gleu.mean()) / gleu.std()
-    assert summed.sentences == pytest.approx(wanted)
-    assert str(summed.signature).startswith("jury")
+    assert summed.sentences == pytest.approx(alone.sentences + z("gleu:n=1", three))
     assert summed.signature.label == "jury:equal=changes+gleu:n=1"
+    assert not summed.statistics.notes
 
 
-def test_a_constant_member_adds_nothing() -> None:
-    same = corpus(FIXED, FIXED)
-    assert load("jury", equal="changes").score_corpus(same).sentences.tolist() == [[0, 0], [0, 0]]
+def test_a_score_depends_on_its_output_alone() -> None:
+    jury = load("jury", equal="gleu+changes")
+    assert not jury.joint
+    assert jury.needs_all() == ""
+    together = jury.score_corpus(corpus(LINES, FIXED, ("she sits .", "he sit down")))
+    # One output has a score of its own, and so has a copy of the source.
+    copied, fixed = (jury.score_corpus(corpus(lines)) for lines in (LINES, FIXED))
+    assert list(together.totals)[:2] == [*copied.totals, *fixed.totals]
+    assert fixed.totals["s0"] > 0 > copied.totals["s0"]
+    # A member that scores everything equally changes no difference.
+    same = jury.score_corpus(corpus(FIXED, FIXED))
+    assert np.ptp(same.sentences[:, 0]) == 0
+
+
+def test_a_member_without_a_scale_is_relative_and_said_to_be(tmp_path: Path) -> None:
+    """Own scores 0 1 | 1 0 have mean 1/2 and deviation 1/2; 0.1 everywhere adds nothing."""
+    given = tmp_path / "given.tsv"
+    given.write_text("system\tline\tscore\ns0\t1\t0\ns0\t2\t1\ns1\t1\t1\ns1\t2\t0\n")
+    two = corpus(LINES, FIXED)
+    jury = load("jury", equal=f"scores:file={given}")
+    table = jury.score_corpus(two)
+    assert jury.joint
+    assert "no fixed scale" in jury.needs_all()
+    assert table.sentences.tolist() == [[-1, 1], [1, -1]]
+    assert any("without a fixed scale" in note for note in table.statistics.notes)
+    # The mean of many equal numbers may differ from them by a rounding error.
+    assert standardise(np.full((1, 3), 0.1)).tolist() == [[0, 0, 0]]
+    given.write_text("system\tline\tscore\ns0\t1\t.1\ns0\t2\t.1\ns1\t1\t.1\n")
+    table = load("jury", equal=f"scores:file={given}").score_corpus(two)
+    # A missing score stays missing.
+    assert np.array_equal(table.sentences, [[0, 0], [0, np.nan]], equal_nan=True)
 
 
 def test_members_use_the_reference_set_that_they_name() -> None:
@@ -63,9 +97,8 @@ def test_members_with_options_in_a_file(tmp_path: Path) -> None:
     file.write_text("# a comment\ngreen:n=2,unit=char\n\nchanges\n")
     jury = load("jury", equal=str(file))
     assert jury.settings() == {"equal": "green:n=2,unit=char+changes"}
-    wanted = load("jury", equal="changes").score_corpus(corpus(LINES, FIXED)).sentences
-    green = load("green:n=2,unit=char").score_corpus(corpus(LINES, FIXED)).sentences
-    wanted = wanted + (green - green.mean()) / green.std()
+    two = corpus(LINES, FIXED)
+    wanted = z("changes", two) + z("green:n=2,unit=char", two)
     assert jury.score_corpus(corpus(LINES, FIXED)).sentences == pytest.approx(wanted)
     file.write_text("llm-s\n")
     with pytest.raises(OptionError, match="--allow-judges"):

@@ -35,7 +35,7 @@ LAYOUTS: dict[str, tuple[str, Any, Any]] = {
     "changes": ("changes", shares(), None),
     "cleme": ("cleme:assumption=dependent", counts(1, 10), counts(3, 10)),
     "cleme2": ("cleme2:assumption=dependent", counts(1, 11), counts(3, 11)),
-    "edit-verdict": ("edit-verdict", shares(), None),
+    "edit-verdict": ("edit-verdict", shares(2), None),
     "errant": ("errant", counts(1, 3), counts(3, 3)),
     "fluency": ("fluency", shares(), None),
     "gleu": ("gleu", counts(1, 10), counts(3, 10)),
@@ -54,7 +54,7 @@ LAYOUTS: dict[str, tuple[str, Any, Any]] = {
     "some": ("some", shares(3), None),
     "uot-errant": ("uot-errant", shares(1, 3), shares(3, 3)),
 }
-REFUSED = {"gotoscorer": "gotoscorer", "scores": "scores", "jury": "jury:equal=green+changes"}
+REFUSED = {"gotoscorer": "gotoscorer", "scores": "scores", "jury": "jury:equal=gotoscorer+changes"}
 # These choose a reference in each sentence, so that sums also work with several references.
 SEVERAL = {"green", "sent-errant", "sentm2"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gecjury.stats.bootstrap import interval, make_resampled
+from gecjury.stats.bootstrap import figure_interval, interval, make_resampled
 
 
 def test_draws_have_the_size_of_the_original() -> None:
@@ -32,6 +32,17 @@ def test_interval_by_hand() -> None:
     bounds, dropped = interval(np.full(3, np.nan))
     assert np.isnan(bounds).all()
     assert dropped == 3
+
+
+def test_a_figure_that_does_not_vary_has_no_interval() -> None:
+    """One edit in five sentences: precision 1 in every draw; a difference of nothing is certain."""
+    same = np.append(np.ones(60), np.nan)
+    bounds, dropped = figure_interval(same)
+    assert np.isnan(bounds).all()
+    assert dropped == 1
+    assert np.isnan(figure_interval(np.append(same, 0.0), 0.9)[0]).all()
+    assert figure_interval(np.arange(101.0), 0.9) == interval(np.arange(101.0), 0.9)
+    assert interval(np.zeros(5))[0] == (0.0, 0.0)
 
 
 def test_bias_corrected_bounds_by_hand() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
@@ -70,6 +71,81 @@ def test_ratings(folder: Path) -> None:
         "x", (("good", "half"), ("none",)), (1, 2),
     )  # fmt: skip
     assert "1 ratings are empty and left out" in own.notes
+
+
+def rated(folder: Path, *rows: str) -> Benchmark:
+    """Return the folder with these ratings: sentence,system,score,annotator."""
+    text = "\n".join(["sentence,system,score,annotator", *rows])
+    (folder / "judgments.csv").write_text(f"{text}\n")
+    return load_benchmark(str(folder))
+
+
+def test_annotators_with_other_scales_are_standardised(folder: Path) -> None:
+    """x gives 5 5 4 1 1 2 (mean 3, deviation √3), y gives 90 100 70 80 0 on a scale of 100."""
+    x = [f"{n},{s},{v},x" for n, s, v in [
+        (1, "good", 5), (2, "good", 5), (3, "good", 4), (1, "none", 1), (2, "none", 1),
+        (3, "none", 2),
+    ]]  # fmt: skip
+    y = [f"{n},{s},{v},y" for n, s, v in [
+        (1, "half", 90), (2, "half", 100), (3, "half", 70), (1, "good", 80), (2, "none", 0),
+    ]]  # fmt: skip
+    own = rated(folder, *x, *y, "3,none,50,z", "3,half,50,z")
+    (warning,) = own.warnings
+    assert warning.startswith("annotators rate on different scales (x 1 to 5, y 0 to 100)")
+    assert warning.endswith("; 2 of annotators with equal ratings are left out")
+    mean, deviation = 68, np.std([90, 100, 70, 80, 0])
+    of_good = [2 / 3**0.5, (80 - mean) / deviation]
+    assert own.segment_scores is not None
+    assert own.segment_scores[0, 0] == pytest.approx(np.mean(of_good))
+    # One who is strict uses a part of the same scale.
+    assert rated(folder, *x, *(f"{n},half,{n % 2 + 1},y" for n in (1, 2, 3))).warnings == ()
+    strict = [f"{n},{s},{n % 2 + 1},y" for n in (1, 2, 3) for s in ("good", "half")]
+    own = rated(folder, *x, *strict)
+    assert own.warnings == ()
+    assert own.segment_scores is not None
+    assert own.segment_scores[1].tolist() == [2, 1, 2]
+
+
+def test_ranks_in_a_column_of_scores_are_noted(folder: Path) -> None:
+    ranks = [f"{n},{s},{r},x" for n in (1, 2, 3) for r, s in enumerate(("good", "half", "none"), 1)]
+    (warning,) = rated(folder, *ranks).warnings
+    assert "call the column rank" in warning
+    # With a tie 1 1 3 is a ranking, too; 2 3 is not.
+    assert rated(folder, *ranks[:6], "3,good,1,x", "3,half,1,x", "3,none,3,x").warnings
+    assert rated(folder, *ranks[:6], "3,good,2,x", "3,none,3,x").warnings == ()
+
+
+def test_names_of_annotators_differ_in_more_than_case_and_blanks(folder: Path) -> None:
+    own = rated(folder, "1,good,4,Ann B", "1,half,2,ann b", "1,none,1,ANN  B", "2,good,3,Bo")
+    assert own.warnings == (
+        "annotators whose names differ in case or blanks alone are one: Ann B, ann b and ANN  B",
+    )
+    assert [item.annotator for item in own.rankings["sentence"]] == ["Ann B", "Bo"]
+    assert len(own.rankings["sentence"][0].groups) == 3
+
+
+def test_a_system_that_nobody_judged_is_left_out_of_the_system_level(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It takes no part in the metric's TrueSkill, and is not counted."""
+    for name, line in (("fair", "A b ."), ("poor", "x")):
+        (folder / "outputs" / name).write_text(f"{line}\n" * 3)
+    systems = ("good", "half", "none", "fair")
+    rows = [f"{n},{s},{5 - r},x" for n in (1, 2, 3) for r, s in enumerate(systems)]
+    (folder / "outputs" / "poor").rename(folder / "poor")
+    rated(folder, *rows)
+    few = compare(capsys, str(folder), "-m", "green:n=2", "--resamples", "50")
+    (folder / "poor").rename(folder / "outputs" / "poor")
+    main(["compare", str(folder), "-m", "green:n=2", "--resamples", "50"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "4 systems (base)" in shown
+    assert "computed over 4 systems" in shown
+    assert "No human score (sentence) for poor: left out at system level." in shown
+    found = compare(capsys, str(folder), "-m", "green:n=2", "--resamples", "50")
+    row, before = found["rows"][0], few["rows"][0]
+    assert row["scores"].pop("poor") is None
+    assert row["scores"] == before["scores"]
+    assert row["system"] == before["system"]
 
 
 def test_segment_level_of_ratings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,7 +239,7 @@ def test_a_system_without_judgments_has_no_human_score(
         assert np.isnan(own.human_scores(kind)).tolist() == [False, True, False]
     found = compare(capsys, str(folder), "-m", "green")
     assert found["rows"][0]["system"]["pearson"] is None
-    assert any("no human score (sentence) for half" in text for text in found["caveats"])
+    assert any("No human score (sentence) for half" in text for text in found["caveats"])
 
 
 def test_without_references(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
