@@ -173,9 +173,10 @@ def order_flips(scored: Sequence[Scored]) -> dict[str, Any] | None:
 
     Returns:
         `compared` pairs (of corrections, between two orders), the share that `flipped` from one
-        side to the other, and the share that `changed` at all, ties included; None with one order.
+        side to the other, the share that `changed` at all, ties included, and the share that would
+        flip by `chance`, if a judge decided at random and as seldom tied; None with one order.
     """
-    compared = flipped = changed = 0
+    compared = flipped = changed = decided = 0
     # Set by set, since the ballots of a hundred thousand sets would double the memory of a run.
     for of_set in _by_set(scored):
         orders: dict[Any, dict[tuple[int, ...], dict[int, float]]] = defaultdict(dict)
@@ -191,9 +192,15 @@ def order_flips(scored: Sequence[Scored]) -> dict[str, Any] | None:
                     compared += 1
                     flipped += int(before * after < 0)
                     changed += int(before != after)
+                    decided += int(before != 0) + int(after != 0)
     if not compared:
         return None
-    return {"compared": compared, "flipped": flipped / compared, "changed": changed / compared}
+    return {
+        "compared": compared,
+        "flipped": flipped / compared,
+        "changed": changed / compared,
+        "chance": (decided / (2 * compared)) ** 2 / 2,
+    }
 
 
 def repeat_agreement(scored: Sequence[Scored]) -> dict[str, Any] | None:
@@ -394,7 +401,9 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
             f"{row['position']}: {row['mean']:.2f}" for row in audit["positions"]
         ),
         "flips when reordered": (
-            f"{flips['flipped']:.1%} of {flips['compared']}" if flips else single
+            f"{flips['flipped']:.1%} of {flips['compared']} (by chance {flips['chance']:.1%})"
+            if flips
+            else single
         ),
         "equal when repeated": (
             f"{repeats['equal']:.1%} of {repeats['compared']}" if repeats else single

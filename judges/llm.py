@@ -185,6 +185,7 @@ class GroupJudge(Judge, GroupScorer):
             lambda model: self.pose_sets(sets, model, corpus.language, runtime),
             [candidates.row for candidates in sets],
             [len(candidates.texts) for candidates in sets],
+            corpus.language,
             runtime,
         )
         notes = (*report.notes, *self._teaching_notes(corpus))

@@ -117,7 +117,7 @@ class Runtime:
         workers: processes for work that can be split (1 starts none).
         concurrency: simultaneous requests of scorers that query a server.
         data: folder with benchmark data; None for the default places.
-        cache: folder of disk caches; None for the user's cache folder.
+        cache: folder of disk caches; None for that of `$GECJURY_CACHE`, else the user's.
         use_cache: True if disk caches are read and written at all.
         dry_run: count the requests and their cost, and send nothing.
         max_cost: stop before the cost exceeds this (in the price table's currency).
@@ -148,13 +148,12 @@ class Runtime:
 
     def cache_folder(self, *parts: str) -> Path:
         """Return the folder for a disk cache, without creating it."""
-        if self.cache is None:
+        root = self.cache or os.environ.get("GECJURY_CACHE")
+        if not root:
             import platformdirs
 
-            root = Path(platformdirs.user_cache_dir("gecjury", appauthor=False))
-        else:
-            root = self.cache
-        return root.joinpath(*parts)
+            root = platformdirs.user_cache_dir("gecjury", appauthor=False)
+        return Path(root, *parts)
 
     def track(
         self, items: Iterable[_T], description: str, total: float | None = None

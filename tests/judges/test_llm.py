@@ -21,7 +21,10 @@ from gecjury.corpus.edits import Edit
 from gecjury.corpus.languages.language import language_of
 from gecjury.judges.asking.exchange import Attempt, Reply, TokenLogprob
 from gecjury.judges.judge import load_wording
+from gecjury.judges.llm import LLMS
+from gecjury.judges.own_wording import SHORT
 from gecjury.judges.replies.forms import CHOICE
+from gecjury.prompts import prompt_text
 from gecjury.scoring.registry import load
 from tests.judges.conftest import FakeModel
 from tests.judges.faultserver import score_of, targets_of
@@ -376,7 +379,7 @@ def test_expected_pairwise_averages_both_orders(model: FakeModel) -> None:
     # "v 1" first: .8 + ½ · .2 = .9; second: .2 + ½ · .2 = .3; the mean of both orders is .6
     assert table.sentences[:, 0].tolist() == pytest.approx([0.6, 0.4])
     audit = table.statistics.details["audit"]["members"][0]
-    assert audit["flips"] == {"compared": 1, "flipped": 1.0, "changed": 1.0}
+    assert audit["flips"] == {"compared": 1, "flipped": 1.0, "changed": 1.0, "chance": 0.5}
 
 
 def test_expected_scores_without_probabilities_are_refused(
@@ -628,3 +631,18 @@ def test_edits_are_marked_without_blanks(model: FakeModel, runtime: Runtime, nam
     assert ("\n[は→が]\n" in prompt) is (name == "edit-verdict")
     assert f"\n{SOURCE_JA}\n" in prompt
     assert '"the"' not in prompt
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_prompt_without_a_version_for_other_languages_is_asked_in_english(
+    model: FakeModel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own: bool
+) -> None:
+    (tmp_path / "own.txt").write_text(prompt_text(SHORT))
+    more = f",prompt={tmp_path / 'own.txt'}" if own else ""
+    monkeypatch.setattr(LLMS, "usual_wording", SHORT)
+    german = Corpus(("Er gehen .",), {"a": Version(("Er geht .",))}, language=language_of("de"))
+    table = model.score(f"llm-s:protocol=pointwise{more}", german)
+    assert "Grade the correction from 1" in model.prompts[0]
+    note = "llm-s: the prompt short-grade is worded for English only"
+    # Whoever writes a prompt knows its language.
+    assert any(text.startswith(note) for text in table.statistics.notes) is not own
