@@ -47,6 +47,7 @@ class EditVerdict(Judge, MeanScorer):
     paper: ClassVar[str] = "this package"
     wording_name: ClassVar[str] = "edit-verdict"
     shows_edits: ClassVar[bool] = True
+    version: ClassVar[int] = 2
 
     criterion: str | None = setting(None, later=True)
 

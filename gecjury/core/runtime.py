@@ -102,9 +102,24 @@ def _ignored(message: str) -> None:
 
 @dataclass
 class Spending:
-    """The cost of a run so far, over all its scorers; the only mutable part of a runtime."""
+    """The cost of a run's requests, over all its scorers; the only mutable part of a runtime.
 
-    amount: float = 0.0
+    Attributes:
+        stores: for each store of replies, the cost of the replies, and the most that requests
+            without a reply may have cost; both include earlier runs with the store.
+    """
+
+    stores: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def known(self) -> float:
+        """The cost of the replies."""
+        return sum(known for known, _ in self.stores.values())
+
+    @property
+    def unknown(self) -> float:
+        """The most that requests without a reply may have cost."""
+        return sum(unknown for _, unknown in self.stores.values())
 
 
 @dataclass(frozen=True)
@@ -120,14 +135,15 @@ class Runtime:
         cache: folder of disk caches; None for that of `$GECJURY_CACHE`, else the user's.
         use_cache: True if disk caches are read and written at all.
         dry_run: count the requests and their cost, and send nothing.
-        max_cost: stop before the cost exceeds this (in the price table's currency).
+        max_cost: stop before the cost exceeds this (in the price table's currency), with that of
+            earlier runs with the same stores of replies.
         api_key_env: environment variable with the key for servers that are not OpenAI's; None sends
             no key.
         batch: send requests as batches, which cost less and may take a day.
         scores: folder of score files, which scorers composed of other scorers read and write.
         progress: receiver of progress reports.
         tell: called with messages for the user that cannot wait for the result.
-        spending: the cost so far, which counts towards `max_cost`.
+        spending: the cost so far, which `max_cost` limits.
     """
 
     device: str = "auto"

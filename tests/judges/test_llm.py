@@ -575,8 +575,27 @@ def test_a_score_token_may_include_the_characters_before_the_score(before: str) 
         for t in tokens
     )
     reply = Reply("".join(tokens), "stop", 1, 1, logprobs)
-    # (4 · .6 + 2 · .2) / .8: a bare 4 is another token where something comes before it
-    assert scores_form(1).read_expected(reply) == [pytest.approx(3.5)]
+    # A bare 4 is the same score as one after a blank, (4 · .7 + 2 · .2) / .9, but another token
+    # where a sign comes before it, (4 · .6 + 2 · .2) / .8.
+    mean = 3.2 / 0.9 if before == " " else 3.5
+    assert scores_form(1).read_expected(reply) == [pytest.approx(mean)]
+
+
+def test_expected_scores_without_a_token_count_as_written_and_are_counted(
+    model: FakeModel, corpus: Corpus
+) -> None:
+    text = '{"target1_score":4,"target2_score":2}'
+    # The first score's token has no alternative that is a score.
+    places = {text.index("4"): [("?", 1.0)], text.rindex("2"): [("2", 0.5), ("3", 0.5)]}
+    model.say = lambda attempt: Reply(text, "stop", 200, 1, tokens_with(text, places))
+    for _ in range(2):  # from the model, and from the store
+        table = model.score("llm-s:scoring=expected", corpus)
+        assert np.unique(table.sentences).tolist() == [2.5, 4.0]
+        audit = table.statistics.details["audit"]["members"][0]
+        assert audit["settings"]["as_written"] == {"scores": 3, "of": 6}
+        (note,) = table.statistics.notes
+        assert note.startswith("m: 3 of 6 scores have no token with probabilities, and count as")
+    assert len(model.attempts) == 3
 
 
 JAPANESE = language_of("ja", tagger="none")
